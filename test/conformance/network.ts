@@ -1,5 +1,5 @@
 // What every network driver must do, as one suite; each driver's test file only says how to open it and how a client joins.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { containsIp, eui64Address, formatIp, parseCidr, parseIp } from '../../server/api/text/ip.ts';
 import type { NetworkDriver, NetworkHost } from '../../server/drivers/network/driver.ts';
 import { until } from '../support/until.ts';
@@ -89,7 +89,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await driver.close();
     });
 
-    it('up makes a bridge with the addresses, MTU and hardware address of its config', async () => {
+    test('up makes a bridge with the addresses, MTU and hardware address of its config', async () => {
       const { ipv6 } = harness.fresh();
       await up({ 'ipv6.address': `${ipv6}::1/64`, 'bridge.mtu': '1400', 'bridge.hwaddr': '00:16:3e:0a:0b:0c' });
       const state = await driver.state(name);
@@ -106,7 +106,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       });
     });
 
-    it('up twice changes nothing and does not interrupt service', async () => {
+    test('up twice changes nothing and does not interrupt service', async () => {
       await up();
       const before = { state: await driver.state(name), service: harness.serviceId(name) };
       await up();
@@ -115,7 +115,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(harness.serviceId(name)).toBe(before.service);
     });
 
-    it('up with another address leaves only that one, and clients get leases of it', async () => {
+    test('up with another address leaves only that one, and clients get leases of it', async () => {
       await up();
       const hwaddr = '02:00:00:00:01:01';
       const first = await join(hwaddr, 'mover');
@@ -127,7 +127,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(isIn(`${otherIpv4}.0/24`, await first.request())).toBe(true);
     });
 
-    it('a change of MTU and hardware address reaches the live bridge, and dropping the address takes it away', async () => {
+    test('a change of MTU and hardware address reaches the live bridge, and dropping the address takes it away', async () => {
       await up();
       await up({ 'bridge.mtu': '1380', 'bridge.hwaddr': '00:16:3e:01:02:03' });
       expect(await driver.state(name)).toMatchObject({ mtu: 1380, hwaddr: '00:16:3e:01:02:03' });
@@ -136,7 +136,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(addresses.filter((entry) => entry.scope === 'global')).toEqual([]);
     });
 
-    it('down twice leaves nothing, and of an unknown network does nothing', async () => {
+    test('down twice leaves nothing, and of an unknown network does nothing', async () => {
       await up();
       await driver.down(name);
       expect(await driver.state(name)).toBeUndefined();
@@ -145,7 +145,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await driver.down(harness.fresh().name);
     });
 
-    it('a client gets a lease within the ranges, and it is listed', async () => {
+    test('a client gets a lease within the ranges, and it is listed', async () => {
       await up({ 'ipv4.dhcp.ranges': `${ipv4}.20-${ipv4}.22,${ipv4}.40-${ipv4}.41` });
       const client = await join('02:00:00:00:02:01', 'leaser');
       const address = await client.request();
@@ -154,7 +154,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(leases.map(({ hwaddr, address }) => ({ hwaddr, address }))).toEqual([{ hwaddr: client.hwaddr, address }]);
     });
 
-    it('no two clients get the same address, and a full range gives no more', async () => {
+    test('no two clients get the same address, and a full range gives no more', async () => {
       await up({ 'ipv4.dhcp.ranges': `${ipv4}.20-${ipv4}.21` });
       const got: (string | undefined)[] = [];
       for (const last of ['01', '02', '03'])
@@ -163,12 +163,12 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(got[2]).toBeUndefined();
     });
 
-    it('without ipv4.dhcp nobody gets an address', async () => {
+    test('without ipv4.dhcp nobody gets an address', async () => {
       await up({ 'ipv4.dhcp': 'false' });
       expect(await (await join('02:00:00:00:04:01', 'nodhcp')).request()).toBeUndefined();
     });
 
-    it('a reserved address goes to its owner alone, and its name resolves', async () => {
+    test('a reserved address goes to its owner alone, and its name resolves', async () => {
       await up({ 'ipv4.dhcp.ranges': `${ipv4}.20-${ipv4}.21` });
       const service = harness.serviceId(name);
       await driver.setHosts(name, [host('alpha', '02:00:00:00:05:01', `${ipv4}.20`)]);
@@ -181,7 +181,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(harness.serviceId(name)).toBe(service);
     });
 
-    it('a reservation may lie outside the ranges; taken away, it has no effect any more', async () => {
+    test('a reservation may lie outside the ranges; taken away, it has no effect any more', async () => {
       await up({ 'ipv4.dhcp.ranges': `${ipv4}.100-${ipv4}.150` });
       const hwaddr = '02:00:00:00:06:01';
       await driver.setHosts(name, [host('beta', hwaddr, `${ipv4}.50`)]);
@@ -194,7 +194,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect((await driver.leases(name)).map((lease) => lease.address)).not.toContain(`${ipv4}.50`);
     });
 
-    it('a changed reservation moves its owner to the new address', async () => {
+    test('a changed reservation moves its owner to the new address', async () => {
       await up();
       const hwaddr = '02:00:00:00:07:01';
       await driver.setHosts(name, [host('gamma', hwaddr, `${ipv4}.60`)]);
@@ -205,7 +205,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.resolve(name, 'gamma')).toEqual([`${ipv4}.61`]);
     });
 
-    it('a name that is no DNS label gets its address and no name', async () => {
+    test('a name that is no DNS label gets its address and no name', async () => {
       await up();
       const hwaddr = '02:00:00:00:08:01';
       const hostname = "it's $HOME, 12h";
@@ -214,7 +214,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect((await driver.leases(name)).map((lease) => lease.hostname)).toEqual(['']);
     });
 
-    it('of two reservations of one address the one with the smaller id holds', async () => {
+    test('of two reservations of one address the one with the smaller id holds', async () => {
       await up();
       await driver.setHosts(name, [
         host('zeta', '02:00:00:00:09:02', `${ipv4}.80`),
@@ -226,14 +226,14 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(other).not.toBe(`${ipv4}.80`);
     });
 
-    it('a reservation that cannot be is refused as Invalid', async () => {
+    test('a reservation that cannot be is refused as Invalid', async () => {
       await up();
       await expect(driver.setHosts(name, [host('theta', 'nonsense')])).rejects.toMatchObject({ code: 'Invalid' });
       const bad = host('theta', '02:00:00:00:0a:01', '10.0.0.1\n02:00:00:00:0a:02,evil');
       await expect(driver.setHosts(name, [bad])).rejects.toMatchObject({ code: 'Invalid' });
     });
 
-    it('with dns.mode dynamic the name that the client asks for resolves, with none nothing does', async () => {
+    test('with dns.mode dynamic the name that the client asks for resolves, with none nothing does', async () => {
       await up({ 'dns.mode': 'dynamic' });
       const client = await join('02:00:00:00:0b:01', 'iota');
       const address = await client.request();
@@ -242,7 +242,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.resolve(name, 'iota')).toEqual([]);
     });
 
-    it('releaseLease drops the leases of one hardware address without interrupting the others', async () => {
+    test('releaseLease drops the leases of one hardware address without interrupting the others', async () => {
       await up();
       const client = await join('02:00:00:00:0c:01', 'kappa');
       const other = await join('02:00:00:00:0c:02', 'lambda');
@@ -255,7 +255,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(harness.serviceId(name)).toBe(service);
     });
 
-    it('a client makes its IPv6 address from the announced prefix', async () => {
+    test('a client makes its IPv6 address from the announced prefix', async () => {
       const { ipv6 } = harness.fresh();
       await up({ 'ipv6.address': `${ipv6}::1/64` });
       const client = await join('02:00:00:00:0d:01', 'mu');
@@ -263,7 +263,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await until(async () => (await client.ipv6()).includes(wanted));
     });
 
-    it('a driver opened later finds the network, its service running and its leases and reservations kept', async () => {
+    test('a driver opened later finds the network, its service running and its leases and reservations kept', async () => {
       await up();
       await driver.setHosts(name, [host('nu', '02:00:00:00:0e:02', `${ipv4}.90`)]);
       const client = await join('02:00:00:00:0e:01', 'xi');
@@ -277,14 +277,14 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await (await join('02:00:00:00:0e:02', 'nu')).request()).toBe(`${ipv4}.90`);
     });
 
-    it('a first up that fails leaves nothing', async () => {
+    test('a first up that fails leaves nothing', async () => {
       await expect(up(harness.sabotage(name))).rejects.toMatchObject({ code: 'Failed' });
       expect(await driver.state(name)).toBeUndefined();
       expect(await harness.remains(name)).toEqual([]);
       await up();
     });
 
-    it('a change that fails leaves the network as it was', async () => {
+    test('a change that fails leaves the network as it was', async () => {
       await up();
       const changes = { ...harness.sabotage(name), 'ipv4.address': `${otherIpv4}.1/24` };
       await expect(up(changes)).rejects.toMatchObject({ code: 'Failed' });
@@ -293,14 +293,14 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(isIn(`${ipv4}.0/24`, await (await join('02:00:00:00:0f:01', 'omicron')).request())).toBe(true);
     });
 
-    it('an aborted up rejects with the reason and leaves nothing', async () => {
+    test('an aborted up rejects with the reason and leaves nothing', async () => {
       const reason = new Error('changed my mind');
       const signal = AbortSignal.abort(reason);
       await expect(driver.up({ name, config }, signal)).rejects.toBe(reason);
       expect(await harness.remains(name)).toEqual([]);
     });
 
-    it('a bad config is refused as Invalid with every problem named', async () => {
+    test('a bad config is refused as Invalid with every problem named', async () => {
       const bad = { 'ipv4.address': '10.0.0.256/24', 'ipv4.natt': 'true', 'bridge.mtu': 'big' };
       const refused = expect(driver.up({ name, config: bad }, never)).rejects;
       await refused.toMatchObject({
@@ -310,7 +310,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.remains(name)).toEqual([]);
     });
 
-    it('auto that was not resolved is refused, fan and openvswitch are not supported', async () => {
+    test('auto that was not resolved is refused, fan and openvswitch are not supported', async () => {
       await expect(up({ 'ipv4.address': 'auto' })).rejects.toMatchObject({ code: 'Invalid' });
       await expect(driver.up({ name, config: { 'bridge.mode': 'fan' } }, never)).rejects.toMatchObject({
         code: 'NotSupported',
@@ -318,7 +318,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       await expect(up({ 'bridge.driver': 'openvswitch' })).rejects.toMatchObject({ code: 'NotSupported' });
     });
 
-    it('an interface that somebody else made is refused and survives a down', async () => {
+    test('an interface that somebody else made is refused and survives a down', async () => {
       const foreign = await harness.foreignInterface();
       const before = await driver.state(foreign);
       await expect(driver.up({ name: foreign, config }, never)).rejects.toMatchObject({ code: 'InUse' });
@@ -326,14 +326,14 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect((await driver.state(foreign))?.hwaddr).toBe(before?.hwaddr);
     });
 
-    it('what was never brought up has no leases, no state and takes no reservations', async () => {
+    test('what was never brought up has no leases, no state and takes no reservations', async () => {
       expect(await driver.leases(name)).toEqual([]);
       expect(await driver.state(name)).toBeUndefined();
       await expect(driver.setHosts(name, [])).rejects.toMatchObject({ code: 'NotFound' });
       await expect(driver.releaseLease(name, '02:00:00:00:00:01')).rejects.toMatchObject({ code: 'NotFound' });
     });
 
-    it('ups and downs of one network at the same time end as the last one says', async () => {
+    test('ups and downs of one network at the same time end as the last one says', async () => {
       await Promise.all([up(), driver.down(name), up(), up()]);
       expect(await driver.state(name)).toBeDefined();
       await Promise.all([up(), up(), driver.down(name)]);
@@ -341,7 +341,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(await harness.remains(name)).toEqual([]);
     });
 
-    it('many networks come up and go down at the same time', async () => {
+    test('many networks come up and go down at the same time', async () => {
       const many = Array.from({ length: 8 }, () => harness.fresh());
       const all = (): Promise<unknown> =>
         Promise.all(
@@ -360,7 +360,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       for (const each of many) expect(await harness.remains(each.name)).toEqual([]);
     });
 
-    it('fillConfig picks subnets at creation, resolves auto later, and then turns NAT on unless it is set', async () => {
+    test('fillConfig picks subnets at creation, resolves auto later, and then turns NAT on unless it is set', async () => {
       const fresh = await driver.fillConfig({ 'ipv6.address': 'none' }, { creating: true, taken: [] });
       expect(isIn('10.0.0.0/8', fresh['ipv4.address']?.replace('/24', ''))).toBe(true);
       expect(fresh).toMatchObject({ 'ipv4.nat': 'true', 'ipv6.address': 'none' });
@@ -372,14 +372,14 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect(later['ipv6.nat']).toBe('false');
     });
 
-    it('fillConfig finds nothing when everything is taken, and says so', async () => {
+    test('fillConfig finds nothing when everything is taken, and says so', async () => {
       await expect(driver.fillConfig({}, { creating: true, taken: ['10.0.0.0/8'] })).rejects.toMatchObject({
         code: 'Failed',
         message: expect.stringContaining('ipv4.address') as unknown,
       });
     });
 
-    it('external interfaces must exist', async () => {
+    test('external interfaces must exist', async () => {
       await expect(up({ 'bridge.external_interfaces': 'gtynothere' })).rejects.toMatchObject({ code: 'NotFound' });
       expect(await harness.remains(name)).toEqual([]);
     });

@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { RunConfig, RuntimeDriver, RuntimeExit, Checkpoints } from '../../server/drivers/runtime/driver.ts';
 import type { RuntimeHarness } from './runtime.ts';
 import { until } from '../support/until.ts';
@@ -62,11 +62,11 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       return run;
     };
 
-    it('is possible where this suite runs', async () => {
+    test('is possible where this suite runs', async () => {
       expect(await checkpoints.available()).toEqual({ ok: true });
     });
 
-    it('stored with a stop ends the container, announced once before it resolves, and goes on from there', async () => {
+    test('stored with a stop ends the container, announced once before it resolves, and goes on from there', async () => {
       const run = await started();
       const dir = fresh();
       expect(checkpoints.isComplete(dir)).toBe(false);
@@ -86,7 +86,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(harness.remains(run)).toEqual([]);
     });
 
-    it('a container that went on is found by another driver, and its end noticed', async () => {
+    test('a container that went on is found by another driver, and its end noticed', async () => {
       const run = await started();
       const dir = fresh();
       await checkpoints.checkpoint('s1', { dir, leave: 'stopped' }, never);
@@ -100,7 +100,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(driver.probe('s1').status).toBe('stopped');
     });
 
-    it('stored without a stop leaves it running as it was, or frozen', async () => {
+    test('stored without a stop leaves it running as it was, or frozen', async () => {
       await started();
       const before = driver.probe('s1');
       await checkpoints.checkpoint('s1', { dir: fresh(), leave: 'running' }, never);
@@ -113,7 +113,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(await driver.exec('s1', ['echo', 'on'], {}, never)).toMatchObject({ stdout: 'on\n' });
     });
 
-    it('of what does not run is NotFound, of what is frozen Failed', async () => {
+    test('of what does not run is NotFound, of what is frozen Failed', async () => {
       await harness.prepare('s1');
       const store = (): Promise<void> => checkpoints.checkpoint('s1', { dir: fresh(), leave: 'stopped' }, never);
       await expect(store()).rejects.toMatchObject({ code: 'NotFound' });
@@ -124,7 +124,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       await driver.unfreeze('s1');
     });
 
-    it('an aborted one rejects with the reason and changes nothing', async () => {
+    test('an aborted one rejects with the reason and changes nothing', async () => {
       await started();
       const before = driver.probe('s1');
       const gone = AbortSignal.abort(new Error('no longer wanted'));
@@ -132,7 +132,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(driver.probe('s1')).toEqual(before);
     });
 
-    it('one that fails says why, keeps the whole output, and leaves the container running and stoppable', async () => {
+    test('one that fails says why, keeps the whole output, and leaves the container running and stoppable', async () => {
       if (harness.fail === undefined) return console.log('skipped: this tool cannot be made to fail');
       await started();
       const before = driver.probe('s1');
@@ -147,7 +147,7 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       expect(exits).toHaveLength(1);
     });
 
-    it('a restore that fails says why and leaves nothing; an ordinary start then works', async () => {
+    test('a restore that fails says why and leaves nothing; an ordinary start then works', async () => {
       if (harness.fail === undefined) return console.log('skipped: this tool cannot be made to fail');
       const run = await started();
       const dir = fresh();
@@ -168,13 +168,13 @@ export function checkpointConformance(title: string, makeHarness: () => Promise<
       await expect(checkpoints.restore(run, { dir }, never)).rejects.toMatchObject({ code: 'InUse' });
     });
 
-    it('half of a state is refused before anything is done', async () => {
+    test('half of a state is refused before anything is done', async () => {
       const run = await harness.prepare('s1');
       await expect(checkpoints.restore(run, { dir: fresh() }, never)).rejects.toMatchObject({ code: 'Failed' });
       expect([driver.probe('s1').status, harness.remains(run)]).toEqual(['stopped', []]);
     });
 
-    it('memory is copied in rounds, each on the one before, in directories side by side', async () => {
+    test('memory is copied in rounds, each on the one before, in directories side by side', async () => {
       await started();
       const [first, second, last] = [fresh(), fresh(), fresh()];
       if (!harness.rounds) return console.log('skipped: this kernel does not track changes of memory');

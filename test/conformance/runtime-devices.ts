@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { LiveDevices, Plug, RunConfig, RuntimeDriver } from '../../server/drivers/runtime/driver.ts';
 import { noParts, ownMount } from '../../server/drivers/device-parts.ts';
 import type { RuntimeHarness } from './runtime.ts';
@@ -79,12 +79,12 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
     const read = (path: string): Promise<string | undefined> => harness.readInside(driver, 'd1', path);
     const interfaces = (): Promise<readonly string[]> => harness.interfacesInside(driver, 'd1');
 
-    it('tells the devices that a container was started with', async () => {
+    test('tells the devices that a container was started with', async () => {
       await begin({ properties: { eth0: { type: 'nic' } } });
       expect(live.plugged('d1')).toEqual({ eth0: { type: 'nic' } });
     });
 
-    it('a container that does not run is NotFound to all of it', async () => {
+    test('a container that does not run is NotFound to all of it', async () => {
       await harness.prepare('d1');
       expect(() => live.plugged('d1')).toThrow(/not running/);
       for (const work of [
@@ -96,7 +96,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       }
     });
 
-    it('a plugged directory and a plugged file are readable, and gone when unplugged', async () => {
+    test('a plugged directory and a plugged file are readable, and gone when unplugged', async () => {
       await begin();
       await live.plug('d1', diskPlug('data', '/srv/deep/data'));
       await live.plug('d1', diskPlug('one', '/etc/one', join(shown, 'file')));
@@ -109,7 +109,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(live.plugged('d1')).toEqual({});
     });
 
-    it('a plugged nic is an interface inside, and gone when unplugged', async () => {
+    test('a plugged nic is an interface inside, and gone when unplugged', async () => {
       await begin();
       const before = await interfaces();
       await live.plug('d1', nicPlug('second', 'eth7', 'gtytlv0'));
@@ -118,7 +118,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await interfaces()).toEqual(before);
     });
 
-    it('a device of the start is unplugged as well', async () => {
+    test('a device of the start is unplugged as well', async () => {
       await begin({ mounts: diskPlug('data', '/data').mounts, properties: { eth0: {}, data: {} } });
       expect(await read('/data/word')).toBe('hello\n');
       await live.unplug('d1', 'data');
@@ -127,7 +127,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await interfaces()).toEqual([]);
     });
 
-    it('what the daemon itself mounts is shown and hidden, belongs to no device, and stays so over a reboot', async () => {
+    test('what the daemon itself mounts is shown and hidden, belongs to no device, and stays so over a reboot', async () => {
       const own = diskPlug(ownMount, '/dev/own').mounts.map((mount) => ({ ...mount, readonly: true }));
       await begin({ mounts: own, properties: {} });
       expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual([
@@ -152,14 +152,14 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       await expect(live.show('nobody', own[0] as (typeof own)[number])).rejects.toMatchObject({ code: 'NotFound' });
     });
 
-    it('unplugging twice does nothing the second time', async () => {
+    test('unplugging twice does nothing the second time', async () => {
       await begin();
       await live.plug('d1', diskPlug('data', '/data'));
       await live.unplug('d1', 'data');
       await live.unplug('d1', 'data');
     });
 
-    it('a taken device name, interface name or path is Exists and changes nothing', async () => {
+    test('a taken device name, interface name or path is Exists and changes nothing', async () => {
       await begin();
       await live.plug('d1', diskPlug('data', '/data'));
       const before = live.plugged('d1');
@@ -175,7 +175,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await read('/other/word')).toBeUndefined();
     });
 
-    it('a device of which one part fails leaves no other part behind', async () => {
+    test('a device of which one part fails leaves no other part behind', async () => {
       await begin();
       const plug = diskPlug('data', '/data');
       const broken = {
@@ -189,7 +189,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await read('/data/word')).toBe('hello\n');
     });
 
-    it('what was plugged and unplugged stays so over a reboot from inside and a new driver', async () => {
+    test('what was plugged and unplugged stays so over a reboot from inside and a new driver', async () => {
       await begin({ mounts: diskPlug('old', '/old').mounts, properties: { old: {}, eth0: {} } });
       await live.unplug('d1', 'old');
       await live.plug('d1', diskPlug('data', '/data'));
@@ -208,7 +208,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await read('/data/word')).toBeUndefined();
     });
 
-    it('nothing plugged in outlives the container', async () => {
+    test('nothing plugged in outlives the container', async () => {
       await begin();
       const nic = nicPlug('second', 'eth7', 'gtytlv0');
       await live.plug('d1', nic);

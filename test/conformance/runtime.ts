@@ -1,5 +1,5 @@
 // What every runtime driver must do, as one suite; each driver's test file only says how to open it and how to act from inside.
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
@@ -84,7 +84,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('start and stop', () => {
-      it('a started container runs, with a pid', async () => {
+      test('a started container runs, with a pid', async () => {
         const run = await prepare('c1');
         expect(driver.probe('c1')).toEqual({ status: 'stopped', initPid: 0 });
         const { initPid } = await driver.start(run, never);
@@ -92,7 +92,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1')).toEqual({ status: 'running', initPid });
       });
 
-      it('starting a running container is refused with InUse and harms nothing', async () => {
+      test('starting a running container is refused with InUse and harms nothing', async () => {
         const run = await started('c1');
         const before = driver.probe('c1');
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
@@ -100,14 +100,14 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([]);
       });
 
-      it('of two starts at once exactly one wins', async () => {
+      test('of two starts at once exactly one wins', async () => {
         const run = await prepare('c1');
         const results = await Promise.allSettled([driver.start(run, never), driver.start(run, never)]);
         expect(results.map((one) => one.status).sort()).toEqual(['fulfilled', 'rejected']);
         expect(driver.probe('c1').status).toBe('running');
       });
 
-      it('a clean stop ends the container and is announced once, before it resolves', async () => {
+      test('a clean stop ends the container and is announced once, before it resolves', async () => {
         const run = await started('c1');
         await driver.stop('c1', { force: false, timeoutMs: 10_000 }, never);
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
@@ -115,7 +115,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('a forced stop ends a container that ignores requests', async () => {
+      test('a forced stop ends a container that ignores requests', async () => {
         const run = await prepare('deaf', 'deaf');
         await driver.start(run, never);
         await kill('deaf');
@@ -123,7 +123,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('a clean stop that takes too long throws Timeout and the container keeps running', async () => {
+      test('a clean stop that takes too long throws Timeout and the container keeps running', async () => {
         const run = await prepare('deaf', 'deaf');
         const { initPid } = await driver.start(run, never);
         await expect(driver.stop('deaf', { force: false, timeoutMs: 150 }, never)).rejects.toMatchObject({
@@ -133,7 +133,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([]);
       });
 
-      it('a forced stop goes through while a clean one is waiting, and ends both', async () => {
+      test('a forced stop goes through while a clean one is waiting, and ends both', async () => {
         await driver.start(await prepare('deaf', 'deaf'), never);
         const clean = driver.stop('deaf', { force: false }, never);
         await kill('deaf');
@@ -141,7 +141,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([{ name: 'deaf', target: 'stop' }]);
       });
 
-      it('an aborted stop rejects with the reason and the container keeps running', async () => {
+      test('an aborted stop rejects with the reason and the container keeps running', async () => {
         await driver.start(await prepare('deaf', 'deaf'), never);
         const abort = new AbortController();
         const stopping = driver.stop('deaf', { force: false }, abort.signal);
@@ -150,14 +150,14 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('deaf').status).toBe('running');
       });
 
-      it('stopping what does not run is NotFound', async () => {
+      test('stopping what does not run is NotFound', async () => {
         await expect(kill('nobody')).rejects.toMatchObject({ code: 'NotFound' });
         await started('c1');
         await kill('c1');
         await expect(kill('c1')).rejects.toMatchObject({ code: 'NotFound' });
       });
 
-      it('a container can be started again right after its stop, many times', async () => {
+      test('a container can be started again right after its stop, many times', async () => {
         const run = await prepare('c1');
         const pids = new Set<number>();
         for (let round = 0; round < 5; round++) {
@@ -169,7 +169,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('an aborted start rejects with the reason and leaves nothing', async () => {
+      test('an aborted start rejects with the reason and leaves nothing', async () => {
         const run = await prepare('c1');
         const abort = new AbortController();
         abort.abort(new Error('no longer wanted'));
@@ -178,7 +178,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('eight containers start in parallel, and stop in parallel', async () => {
+      test('eight containers start in parallel, and stop in parallel', async () => {
         const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
         const runs = await Promise.all(names.map(async (name) => prepare(name)));
         const pids = await Promise.all(runs.map(async (run) => (await driver.start(run, never)).initPid));
@@ -189,7 +189,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(runs.flatMap((run) => harness.remains(run))).toEqual([]);
       });
 
-      it('names with odd characters and of 64 characters work and do not meet each other', async () => {
+      test('names with odd characters and of 64 characters work and do not meet each other', async () => {
         for (const name of oddNames) await started(name);
         const pids = new Set(oddNames.map((name) => driver.probe(name).initPid));
         expect(pids.size).toBe(oddNames.length);
@@ -203,14 +203,14 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('a start that fails', () => {
-      it('for a missing rootfs says so and leaves nothing', async () => {
+      test('for a missing rootfs says so and leaves nothing', async () => {
         const run = { ...(await prepare('c1')), rootfs: '/nonexistent/rootfs' };
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'Failed' });
         expect(driver.probe('c1').status).toBe('stopped');
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('half way gives the first real reason and leaves nothing; the next start works', async () => {
+      test('half way gives the first real reason and leaves nothing; the next start works', async () => {
         const good = await prepare('c1');
         const { run, reason } = await harness.sabotage(good);
         const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
@@ -223,7 +223,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1').status).toBe('running');
       });
 
-      it('because init ends at once says so, or announces the exit', async () => {
+      test('because init ends at once says so, or announces the exit', async () => {
         const run = await prepare('brief', 'short-lived');
         const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
         if (error instanceof Error) expect(error).toMatchObject({ code: 'Failed' });
@@ -232,7 +232,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it.each([
+      test.each([
         ['a line break in a value', { 'environment.FOO': 'a\nlxc.cap.drop =' }],
         ['a refused key in raw.lxc', { 'raw.lxc': 'lxc.net.0.type = phys' }],
         ['a line of raw.lxc without "="', { 'raw.lxc': 'lxc.aa_profile' }],
@@ -248,7 +248,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('freeze', () => {
-      it('freezes and unfreezes, both idempotent, same init', async () => {
+      test('freezes and unfreezes, both idempotent, same init', async () => {
         await started('c1');
         const { initPid } = driver.probe('c1');
         await driver.freeze('c1');
@@ -259,7 +259,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1')).toEqual({ status: 'running', initPid });
       });
 
-      it('a frozen container can be stopped by force', async () => {
+      test('a frozen container can be stopped by force', async () => {
         const run = await started('c1');
         await driver.freeze('c1');
         await kill('c1');
@@ -267,19 +267,19 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('a frozen container is thawed for a clean stop', async () => {
+      test('a frozen container is thawed for a clean stop', async () => {
         await started('c1');
         await driver.freeze('c1');
         await driver.stop('c1', { force: false, timeoutMs: 10_000 }, never);
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
       });
 
-      it('what does not run cannot be frozen', async () => {
+      test('what does not run cannot be frozen', async () => {
         await expect(driver.freeze('nobody')).rejects.toMatchObject({ code: 'NotFound' });
         await expect(driver.unfreeze('nobody')).rejects.toMatchObject({ code: 'NotFound' });
       });
 
-      it('a frozen container stays frozen over a restart of the daemon', async () => {
+      test('a frozen container stays frozen over a restart of the daemon', async () => {
         await started('c1');
         await driver.freeze('c1');
         await reopen(['c1']);
@@ -288,7 +288,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('what happens inside', () => {
-      it('a shutdown from inside is announced as a stop, once, with everything gone', async () => {
+      test('a shutdown from inside is announced as a stop, once, with everything gone', async () => {
         const run = await started('c1');
         await harness.poweroffInside(driver, 'c1');
         await until(() => exits.length > 0);
@@ -297,7 +297,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('a reboot from inside is announced as a reboot, and it runs with a new init', async () => {
+      test('a reboot from inside is announced as a reboot, and it runs with a new init', async () => {
         await started('c1');
         const before = driver.probe('c1').initPid;
         await harness.rebootInside(driver, 'c1');
@@ -309,7 +309,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect((await driver.exec('c1', ['true'], {}, never)).exitCode).toBe(0);
       });
 
-      it('a reboot waits for what has to be done between the boots, also when that fails', async () => {
+      test('a reboot waits for what has to be done between the boots, also when that fails', async () => {
         await started('c1');
         const before = driver.probe('c1').initPid;
         const seen: unknown[] = [];
@@ -324,7 +324,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1').initPid).not.toBe(before);
       });
 
-      it('a rebooted container can be stopped', async () => {
+      test('a rebooted container can be stopped', async () => {
         const run = await started('c1');
         await harness.rebootInside(driver, 'c1');
         await until(() => exits.length > 0);
@@ -333,7 +333,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('limits changed while running hold after a reboot from inside', async () => {
+      test('limits changed while running hold after a reboot from inside', async () => {
         const run = await started('c1');
         await driver.updateLimits('c1', { ...run.config, 'limits.memory': '96MiB' });
         await harness.rebootInside(driver, 'c1');
@@ -343,7 +343,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('a restart of the daemon', () => {
-      it('finds running containers again and announces nothing', async () => {
+      test('finds running containers again and announces nothing', async () => {
         await started('c1');
         const before = driver.probe('c1');
         await reopen(['c1', 'never-started']);
@@ -355,13 +355,13 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
       });
 
-      it('does not start a second copy of what still runs', async () => {
+      test('does not start a second copy of what still runs', async () => {
         const run = await started('c1');
         await reopen(['c1']);
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
       });
 
-      it('notices what ended meanwhile, once', async () => {
+      test('notices what ended meanwhile, once', async () => {
         const run = await started('c1');
         await driver.close();
         await harness.whileDown('c1', 'stop');
@@ -373,7 +373,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([]);
       });
 
-      it('notices what rebooted meanwhile', async () => {
+      test('notices what rebooted meanwhile', async () => {
         await started('c1');
         const before = driver.probe('c1').initPid;
         await driver.close();
@@ -384,7 +384,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(driver.probe('c1').initPid).not.toBe(before);
       });
 
-      it('recovering twice changes nothing', async () => {
+      test('recovering twice changes nothing', async () => {
         await started('c1');
         await reopen(['c1']);
         const before = driver.probe('c1');
@@ -393,7 +393,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([]);
       });
 
-      it('a closed driver tells nobody anything', async () => {
+      test('a closed driver tells nobody anything', async () => {
         await started('c1');
         const old = exits;
         await reopen(['c1']);
@@ -404,7 +404,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
     });
 
     describe('figures and limits', () => {
-      it('metrics are plausible and move', async () => {
+      test('metrics are plausible and move', async () => {
         const run = await started('c1');
         const first = await driver.metrics('c1');
         expect(first.initPid).toBe(driver.probe('c1').initPid);
@@ -426,13 +426,13 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         });
       });
 
-      it('metrics, limits and commands of a stopped container are NotFound', async () => {
+      test('metrics, limits and commands of a stopped container are NotFound', async () => {
         await expect(driver.metrics('nobody')).rejects.toMatchObject({ code: 'NotFound' });
         await expect(driver.updateLimits('nobody', {})).rejects.toMatchObject({ code: 'NotFound' });
         await expect(driver.exec('nobody', ['true'], {}, never)).rejects.toMatchObject({ code: 'NotFound' });
       });
 
-      it('limits hold from the start, can be changed and taken away while running', async () => {
+      test('limits hold from the start, can be changed and taken away while running', async () => {
         const run = await prepare('c1');
         const config = { ...run.config, 'limits.memory': '64MiB', 'limits.processes': '50' };
         await driver.start({ ...run, config }, never);
@@ -448,7 +448,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.processLimit(driver, 'c1')).toBeUndefined();
       });
 
-      it('bad limits are refused with Invalid and the old ones stay', async () => {
+      test('bad limits are refused with Invalid and the old ones stay', async () => {
         await started('c1', {});
         await driver.updateLimits('c1', { 'limits.memory': '64MiB' });
         await expect(driver.updateLimits('c1', { 'limits.memory': 'lots' })).rejects.toMatchObject({ code: 'Invalid' });
@@ -461,7 +461,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         await started('c1');
       });
 
-      it.each([
+      test.each([
         [['true'], 0, ''],
         [['false'], 1, ''],
         [['echo', 'a b', '', '$c'], 0, 'a b  $c\n'],
@@ -475,7 +475,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         else expect(result.stdout).toMatch(stdout);
       });
 
-      it('passes the environment and nothing of the daemon', async () => {
+      test('passes the environment and nothing of the daemon', async () => {
         process.env['SECRET_OF_THE_DAEMON'] = 'x';
         const { stdout } = await driver.exec('c1', ['env'], { env: { A: 'b c=d', X: '"\'$' } }, never);
         expect(stdout).toContain('A=b c=d\n');
@@ -484,24 +484,24 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(stdout).not.toContain('SECRET_OF_THE_DAEMON');
       });
 
-      it('runs in /root, or where it is told', async () => {
+      test('runs in /root, or where it is told', async () => {
         expect((await driver.exec('c1', ['pwd'], {}, never)).stdout).toBe('/root\n');
         expect((await driver.exec('c1', ['pwd'], { cwd: '/etc' }, never)).stdout).toBe('/etc\n');
       });
 
-      it('a command over its time limit is ended with Timeout', async () => {
+      test('a command over its time limit is ended with Timeout', async () => {
         const running = driver.exec('c1', ['sleep', '600'], { timeoutMs: 100 }, never);
         await expect(running).rejects.toMatchObject({ code: 'Timeout' });
       });
 
-      it('an abort ends the command', async () => {
+      test('an abort ends the command', async () => {
         const abort = new AbortController();
         const running = driver.exec('c1', ['sleep', '600'], {}, abort.signal);
         abort.abort(new Error('enough'));
         await expect(running).rejects.toThrow('enough');
       });
 
-      it('in a frozen container is refused, not stuck', async () => {
+      test('in a frozen container is refused, not stuck', async () => {
         await driver.freeze('c1');
         await expect(driver.exec('c1', ['true'], {}, never)).rejects.toMatchObject({ code: 'Failed' });
       });
@@ -520,7 +520,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
       const onTerminal = (argv: readonly string[]): Promise<RuntimeProcess> =>
         driver.spawn('c1', { argv, stdio: { kind: 'terminal', size } }, never);
 
-      it('gives three pipes: input in, output and errors apart, the exit code at the end', async () => {
+      test('gives three pipes: input in, output and errors apart, the exit code at the end', async () => {
         const command = await spawned(['sh', '-c', 'cat; echo oops >&2; exit 7']);
         const [stdout, stderr] = [textOf(command.stdout), textOf(command.stderr)];
         command.stdin?.write('one\n');
@@ -530,13 +530,13 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await stderr).toBe('oops\n');
       });
 
-      it('with null streams gives none, and the command finds its input empty', async () => {
+      test('with null streams gives none, and the command finds its input empty', async () => {
         const command = await spawned(['sh', '-c', 'cat && exit 4'], 'null');
         expect([command.stdin, command.stdout, command.stderr]).toEqual([undefined, undefined, undefined]);
         expect(await command.exited).toBe(4);
       });
 
-      it.each([
+      test.each([
         [['no-such-program'], 127],
         [['/etc/passwd'], 126],
         [['sh', '-c', 'kill -9 $$; sleep 5'], 137],
@@ -545,7 +545,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await (await spawned(argv, 'null')).exited).toBe(code);
       });
 
-      it('signals reach the command itself, also those sent at once; kill ends what it started, too', async () => {
+      test('signals reach the command itself, also those sent at once; kill ends what it started, too', async () => {
         const early = await spawned(['sleep', '600'], 'null');
         early.signal(15);
         expect(await early.exited).toBe(143);
@@ -558,20 +558,20 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await textOf(family.stdout)).toBe('');
       });
 
-      it('the environment is the usual one below the given one', async () => {
+      test('the environment is the usual one below the given one', async () => {
         const command = await spawned(['env'], 'pipes', { env: { HOME: '/srv', MULTI: 'a\nb' } });
         const lines = (await textOf(command.stdout)).split('\n');
         expect(lines).toEqual(expect.arrayContaining(['HOME=/srv', 'USER=root', 'LANG=C.UTF-8', 'MULTI=a', 'b']));
         expect(lines.find((line) => line.startsWith('PATH='))).toMatch(/^PATH=\/usr\/local\/sbin:.*:\/bin$/);
       });
 
-      it('runs as the user, the group and in the directory that it is told', async () => {
+      test('runs as the user, the group and in the directory that it is told', async () => {
         const identity = { uid: 1234, gid: 4321, cwd: '/etc' };
         const command = await spawned(['sh', '-c', 'id -u; id -g; pwd'], 'pipes', identity);
         expect(await textOf(command.stdout)).toBe('1234\n4321\n/etc\n');
       });
 
-      it('output that nobody reads stops the command, and reading goes on with every byte', async () => {
+      test('output that nobody reads stops the command, and reading goes on with every byte', async () => {
         const command = await spawned(['head', '-c', '3000000', '/dev/zero']);
         let isOver = false;
         void command.exited.then(() => (isOver = true));
@@ -581,14 +581,14 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await command.exited).toBe(0);
       });
 
-      it('a reader that goes away ends a command that writes', async () => {
+      test('a reader that goes away ends a command that writes', async () => {
         const command = await spawned(['head', '-c', '999999999999', '/dev/zero']);
         await firstOf(command);
         command.stdout?.destroy();
         expect(await command.exited).toBeGreaterThan(0);
       });
 
-      it('a terminal has the size it was given, and the one it is given later', async () => {
+      test('a terminal has the size it was given, and the one it is given later', async () => {
         const command = await onTerminal(['sh']);
         const seen = watched(command);
         command.stdin?.write('stty size\n');
@@ -601,7 +601,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         command.resize(size);
       });
 
-      it('output on a terminal ends lines as terminals do, and is there to its last byte', async () => {
+      test('output on a terminal ends lines as terminals do, and is there to its last byte', async () => {
         const command = await onTerminal(['sh', '-c', 'tty; seq 1 20000; exit 3']);
         const lines = (await textOf(command.stdout)).split('\r\n');
         expect(await command.exited).toBe(3);
@@ -609,7 +609,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(lines.slice(1)).toEqual([...Array.from({ length: 20_000 }, (_, index) => `${index + 1}`), '']);
       });
 
-      it('what is typed at a terminal comes back once, and ^C interrupts', async () => {
+      test('what is typed at a terminal comes back once, and ^C interrupts', async () => {
         const command = await onTerminal(['cat']);
         const seen = watched(command);
         command.stdin?.write('hello\r');
@@ -618,7 +618,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await command.exited).toBe(130);
       });
 
-      it('a stop of the container ends its commands', async () => {
+      test('a stop of the container ends its commands', async () => {
         const [piped, typed] = [await spawned(['sh', '-c', 'echo up; sleep 600']), await onTerminal(['cat'])];
         await firstOf(piped);
         const output = textOf(typed.stdout);
@@ -628,7 +628,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(await typed.exited).toBeGreaterThan(0);
       });
 
-      it('refuses no command, a frozen container, and one that does not run', async () => {
+      test('refuses no command, a frozen container, and one that does not run', async () => {
         await expect(spawned([])).rejects.toMatchObject({ code: 'Invalid' });
         await driver.freeze('c1');
         await expect(spawned(['true'])).rejects.toMatchObject({ code: 'Failed' });
@@ -640,7 +640,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
 
     describe('console', () => {
       const size = { columns: 80, rows: 24 };
-      it('several viewers share it; one may go, another come, and all end with the container', async () => {
+      test('several viewers share it; one may go, another come, and all end with the container', async () => {
         const run = await prepare('c1', 'with-console');
         await driver.start(run, never);
         const [one, two] = [driver.console('c1', size), driver.console('c1', size)];
@@ -663,13 +663,13 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         await until(() => three.output.readableEnded);
       });
 
-      it('a container that does not run has none', async () => {
+      test('a container that does not run has none', async () => {
         expect(() => driver.console('nobody', size)).toThrow(/nobody/);
       });
     });
 
     describe('forget', () => {
-      it('is idempotent, works for strangers, and keeps the logs', async () => {
+      test('is idempotent, works for strangers, and keeps the logs', async () => {
         const run = await started('c1');
         await kill('c1');
         await driver.forget('c1');
@@ -678,14 +678,14 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(harness.remains(run)).toEqual([]);
       });
 
-      it('a running container is not forgotten', async () => {
+      test('a running container is not forgotten', async () => {
         await started('c1');
         await expect(driver.forget('c1')).rejects.toMatchObject({ code: 'InUse' });
         expect(driver.probe('c1').status).toBe('running');
       });
     });
 
-    it('a listener that was taken back hears nothing more', async () => {
+    test('a listener that was taken back hears nothing more', async () => {
       const heard: RuntimeExit[] = [];
       const off = driver.onExit((exit) => heard.push(exit));
       await started('c1');

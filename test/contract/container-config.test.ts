@@ -1,5 +1,5 @@
 // Which container config values pass, and what is said about those that do not.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   containerConfigKey,
   containerConfigKeys,
@@ -62,12 +62,12 @@ const refused: Record<string, readonly string[]> = {
 
 describe('container config', () => {
   for (const [key, values] of Object.entries(accepted)) {
-    it(`${key} takes every value of its form`, () => {
+    test(`${key} takes every value of its form`, () => {
       for (const value of values) expect(check({ [key]: value }), value).toEqual([]);
     });
   }
   for (const [key, values] of Object.entries(refused)) {
-    it(`${key} refuses what is not of its form and names itself, the value and the rule`, () => {
+    test(`${key} refuses what is not of its form and names itself, the value and the rule`, () => {
       for (const value of values) {
         const [problem, ...others] = check({ [key]: value });
         expect(others).toEqual([]);
@@ -78,7 +78,7 @@ describe('container config', () => {
     });
   }
 
-  it('empty text is fine for every key, since it means unset', () => {
+  test('empty text is fine for every key, since it means unset', () => {
     for (const key of Object.keys(containerConfigKeys)) {
       expect(
         check({
@@ -89,14 +89,14 @@ describe('container config', () => {
     }
   });
 
-  it('every default of the table passes its own check', () => {
+  test('every default of the table passes its own check', () => {
     for (const key of Object.keys(containerConfigKeys)) {
       const fallback = containerConfigKey(key)?.fact.default;
       if (fallback !== undefined) expect(passes(key, fallback), `${key}=${fallback}`).toBe(true);
     }
   });
 
-  it('an unknown key is reported with the nearest known one', () => {
+  test('an unknown key is reported with the nearest known one', () => {
     expect(check({ 'limits.memroy': '1GB' })).toEqual([
       { path: 'config.limits.memroy', message: 'unknown key "limits.memroy" (did you mean limits.memory?)' },
     ]);
@@ -109,13 +109,13 @@ describe('container config', () => {
     expect(check({ 'environment.A\nB': 'x' })).toHaveLength(1);
   });
 
-  it('keys of the field that this daemon does not have are refused with what to do instead', () => {
+  test('keys of the field that this daemon does not have are refused with what to do instead', () => {
     const messageOf = (key: string) => check({ [key]: 'true' })[0]?.message ?? '';
     expect(messageOf('security.syscalls.intercept.mknod')).toMatch(/unknown key.*answers no system calls/);
     expect(messageOf('limits.hugepages.3MB')).toContain('must be one of 64KB, 1MB, 2MB, 1GB');
   });
 
-  it('collects all problems of a config', () => {
+  test('collects all problems of a config', () => {
     const problems = check({ 'limits.cpu': 'x', 'limits.memory': 'y', other: 'z', 'boot.autostart': 'true' });
     expect(problems.map((problem) => problem.path)).toEqual([
       'config.limits.cpu',
@@ -124,19 +124,19 @@ describe('container config', () => {
     ]);
   });
 
-  it('a profile holds no volatile and no image keys', () => {
+  test('a profile holds no volatile and no image keys', () => {
     expect(check({ 'volatile.eth0.hwaddr': '00:16:3e:01:02:03', 'image.os': 'x', 'user.a': 'b' }, true)).toHaveLength(
       2,
     );
   });
 
-  it('entries that stay as they are pass whatever they hold', () => {
+  test('entries that stay as they are pass whatever they hold', () => {
     const stored = { 'limits.cpu': 'broken', 'volatile.other': 'x' };
     expect(check(stored, false, stored)).toEqual([]);
     expect(check({ ...stored, 'limits.cpu': 'also broken' }, false, stored)).toHaveLength(1);
   });
 
-  it('a whole seccomp policy excludes the system call lists, and a whitelist the blacklists', () => {
+  test('a whole seccomp policy excludes the system call lists, and a whitelist the blacklists', () => {
     expect(check({ 'raw.seccomp': '2', 'security.syscalls.whitelist': 'read' })[0]?.path).toBe('config.raw.seccomp');
     expect(
       check({ 'security.syscalls.whitelist': 'read', 'security.syscalls.blacklist_compat': 'true' })[0]?.path,
@@ -157,11 +157,11 @@ describe('container config', () => {
     );
   });
 
-  it('messages cut long values', () => {
+  test('messages cut long values', () => {
     expect(check({ 'limits.cpu': 'x'.repeat(5000) })[0]?.message.length).toBeLessThan(250);
   });
 
-  it('tells the cost of a change', () => {
+  test('tells the cost of a change', () => {
     expect(effectOfContainerKey('limits.memory')).toBe('live');
     expect(effectOfContainerKey('limits.kernel.nofile')).toBe('restart');
     expect(effectOfContainerKey('security.privileged')).toBe('restart');
@@ -169,7 +169,7 @@ describe('container config', () => {
     expect(effectOfContainerKey('unheard.of')).toBe('none');
   });
 
-  it('knows volatile keys and truth', () => {
+  test('knows volatile keys and truth', () => {
     expect([isVolatile('volatile.eth0.name'), isVolatile('user.volatile.x')]).toEqual([true, false]);
     expect(['true', 'True', '1', 'YES', 'on', 'false', '0', '', 'enabled'].map(isTrue)).toEqual([
       true,

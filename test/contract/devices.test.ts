@@ -1,5 +1,5 @@
 // Which devices pass, what is said about those that do not, and what changing them costs.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   deviceSchemas,
   effectOfDeviceChange,
@@ -139,17 +139,17 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
 
 describe('devices', () => {
   for (const type of Object.keys(deviceSchemas)) {
-    it(`${type}: every form that the contract names passes`, () => {
+    test(`${type}: every form that the contract names passes`, () => {
       expect(accepted[type]?.length).toBeGreaterThan(0);
       for (const device of accepted[type] ?? [])
         expect(validateDevices({ d: device }), JSON.stringify(device)).toEqual([]);
     });
   }
   for (const [what, device, paths] of refused) {
-    it(`${what} is refused at its property`, () => expect(wrong(device)).toEqual(paths));
+    test(`${what} is refused at its property`, () => expect(wrong(device)).toEqual(paths));
   }
 
-  it('every default of the tables passes its own check', () => {
+  test('every default of the tables passes its own check', () => {
     for (const [name, type] of Object.entries(deviceSchemas)) {
       for (const [property, fact] of Object.entries(type.properties)) {
         if ('default' in fact && fact.default !== undefined) {
@@ -159,41 +159,41 @@ describe('devices', () => {
     }
   });
 
-  it('unknown words come with the nearest known one', () => {
+  test('unknown words come with the nearest known one', () => {
     expect(validateDevices({ eth0: { ...nic, parnet: 'x' } })).toEqual([
       { path: 'devices.eth0.parnet', message: 'is not a property of nic devices (did you mean parent?)' },
     ]);
     expect(validateDevices({ eth0: { type: 'unix_char' } })[0]?.message).toContain('(did you mean unix-char?)');
   });
 
-  it('a second root disk is refused, and both names are told', () => {
+  test('a second root disk is refused, and both names are told', () => {
     expect(validateDevices({ root, other: { ...root, pool: 'fast' } })).toEqual([
       { path: 'devices.root.path', message: 'is / like that of other: a container has exactly one root disk' },
     ]);
   });
 
-  it('two devices cannot have the same place', () => {
+  test('two devices cannot have the same place', () => {
     const mount = { type: 'disk', path: '/mnt', source: '/srv' };
     expect(validateDevices({ a: mount, b: mount }).map((problem) => problem.path)).toEqual(['devices.b.path']);
     const named = { ...nic, name: 'eth0' };
     expect(validateDevices({ a: named, b: named }).map((problem) => problem.path)).toEqual(['devices.b.name']);
   });
 
-  it('the name of a device is checked', () => {
+  test('the name of a device is checked', () => {
     expect(validateDevices({ 'a/b': nic })[0]?.path).toBe('devices.a/b');
   });
 
-  it('finds the root disk', () => {
+  test('finds the root disk', () => {
     expect(rootDisk({ eth0: nic, main: root })).toEqual({ name: 'main', pool: 'default' });
     expect(rootDisk({ eth0: nic })).toBeUndefined();
   });
 
-  it('a unix device takes a missing path from its source, and the other way round', () => {
+  test('a unix device takes a missing path from its source, and the other way round', () => {
     expect(unixPaths({ source: '/a' })).toEqual({ source: '/a', path: '/a' });
     expect(unixPaths({ path: '/b', source: '' })).toEqual({ source: '/b', path: '/b' });
   });
 
-  it('proxy addresses are read with their ports expanded in order', () => {
+  test('proxy addresses are read with their ports expanded in order', () => {
     expect(parseProxyAddress('tcp:[::1]:80,90-92')).toEqual({ protocol: 'tcp', host: '::1', ports: [80, 90, 91, 92] });
     expect(parseProxyAddress('unix:@x')).toEqual({ protocol: 'unix', path: '@x' });
     expect(typeof parseProxyAddress('unix:x')).toBe('string');
@@ -201,7 +201,7 @@ describe('devices', () => {
 });
 
 describe('the cost of changing devices', () => {
-  it.each([
+  test.each([
     ['nothing', nic, { ...nic }, 'none'],
     ['a default written out', nic, { ...nic, 'security.mac_filtering': 'false' }, 'none'],
     ['an added nic', undefined, nic, 'live'],

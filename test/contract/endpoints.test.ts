@@ -1,5 +1,5 @@
 // The endpoint table against the spec, row by row, and against itself.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { extensions } from '../../server/api/server/extensions.ts';
 import { furtherRoutes, routeShape, specRows } from './spec-rows.ts';
@@ -34,47 +34,47 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 describe('the endpoint table', () => {
-  it.each(specRows)('has %s (%s, %s)', (route, _auth, mode) => {
+  test.each(specRows)('has %s (%s, %s)', (route, _auth, mode) => {
     const row = table.get(routeShape(route));
     expect(row, route).toBeDefined();
     if (mode !== 'any') expect(row?.mode).toBe(mode);
   });
 
-  it('has nothing that neither the spec nor the list of further routes names', () => {
+  test('has nothing that neither the spec nor the list of further routes names', () => {
     const known = new Set([...specRows.map(([route]) => route), ...furtherRoutes].map(routeShape));
     expect([...table.keys()].filter((route) => !known.has(route))).toEqual([]);
     expect(furtherRoutes.filter((route) => !table.has(routeShape(route)))).toEqual([]);
   });
 
-  it('names every id and every route once', () => {
+  test('names every id and every route once', () => {
     expect(new Set(endpoints.map((row) => row.id)).size).toBe(endpoints.length);
     expect(table.size).toBe(endpoints.length);
   });
 
-  it.each(withEtag)('%s obeys If-Match, and its GET has an ETag', (route) => {
+  test.each(withEtag)('%s obeys If-Match, and its GET has an ETag', (route) => {
     expect(table.get(routeShape(route))?.etag).toBe(true);
     expect(table.get(routeShape(route.replace(/^\w+/, 'GET')))?.etag).toBe(true);
   });
 
-  it('answers with the statuses of the spec', () => {
+  test('answers with the statuses of the spec', () => {
     for (const [route, status] of Object.entries(statuses))
       expect(table.get(routeShape(route))?.status, route).toBe(status);
   });
 
-  it('names only extensions that the server advertises', () => {
+  test('names only extensions that the server advertises', () => {
     const unknown = endpoints.flatMap((row) => (row.extension === undefined ? [] : [row.extension]));
     expect(unknown.filter((name) => !extensions.includes(name))).toEqual([]);
   });
 
-  it('says of each endpoint what it does, in a sentence', () => {
+  test('says of each endpoint what it does, in a sentence', () => {
     for (const row of endpoints) expect(row.doc, row.id).toMatch(/^[A-Z].+\.$/s);
   });
 
-  it('takes bodies only where a method has one', () => {
+  test('takes bodies only where a method has one', () => {
     expect(endpoints.filter((row) => row.body !== undefined && ['GET', 'DELETE'].includes(row.method))).toEqual([]);
   });
 
-  it('lists collections with the recursion parameter', () => {
+  test('lists collections with the recursion parameter', () => {
     const lists = endpoints.filter((row) => row.method === 'GET' && /\.list(Type)?$/.test(row.id));
     const without = lists.filter((row) => !row.query.includes('recursion')).map((row) => row.id);
     // Log files have no objects to show.

@@ -1,5 +1,5 @@
 // Instance types and architectures: names in, limits and ids out.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   architectureId,
   architectureName,
@@ -19,7 +19,7 @@ const clouds = {
 };
 
 describe('instance types', () => {
-  it.each([
+  test.each([
     ['c2-m4', { 'limits.cpu': '2', 'limits.memory': '4096MB' }],
     ['m4-c2', { 'limits.cpu': '2', 'limits.memory': '4096MB' }],
     ['c1', { 'limits.cpu': '1' }],
@@ -34,7 +34,7 @@ describe('instance types', () => {
     expect(validateContainerConfig(config as Record<string, string>, { profile: false })).toEqual([]);
   });
 
-  it.each([
+  test.each([
     ['c0'],
     ['c2-c4'],
     ['c-m'],
@@ -49,34 +49,34 @@ describe('instance types', () => {
     expect(parseInstanceType(type, clouds)).toMatch(/is no instance type|is unknown/),
   );
 
-  it('a type that several clouds have is ambiguous', () => {
+  test('a type that several clouds have is ambiguous', () => {
     expect(parseInstanceType('shared', clouds)).toBe('"shared" is a type of aws and gce: say which, as in aws:shared');
     expect(parseInstanceType('gce:shared', clouds)).toEqual({ cpus: 2 });
   });
 
-  it('config given wins over that of the type', () => {
+  test('config given wins over that of the type', () => {
     expect(applyInstanceType('c2-m4', { 'limits.cpu': '1' })).toEqual({ 'limits.cpu': '1', 'limits.memory': '4096MB' });
     expect(limitsOfInstanceSize({})).toEqual({});
   });
 });
 
 describe('architectures', () => {
-  it('are known by all their names', () => {
+  test('are known by all their names', () => {
     expect(
       ['amd64', 'x86_64', 'i386', 'arm64', 'armhf', 'ppc64el', 'powerpc64', 's390x', 'vax'].map(architectureName),
     ).toEqual(['x86_64', 'x86_64', 'i686', 'aarch64', 'armv7l', 'ppc64le', 'ppc64', 's390x', undefined]);
   });
-  it('have the ids of the field', () => {
+  test('have the ids of the field', () => {
     expect(
       ['i686', 'x86_64', 'armv7l', 'aarch64', 'ppc', 'ppc64', 'ppc64le', 's390x', 'vax'].map(architectureId),
     ).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 0]);
   });
-  it('a 64-bit host also runs its 32-bit personality', () => {
+  test('a 64-bit host also runs its 32-bit personality', () => {
     expect(architecturesOfHost('x86_64')).toEqual(['x86_64', 'i686']);
     expect(architecturesOfHost('s390x')).toEqual(['s390x']);
     expect(architecturesOfHost('riscv64')).toEqual(['riscv64']);
   });
-  it('an unknown one is told with the nearest', () => {
+  test('an unknown one is told with the nearest', () => {
     expect(architectureRule('x86_65')).toContain('(did you mean x86_64?)');
     expect(architectureRule('amd64')).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 // The OpenAPI document: whole, consistent, and as last reviewed.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { openApiDocument, queryParameters } from '../../server/api/endpoints/openapi.ts';
 import { expectGolden } from '../support/golden.ts';
@@ -24,7 +24,7 @@ const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
 );
 
 describe('the OpenAPI document', () => {
-  it('has every endpoint once, with its id and whether it is built', () => {
+  test('has every endpoint once, with its id and whether it is built', () => {
     expect(document.openapi).toBe('3.1.0');
     const found = operations.map(
       ({ method, operation }) => `${operation.operationId} ${method} ${operation['x-built']}`,
@@ -34,7 +34,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('refers only to what it holds', () => {
+  test('refers only to what it holds', () => {
     const references = [...text.matchAll(/"\$ref": "#\/components\/(\w+)\/(\w+)"/g)];
     expect(references.length).toBeGreaterThan(300);
     for (const [, group = '', name = ''] of references)
@@ -42,7 +42,7 @@ describe('the OpenAPI document', () => {
     expect(text.match(/"\$ref": (?!"#\/components\/)/)).toBeNull();
   });
 
-  it('declares the parameters of each path, each once', () => {
+  test('declares the parameters of each path, each once', () => {
     for (const { path, operation } of operations) {
       const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]);
       expect(operation.parameters.filter((one) => one.in === 'path').map((one) => one.name)).toEqual(inPath);
@@ -51,12 +51,12 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('describes every query parameter of the table, and none that nobody takes', () => {
+  test('describes every query parameter of the table, and none that nobody takes', () => {
     const used = new Set(['project', ...endpoints.flatMap((row) => [...row.query])]);
     expect(Object.keys(queryParameters).toSorted()).toEqual([...used].toSorted());
   });
 
-  it('has a body exactly where the table has one, and 501 exactly where nothing is built', () => {
+  test('has a body exactly where the table has one, and 501 exactly where nothing is built', () => {
     for (const row of endpoints) {
       const operation = operations.find((one) => one.operation.operationId === row.id)?.operation;
       expect(operation?.requestBody !== undefined, row.id).toBe(row.body !== undefined);
@@ -64,7 +64,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('holds no schema twice: named ones stand in one place', () => {
+  test('holds no schema twice: named ones stand in one place', () => {
     const certificate = document.paths['/1.0/certificates']?.['post']?.requestBody;
     expect(JSON.stringify(certificate)).toContain('#/components/schemas/CertificateCreate');
     expect(JSON.stringify(document.components['schemas']?.['AsyncEnvelope'])).toContain(
@@ -72,5 +72,5 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('is as last reviewed', () => expectGolden('contract/openapi.json', text));
+  test('is as last reviewed', () => expectGolden('contract/openapi.json', text));
 });

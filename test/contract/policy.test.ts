@@ -1,5 +1,5 @@
 // Every endpoint for every class of callers, against expectations written by hand from spec parts 4 and 5.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CallerClass } from '../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { decide } from '../../server/auth/policy.ts';
@@ -18,7 +18,7 @@ describe('access', () => {
     for (const caller of callers) {
       const auth = expected.get(routeShape(`${row.method} ${row.path}`));
       const allowed = auth?.includes(letters[caller]) ?? false;
-      it(`${row.method} ${row.path} is ${allowed ? 'open to' : 'refused to'} ${caller} callers`, () => {
+      test(`${row.method} ${row.path} is ${allowed ? 'open to' : 'refused to'} ${caller} callers`, () => {
         expect(auth, 'a row without expectation').toBeDefined();
         const access = decide(caller, row);
         if (allowed) expect(access).toBe('allow');
@@ -28,13 +28,13 @@ describe('access', () => {
   }
 
   const open = { auth: callers };
-  it('a caller who demands trust gets nothing without it', () => {
+  test('a caller who demands trust gets nothing without it', () => {
     expect(decide('guest', open, { demandsTrust: true })).toMatchObject({ deny: 403 });
     expect(decide('untrusted', open, { demandsTrust: true })).toMatchObject({ deny: 403 });
     expect(decide('trusted', open, { demandsTrust: true })).toBe('allow');
   });
 
-  it('a private object does not exist for callers without trust, unless a secret opens it', () => {
+  test('a private object does not exist for callers without trust, unless a secret opens it', () => {
     for (const caller of ['guest', 'untrusted'] as const) {
       expect(decide(caller, open, { object: 'private' })).toMatchObject({ deny: 404 });
       expect(decide(caller, open, { object: 'public' })).toBe('allow');
@@ -44,7 +44,7 @@ describe('access', () => {
     expect(decide('guest', { auth: ['trusted'] }, { object: 'opened' })).toMatchObject({ deny: 403 });
   });
 
-  it('every decision of the table is as last reviewed', () => {
+  test('every decision of the table is as last reviewed', () => {
     const lines = endpoints.map((row) => {
       const words = callers.map((caller) => {
         const access = decide(caller, row);

@@ -1,6 +1,6 @@
 // Snapshot schedules and expiry, bit rates, timestamps: reading them and what they mean.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseBits } from '../../server/api/text/bit-rate.ts';
 import { applyExpiry, parseExpiry } from '../../server/api/container/snapshot-expiry.ts';
 import { isDue, parseSchedule, type Minute } from '../../server/api/container/snapshot-schedule.ts';
@@ -15,7 +15,7 @@ const due = (text: string, at: Partial<Minute> = {}) => {
 };
 
 describe('schedules', () => {
-  it.each([
+  test.each([
     ['* * * * *', {}, true],
     ['30 6 * * *', {}, true],
     ['30 7 * * *', {}, false],
@@ -45,7 +45,7 @@ describe('schedules', () => {
     ['@yearly', { minute: 0, hour: 0, dayOfMonth: 1, month: 1 }, true],
   ] as const)('%s at %j is due: %s', (text, at, expected) => expect(due(text, at)).toBe(expected));
 
-  it('tell which field is wrong', () => {
+  test('tell which field is wrong', () => {
     expect(parseSchedule('* 24 * * *')).toBe(
       'has "24" for the hour, which takes *, numbers from 0 to 23, ranges, lists and steps (*/5)',
     );
@@ -56,7 +56,7 @@ describe('schedules', () => {
     expect(parseSchedule('@daily,')).toContain('has "" in a list');
   });
 
-  it('are due in one minute of the hour when one minute is named', () => {
+  test('are due in one minute of the hour when one minute is named', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 59 }), (minute) => {
         const hits = Array.from({ length: 60 }, (_, at) => due(`${minute} * * * *`, { minute: at })).filter(Boolean);
@@ -68,7 +68,7 @@ describe('schedules', () => {
 
 describe('expiry', () => {
   const from = new Date('2024-01-31T10:00:00Z');
-  it.each([
+  test.each([
     ['1M', '2024-01-31T10:01:00.000Z'],
     ['2H', '2024-01-31T12:00:00.000Z'],
     ['1d', '2024-02-01T10:00:00.000Z'],
@@ -80,7 +80,7 @@ describe('expiry', () => {
   ])('%s after the last of January 2024 is %s', (text, expected) => {
     expect(applyExpiry(parseExpiry(text) ?? {}, from)?.toISOString()).toBe(expected);
   });
-  it('leaves the given time alone and knows when it is too far', () => {
+  test('leaves the given time alone and knows when it is too far', () => {
     applyExpiry({ days: 1 }, from);
     expect(from.toISOString()).toBe('2024-01-31T10:00:00.000Z');
     expect(applyExpiry({ years: 999_999 }, from)).toBeUndefined();
@@ -88,7 +88,7 @@ describe('expiry', () => {
 });
 
 describe('bit rates and timestamps', () => {
-  it.each([
+  test.each([
     ['', 0],
     ['1000', 1000],
     ['5bit', 5],
@@ -100,7 +100,7 @@ describe('bit rates and timestamps', () => {
     ['9999999999999999999Ebit', undefined],
   ])('%j is %s bits', (text, expected) => expect(parseBits(text)).toBe(expected));
 
-  it('every moment printed by a date is a timestamp', () => {
+  test('every moment printed by a date is a timestamp', () => {
     fc.assert(
       fc.property(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') }), (date) => {
         expect(isTimestamp(date.toISOString())).toBe(true);

@@ -1,5 +1,5 @@
 // The facts of every field make sense, the errors are those of the docs, the extensions those of the spec.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { TSchema } from 'typebox';
 import { type AppError, errors, errorTable } from '../../server/api/errors.ts';
 import { extensions } from '../../server/api/server/extensions.ts';
@@ -27,7 +27,7 @@ function fields(path: string, schema: TSchema): Field[] {
 const all = [...schemas].flatMap(([name, schema]) => fields(name, schema));
 
 describe('field facts', () => {
-  it('cover the wire objects of the contract', () => {
+  test('cover the wire objects of the contract', () => {
     const names = [
       'Server',
       'Certificate',
@@ -47,7 +47,7 @@ describe('field facts', () => {
     for (const name of names) expect(schemas.has(name), name).toBe(true);
     expect(all.length).toBeGreaterThan(400);
   });
-  it('use only keywords that validation and documents know', () => {
+  test('use only keywords that validation and documents know', () => {
     const known = new Set([
       'type',
       'properties',
@@ -82,7 +82,7 @@ describe('field facts', () => {
       ).toEqual([]);
     }
   });
-  it('do not contradict each other', () => {
+  test('do not contradict each other', () => {
     for (const { path, schema } of all) {
       const facts = factsOf(schema);
       if (facts.computed)
@@ -91,13 +91,13 @@ describe('field facts', () => {
       if (facts.effect !== undefined) expect(['live', 'restart', 'recreate'], path).toContain(facts.effect);
     }
   });
-  it('name extensions that the server advertises', () => {
+  test('name extensions that the server advertises', () => {
     for (const { path, schema } of all) {
       const since = factsOf(schema).since;
       if (since !== undefined) expect(extensions, path).toContain(since);
     }
   });
-  it('mark everything secret that goes by such a name', () => {
+  test('mark everything secret that goes by such a name', () => {
     const suspicious = all.filter(({ path }) => /(^|[._])(password|secret)$/.test(path));
     expect(suspicious.length).toBeGreaterThan(2);
     const open = suspicious.filter(({ schema }) => factsOf(schema).secret !== true).map(({ path }) => path);
@@ -107,12 +107,12 @@ describe('field facts', () => {
 });
 
 describe('the error table', () => {
-  it('uses only the statuses of the spec, and those it leaves for what is not there', () => {
+  test('uses only the statuses of the spec, and those it leaves for what is not there', () => {
     // Spec part 7: 400, 401, 403, 404, 409, 412, 500. The real system adds 501 and 503.
     const statuses = new Set(Object.values(errorTable).map((row) => row.status));
     for (const status of statuses) expect([400, 401, 403, 404, 409, 412, 500, 501, 503]).toContain(status);
   });
-  it('has a maker for each of its codes, and each maker makes its code', () => {
+  test('has a maker for each of its codes, and each maker makes its code', () => {
     const made: Record<string, AppError> = {
       badRequest: errors.badRequest('x'),
       invalidName: errors.invalidName('profile', 'a/b', 'must not'),
@@ -134,7 +134,7 @@ describe('the error table', () => {
     expect(Object.keys(made).toSorted()).toEqual(Object.keys(errorTable).toSorted());
     for (const [code, error] of Object.entries(made)) expect(error.code).toBe(code);
   });
-  it('is as documented', () => {
+  test('is as documented', () => {
     const lines = Object.entries(errorTable).map(([code, row]) => `| ${code} | ${row.status} | ${row.doc} |`);
     expectGolden('contract/errors.md', `| code | HTTP | when |\n|---|---|---|\n${lines.join('\n')}\n`);
   });
@@ -144,7 +144,7 @@ describe('the error table', () => {
 const specExtensions = `storage_zfs_remove_snapshots, container_host_shutdown_timeout, container_stop_priority, container_syscall_filtering, auth_pki, container_last_used_at, etag, patch, usb_devices, https_allowed_credentials, image_compression_algorithm, directory_manipulation, container_cpu_time, storage_zfs_use_refquota, storage_lvm_mount_options, network, profile_usedby, container_push, container_exec_recording, certificate_update, container_exec_signal_handling, gpu_devices, container_image_properties, migration_progress, id_map, network_firewall_filtering, network_routes, storage, file_delete, file_append, network_dhcp_expiry, storage_lvm_vg_rename, storage_lvm_thinpool_rename, network_vlan, image_create_aliases, container_stateless_copy, container_only_migration, storage_zfs_clone_copy, unix_device_rename, storage_rsync_bwlimit, network_vxlan_interface, storage_btrfs_mount_options, entity_description, image_force_refresh, storage_lvm_lv_resizing, id_map_base, file_symlinks, container_push_target, network_vlan_physical, storage_images_delete, container_edit_metadata, container_snapshot_stateful_migration, storage_driver_ceph, storage_ceph_user_name, instance_types, storage_volatile_initial_source, storage_ceph_force_osd_reuse, storage_block_filesystem_btrfs, resources, kernel_limits, storage_api_volume_rename, external_authentication, network_sriov, console, restrict_devlxd, migration_pre_copy, infiniband, maas_network, devlxd_events, proxy, network_dhcp_gateway, file_get_symlink, network_leases, unix_device_hotplug, storage_api_local_volume_handling, operation_description, clustering, event_lifecycle, storage_api_remote_volume_handling, nvidia_runtime, container_mount_propagation, container_backup, devlxd_images, container_local_cross_pool_handling, proxy_unix, proxy_udp, clustering_join, proxy_tcp_udp_multi_port_handling, network_state, proxy_unix_dac_properties, container_protection_delete, proxy_priv_drop, pprof_http, proxy_haproxy_protocol, network_hwaddr, proxy_nat, network_nat_order, container_full, backup_compression, nvidia_runtime_config, storage_api_volume_snapshots, storage_unmapped, projects, network_vxlan_ttl, container_incremental_copy, usb_optional_vendorid, snapshot_scheduling, container_copy_project, clustering_server_address, clustering_image_replication, container_protection_shift, snapshot_expiry, snapshot_expiry_creation, id_map_current`;
 
 describe('the extensions', () => {
-  it('are those of the spec, all of them, each once', () => {
+  test('are those of the spec, all of them, each once', () => {
     const expected = specExtensions.split(', ');
     expect(expected.filter((name) => !extensions.includes(name))).toEqual([]);
     expect(new Set(extensions).size).toBe(extensions.length);
@@ -153,7 +153,7 @@ describe('the extensions', () => {
     expect(further.slice(0, 3).every((name) => name.startsWith('candid_'))).toBe(true);
     expect(expected.length + further.length).toBe(extensions.length);
   });
-  it('keep the order of the spec, since they are only ever appended to', () => {
+  test('keep the order of the spec, since they are only ever appended to', () => {
     const positions = specExtensions.split(', ').map((name) => extensions.indexOf(name));
     expect(positions).toEqual(positions.toSorted((a, b) => a - b));
   });

@@ -1,5 +1,5 @@
 // Server config: what may be set, and what is stored and shown afterwards.
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseListenAddress } from '../../server/api/server/listen-address.ts';
 import {
   mergeServerConfig,
@@ -13,7 +13,7 @@ import {
 const fine = (key: string, value: unknown) => validateServerConfig({ [key]: value }).length === 0;
 
 describe('server config sent', () => {
-  it.each([
+  test.each([
     ['core.https_address', ['10.0.0.1', '10.0.0.1:8443', '[::]:8443', ':8443', '[::1]', '::1', 'box.example:443', '']],
     ['core.https_allowed_credentials', ['true', 'NO', '1', '']],
     ['images.auto_update_interval', ['0', '24']],
@@ -29,7 +29,7 @@ describe('server config sent', () => {
     for (const value of values) expect(validateServerConfig({ [key]: value }), String(value)).toEqual([]);
   });
 
-  it.each([
+  test.each([
     [
       'core.https_address',
       ['10.0.0.1:0', '10.0.0.1:99999', '10.0.0', 'a b', '[10.0.0.1]:80', 'x:y', 5, '[::1', 'a\nb'],
@@ -47,7 +47,7 @@ describe('server config sent', () => {
     for (const value of values) expect(fine(key, value), String(value)).toBe(false);
   });
 
-  it('is judged as a whole, in the order of the keys', () => {
+  test('is judged as a whole, in the order of the keys', () => {
     const problems = validateServerConfig({ 'images.auto_update_interval': 'x', 'core.https_adress': ':1', other: {} });
     expect(problems.map((problem) => problem.path)).toEqual([
       'config.core.https_adress',
@@ -63,7 +63,7 @@ describe('server config sent', () => {
     );
   });
 
-  it('takes user.* keys as free text and drops them when empty', () => {
+  test('takes user.* keys as free text and drops them when empty', () => {
     const sent = { 'user.note': 'two\nlines', 'user.gantry.set.web': '{"v":1}' };
     expect(validateServerConfig(sent)).toEqual([]);
     const { config } = mergeServerConfig({}, sent, 'patch');
@@ -74,11 +74,11 @@ describe('server config sent', () => {
     expect(validateServerConfig({ 'user.note': 'a\0b' })[0]?.message).toContain('NUL');
   });
 
-  it('never sees its password in a message', () => {
+  test('never sees its password in a message', () => {
     expect(JSON.stringify(validateServerConfig({ 'core.trust_password': 'hunter2\n' }))).not.toContain('hunter2');
   });
 
-  it('takes every default of the table', () => {
+  test('takes every default of the table', () => {
     for (const [key, fact] of Object.entries<ServerConfigKey>(serverConfigKeys)) {
       if (fact.default !== undefined) expect(fine(key, fact.default), key).toBe(true);
     }
@@ -88,21 +88,21 @@ describe('server config sent', () => {
 describe('server config stored', () => {
   const current = { 'core.https_address': ':8443', 'core.trust_password': 'hash', 'images.auto_update_interval': '12' };
 
-  it('PUT brings the keys left out back to their default', () => {
+  test('PUT brings the keys left out back to their default', () => {
     const change = mergeServerConfig(current, { 'images.auto_update_interval': '12' }, 'put');
     expect(change.config).toEqual({ 'images.auto_update_interval': '12' });
     expect(change.changed).toEqual(['core.https_address', 'core.trust_password']);
   });
-  it('PATCH leaves them', () => {
+  test('PATCH leaves them', () => {
     const change = mergeServerConfig(current, { 'core.https_address': ':9443' }, 'patch');
     expect(change.config).toEqual({ ...current, 'core.https_address': ':9443' });
     expect(change.changed).toEqual(['core.https_address']);
   });
-  it('empty text and null unset, and values equal to the default are not stored', () => {
+  test('empty text and null unset, and values equal to the default are not stored', () => {
     const sent = { 'core.https_address': '', 'core.trust_password': null, 'images.auto_update_interval': '+6' };
     expect(mergeServerConfig(current, sent, 'patch').config).toEqual({});
   });
-  it('true keeps a hidden key, text replaces it and is handed out apart', () => {
+  test('true keeps a hidden key, text replaces it and is handed out apart', () => {
     expect(mergeServerConfig(current, { 'core.trust_password': true }, 'put')).toEqual({
       config: { 'core.trust_password': 'hash' },
       secrets: {},
@@ -114,7 +114,7 @@ describe('server config stored', () => {
     expect(change.changed).toEqual(['core.trust_password']);
     expect(mergeServerConfig({}, { 'core.trust_password': true }, 'patch').config).toEqual({});
   });
-  it('booleans and numbers are stored in one spelling', () => {
+  test('booleans and numbers are stored in one spelling', () => {
     expect(
       mergeServerConfig({}, { 'core.https_allowed_credentials': 'YES', 'images.remote_cache_expiry': '+05' }, 'put')
         .config,
@@ -122,18 +122,18 @@ describe('server config stored', () => {
     const off = mergeServerConfig({}, { 'images.auto_update_cached': 'off' }, 'put');
     expect(off.config).toEqual({ 'images.auto_update_cached': 'false' });
   });
-  it('a repeated request changes nothing', () => {
+  test('a repeated request changes nothing', () => {
     expect(mergeServerConfig(current, renderServerConfig(current), 'put')).toEqual({
       config: current,
       secrets: {},
       changed: [],
     });
   });
-  it('is shown without what is hidden', () => {
+  test('is shown without what is hidden', () => {
     expect(renderServerConfig(current)).toEqual({ ...current, 'core.trust_password': true });
     expect(renderServerConfig({})).toEqual({});
   });
-  it('holds its defaults while unset', () => {
+  test('holds its defaults while unset', () => {
     expect(serverConfigValue({}, 'images.auto_update_interval')).toBe('6');
     expect(serverConfigValue(current, 'images.auto_update_interval')).toBe('12');
     expect(serverConfigValue({}, 'core.https_address')).toBe('');
@@ -141,7 +141,7 @@ describe('server config stored', () => {
 });
 
 describe('listen addresses', () => {
-  it.each([
+  test.each([
     ['10.0.0.1', { host: '10.0.0.1', port: 8443 }],
     [':1234', { host: '', port: 1234 }],
     ['[fd42::1]:99', { host: 'fd42::1', port: 99 }],

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { Type, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { nearestName } from '../../server/api/text/nearest-word.ts';
 import { validateBody } from '../../server/api/schema/validate-json.ts';
@@ -19,7 +19,7 @@ const Body = Type.Object({
 const one = (value: unknown) => validateBody(Body, value)[0];
 
 describe('body validation', () => {
-  it.each([
+  test.each([
     ['a string', '', 'must be an object, is a string'],
     [null, '', 'must be an object, is null'],
     [[], '', 'must be an object, is an array'],
@@ -40,14 +40,14 @@ describe('body validation', () => {
     expect(one(value)).toEqual({ path, message });
   });
 
-  it('fitting values pass, absent members too', () => {
+  test('fitting values pass, absent members too', () => {
     expect(validateBody(Body, { name: 'ok', config: null, timeout: 3, mode: 'push' })).toEqual([]);
     expect(validateBody(Body, { name: 'ok', config: undefined })).toEqual([]);
     for (const timeout of [-1, 10]) expect(validateBody(Body, { name: 'abcde', timeout })).toEqual([]);
     expect(validateBody(Type.Unknown(), { anything: [1, null] })).toEqual([]);
   });
 
-  it('every problem is collected', () => {
+  test('every problem is collected', () => {
     expect(validateBody(Body, { config: { a: 1, b: 2 }, timeout: 'x' }).map((problem) => problem.path)).toEqual([
       'name',
       'config.a',
@@ -56,7 +56,7 @@ describe('body validation', () => {
     ]);
   });
 
-  it('unknown members are ignored, or reported with the nearest name when asked', () => {
+  test('unknown members are ignored, or reported with the nearest name when asked', () => {
     expect(validateBody(Body, { name: 'ok', profile: [] })).toEqual([]);
     expect(validateBody(Body, { name: 'ok', profile: [] }, { unknownKeys: 'report' })).toEqual([
       { path: 'profile', message: 'is not a known member (did you mean profiles?)' },
@@ -68,13 +68,13 @@ describe('body validation', () => {
     expect(validateBody(Both, { a: 'x' })).toEqual([{ path: 'b', message: 'is required' }]);
   });
 
-  it('members named like those of every object are no exception', () => {
+  test('members named like those of every object are no exception', () => {
     expect(validateBody(Type.Object({ toString: Type.String() }), {})).toHaveLength(1);
     expect(validateBody(Body, JSON.parse('{"name":"ok","__proto__":1,"constructor":2}'))).toEqual([]);
     expect(validateBody(Type.Record(Type.String(), Type.String()), JSON.parse('{"__proto__":1}'))).toHaveLength(1);
   });
 
-  it('messages never repeat the text they refuse', () => {
+  test('messages never repeat the text they refuse', () => {
     expect(
       JSON.stringify(validateBody(Type.Object({ password: Type.Integer() }), { password: 'hunter2' })),
     ).not.toContain('hunter2');
@@ -153,8 +153,8 @@ function objects(schema: Record<string, unknown>, wrong: number): fc.Arbitrary<u
 }
 
 describe('body validation agrees with typebox', () => {
-  it('there are schemas to compare', () => expect(schemas.length).toBeGreaterThan(40));
-  it.each(schemas)('%s: the same values pass', (_name, schema) => {
+  test('there are schemas to compare', () => expect(schemas.length).toBeGreaterThan(40));
+  test.each(schemas)('%s: the same values pass', (_name, schema) => {
     fc.assert(
       fc.property(fc.oneof(values(schema, 0), values(schema, 5)), (value) => {
         expect(validateBody(schema, value).length === 0).toBe(Value.Check(schema, value));
@@ -162,7 +162,7 @@ describe('body validation agrees with typebox', () => {
       { numRuns: 150 },
     );
   });
-  it.each(schemas)('%s: values made to fit do pass', (_name, schema) => {
+  test.each(schemas)('%s: values made to fit do pass', (_name, schema) => {
     fc.assert(
       fc.property(values(schema, 0), (value) => {
         expect(validateBody(schema, value)).toEqual([]);
@@ -173,7 +173,7 @@ describe('body validation agrees with typebox', () => {
 });
 
 describe('nearest names', () => {
-  it.each([
+  test.each([
     ['limits.memroy', 'limits.memory'],
     ['LIMITS_CPU', 'limits.cpu'],
     ['limit.cpu', 'limits.cpu'],

@@ -2,7 +2,7 @@
 // is refused with each difference.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
@@ -39,7 +39,7 @@ for (const { host, reason } of hosts) {
       return file;
     };
 
-    it('takes over what is as declared, so that a prune would then delete it', { timeout: 60_000 }, async () => {
+    test('takes over what is as declared, so that a prune would then delete it', { timeout: 60_000 }, async () => {
       const name = await byHand({ 'limits.cpu': '2', 'user.mine': 'x' });
       const file = manifest(name, 'config: { limits.cpu: 2 }\n');
       const before = await configOf(`/1.0/profiles/${name}`);
@@ -61,7 +61,7 @@ for (const { host, reason } of hosts) {
       expect((await bench.daemon.call('GET', `/1.0/profiles/${name}`)).status).toBe(404);
     });
 
-    it('refuses with every difference and changes nothing', { timeout: 60_000 }, async () => {
+    test('refuses with every difference and changes nothing', { timeout: 60_000 }, async () => {
       const name = await byHand({ 'limits.cpu': '2', 'environment.TOKEN': 'abc123' });
       const file = manifest(name, 'description: other\nconfig: { limits.cpu: 4, environment.TOKEN: xyz }\n');
       const before = await configOf(`/1.0/profiles/${name}`);
@@ -78,7 +78,7 @@ for (const { host, reason } of hosts) {
       expect((await run('adopt', '--all', 'profile/x')).code).toBe(64);
     });
 
-    it('writes the manifests itself, for one object and for a whole host', { timeout: 60_000 }, async () => {
+    test('writes the manifests itself, for one object and for a whole host', { timeout: 60_000 }, async () => {
       const name = await byHand({ 'limits.cpu': '3' });
       const file = join(bench.dir, `${name}-written.yaml`);
       const adopted = await run('adopt', `profile/${name}`, '--write', file, '--set', name);
@@ -98,7 +98,7 @@ for (const { host, reason } of hosts) {
       expect((await run('release', '--all', '--set', `all-${name}`)).code).toBe(0);
     });
 
-    it(
+    test(
       'releases: the record goes, the object stays, and prune has nothing to say any more',
       { timeout: 60_000 },
       async () => {

@@ -1,7 +1,7 @@
 // Manifests that cannot be: all their problems at once, each with its place, and nothing of them reaches a daemon.
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { countRequests, type CountingProxy } from '../../support/daemons/counting-proxy.ts';
@@ -35,7 +35,7 @@ const places = (text: string): readonly string[] =>
   [...text.matchAll(/^ *--> (\S+:\d+:\d+)/gm)].map(([, place]) => place ?? '');
 
 describe('a manifest that cannot be', () => {
-  it.each(files)('%s is explained problem by problem, and nothing of it is sent', async (file) => {
+  test.each(files)('%s is explained problem by problem, and nothing of it is sent', async (file) => {
     proxy.requests.length = 0;
     proxy.connections = 0;
     const run = await gantry('apply', file, '--auto-approve');
@@ -53,7 +53,7 @@ describe('a manifest that cannot be', () => {
     else expect(proxy.requests.length, 'the proxy sees what is sent').toBeGreaterThan(0);
   });
 
-  it.each(files.filter((file) => file !== 'empty.yaml'))('%s is refused by validate too', async (file) => {
+  test.each(files.filter((file) => file !== 'empty.yaml'))('%s is refused by validate too', async (file) => {
     const run = await gantry('validate', file);
     // Names that are nowhere may be on the server: a warning.
     const isWarned = file === 'missing-references.yaml' && run.code === 0;
@@ -61,7 +61,7 @@ describe('a manifest that cannot be', () => {
     expect(places(run.stderr).length).toBeGreaterThan(0);
   });
 
-  it('as JSON has the same diagnostics, each with its range', async () => {
+  test('as JSON has the same diagnostics, each with its range', async () => {
     const run = await gantry('plan', 'unknown-keys.yaml', '--json');
     const lines = run.stdout
       .trimEnd()
@@ -77,7 +77,7 @@ describe('a manifest that cannot be', () => {
     });
   });
 
-  it('stops the whole set it is in, good files and all', async () => {
+  test('stops the whole set it is in, good files and all', async () => {
     proxy.connections = 0;
     const run = await cli(['apply', '-f', fixtures, '--auto-approve', '--host', proxy.host]);
     expect(run.code).toBe(1);

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
   }, 120_000);
   afterAll(() => lxd.cleanUp(), 120_000);
 
-  it(
+  test(
     'one document makes a pool and a network on all members, and a container on the one it names',
     { timeout: 120_000 },
     async () => {
@@ -94,7 +94,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
     },
   );
 
-  it('what a member has for itself is compared and changed there', { timeout: 60_000 }, async () => {
+  test('what a member has for itself is compared and changed there', { timeout: 60_000 }, async () => {
     const parts = [pool(join(dir, 'pool')), image, container];
     const withCard = (name: string): string =>
       network(`member_overrides: { node1: { config: { bridge.external_interfaces: ${name} } } }\n`);
@@ -131,24 +131,28 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
     expect(away.stderr).toContain('the cluster has no member node9');
   });
 
-  it('what a run left half made is gone on with, and all of it is taken away again', { timeout: 60_000 }, async () => {
-    const begun = await lxd.call('POST', '/1.0/storage-pools?target=node1', {
-      name: 'half',
-      driver: 'dir',
-      config: {},
-    });
-    expect(begun.status, begun.bytes.toString()).toBeLessThan(300);
-    const half = 'kind: storage_pool\nname: half\ndriver: dir\n';
-    await apply([half]);
-    expect(await lxd.get('/1.0/storage-pools/half')).toMatchObject({ status: 'Created' });
-    const gone = await run('destroy', [half, pool(join(dir, 'pool')), network(), image, container], '--auto-approve');
-    expect(gone.code, gone.stdout + gone.stderr).toBe(0);
-    expect(await lxd.get('/1.0/storage-pools')).toEqual([]);
-  });
+  test(
+    'what a run left half made is gone on with, and all of it is taken away again',
+    { timeout: 60_000 },
+    async () => {
+      const begun = await lxd.call('POST', '/1.0/storage-pools?target=node1', {
+        name: 'half',
+        driver: 'dir',
+        config: {},
+      });
+      expect(begun.status, begun.bytes.toString()).toBeLessThan(300);
+      const half = 'kind: storage_pool\nname: half\ndriver: dir\n';
+      await apply([half]);
+      expect(await lxd.get('/1.0/storage-pools/half')).toMatchObject({ status: 'Created' });
+      const gone = await run('destroy', [half, pool(join(dir, 'pool')), network(), image, container], '--auto-approve');
+      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+      expect(await lxd.get('/1.0/storage-pools')).toEqual([]);
+    },
+  );
 });
 
 describe('on a server that is no member of a cluster', () => {
-  it('they are refused at plan time, each at its place', { timeout: 60_000 }, async () => {
+  test('they are refused at plan time, each at its place', { timeout: 60_000 }, async () => {
     const daemon = await makeDaemon({ runtime: 'sim' });
     try {
       const refused = await gantry(daemon.socketPath, 'plan', [pool('/x'), container]);

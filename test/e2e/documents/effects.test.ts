@@ -2,7 +2,7 @@
 // and afterwards nothing is left to do. For every kind, on the simulation and on real containers.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
 import {
@@ -356,7 +356,7 @@ for (const { host, reason } of hosts) {
       bench = await openBench(host);
     }, 120_000);
     afterAll(() => bench.close());
-    it.each(cases.map((one) => [one.name, one] as const))('%s', { timeout: 60_000 }, (_name, one) =>
+    test.each(cases.map((one) => [one.name, one] as const))('%s', { timeout: 60_000 }, (_name, one) =>
       perform(bench, one, host),
     );
   });

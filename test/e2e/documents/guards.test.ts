@@ -1,7 +1,7 @@
 // What holds back a plan: disruption, recreation, protection; and what a plan never touches: other images, keys and objects.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   containerWith,
   openBench,
@@ -24,7 +24,7 @@ describe('rules that hold back a plan', () => {
     return run.stdout;
   };
 
-  it('disruption: none refuses a restart, also one that a profile causes, and --allow-restart lifts it', async () => {
+  test('disruption: none refuses a restart, also one that a profile causes, and --allow-restart lifts it', async () => {
     const calm = 'manage: { disruption: none }\n';
     const { pid } = await bench.life();
     bench.parts['container'] = containerWith(`config: { security.nesting: true }\n${calm}`);
@@ -36,7 +36,7 @@ describe('rules that hold back a plan', () => {
     await bench.apply('--allow-restart');
   });
 
-  it('a recreation needs leave, and a protected container is not recreated even with it', async () => {
+  test('a recreation needs leave, and a protected container is not recreated even with it', async () => {
     bench.parts['pool2'] = 'kind: storage_pool\nname: p2\ndriver: dir\n';
     bench.parts['container'] = containerWith(moved);
     expect(await refused()).toContain('would be deleted and created again, its data lost');
@@ -54,7 +54,7 @@ describe('rules that hold back a plan', () => {
     await bench.expectSettled();
   });
 
-  it('another file is another image: its aliases move, containers made of the old one stay', async () => {
+  test('another file is another image: its aliases move, containers made of the old one stay', async () => {
     const before = await bench.life();
     packImage(bench.dir, 'image.tar.gz', 'two');
     expect(await bench.planned()).toEqual(['image/base: create live', 'image_alias/base: update live']);
@@ -69,7 +69,7 @@ describe('rules that hold back a plan', () => {
     expect(readFileSync(join(rootfs, 'etc', 'mark'), 'utf8')).toBe('two');
   });
 
-  it('what nobody declared stays: keys, devices, profiles, objects', async () => {
+  test('what nobody declared stays: keys, devices, profiles, objects', async () => {
     await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.theirs': 'x' } });
     await bench.daemon.call('PATCH', '/1.0/profiles/small', { config: { 'user.theirs': 'y' } });
     await bench.daemon.call('POST', '/1.0/profiles', { name: 'foreign', config: {}, devices: {} });

@@ -1,6 +1,6 @@
 // Differences that a manifest asks to pass over: listed with their reason while the rule holds, told and counted again once it has ended.
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bench.close());
 
-it('plans and drift list what a rule hides, with its end and its reason', async () => {
+test('plans and drift list what a rule hides, with its end and its reason', async () => {
   ignoring('{ path: config.user.note, until: 2099-12-31, reason: load test }');
   // What is ignored is owned no more.
   await bench.apply();
@@ -46,7 +46,7 @@ it('plans and drift list what a rule hides, with its end and its reason', async 
   expect(hidden.stdout).toContain(line);
 });
 
-it('an ended rule no longer applies and is reported with its reason and its place', async () => {
+test('an ended rule no longer applies and is reported with its reason and its place', async () => {
   ignoring('config.user.other', '{ path: config.user.note, expires: 2020-02-29, reason: load test }');
   for (const verb of ['plan', 'drift', 'validate']) {
     const run =
@@ -59,7 +59,7 @@ it('an ended rule no longer applies and is reported with its reason and its plac
   }
 });
 
-it('a date that is none is an error with its place', async () => {
+test('a date that is none is an error with its place', async () => {
   for (const until of ['soon', '2030-02-30', '2030-13-01', '2030-01-01T10:00:00']) {
     ignoring(`{ path: config.user.note, until: "${until}" }`);
     const run = await bench.gantry('plan');

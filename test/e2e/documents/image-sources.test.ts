@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
@@ -115,7 +115,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       return server;
     };
 
-    it(
+    test(
       'simplestreams: fetched, used in the same run, unchanged while the source is away, followed by update only',
       { timeout: 60_000 },
       async () => {
@@ -162,7 +162,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       },
     );
 
-    it(
+    test(
       'url: what is at an address, recorded by the set; another image there is taken with update',
       { timeout: 60_000 },
       async () => {
@@ -198,7 +198,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       },
     );
 
-    it('a socket of this machine: carried over from there', { timeout: 60_000 }, async () => {
+    test('a socket of this machine: carried over from there', { timeout: 60_000 }, async () => {
       const other = await makeDaemon({ runtime: 'sim' });
       try {
         const bytes = tarball();
@@ -215,7 +215,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       }
     });
 
-    it(
+    test(
       'another server over https, by its certificate: found again without a record, exported, adopted',
       { timeout: 60_000 },
       async () => {
@@ -248,7 +248,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       },
     );
 
-    it('what goes wrong is said, and nothing is left', { timeout: 60_000 }, async () => {
+    test('what goes wrong is said, and nothing is left', { timeout: 60_000 }, async () => {
       const bytes = tarball();
       const server = await serve('http', () => {});
       server.handle = serveDirect(bytes, { location: `${server.url}/files/image.tar` });
@@ -280,7 +280,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
 }
 
 describe('a slow source', () => {
-  it('shows how far it is', { timeout: 60_000 }, async () => {
+  test('shows how far it is', { timeout: 60_000 }, async () => {
     const host = new Host(await makeDaemon({ runtime: 'sim' }));
     const more = Array.from({ length: 8 }, () => ({
       name: `rootfs/${unique()}`,
@@ -322,7 +322,7 @@ describe('a slow source', () => {
 });
 
 describe('a source that makes no sense', () => {
-  it('is refused offline, with its place', { timeout: 30_000 }, async () => {
+  test('is refused offline, with its place', { timeout: 30_000 }, async () => {
     const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtis-'));
     const problems = async (source: string, more = ''): Promise<string> => {
       writeFileSync(join(dir, 'a.yaml'), image(source, more));

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { countRequests } from '../../support/daemons/counting-proxy.ts';
@@ -49,7 +49,7 @@ const journalOf = (name: string): string => {
 const said = (run: CliRun): string => `${run.stdout}\n${run.stderr}`;
 
 describe('a saved plan with files', () => {
-  it('is stale once a local file is not what was approved, and applies once it is again', async () => {
+  test('is stale once a local file is not what was approved, and applies once it is again', async () => {
     const local = join(dir, `page-${count}`);
     writeFileSync(local, 'approved\n');
     const { name, run } = declare(`files: [{ path: /srv/page, source: ${local} }, { path: /etc/motd, content: hi }]`);
@@ -69,7 +69,7 @@ describe('a saved plan with files', () => {
     expect((await run('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  it('is stale when somebody changed a file inside in another way than the plan knew', async () => {
+  test('is stale when somebody changed a file inside in another way than the plan knew', async () => {
     const { name, run } = declare('files: [{ path: /etc/motd, content: one }]');
     expect((await run('apply', '--auto-approve')).code).toBe(0);
     writeFileSync(join(dir, `${name}.yaml`), stack(container(name, 'files: [{ path: /etc/motd, content: two }]\n')));
@@ -84,7 +84,7 @@ describe('a saved plan with files', () => {
 });
 
 describe('secrets inside', () => {
-  it('are in no plan, no saved plan, no journal, no record and no output', async () => {
+  test('are in no plan, no saved plan, no journal, no record and no output', async () => {
     const { name, run } = declare(
       'files: [{ path: /etc/pw, content: { from_env: PW }, mode: "0600" }]',
       'exec:',
@@ -119,7 +119,7 @@ describe('secrets inside', () => {
 });
 
 describe('a plan', () => {
-  it('reads files of containers that declare some, and of no others', async () => {
+  test('reads files of containers that declare some, and of no others', async () => {
     const { name, run } = declare('files: [{ path: /etc/motd, content: hi }]');
     expect((await run('apply', '--auto-approve')).code).toBe(0);
     const proxy = await countRequests(daemon.socketPath);

@@ -3,7 +3,7 @@
 // simulation, on real containers, on a stock LXD.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { recordsIn } from '../../../reconciler/core/ownership/owner-records.ts';
 import { createClient, type Client } from '../../../server/client/client.ts';
 import { filesOf, type Files } from '../../../server/client/files/container-files.ts';
@@ -50,7 +50,7 @@ for (const { host, reason } of hosts) {
     const filesIn = (name: string): Files => filesOf(client.http, name);
     const planText = async (): Promise<string> => (await bench.gantry('plan')).stdout;
 
-    it(
+    test(
       'files are there before the first start; changed by hand they come back; no longer declared they go',
       { timeout: 90_000 },
       async () => {
@@ -112,7 +112,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it(
+    test(
       'commands run once, when what they depend on changes, when what they make is not there; a failure fails the object and is tried again',
       { timeout: 90_000 },
       async () => {
@@ -165,7 +165,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    const onSim = host === 'sim' ? it : undefined;
+    const onSim = host === 'sim' ? test : undefined;
     // Only there is another image made in no time.
     onSim?.(
       'a container that is rebuilt of a new image has its files and runs its commands again',
@@ -192,19 +192,23 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it('a command that is to run after each start runs after starts of others, too', { timeout: 60_000 }, async () => {
-      const name = declare('exec: [{ name: boot, command: [true], on_start: true }]');
-      await bench.apply();
-      await bench.expectSettled();
-      const restart = { action: 'restart', force: true, timeout: 10 };
-      const answer = await bench.daemon.call('PUT', `/1.0/containers/${name}/state`, restart);
-      await bench.daemon.call('GET', `${String(answer.body.operation)}/wait`);
-      expect(await planText()).toContain('exec["boot"] runs: the container was started since');
-      await bench.apply();
-      await bench.expectSettled();
-    });
+    test(
+      'a command that is to run after each start runs after starts of others, too',
+      { timeout: 60_000 },
+      async () => {
+        const name = declare('exec: [{ name: boot, command: [true], on_start: true }]');
+        await bench.apply();
+        await bench.expectSettled();
+        const restart = { action: 'restart', force: true, timeout: 10 };
+        const answer = await bench.daemon.call('PUT', `/1.0/containers/${name}/state`, restart);
+        await bench.daemon.call('GET', `${String(answer.body.operation)}/wait`);
+        expect(await planText()).toContain('exec["boot"] runs: the container was started since');
+        await bench.apply();
+        await bench.expectSettled();
+      },
+    );
 
-    it(
+    test(
       'snapshots are taken once, at the end, follow their expiry, and outlive their declaration',
       { timeout: 60_000 },
       async () => {
@@ -246,7 +250,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it('what is exported of the files plans to nothing', { timeout: 60_000 }, async () => {
+    test('what is exported of the files plans to nothing', { timeout: 60_000 }, async () => {
       const binary = Buffer.from([0, 255, 1]).toString('base64');
       const name = declare(
         'files:',

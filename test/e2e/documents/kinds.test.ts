@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { containerWith, openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
 import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
@@ -41,7 +41,7 @@ for (const { host, reason } of hosts) {
     }, 120_000);
     afterAll(() => bench.close());
 
-    it('a volume is made, attached live, changed live, and goes before its pool', { timeout: 120_000 }, async () => {
+    test('a volume is made, attached live, changed live, and goes before its pool', { timeout: 120_000 }, async () => {
       bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
       expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
       const before = await bench.life();
@@ -76,7 +76,7 @@ for (const { host, reason } of hosts) {
       expect((await bench.life()).pid).toBe(before.pid);
     });
 
-    it('a volume that a container needs must be declared or there', async () => {
+    test('a volume that a container needs must be declared or there', async () => {
       bench.parts = { ...original, container: withVolume.replace('source: data', 'source: nothing') };
       const run = await bench.gantry('plan');
       expect(run.code).toBe(1);
@@ -84,7 +84,7 @@ for (const { host, reason } of hosts) {
       bench.parts = original;
     });
 
-    it('a volume that is there already is taken over as it is', { timeout: 60_000 }, async () => {
+    test('a volume that is there already is taken over as it is', { timeout: 60_000 }, async () => {
       const created = await bench.daemon.call('POST', '/1.0/storage-pools/p1/volumes/custom', {
         name: 'data',
         type: 'custom',
@@ -102,7 +102,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    it(
+    test(
       'settings of the server are set, settle though defaults are not shown, and are unset again',
       { timeout: 60_000 },
       async () => {
@@ -128,7 +128,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it('a certificate is trusted, renamed and no longer trusted', { timeout: 60_000 }, async () => {
+    test('a certificate is trusted, renamed and no longer trusted', { timeout: 60_000 }, async () => {
       const pem = makeCertificate(bench, 'laptop');
       bench.parts = { ...original, trust: certificate('laptop', pem) };
       expect(await bench.planned()).toEqual(['certificate/laptop: create live']);
@@ -151,7 +151,7 @@ for (const { host, reason } of hosts) {
 }
 
 describe('what is wrong with them', () => {
-  it('is told before anything is touched', async () => {
+  test('is told before anything is touched', async () => {
     const bench = await openBench('sim');
     try {
       const original = bench.parts;

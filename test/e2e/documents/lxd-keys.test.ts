@@ -2,7 +2,7 @@
 // its name where it does not. On the simulation and on a stock LXD.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
@@ -38,7 +38,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
   }, 120_000);
   afterAll(() => bench.close());
 
-  it('its own keys, devices and types are written, compared, exported and planned to nothing', async () => {
+  test('its own keys, devices and types are written, compared, exported and planned to nothing', async () => {
     bench.parts = { ...original, ...ofLxd };
     await bench.apply();
     await bench.expectSettled();
@@ -59,7 +59,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
   });
 
-  it('says what such a key of a running container costs, and does it', { timeout: 120_000 }, async () => {
+  test('says what such a key of a running container costs, and does it', { timeout: 120_000 }, async () => {
     bench.parts = {
       ...original,
       container: containerWith('config: { security.syscalls.intercept.setxattr: false }\n'),
@@ -71,7 +71,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     await bench.apply();
   });
 
-  it("what a pool writes into its volumes is the server's, also where every key is ours", async () => {
+  test("what a pool writes into its volumes is the server's, also where every key is ours", async () => {
     const pool =
       'kind: storage_pool\nname: p2\ndriver: dir\nconfig: { volume.snapshots.expiry: 3d, volume.size: 1GiB }\n';
     const volume = 'kind: storage_volume\nname: heir\npool: p2\nmanage: { mode: exact }\n';
@@ -94,7 +94,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
   });
 
-  it('a key that nobody here knows is told, passed on, and refused by the server itself', async () => {
+  test('a key that nobody here knows is told, passed on, and refused by the server itself', async () => {
     bench.parts = { ...original, profile: profileWith('').replace('config: {', 'config: { security.novelty: 1,') };
     const plan = await bench.gantry('plan');
     expect([plan.code, plan.stderr + plan.stdout]).toEqual([
@@ -110,7 +110,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
 
 describe('on gantryd', () => {
   const cliWorld = useCliWorld();
-  it('they are refused with the extension that is missing, before anything is touched', async () => {
+  test('they are refused with the extension that is missing, before anything is touched', async () => {
     const path = cliWorld.manifest(Object.values(ofLxd).join('---\n'));
     const run = await cli(['apply', path, '--auto-approve', '--host', cliWorld.daemon.host]);
     expect(run.code).toBe(1);
@@ -126,7 +126,7 @@ describe('on gantryd', () => {
     expect(cliWorld.daemon.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
-  it('validate names them and passes, slips of the pen are errors with what was meant', async () => {
+  test('validate names them and passes, slips of the pen are errors with what was meant', async () => {
     const valid = await cli(['validate', cliWorld.manifest(Object.values(ofLxd).join('---\n'))]);
     expect([valid.code, valid.stderr]).toEqual([
       0,
@@ -145,7 +145,7 @@ describe('on gantryd', () => {
     expect(slips.stderr).toContain('did you mean security.port_isolation?');
   });
 
-  it('explain tells of them what it knows', async () => {
+  test('explain tells of them what it knows', async () => {
     const run = await cli(['explain', 'container.config.linux.sysctl.kernel.msgmax']);
     expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('API extension linux_sysctl')]);
     expect(run.stdout).toContain('restart');

@@ -2,7 +2,7 @@
 // simulation and on a stock LXD. What a server refuses of it is not applied, and is all that the second plan may name.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { network, openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
@@ -119,7 +119,7 @@ for (const { host, reason } of hosts) {
     const gantry = (verb: string, path: string, ...more: readonly string[]): Promise<CliRun> =>
       cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', 'odd', ...more]);
 
-    it('odd values of the other kinds are no change either', { timeout: 120_000 }, async () => {
+    test('odd values of the other kinds are no change either', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'others.yaml');
       const subnet = freeSubnet();
       writeFileSync(path, others.replaceAll('SUBNET', subnet).replaceAll('NET', `odd${network}`.slice(0, 15)));
@@ -139,7 +139,7 @@ config: ${defaults}
       expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
     });
 
-    it('nothing is nothing, in whichever way and place it is written', { timeout: 120_000 }, async () => {
+    test('nothing is nothing, in whichever way and place it is written', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'nothing.yaml');
       writeFileSync(path, nothing);
       expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
@@ -153,7 +153,7 @@ config: ${defaults}
       expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
     });
 
-    it('what only looks alike is a change', { timeout: 120_000 }, async () => {
+    test('what only looks alike is a change', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'alike.yaml');
       const profile = (seed: string, pattern: string, source: string): string =>
         `kind: profile\nname: alike\nconfig: { ${host === 'lxd' ? 'cloud-init' : 'user'}.user-data: ${seed}, snapshots.pattern: ${pattern} }\n` +
@@ -178,7 +178,7 @@ config: ${defaults}
     });
 
     // Last: with some hundred profiles LXD takes seconds for each list of them.
-    it('every spelling of every key of profiles is no change once it is applied', { timeout: 180_000 }, async () => {
+    test('every spelling of every key of profiles is no change once it is applied', { timeout: 180_000 }, async () => {
       expect(profiles.length).toBeGreaterThan(200);
       const path = join(bench.dir, 'odd.yaml');
       writeFileSync(path, profiles.map(({ name, body }) => `kind: profile\nname: ${name}\n${body}\n`).join('---\n'));

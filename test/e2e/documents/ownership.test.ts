@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import {
   containerWith,
@@ -67,13 +67,13 @@ for (const { host, reason } of hosts) {
       return [file, '--set', 'team', '--host', `unix://${bench.daemon.socketPath}`];
     };
 
-    it('has its records on the objects, its state on the server, and no lock left', async () => {
+    test('has its records on the objects, its state on the server, and no lock left', async () => {
       await bench.expectSettled();
       expect((await live(bench)).config['user.gantry.own.default']).toContain('"w":1');
       expect(await notes(bench)).toEqual(['user.gantry.set.default']);
     });
 
-    it('shares a profile with another, which neither undoes nor overrules it', async () => {
+    test('shares a profile with another, which neither undoes nor overrules it', async () => {
       const shared = await cli(['apply', '-y', ...team('user.team: a, limits.memory: 64MiB')]);
       expect(shared.code, shared.stderr).toBe(0);
       await bench.expectSettled();
@@ -89,7 +89,7 @@ for (const { host, reason } of hosts) {
       await bench.expectSettled();
     });
 
-    it('puts a container back as it was when its new image does not get ready', async () => {
+    test('puts a container back as it was when its new image does not get ready', async () => {
       bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
       await bench.apply();
       const before = await live(bench);
@@ -106,7 +106,7 @@ for (const { host, reason } of hosts) {
       expect((await bench.life()).status).toBe('Running');
     });
 
-    it('rebuilds it of the new image with its name, settings and MAC address, and has nothing more to do', async () => {
+    test('rebuilds it of the new image with its name, settings and MAC address, and has nothing more to do', async () => {
       const before = await live(bench);
       bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
       const done = await bench.apply();
@@ -125,7 +125,7 @@ for (const { host, reason } of hosts) {
       await bench.expectSettled();
     });
 
-    it('applies a kept plan beside a change of others, and not over one', async () => {
+    test('applies a kept plan beside a change of others, and not over one', async () => {
       const kept = join(bench.dir, 'the.plan');
       bench.parts['container'] = containerWith('config: { user.a: two }\nmanage: { image: rebuild }\n');
       expect((await bench.gantry('plan', '--out', kept)).code).toBe(0);
@@ -141,7 +141,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    it('prunes what is no longer declared, and leaves no note of itself after a destroy', async () => {
+    test('prunes what is no longer declared, and leaves no note of itself after a destroy', async () => {
       delete bench.parts['container'];
       expect((await bench.gantry('apply', '-y', '--prune', '--set', 'default')).code).toBe(4);
       await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '90%');

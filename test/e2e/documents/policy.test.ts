@@ -1,5 +1,5 @@
 // manage.policy: what is only looked at is told and never written, what may not be made or deleted is not.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 
 let bench: Bench;
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bench.close());
 
-it('what may only be observed is compared and told, and nothing is written to it', async () => {
+test('what may only be observed is compared and told, and nothing is written to it', async () => {
   bench.parts = { ...bench.parts, mine: profileOf('theirs', '2', 'observe') };
   const plan = await bench.gantry('plan', '--detailed-exitcode');
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining('No changes')]);
@@ -25,7 +25,7 @@ it('what may only be observed is compared and told, and nothing is written to it
   expect((await bench.gantry('drift')).stdout).toContain('profile/theirs config.user.x');
 });
 
-it('update without create adopts what is there, and names what is not', async () => {
+test('update without create adopts what is there, and names what is not', async () => {
   bench.parts = { ...bench.parts, mine: profileOf('theirs', '2', 'observe, update') };
   await bench.apply();
   expect((await configOf('theirs'))['user.x']).toBe('2');
@@ -38,7 +38,7 @@ it('update without create adopts what is there, and names what is not', async ()
   bench.parts = before;
 });
 
-it('create without update makes it once; without delete a prune and a destroy let go of it', async () => {
+test('create without update makes it once; without delete a prune and a destroy let go of it', async () => {
   bench.parts = { ...bench.parts, more: profileOf('once', '1', 'observe, create') };
   await bench.apply();
   bench.parts = { ...bench.parts, more: profileOf('once', '2', 'observe, create') };
@@ -55,7 +55,7 @@ it('create without update makes it once; without delete a prune and a destroy le
   expect(await configOf('theirs')).toEqual({ 'user.x': '2' });
 });
 
-it('a policy that contradicts itself or holds other words is an error with its place', async () => {
+test('a policy that contradicts itself or holds other words is an error with its place', async () => {
   for (const manage of ['{ policy: [observe], on_delete: delete }', '{ policy: [look] }', '{ policy: [] }']) {
     bench.parts = { mine: `kind: profile\nname: theirs\nmanage: ${manage}\n` };
     const run = await bench.gantry('plan');

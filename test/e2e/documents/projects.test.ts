@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
   }, 120_000);
   afterAll(() => lxd.cleanUp(), 120_000);
 
-  it(
+  test(
     'a project is made, changed, found unchanged, pruned of what is no longer written, and taken away',
     { timeout: 60_000 },
     async () => {
@@ -78,7 +78,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
     },
   );
 
-  it(
+  test(
     'documents live in their project, with names that others have too, and go in order',
     { timeout: 120_000 },
     async () => {
@@ -141,7 +141,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
     },
   );
 
-  it(
+  test(
     'a project that is there is adopted, and default is only emptied of what was declared',
     { timeout: 60_000 },
     async () => {
@@ -159,7 +159,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
     },
   );
 
-  it.skipIf(noImage !== undefined)(
+  test.skipIf(noImage !== undefined)(
     'containers live there: started, waited for, given files and commands, made anew of another image',
     { timeout: 120_000 },
     async () => {
@@ -200,7 +200,7 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
     },
   );
 
-  it(
+  test(
     'a connection in a project means that one by names without a project, and default by its name',
     { timeout: 60_000 },
     async () => {
@@ -222,7 +222,7 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
     },
   );
 
-  it('a kind that the project shares with default is refused there', { timeout: 60_000 }, async () => {
+  test('a kind that the project shares with default is refused there', { timeout: 60_000 }, async () => {
     const shared = await run('plan', [
       project('config: { features.profiles: false }\n'),
       'kind: profile\nname: small\nproject: team\n',
@@ -234,7 +234,7 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
 });
 
 describe('on a daemon without projects', () => {
-  it('they are refused at plan time, with the place and the missing extension', { timeout: 60_000 }, async () => {
+  test('they are refused at plan time, with the place and the missing extension', { timeout: 60_000 }, async () => {
     const daemon = await makeDaemon({ runtime: 'sim' });
     try {
       const refused = await gantry(daemon.socketPath, 'plan', [
@@ -255,7 +255,7 @@ describe('on a daemon without projects', () => {
     }
   });
 
-  it('what is wrong with a project is told offline', { timeout: 30_000 }, async () => {
+  test('what is wrong with a project is told offline', { timeout: 30_000 }, async () => {
     const file = join(dir, 'wrong.yaml');
     writeFileSync(file, project('config: { features.image: true, limits.containers: many }\n'));
     const checked = await cli(['validate', '-f', file]);

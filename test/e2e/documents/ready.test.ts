@@ -2,7 +2,7 @@
 // On the simulation, on real containers, on a stock LXD.
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
@@ -35,7 +35,7 @@ for (const { host, reason } of hosts) {
       return name;
     };
 
-    it(
+    test(
       'is ready once its command has succeeded, its file is there and its port answers',
       { timeout: 90_000 },
       async () => {
@@ -66,7 +66,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it(
+    test(
       'that does not get ready fails the run, with what it said; the next run waits again',
       { timeout: 90_000 },
       async () => {
@@ -83,7 +83,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it('that has no cloud-init is not waited for', { timeout: 60_000 }, async () => {
+    test('that has no cloud-init is not waited for', { timeout: 60_000 }, async () => {
       declare('cloud_init');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);
@@ -92,7 +92,7 @@ for (const { host, reason } of hosts) {
 
     // Simulated commands do not power off.
     if (host === 'sim') return;
-    it('that goes down by itself is not waited for', { timeout: 60_000 }, async () => {
+    test('that goes down by itself is not waited for', { timeout: 60_000 }, async () => {
       declare('{ exec: [sh, -c, "poweroff -f; sleep 600"], timeout: 10m }');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);

@@ -2,7 +2,7 @@
 import { chownSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { buildPrograms, runProcess, type Programs, type Ran } from '../../support/cli/programs.ts';
 import { hostParts, nothing, withRealNetwork } from '../../support/hosts/remains.ts';
@@ -59,7 +59,7 @@ function expectStory({ ran, left }: Awaited<ReturnType<typeof demo>>): void {
 }
 
 describe('npm run demo', () => {
-  it.skipIf(missing !== undefined)(
+  test.skipIf(missing !== undefined)(
     'goes from nothing to nothing on real containers',
     { timeout: 300_000 },
     async () => {
@@ -74,7 +74,7 @@ describe('npm run demo', () => {
     },
   );
 
-  it('goes from nothing to nothing on the simulation for a user without rights', { timeout: 120_000 }, async () => {
+  test('goes from nothing to nothing on the simulation for a user without rights', { timeout: 120_000 }, async () => {
     const told = await demo(isRoot ? 65534 : undefined);
     expectStory(told);
     expect(told.ran.stdout).toContain('runs on the sim runtime');

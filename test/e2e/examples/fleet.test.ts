@@ -1,7 +1,7 @@
 // The example of a fleet, by its README: two daemons, one hosts file, on the simulation and with real containers.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
@@ -50,13 +50,13 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the example of a fleet', () => {
-  it.skipIf(noImage !== undefined)(
+  test.skipIf(noImage !== undefined)(
     'is rolled out, found unchanged, moved to production and taken away on the simulation',
     { timeout: 120_000 },
     () => walkThrough('sim'),
   );
 
-  it('goes on where a killed program left off, on every host', { timeout: 120_000 }, async () => {
+  test('goes on where a killed program left off, on every host', { timeout: 120_000 }, async () => {
     const base = join(programs.root, 'killed');
     const daemons: Gantryd[] = [];
     try {
@@ -94,7 +94,7 @@ describe('the example of a fleet', () => {
     }
   });
 
-  it.skipIf(noImage !== undefined || missing !== undefined)(
+  test.skipIf(noImage !== undefined || missing !== undefined)(
     'does the same with real containers, and leaves nothing',
     { timeout: 300_000 },
     () => withRealNetwork('fleet', () => walkThrough('lxc')),

@@ -1,6 +1,6 @@
 // The example of a host from nothing, by its README: a preseed and more, on the simulation, with real containers and on a stock LXD.
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { cli } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
@@ -38,15 +38,15 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the example of a host from nothing', () => {
-  it.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
+  test.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
 
-  it.skipIf(noImage !== undefined || missing !== undefined)(
+  test.skipIf(noImage !== undefined || missing !== undefined)(
     'is true with real containers, and leaves nothing',
     { timeout: 300_000 },
     () => withRealNetwork(network, () => walkThrough('lxc')),
   );
 
-  it.skipIf(noImage !== undefined || missingLxd !== undefined)(
+  test.skipIf(noImage !== undefined || missingLxd !== undefined)(
     'is applied to a stock LXD, found unchanged there, and taken away',
     { timeout: 300_000 },
     () =>

@@ -1,7 +1,7 @@
 // The quickstart's README, command by command, against gantryd on the simulation and on real containers.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd } from '../../support/daemons/gantryd.ts';
 import { buildShellPrograms, exampleFolder, typeExample } from '../../support/cli/examples.ts';
@@ -34,17 +34,17 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the README of the quickstart', () => {
-  it.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
+  test.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
 
-  it.skipIf(missing !== undefined)('is true on real containers', { timeout: 400_000 }, () =>
+  test.skipIf(missing !== undefined)('is true on real containers', { timeout: 400_000 }, () =>
     withRealNetwork('quick0', () => walkThrough('lxc')),
   );
 
-  it('types commands at all', () => {
+  test('types commands at all', () => {
     expect(readTranscript(readFileSync(join(example, 'README.md'), 'utf8')).length).toBeGreaterThan(10);
   });
 
-  it.skipIf(noImage !== undefined)('also works without any daemon: --embedded', { timeout: 120_000 }, async () => {
+  test.skipIf(noImage !== undefined)('also works without any daemon: --embedded', { timeout: 120_000 }, async () => {
     const stack = join(programs.root, 'examples', 'quickstart');
     await runProcess(['sh', join(stack, 'build-image.sh')]);
     const dir = join(programs.root, 'embedded');

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { get, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
@@ -92,7 +92,7 @@ async function serves(gantryd: Gantryd): Promise<void> {
 }
 
 describe('the example web-and-db', () => {
-  it.skipIf(noImage !== undefined)(
+  test.skipIf(noImage !== undefined)(
     'is planned, made, found unchanged and taken away on the simulation',
     { timeout: 120_000 },
     () =>
@@ -103,7 +103,7 @@ describe('the example web-and-db', () => {
       }),
   );
 
-  it.skipIf(missing !== undefined)(
+  test.skipIf(missing !== undefined)(
     'serves from its volume over a killed daemon and a new container, and leaves nothing',
     { timeout: 300_000 },
     () => withRealNetwork(network, () => walkThrough('lxc', serves)),

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Records } from '../../../server/records/records.ts';
 import { openSqliteStore } from '../../../server/store/sqlite.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
@@ -175,13 +175,13 @@ async function inLanes(lanes: number, work: (gantryd: Gantryd) => Promise<void>)
 }
 
 describe('a daemon killed at random moments', () => {
-  it('loses nothing and leaves nothing over on the simulation', { timeout: 300_000 }, async () => {
+  test('loses nothing and leaves nothing over on the simulation', { timeout: 300_000 }, async () => {
     const random = seededRandom();
     console.log(`kills of the daemon on the simulation: seed ${random.seed}`);
     await inLanes(4, (gantryd) => killDaemonRounds(gantryd, Math.ceil(rounds(8) / 4), random));
   });
 
-  it.skipIf(missing !== undefined)(
+  test.skipIf(missing !== undefined)(
     'loses nothing and leaves nothing over on real containers',
     { timeout: 600_000 },
     async () => {
@@ -204,7 +204,7 @@ describe('a daemon killed at random moments', () => {
 });
 
 describe('gantry killed at random moments', () => {
-  it('goes on where it was when it is run again', { timeout: 120_000 }, async () => {
+  test('goes on where it was when it is run again', { timeout: 120_000 }, async () => {
     const random = seededRandom();
     console.log(`kills of gantry: seed ${random.seed}`);
     await inLanes(2, async (gantryd) => {

@@ -2,7 +2,7 @@
 // are wrong, owners who disagree, daemons that go away, archives and names that no daemon takes.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { troubled, type BreakingProxy, type Trouble } from '../../support/daemons/breaking-proxy.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { containerWith, openBench, profileWith, type Bench } from '../../support/cli/daemon-with-manifests.ts';
@@ -39,7 +39,7 @@ const wanted = (size: string): void => {
 };
 
 describe('another writer', () => {
-  it('of other keys is got through, however often he is quicker, and both keep theirs', async () => {
+  test('of other keys is got through, however often he is quicker, and both keep theirs', async () => {
     wanted('65MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {
@@ -54,7 +54,7 @@ describe('another writer', () => {
     await bench.expectSettled();
   });
 
-  it('a writer who never stops is reported, and nothing of theirs is overwritten', async () => {
+  test('a writer who never stops is reported, and nothing of theirs is overwritten', async () => {
     wanted('66MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {
@@ -71,7 +71,7 @@ describe('another writer', () => {
     expect(await memory()).toBe('66MiB');
   });
 
-  it('of the same key makes the plan stale: exit code 3, and his value stays until it is looked at', async () => {
+  test('of the same key makes the plan stale: exit code 3, and his value stays until it is looked at', async () => {
     wanted('67MiB');
     const meddle = async (change: string): Promise<void> => {
       if (change === `PUT ${profile}`)
@@ -86,7 +86,7 @@ describe('another writer', () => {
     expect(await memory()).toBe('67MiB');
   });
 
-  it('of the server config does not keep a run from its lock and its notes', async () => {
+  test('of the server config does not keep a run from its lock and its notes', async () => {
     wanted('68MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {
@@ -102,7 +102,7 @@ describe('another writer', () => {
     expect(Object.keys(config).filter((key) => key.includes('.lock.'))).toEqual([]);
   });
 
-  it('who owns a key in another set is a conflict with both names: exit code 4 until it is taken by force', async () => {
+  test('who owns a key in another set is a conflict with both names: exit code 4 until it is taken by force', async () => {
     bench.parts = { theirs: profileWith('manage: { set: theirs }\n').replace('64MiB', '70MiB') };
     const run = await gantry({}, ['apply', '--auto-approve']);
     expect(run.code, run.stderr).toBe(4);
@@ -123,7 +123,7 @@ describe('sockets of events', () => {
     ['that are not let in', 0],
     ['that fall again and again', 20],
   ] as const) {
-    it(`${what} make nothing fail`, async () => {
+    test(`${what} make nothing fail`, async () => {
       const name = `ev${eventsLiveMs}`;
       bench.parts = {
         ...original,
@@ -143,7 +143,7 @@ describe('a clock that is wrong', () => {
     ['ahead', day],
     ['behind', -day],
   ] as const) {
-    it(`a day ${what} changes nothing of what is planned, done and left`, async () => {
+    test(`a day ${what} changes nothing of what is planned, done and left`, async () => {
       wanted(byMs > 0 ? '71MiB' : '72MiB');
       const run = await gantry({}, ['apply', '--auto-approve'], { nowMs: () => Date.now() + byMs });
       expect(run.code, run.stderr).toBe(0);
@@ -154,7 +154,7 @@ describe('a clock that is wrong', () => {
     });
   }
 
-  it('of a holder does not make others wait for less, or take what is held', async () => {
+  test('of a holder does not make others wait for less, or take what is held', async () => {
     const host = ['--host', `unix://${bench.daemon.socketPath}`];
     for (const byMs of [day, 0]) {
       const held = await cli(['lock', '--for', '1h', '--reason', 'a talk', ...host], {
@@ -172,7 +172,7 @@ describe('a clock that is wrong', () => {
 });
 
 describe('a daemon that goes away', () => {
-  it('in the middle ends with 7 and what to do; applied again it goes on from what is there', async () => {
+  test('in the middle ends with 7 and what to do; applied again it goes on from what is there', async () => {
     await bench.apply();
     bench.parts = { ...original, more: containerWith('').replace('c1', 'gone') };
     // Lock, creation: gone before the answer comes.
@@ -200,7 +200,7 @@ describe('what no daemon takes', () => {
     'metadata that is a list',
   ];
 
-  it.each(chosen)('an image with %s is refused with the reason, and nothing of it is left', async (what) => {
+  test.each(chosen)('an image with %s is refused with the reason, and nothing of it is left', async (what) => {
     const { bytes, message } = hostile[what] ?? { bytes: Buffer.alloc(0), message: /never/ };
     writeFileSync(join(bench.dir, 'hostile.tar'), bytes);
     const before = JSON.stringify(await bench.get('/1.0/images'));
@@ -220,7 +220,7 @@ describe('what no daemon takes', () => {
     expect(existsSync(canary)).toBe(false);
   });
 
-  it('names that no object may have are told with their place, and nothing is sent', async () => {
+  test('names that no object may have are told with their place, and nothing is sent', async () => {
     for (const name of ['x'.repeat(65), 'a/b', 'a:b', 'a,b', 'ä', '-a', '..']) {
       bench.parts = { ...original, bad: `kind: container\nname: ${JSON.stringify(name)}\nsource: { type: none }\n` };
       const run = await gantry({}, ['apply', '--auto-approve']);
@@ -235,7 +235,7 @@ describe('what no daemon takes', () => {
     expect((await gantry({}, ['plan'])).code).toBe(0);
   });
 
-  it('a value that is too long for a daemon is refused by it, by name, and the rest is done', async () => {
+  test('a value that is too long for a daemon is refused by it, by name, and the rest is done', async () => {
     bench.parts = {
       ...original,
       long: `kind: profile\nname: long\nconfig: { user.long: ${'x'.repeat(2 * 1024 * 1024)} }\n`,

@@ -3,7 +3,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { containerWith, openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
@@ -79,7 +79,7 @@ for (const { host, reason } of hosts) {
       return found;
     };
 
-    it('tells what changed with who and when, and what is as declared again; all requests only read', async () => {
+    test('tells what changed with who and when, and what is as declared again; all requests only read', async () => {
       const proxy = await countRequests(bench.daemon.socketPath);
       const watching = await start(proxy.host);
       expect(watching.lines.at(-1)?.drifted).toBe(0);
@@ -110,7 +110,7 @@ for (const { host, reason } of hosts) {
       expect(proxy.requests.filter((line) => !line.startsWith('GET '))).toEqual([]);
     });
 
-    it('what is stopped, made and deleted is seen, and a later look knows who and when', async () => {
+    test('what is stopped, made and deleted is seen, and a later look knows who and when', async () => {
       const watching = await start(`unix://${bench.daemon.socketPath}`);
       const stopped = await bench.daemon.call('PUT', '/1.0/containers/c1/state', {
         action: 'stop',
@@ -138,7 +138,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    it('gantry run puts right what it hears of', async () => {
+    test('gantry run puts right what it hears of', async () => {
       let interrupt = (): void => {};
       const interrupts = (stop: () => void): void => void (interrupt = stop);
       const run = cli(['run', file(), '-y', '--host', `unix://${bench.daemon.socketPath}`], { env, interrupts });
@@ -150,7 +150,7 @@ for (const { host, reason } of hosts) {
       expect((await run).code).toBe(0);
     });
 
-    it.skipIf(host === 'lxd')('finds its way back when the server was away', async () => {
+    test.skipIf(host === 'lxd')('finds its way back when the server was away', async () => {
       const watching = await start(`unix://${bench.daemon.socketPath}`);
       await (bench.daemon as TestDaemon).restart(async () => {
         await next(watching, ({ connection }) => connection === 'lost');
@@ -163,7 +163,7 @@ for (const { host, reason } of hosts) {
       expect((await watching.stop()).code).toBe(130);
     });
 
-    it.skipIf(host === 'lxd')('ends with the codes of drift after --for, and tells people in words', async () => {
+    test.skipIf(host === 'lxd')('ends with the codes of drift after --for, and tells people in words', async () => {
       const words = ['drift', file(), '--watch', '--for', '1s', '--host', `unix://${bench.daemon.socketPath}`];
       const none = await cli(words, { env });
       expect([none.code, none.stdout]).toEqual([0, expect.stringContaining('Watching for changes.')]);

@@ -2,7 +2,7 @@
 // never touched: every request that passes is a GET.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import {
@@ -52,7 +52,7 @@ for (const { host, reason } of hosts) {
       expect((await bench.daemon.call('PATCH', '/1.0/containers/c1', { config })).status).toBeLessThan(300);
     };
 
-    it('tells what was changed outside from what is not applied yet, shows no secret, and only reads', async () => {
+    test('tells what was changed outside from what is not applied yet, shows no secret, and only reads', async () => {
       const none = await drift();
       expect([none.code, none.stdout]).toEqual([0, expect.stringContaining('No drift: all ')]);
       await patch({ 'user.note': 'b', 'environment.DB_PASSWORD': 'second' });
@@ -102,7 +102,7 @@ for (const { host, reason } of hosts) {
       expect((await drift()).code).toBe(0);
     });
 
-    it('hides what is to be ignored, until the rule ends', async () => {
+    test('hides what is to be ignored, until the rule ends', async () => {
       await patch({ 'user.note': 'c' });
       for (const rule of [
         'config.user.*',
@@ -118,7 +118,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    it('names what is missing, what stands still, and what changed on objects that no manifest declares any more', async () => {
+    test('names what is missing, what stands still, and what changed on objects that no manifest declares any more', async () => {
       await bench.daemon
         .call('PUT', '/1.0/containers/c1/state', { action: 'stop', force: true, timeout: 30 })
         .then((answer) => bench.get(`${String(answer.body.operation)}/wait`));
@@ -142,7 +142,7 @@ for (const { host, reason } of hosts) {
       expect((await cli(['drift', join(bench.dir, 'stack.yaml')])).code).toBe(1);
     });
 
-    it('a broken manifest and a server that is not there are errors, not drift', async () => {
+    test('a broken manifest and a server that is not there are errors, not drift', async () => {
       bench.parts = { ...original, more: 'kind: boat\n' };
       expect((await drift()).code).toBe(1);
       bench.parts = original;

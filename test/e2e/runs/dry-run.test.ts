@@ -1,7 +1,7 @@
 // A dry run says beforehand what the daemon would say: the same refusals in the same words, and nothing of the daemon has changed.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { containerWith, network, openBench, profileWith, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { countRequests, type CountingProxy } from '../../support/daemons/counting-proxy.ts';
@@ -71,13 +71,13 @@ async function verdicts(...more: readonly string[]): Promise<Readonly<Record<str
 }
 
 describe('a dry run on a copy of the daemon', () => {
-  it('has nothing to try where nothing is to be done', async () => {
+  test('has nothing to try where nothing is to be done', async () => {
     const run = await untouched(() => gantry('plan', '--dry-run=server', '--detailed-exitcode'));
     expect(run.code, run.stderr).toBe(0);
     expect(run.stdout).toContain('Dry run: 0 would succeed.');
   });
 
-  it('shows what the daemon would refuse, in its words, with the place in the manifest; the apply then says the same', async () => {
+  test('shows what the daemon would refuse, in its words, with the place in the manifest; the apply then says the same', async () => {
     const source = join(bench.dir, 'outer');
     mkdirSync(source);
     bench.parts['outer'] = `kind: storage_pool\nname: outer\ndriver: dir\nconfig: { source: ${source} }\n`;
@@ -107,7 +107,7 @@ describe('a dry run on a copy of the daemon', () => {
     delete bench.parts['second'];
   });
 
-  it('tries creations, live changes, restarts, replacements and deletions; the apply then does what it said', async () => {
+  test('tries creations, live changes, restarts, replacements and deletions; the apply then does what it said', async () => {
     bench.parts['profile'] = memory('96MiB');
     bench.parts['pool3'] = 'kind: storage_pool\nname: p3\ndriver: dir\n';
     bench.parts['volume'] = 'kind: storage_volume\nname: data\npool: p3\n';
@@ -133,7 +133,7 @@ describe('a dry run on a copy of the daemon', () => {
     expect(gone.stdout).toMatch(/would succeed +image\/base: delete/);
   });
 
-  it('looks an image through that is to be uploaded, and says of waits and of images of other servers that it cannot tell', async () => {
+  test('looks an image through that is to be uploaded, and says of waits and of images of other servers that it cannot tell', async () => {
     writeFileSync(join(bench.dir, 'broken.tar.gz'), 'no archive at all');
     const kept = { ...bench.parts };
     bench.parts['broken'] = 'kind: image\nname: broken\nfile: broken.tar.gz\n';
@@ -160,7 +160,7 @@ describe('a dry run on a copy of the daemon', () => {
     bench.parts = kept;
   });
 
-  it('ends as the apply would: refused by a rule 4, locked 5, a saved plan that is out of date 3, a wrong word 64', async () => {
+  test('ends as the apply would: refused by a rule 4, locked 5, a saved plan that is out of date 3, a wrong word 64', async () => {
     const kept = { ...bench.parts };
     bench.parts['container'] = containerWith('config: { user.x: 1 }\nmanage: { protect: true }\n');
     await bench.apply();
@@ -187,7 +187,7 @@ describe('a dry run on a copy of the daemon', () => {
     await bench.apply();
   });
 
-  it('tries a way back, too', async () => {
+  test('tries a way back, too', async () => {
     const host = ['--host', proxy.host];
     const back = await untouched(() => cli(['rollback', '--dry-run=server', '--allow-recreate', ...host], { env }));
     expect(back.code, back.stderr).toBe(0);
@@ -195,7 +195,7 @@ describe('a dry run on a copy of the daemon', () => {
     expect((await cli(['rollback', '--dry-run=never', ...host], { env })).code).toBe(64);
   });
 
-  it('of the client is the plan and nothing more, whatever was approved', async () => {
+  test('of the client is the plan and nothing more, whatever was approved', async () => {
     bench.parts['profile'] = memory('72MiB');
     const run = await untouched(() => gantry('apply', '--dry-run=client', '--auto-approve', '--detailed-exitcode'));
     expect(run.code).toBe(2);
@@ -205,7 +205,7 @@ describe('a dry run on a copy of the daemon', () => {
     expect(plan.stdout).toBe(run.stdout);
   });
 
-  it('speaks to machines: a line a step, and a section of the plan as Markdown', async () => {
+  test('speaks to machines: a line a step, and a section of the plan as Markdown', async () => {
     const lines = (await gantry('apply', '--dry-run=server', '--json')).stdout
       .trimEnd()
       .split('\n')
@@ -219,7 +219,7 @@ describe('a dry run on a copy of the daemon', () => {
     await bench.apply();
   });
 
-  it('leaves nothing behind, wherever it is interrupted', async () => {
+  test('leaves nothing behind, wherever it is interrupted', async () => {
     bench.parts['profile'] = memory('80MiB');
     writeFileSync(join(bench.dir, 'stack.yaml'), Object.values(bench.parts).join('---\n'));
     const folder = join(bench.dir, 'temporary');
@@ -248,7 +248,7 @@ const noLxd = stockLxdMissing();
 if (noLxd !== undefined) console.log(`Skipped: a dry run for a stock LXD: ${noLxd}`);
 
 describe.skipIf(noLxd !== undefined)('a dry run for a stock LXD', () => {
-  it('tries on a gantryd what a real LXD holds, and touches nothing of it', async () => {
+  test('tries on a gantryd what a real LXD holds, and touches nothing of it', async () => {
     const lxd = await openBench('lxd');
     const seen = await countRequests(lxd.daemon.socketPath);
     try {

@@ -2,7 +2,7 @@
 // says of the things that it cannot hold.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { containerWith, openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
@@ -25,7 +25,7 @@ for (const { host, reason } of hosts) {
     const gantry = (...argv: readonly string[]): Promise<CliRun> =>
       cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
 
-    it('events tells what happens to whom, until it is told to end', { timeout: 120_000 }, async () => {
+    test('events tells what happens to whom, until it is told to end', { timeout: 120_000 }, async () => {
       for (const more of [[], ['--json']]) {
         let seen = '';
         let interrupt = (): void => {};
@@ -51,7 +51,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    it(
+    test(
       'wait ends with 0 when it is so, with 6 and the reason when it does not come',
       { timeout: 120_000 },
       async () => {
@@ -71,7 +71,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it('preseed asks nobody and takes nothing away', { timeout: 120_000 }, async () => {
+    test('preseed asks nobody and takes nothing away', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'preseed.yaml');
       const preseed = (more: string): string =>
         `config: { images.auto_update_interval: 9 }\nnetworks: []\nprofiles: [{ name: seeded, config: { user.a: b${more} } }]\ncluster: null\n`;
@@ -84,7 +84,7 @@ for (const { host, reason } of hosts) {
       expect((await gantry('plan', path, '--detailed-exitcode')).code).toBe(0);
     });
 
-    it('an export says at its head what it does not hold', async () => {
+    test('an export says at its head what it does not hold', async () => {
       const run = await gantry('export', 'container/c1');
       expect(run.stdout.split('---')[0]).toMatch(/commands \(exec:\), waits, snapshots/);
       expect(run.stdout.split('---')[0]).toContain('the set default has written');

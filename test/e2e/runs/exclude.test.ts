@@ -1,5 +1,5 @@
 // --exclude leaves objects out of a run: of an apply with what needs them, of a destroy with what they need.
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { containerWith, network, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 
 let bench: Bench;
@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bench.close());
 
-it('an apply leaves out what is excluded and what needs it, and says nothing else', async () => {
+test('an apply leaves out what is excluded and what needs it, and says nothing else', async () => {
   bench.parts = {
     ...bench.parts,
     container: containerWith('config: { user.note: b }\n'),
@@ -29,7 +29,7 @@ it('an apply leaves out what is excluded and what needs it, and says nothing els
   await bench.expectSettled();
 });
 
-it('what is excluded from a prune and from a destroy stays, with what it needs', async () => {
+test('what is excluded from a prune and from a destroy stays, with what it needs', async () => {
   const plan = await bench.gantry('plan', '--destroy', '--exclude', 'container/c1');
   expect(plan.stdout).toContain('- profile/other');
   expect(plan.stdout).not.toMatch(/profile\/small|network\/|storage_pool\/|image\//);

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import {
@@ -70,7 +70,7 @@ for (const { host, reason } of hosts) {
     }, 120_000);
     afterAll(() => bench.close());
 
-    it('everything plans to nothing, under the set that made it and under another', { timeout: 60_000 }, async () => {
+    test('everything plans to nothing, under the set that made it and under another', { timeout: 60_000 }, async () => {
       const out = join(bench.dir, 'everything');
       const exported = await run('export', '-o', out);
       expect(exported.code, exported.stderr).toBe(0);
@@ -106,7 +106,7 @@ for (const { host, reason } of hosts) {
       await bench.expectSettled();
     });
 
-    it('a nic may name its network, as fresh LXD hosts have it', { timeout: 90_000 }, async () => {
+    test('a nic may name its network, as fresh LXD hosts have it', { timeout: 90_000 }, async () => {
       bench.parts['named'] = `kind: profile
 name: named
 devices:
@@ -135,7 +135,7 @@ devices:
       delete bench.parts['c2'];
     });
 
-    it('one object with a variable for its secret plans to nothing', { timeout: 60_000 }, async () => {
+    test('one object with a variable for its secret plans to nothing', { timeout: 60_000 }, async () => {
       const file = join(bench.dir, 'one.yaml');
       const exported = await run('export', 'profile/by-hand', '--redact', '-o', file);
       expect(exported.code, exported.stderr).toBe(0);
@@ -151,7 +151,7 @@ devices:
 }
 
 describe('at the command line', () => {
-  it('wrong words are told, and patterns choose', { timeout: 60_000 }, async () => {
+  test('wrong words are told, and patterns choose', { timeout: 60_000 }, async () => {
     const bench = await openBench('sim');
     try {
       const run = (...argv: readonly string[]): Promise<CliRun> =>

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { openBench, packImage, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
@@ -55,7 +55,7 @@ for (const { host, reason } of hosts) {
       return Object.fromEntries(Object.entries(config).filter(([key]) => key.includes(`.${set}`)));
     };
 
-    it('every apply leaves a revision with who, why, what and its documents; one that changes nothing leaves none', async () => {
+    test('every apply leaves a revision with who, why, what and its documents; one that changes nothing leaves none', async () => {
       await applied('one', profileOf('one-a', 'user.x: "1"'), '-m', 'first of all');
       await applied('one', `${profileOf('one-a', 'user.x: "2"')}---\n${profileOf('one-b', 'user.y: z')}`);
       await applied('one', `${profileOf('one-a', 'user.x: "2"')}---\n${profileOf('one-b', 'user.y: z')}`);
@@ -83,7 +83,7 @@ for (const { host, reason } of hosts) {
       expect((await on('history', '--set', 'none')).stderr).toMatch(/these have: .*one/);
     });
 
-    it('goes back to the last good revision, leaves what came later, and prunes it only when told to', async () => {
+    test('goes back to the last good revision, leaves what came later, and prunes it only when told to', async () => {
       const one = profileOf('two-a', 'user.x: "1"');
       await applied('two', one);
       await applied('two', `${profileOf('two-a', 'user.x: "2"')}---\n${profileOf('two-b', 'user.y: z')}`);
@@ -111,7 +111,7 @@ for (const { host, reason } of hosts) {
       expect((await on('rollback', '1', '--prune', '-y')).code).toBe(64);
     });
 
-    it('keeps no secret, brings back those that are still there, and refuses when they are gone', async () => {
+    test('keeps no secret, brings back those that are still there, and refuses when they are gone', async () => {
       const written = (password: string, x: string): string =>
         profileOf(
           'three',
@@ -149,7 +149,7 @@ for (const { host, reason } of hosts) {
       expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining('the environment has no TOKEN')]);
     });
 
-    it('a run that never came to its end is told, and nobody goes back to it without saying so', async () => {
+    test('a run that never came to its end is told, and nobody goes back to it without saying so', async () => {
       for (const x of ['1', '2', '3']) await applied('half', profileOf('half', `user.x: "${x}"`));
       const key = 'user.gantry.history.half';
       const index = JSON.parse((await notes('half'))[key] ?? '') as { revisions: { n: number; outcome: string }[] };
@@ -170,7 +170,7 @@ for (const { host, reason } of hosts) {
       expect([damaged.code, damaged.stderr]).toEqual([1, expect.stringContaining('are damaged')]);
     });
 
-    it('growth is bounded, and the end of the set is the end of its history', async () => {
+    test('growth is bounded, and the end of the set is the end of its history', async () => {
       for (const x of ['1', '2', '3', '4'])
         await applied('four', profileOf('four', `user.x: "${x}"`), '--history-limit', '2');
       expect((await listed('four')).map(({ number }) => number)).toEqual([4, 3]);
@@ -185,7 +185,7 @@ for (const { host, reason } of hosts) {
       expect(await notes('four')).toEqual({});
     });
 
-    it('a commit, a part and a kept plan are told', async () => {
+    test('a commit, a part and a kept plan are told', async () => {
       const folder = join(bench.dir, 'five');
       mkdirSync(folder, { recursive: true });
       const file = join(folder, 'five.yaml');
@@ -218,7 +218,7 @@ for (const { host, reason } of hosts) {
       expect((await configOf('five-a'))['user.x']).toBe('1');
     });
 
-    it.skipIf(host === 'lxd')(
+    test.skipIf(host === 'lxd')(
       'images of then are used while the server has them, and named when it has not',
       async () => {
         packImage(bench.dir, 'six.tar.gz', 'six');

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { parseWindow, restMs, untilOpenMs } from '../../../reconciler/core/drift/repair-pace.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
@@ -56,7 +56,7 @@ describe('on the simulation', () => {
     ((await bench.get('/1.0/containers/c1')) as { config: Record<string, string> }).config['user.note'];
   const healed = (): Promise<void> => until(async () => (await noteOf()) === 'a', waitMs);
 
-  it('puts right what was changed and what was stopped, and leaves no heap of equal revisions', async () => {
+  test('puts right what was changed and what was stopped, and leaves no heap of equal revisions', async () => {
     start();
     await patch('b');
     await healed();
@@ -77,7 +77,7 @@ describe('on the simulation', () => {
     expect((await bench.gantry('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  it('a lock suspends it, with its reason, and the end of the lock lets it go on', async () => {
+  test('a lock suspends it, with its reason, and the end of the lock lets it go on', async () => {
     start();
     const locked = await cli(['lock', '--for', '1h', '--reason', 'maintenance', ...at()]);
     expect(locked.code, locked.stderr).toBe(0);
@@ -90,7 +90,7 @@ describe('on the simulation', () => {
     expect(run.stderr).toMatch(/Suspended: the set default is locked .*maintenance/);
   });
 
-  it('outside its windows it only tells', async () => {
+  test('outside its windows it only tells', async () => {
     const hour = new Date().getUTCHours();
     const far = (add: number): string => `${String((hour + add) % 24).padStart(2, '0')}:00`;
     await patch('d');
@@ -102,7 +102,7 @@ describe('on the simulation', () => {
     await bench.apply();
   });
 
-  it('goes on after the server was away', async () => {
+  test('goes on after the server was away', async () => {
     start();
     await patch('e');
     await healed();
@@ -112,7 +112,7 @@ describe('on the simulation', () => {
     expect((await ended()).code).toBe(0);
   });
 
-  it('what it is told wrongly is refused before anything runs', async () => {
+  test('what it is told wrongly is refused before anything runs', async () => {
     const file = join(bench.dir, 'stack.yaml');
     for (const words of [
       ['run', file],
@@ -125,7 +125,7 @@ describe('on the simulation', () => {
 });
 
 describe('the pace', () => {
-  it('windows open by the day, also over midnight', () => {
+  test('windows open by the day, also over midnight', () => {
     const at = (hour: number, minute = 0): number => Date.UTC(2030, 0, 1, hour, minute);
     const night = parseWindow('22:00-06:00');
     expect(night).toBeDefined();
@@ -140,7 +140,7 @@ describe('the pace', () => {
     expect(day === undefined ? -1 : untilOpenMs([day], at(12))).toBe(0);
   });
 
-  it('rests longer the more often something had to be put right, and forgets it after a while', () => {
+  test('rests longer the more often something had to be put right, and forgets it after a while', () => {
     const now = 10_000_000;
     expect(restMs([], now)).toBe(0);
     expect(restMs([now - 2, now - 1], now)).toBe(0);

@@ -1,7 +1,7 @@
 // What a plan asks of a server: each list once, whatever is declared, and the same number of requests for few objects and many.
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 import { openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 import { countRequests } from '../../support/daemons/counting-proxy.ts';
@@ -24,7 +24,7 @@ async function requestsOfPlan(): Promise<readonly string[]> {
   }
 }
 
-it('a plan asks for each list once, and for no object by itself', async () => {
+test('a plan asks for each list once, and for no object by itself', async () => {
   const few = await requestsOfPlan();
   const lists = few.filter((line) => line.includes('recursion='));
   expect(lists.length).toBeGreaterThan(6);

@@ -1,7 +1,7 @@
 // manage.wave and manage.depends_on: what comes after what without naming it, inside of a set and across sets, there and back again.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
@@ -57,7 +57,7 @@ for (const { host, reason } of hosts) {
       return cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', set, ...more]);
     };
 
-    it(
+    test(
       'a lower wave is done and ready before a higher one begins, and goes after it',
       { timeout: 180_000 },
       async () => {
@@ -110,7 +110,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    it('what fails in a lower wave keeps the higher ones from beginning', { timeout: 120_000 }, async () => {
+    test('what fails in a lower wave keeps the higher ones from beginning', { timeout: 120_000 }, async () => {
       const text = `${container('first', '{ wait: [{ file: /never, timeout: 1s }] }')}---\nkind: profile\nname: second\nmanage: { wave: 1 }\n`;
       const run = await gantry('apply', text, 'broken', '--auto-approve');
       expect([run.code, run.stderr]).toEqual([
@@ -120,7 +120,7 @@ for (const { host, reason } of hosts) {
       expect((await gantry('destroy', text, 'broken', '--auto-approve')).code).toBe(0);
     });
 
-    it(
+    test(
       'of another set: absent, stopped and not seen ready are told apart, and then it goes on',
       { timeout: 180_000 },
       async () => {
@@ -168,7 +168,7 @@ for (const { host, reason } of hosts) {
 
 describe('without a server', () => {
   const world = useCliWorld();
-  it('waves that cannot be are errors with place and remedy, and needs come along', async () => {
+  test('waves that cannot be are errors with place and remedy, and needs come along', async () => {
     const run = (text: string, ...verb: readonly string[]): Promise<CliRun> => cli([...verb, world.manifest(text)]);
     const validate = (text: string): Promise<CliRun> => run(text, 'validate');
     expect((await validate('kind: profile\nname: a\nmanage: { wave: soon }\n')).stderr).toContain(

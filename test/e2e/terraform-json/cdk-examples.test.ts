@@ -2,7 +2,7 @@
 // with both, and leaves both daemons in the same state.
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { installBindings, type BindingsPackage, type Flavour } from '../../support/terraform/bindings-package.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, statusOf, type TestDaemon } from '../../support/daemons/daemon.ts';
@@ -62,7 +62,7 @@ describe.each(examples)('examples/$flavour', { timeout: 120_000 }, ({ flavour, s
     await terraform.expectNoChanges();
   }
 
-  it('is planned, applied, settled and destroyed by gantry alone', async () => {
+  test('is planned, applied, settled and destroyed by gantry alone', async () => {
     const out = await synthesize();
     const daemon = await makeDaemon();
     try {
@@ -79,7 +79,7 @@ describe.each(examples)('examples/$flavour', { timeout: 120_000 }, ({ flavour, s
     }
   });
 
-  it.skipIf(missing !== undefined)('ends in the same state by Terraform and by gantry', async () => {
+  test.skipIf(missing !== undefined)('ends in the same state by Terraform and by gantry', async () => {
     if (release === undefined) throw new Error('there is no release');
     const out = await synthesize();
     const [ofTerraform, ofGantry] = [await makeDaemon(), await makeDaemon()];

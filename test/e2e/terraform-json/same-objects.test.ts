@@ -3,7 +3,7 @@
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient } from '../../../server/client/client.ts';
 import { filesOf } from '../../../server/client/files/container-files.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
@@ -152,7 +152,7 @@ async function commandsOf(heard: Listening, daemon: TestDaemon): Promise<Record<
 }
 
 describe.skipIf(missing !== undefined)('one configuration of everything', { timeout: 120_000 }, () => {
-  it('ends in the same state by Terraform and by gantry, at first and after a change', async () => {
+  test('ends in the same state by Terraform and by gantry, at first and after a change', async () => {
     if (attached === undefined) throw new Error('there is no provider');
     const { certPem } = await makeClient();
     const [ofTerraform, ofGantry] = [await makeDaemon(), await makeDaemon()];

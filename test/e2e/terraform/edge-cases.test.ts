@@ -2,7 +2,7 @@
 // that looking for drift finds none. What Terraform does in the usual case is in workflow.test.ts.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { presenceOf, type Attribute, type Attributes } from '../../../provider/framework/attribute.ts';
 import { gantryProvider } from '../../../provider/gantry.ts';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
@@ -121,7 +121,7 @@ resource "gantry_image_alias" "a" {
   const addressesIn = (output: string): readonly string[] =>
     [...new Set([...output.matchAll(/with (gantry_\w+\.\w+)/g)].map(([, address]) => address ?? ''))].toSorted();
 
-  it('refuses each empty argument at its place, or applies it and has nothing to do afterwards', async () => {
+  test('refuses each empty argument at its place, or applies it and has nothing to do afterwards', async () => {
     terraform.write('');
     say(emptyArguments([]));
     const { code, output } = await terraform.run(['plan', '-input=false']);
@@ -136,7 +136,7 @@ resource "gantry_image_alias" "a" {
     await terraform.expectNoChanges();
   });
 
-  it('takes empty texts inside of arguments for nothing said', async () => {
+  test('takes empty texts inside of arguments for nothing said', async () => {
     terraform.write(`${base}${image()}
 ${container(
   'a',
@@ -181,7 +181,7 @@ resource "gantry_server_config" "s" {
     expect((await daemon.get('/1.0/networks/traps0')).config['ipv6.address']).toMatch(/^fd42:/);
   });
 
-  it('makes nothing anew because what was empty is left out, or the other way round', async () => {
+  test('makes nothing anew because what was empty is left out, or the other way round', async () => {
     const off = 'profiles = [gantry_profile.web.name]';
     const all = (more: string, maps: string, overrides: string): string => `${base}${container('a', `${off}\n${more}`)}
 resource "gantry_container_exec" "e" {
@@ -206,7 +206,7 @@ resource "gantry_network" "n" {
     }
   });
 
-  it('refuses null where lists hold it', async () => {
+  test('refuses null where lists hold it', async () => {
     terraform.write(container('a', `profiles = ["default", null]\n  exec = { x = { command = ["true", null] } }`));
     const said = await terraform.fails('plan');
     for (const path of ['profiles[1]', 'exec["x"].command[1]']) {
@@ -214,7 +214,7 @@ resource "gantry_network" "n" {
     }
   });
 
-  it('takes null where maps hold it for an entry that is not there', async () => {
+  test('takes null where maps hold it for an entry that is not there', async () => {
     const text = (memory: string, nothing: string, none = nothing): string => `${base}
 variable "nothing" {
   type    = string
@@ -257,7 +257,7 @@ ${container(
     expect((await daemon.get('/1.0/containers/a')).config).not.toHaveProperty(['limits.memory']);
   });
 
-  it('gives a copy what is written, and only that', async () => {
+  test('gives a copy what is written, and only that', async () => {
     const more = 'running = false\n  source  = { type = "copy", source = gantry_container.a.name }';
     terraform.write(`${base}${image()}
 ${container(
@@ -286,7 +286,7 @@ ${container('c', more)}`);
     }
   });
 
-  it('follows an image whose file changed, with its alias, and runs commands again in a container that was replaced', async () => {
+  test('follows an image whose file changed, with its alias, and runs commands again in a container that was replaced', async () => {
     const text = (content: string): string => `${base}${image(content)}
 ${container('a', `profiles = [gantry_profile.web.name]\n  source = { type = "image", alias = gantry_image_alias.a.name }`)}
 resource "gantry_container_exec" "later" {
@@ -313,7 +313,7 @@ resource "gantry_container_exec" "at_once" {
     );
   });
 
-  it('says that a source is only noted when nobody knows what the container was made from', async () => {
+  test('says that a source is only noted when nobody knows what the container was made from', async () => {
     const images = image();
     const box = (source: string): string =>
       `${base}${images}${container('a', `profiles = [gantry_profile.web.name]\n  running = false\n  ${source}`)}`;
@@ -337,7 +337,7 @@ resource "gantry_container_exec" "at_once" {
     expect((await terraform.plan()).output).toContain('gantry_container.a must be replaced');
   });
 
-  it('finds no drift after an apply, whether it looks at one container or at many', async () => {
+  test('finds no drift after an apply, whether it looks at one container or at many', async () => {
     const many = Array.from({ length: 5 }, (_, at) =>
       container(`m${at}`, 'profiles = [gantry_profile.web.name]\n  running = false'),
     ).join('');
@@ -358,7 +358,7 @@ resource "gantry_storage_volume" "v" {
     }
   });
 
-  it('says why a name cannot be there twice, and keeps what was there', async () => {
+  test('says why a name cannot be there twice, and keeps what was there', async () => {
     const twice = (revision: number): string => `
 resource "terraform_data" "r" {
   input = ${revision}
@@ -382,7 +382,7 @@ resource "gantry_profile" "p" {
     expect(await terraform.apply()).toContain('1 added, 1 changed, 1 destroyed');
   });
 
-  it('moves addresses and counts without touching what they name', async () => {
+  test('moves addresses and counts without touching what they name', async () => {
     const off = 'profiles = [gantry_profile.web.name]\n  running = false';
     terraform.write(`${base}
 resource "gantry_container" "c" {
@@ -411,7 +411,7 @@ moved {
     await terraform.expectNoChanges();
   });
 
-  it('shows nothing that is sensitive, in plans, errors and what it works out', async () => {
+  test('shows nothing that is sensitive, in plans, errors and what it works out', async () => {
     const secret = 'do-not-say-this';
     const box = (exit: number, memory: string): string => `${base}
 variable "pw" {
@@ -435,7 +435,7 @@ ${container(
     expect(await terraform.apply()).not.toContain(secret);
   });
 
-  it('generates a configuration from what is there that plans to nothing', async () => {
+  test('generates a configuration from what is there that plans to nothing', async () => {
     terraform.write(`${base}${image()}
 ${container('a', 'profiles = [gantry_profile.web.name]\n  source = { type = "image", alias = gantry_image_alias.a.name }')}
 resource "gantry_storage_volume" "v" {

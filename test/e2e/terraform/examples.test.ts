@@ -1,7 +1,7 @@
 // Every example of the documentation can be planned, and the one in examples/terraform is applied as its README says.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { gantryProvider } from '../../../provider/gantry.ts';
 import { releaseFiles } from '../../../provider/packaging/release.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () 
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));
 
-  it('of resources and functions are planned', async () => {
+  test('of resources and functions are planned', async () => {
     const { certPem } = await makeClient('ci');
     writeFileSync(join(terraform.dir, 'ci.crt'), certPem);
     const examples = [...provider.resources, ...provider.functions].map(({ example }) => example);
@@ -29,13 +29,13 @@ describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () 
     expect((await terraform.plan()).output).toContain(`${provider.resources.length} to add, 0 to change`);
   });
 
-  it('of ephemeral resources are valid', async () => {
+  test('of ephemeral resources are valid', async () => {
     terraform.write(provider.ephemeralResources.map(({ example }) => example).join('\n'));
     const { code, output } = await terraform.run(['validate']);
     expect(code, output).toBe(0);
   });
 
-  it('of data sources are read', async () => {
+  test('of data sources are read', async () => {
     await seed(daemon);
     await daemon.call('POST', '/1.0/networks', {
       name: 'lan0',
@@ -68,7 +68,7 @@ resource "gantry_image_alias" "i" {
     expect(await terraform.fails('plan')).toMatch(/cannot have projects|no project/);
   });
 
-  it('in examples/terraform is applied, changed live, and taken away again', async () => {
+  test('in examples/terraform is applied, changed live, and taken away again', async () => {
     const image = await buildBusyboxImage(join(terraform.dir, 'image'));
     const example = readFileSync(join(repository, 'examples/terraform/main.tf'), 'utf8');
     writeFileSync(join(terraform.dir, 'main.tf'), replaceTaken([example]).here(example));
@@ -91,7 +91,7 @@ resource "gantry_image_alias" "i" {
 describe('a release', () => {
   const input = { version: '1.2.3', programs: new Map([['main.cjs', Buffer.from('x')]]), license: Buffer.from('l') };
 
-  it('is the same bytes each time, and says what it is', () => {
+  test('is the same bytes each time, and says what it is', () => {
     const [first, second] = [releaseFiles(input), releaseFiles(input)];
     for (const [name, { content }] of first) expect(second.get(name)?.content.equals(content), name).toBe(true);
     const names = [...first.keys()];

@@ -1,7 +1,7 @@
 // Real Terraform with the provider: on real containers, over TLS, with daemons that die, and on a stock LXD server.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { countRequests } from '../../support/daemons/counting-proxy.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -115,7 +115,7 @@ resource "gantry_snapshot" "s" {
     expect(await read('/1.0/containers')).toEqual([]);
   }
 
-  it.skipIf(noHost !== undefined)('runs a real container from creation to destruction', async () => {
+  test.skipIf(noHost !== undefined)('runs a real container from creation to destruction', async () => {
     const programs = buildPrograms();
     try {
       await withRealNetwork('tfbr0', async () => {
@@ -132,7 +132,7 @@ resource "gantry_snapshot" "s" {
     }
   });
 
-  it.skipIf(noLxd !== undefined)('manages a stock LXD server as well', async () => {
+  test.skipIf(noLxd !== undefined)('manages a stock LXD server as well', async () => {
     await withRealNetwork('tfbr1', async () => {
       const lxd = await startStockLxd();
       try {
@@ -167,7 +167,7 @@ output "version" {
     });
     afterAll(() => daemon?.cleanUp());
 
-    it('needs the right certificates on both sides, and says which are not', async () => {
+    test('needs the right certificates on both sides, and says which are not', async () => {
       const address = `https://${daemon.daemon.httpsAddress() ?? ''}`;
       const pin = (await daemon.get('/1.0')).environment.certificate_fingerprint as string;
       const client = await makeClient('terraform');
@@ -217,7 +217,7 @@ output "version" {
       programs?.remove();
     });
 
-    it('leaves no object that the state does not know, whenever it is killed', async () => {
+    test('leaves no object that the state does not know, whenever it is killed', async () => {
       gantryd = await startGantryd(programs, { runtime: 'sim' });
       const run = open(gantryd.host);
       const count = 6;
@@ -262,7 +262,7 @@ resource "gantry_container" "c" {
       expect(await daemon.get('/1.0/containers')).toEqual([]);
     });
 
-    it('is not asked about each of many containers at a plan', async () => {
+    test('is not asked about each of many containers at a plan', async () => {
       const daemon = await makeDaemon();
       const proxy = await countRequests(daemon.socketPath);
       try {

@@ -2,7 +2,7 @@
 // applied from two places.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { gantryProvider } from '../../../provider/gantry.ts';
 import { presenceOf, type Attributes } from '../../../provider/framework/attribute.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     return terraform;
   }
 
-  it('plans every resource and data source of which every argument is unknown', async () => {
+  test('plans every resource and data source of which every argument is unknown', async () => {
     const terraform = await here();
     const { resources, dataSources } = gantryProvider({ env: {}, log() {} });
     // Of a type that is not known either, so that it fits everywhere.
@@ -75,7 +75,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     expect(output).toContain(`Plan: ${resources.length + 2} to add, 0 to change, 0 to destroy`);
   });
 
-  it('of the same new objects from two places: one makes each, the other says so and its state knows only its own', async () => {
+  test('of the same new objects from two places: one makes each, the other says so and its state knows only its own', async () => {
     const both = [await here(), await here()];
     const config = [0, 1, 2, 3]
       .map(

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { gantryProvider, providerSource } from '../../../provider/gantry.ts';
 import { providersSchema } from '../../../provider/schema-json/providers-schema.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     return terraform;
   };
 
-  it('applies a stack, finds nothing to do, changes live, restarts with a warning, replaces, and destroys', async () => {
+  test('applies a stack, finds nothing to do, changes live, restarts with a warning, replaces, and destroys', async () => {
     installed();
     terraform.write(stack + container('wait_for = [{ type = "ipv4" }]'));
     await terraform.init();
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     expect(await daemon.get('/1.0/storage-pools')).toEqual([]);
   });
 
-  it('installs from the zip too, in a project of modules', async () => {
+  test('installs from the zip too, in a project of modules', async () => {
     const packed = new Terraform(release, { packed: true, address: `unix://${daemon.socketPath}` });
     try {
       writeFileSync(join(packed.dir, 'package.json'), '{"type":"module"}');
@@ -145,7 +145,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     }
   });
 
-  it('has the schema that it says it has, to the letter', async () => {
+  test('has the schema that it says it has, to the letter', async () => {
     installed();
     terraform.write('');
     await terraform.init();
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     expect(isDeepStrictEqual(ours, real)).toBe(true);
   });
 
-  it('imports every kind, and has nothing to do afterwards', async () => {
+  test('imports every kind, and has nothing to do afterwards', async () => {
     const image = await buildBusyboxImage(join(terraform.dir, 'image'));
     const { certPem } = await makeClient('ci');
     writeFileSync(join(terraform.dir, 'ci.pem'), certPem);
@@ -238,7 +238,7 @@ resource "gantry_container_file" "f" {
     expect(await terraform.fails('import', 'gantry_container.c', 'a/b/c')).toMatch(/not understood|already managed/);
   });
 
-  it('sees drift and undoes it, keeps what only the server knows, and drops what is gone', async () => {
+  test('sees drift and undoes it, keeps what only the server knows, and drops what is gone', async () => {
     const files = 'files = { "/etc/gantry/motd" = { content = "hello\\n" } }';
     terraform.write(stack + container(`description = "mine"\n  ${files}`));
     await terraform.apply();
@@ -262,14 +262,14 @@ resource "gantry_container_file" "f" {
     expect((await terraform.plan()).output).toContain('1 to add, 0 to change, 0 to destroy');
   });
 
-  it('knows equal values in other spellings', async () => {
+  test('knows equal values in other spellings', async () => {
     terraform.write(stack + container('config = { "limits.memory" = "1GiB", "boot.autostart" = "true" }'));
     await terraform.apply();
     terraform.write(stack + container('config = { "limits.memory" = "1024MiB", "boot.autostart" = "yes" }'));
     await terraform.expectNoChanges();
   });
 
-  it('runs commands, keeps what they wrote, and fails with their output', async () => {
+  test('runs commands, keeps what they wrote, and fails with their output', async () => {
     terraform.write(`${stack}${container('exec = { hello = { command = ["echo", "hi"] } }')}
 resource "gantry_container_exec" "e" {
   container = gantry_container.c.name
@@ -292,7 +292,7 @@ output "said" {
     await terraform.expectNoChanges();
   });
 
-  it('takes the default profile over, and gives it back empty', async () => {
+  test('takes the default profile over, and gives it back empty', async () => {
     terraform.write('resource "gantry_profile" "d" {\n  name   = "default"\n  config = { "user.a" = "b" }\n}\n');
     await terraform.apply();
     expect((await daemon.get('/1.0/profiles/default')).config).toEqual({ 'user.a': 'b' });
@@ -302,7 +302,7 @@ output "said" {
     expect(await terraform.fails('apply', '-auto-approve')).toMatch(/default is in use already.*terraform import/);
   });
 
-  it('sends a trust password once, and stores it nowhere', async () => {
+  test('sends a trust password once, and stores it nowhere', async () => {
     terraform.write(`resource "gantry_server_config" "s" {
   config                 = { "images.auto_update_interval" = "12" }
   trust_password         = "hush-hush"
@@ -320,7 +320,7 @@ output "said" {
     expect((await daemon.get('/1.0')).config).toEqual({});
   });
 
-  it('keeps a container whose start failed as tainted, and makes it anew', async () => {
+  test('keeps a container whose start failed as tainted, and makes it anew', async () => {
     daemon.sim.faults.inject({ operation: 'start', container: 'web1', error: 'no such luck', times: 1 });
     terraform.write(stack + container());
     expect(await terraform.fails('apply', '-auto-approve')).toContain('no such luck');
@@ -330,7 +330,7 @@ output "said" {
     await terraform.expectNoChanges();
   });
 
-  it('waits for a file and for a port, and says what it found when they do not come', async () => {
+  test('waits for a file and for a port, and says what it found when they do not come', async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as AddressInfo;
@@ -355,7 +355,7 @@ output "said" {
     }
   });
 
-  it('stops at Ctrl-C without forgetting what is there', async () => {
+  test('stops at Ctrl-C without forgetting what is there', async () => {
     installed();
     terraform.write(stack + container('wait_for = [{ type = "command", command = ["false"], timeout = "10m" }]'));
     await terraform.init();
@@ -377,7 +377,7 @@ output "said" {
     await terraform.expectNoChanges();
   });
 
-  it('says which attribute is wrong, and what to do', async () => {
+  test('says which attribute is wrong, and what to do', async () => {
     terraform.write(`resource "gantry_container" "c" {
   name    = "web 1"
   config  = { "limits.memroy" = "1GiB", "limits.memory" = "lots" }
@@ -407,7 +407,7 @@ resource "gantry_storage_pool" "p" {
     }
   });
 
-  it('waits for what is known only after apply, and judges it then', async () => {
+  test('waits for what is known only after apply, and judges it then', async () => {
     terraform.write(`${stack}
 resource "terraform_data" "late" {
   input = "64MiB"
@@ -419,7 +419,7 @@ ${container('config = { "limits.memory" = terraform_data.late.output }\n  descri
     await terraform.expectNoChanges();
   });
 
-  it('does not reach a daemon that is not there, and says where it looked', async () => {
+  test('does not reach a daemon that is not there, and says where it looked', async () => {
     const lost = new Terraform(release, { address: 'unix:///nonexistent/unix.socket' });
     const unset = new Terraform(release);
     try {
@@ -435,7 +435,7 @@ ${container('config = { "limits.memory" = terraform_data.late.output }\n  descri
     }
   });
 
-  it('refuses projects and cluster members on a server without them', async () => {
+  test('refuses projects and cluster members on a server without them', async () => {
     terraform.write(`resource "gantry_cluster_member" "m" {
   name = "node2"
 }

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 
 let dir = '';
@@ -30,14 +30,14 @@ async function offered(...words: readonly string[]): Promise<readonly string[]> 
   return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
 }
 
-it('names of hosts, groups and environments are told', async () => {
+test('names of hosts, groups and environments are told', async () => {
   expect((await cli(['completion', 'environments', join(dir, 'stack.yaml')])).stdout).toBe('prod\nstage\n');
   expect((await cli(['completion', 'hosts', join(dir, 'hosts.yaml')])).stdout).toBe('one\ntwo\n@web\n');
   const none = await cli(['completion', 'hosts', join(dir, 'nowhere.yaml')]);
   expect([none.code, none.stdout]).toEqual([0, '']);
 });
 
-it('and offered where they are wanted', async () => {
+test('and offered where they are wanted', async () => {
   expect(await offered('plan', '-f', 'my.yaml', '--env', 'sta')).toEqual(['stage-my.yaml']);
   expect(await offered('plan', '--env', '=', 'p')).toEqual(['prod']);
   expect(await offered('apply', '--hosts', 'fleet.yaml', '--host', '@')).toEqual(['@web-fleet.yaml']);

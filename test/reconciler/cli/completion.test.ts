@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 
 const missing = (shell: string): boolean => {
@@ -44,7 +44,7 @@ const typed: readonly (readonly [string, string])[] = [
 ];
 
 describe('completion', () => {
-  it.skipIf(missing('bash'))('is what bash puts in place of a word', () => {
+  test.skipIf(missing('bash'))('is what bash puts in place of a word', () => {
     for (const [line, wanted] of typed) {
       const words = line.split(' ');
       const quoted = words.map((word) => `'${word}'`).join(' ');
@@ -58,7 +58,7 @@ describe('completion', () => {
     }
   });
 
-  it.skipIf(missing('fish'))('is what fish offers, and no more', () => {
+  test.skipIf(missing('fish'))('is what fish offers, and no more', () => {
     for (const [line, wanted] of typed) {
       const code = 'source $argv[1]; complete -C $argv[2]';
       const found = execFileSync('fish', ['-N', '-c', code, join(dir, 'gantry.fish'), line], {
@@ -74,7 +74,7 @@ describe('completion', () => {
     }
   });
 
-  it.skipIf(missing('zsh'))(
+  test.skipIf(missing('zsh'))(
     'is what stands in the line of zsh after a tab',
     () => {
       const script = join(dir, 'type.zsh');

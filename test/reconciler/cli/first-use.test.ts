@@ -3,13 +3,13 @@ import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { processIo } from '../../../reconciler/cli/output/process-io.ts';
 import { buildProgram } from '../../../reconciler/cli/program/program.ts';
 import { cli } from '../../support/cli/io.ts';
 
 describe('help', () => {
-  it('has every command in a group, fits 80 columns, and gives examples that are command lines', async () => {
+  test('has every command in a group, fits 80 columns, and gives examples that are command lines', async () => {
     const help = await cli(['--help']);
     expect(help.code).toBe(0);
     const titles = help.stdout.match(/^\w.*:$/gm);
@@ -35,7 +35,7 @@ describe('help', () => {
     }
   });
 
-  it('puts the flags of an apply under what they are about', async () => {
+  test('puts the flags of an apply under what they are about', async () => {
     const { stdout } = await cli(['help', 'apply']);
     expect(stdout.match(/^\w.*:$/gm)?.join(' ')).toBe(
       'Arguments: Manifests: Selection: Execution: Connection: Several hosts: Output: Options: Examples:',
@@ -44,7 +44,7 @@ describe('help', () => {
 });
 
 describe('an interruption', () => {
-  it('is listened to twice; a third one ends the process as it ends any', () => {
+  test('is listened to twice; a third one ends the process as it ends any', () => {
     const before = process.listenerCount('SIGTERM');
     let count = 0;
     const stop = processIo().onInterrupt(() => void (count += 1));
@@ -73,7 +73,7 @@ describe('a host that takes connections and never answers', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  it('is reported while it is waited for, and named with exit code 7 when the time is over', async () => {
+  test('is reported while it is waited for, and named with exit code 7 when the time is over', async () => {
     const host = `unix://${dir}/mute.socket`;
     const run = await cli(['get', 'profile', '--host', host, '--timeout', '1s']);
     expect([run.code, run.stderr]).toEqual([

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from '
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeClient } from '../../support/daemons/tls.ts';
@@ -78,7 +78,7 @@ const profiles = async (daemon: TestDaemon): Promise<readonly string[]> =>
     .sort();
 
 describe('a fleet', () => {
-  it('gets what is meant for each host, with its variables, and plans to nothing afterwards', async () => {
+  test('gets what is meant for each host, with its variables, and plans to nothing afterwards', async () => {
     const [web1, web2, db1] = await start(3);
     if (web1 === undefined || web2 === undefined || db1 === undefined) throw new Error('three daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -152,7 +152,7 @@ describe('a fleet', () => {
     for (const daemon of daemons) expect(await profiles(daemon)).toEqual([]);
   }, 120_000);
 
-  it('keeps its plan in the order of the hosts file when the first host answers last', async () => {
+  test('keeps its plan in the order of the hosts file when the first host answers last', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
@@ -167,7 +167,7 @@ describe('a fleet', () => {
     }
   });
 
-  it('is planned once, kept, and carried out as it was looked at, or not at all', async () => {
+  test('is planned once, kept, and carried out as it was looked at, or not at all', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -202,7 +202,7 @@ describe('a fleet', () => {
 });
 
 describe('one host of several', () => {
-  it('is what verbs for one host work on, with its variables; its lock, guards and left-overs are its own', async () => {
+  test('is what verbs for one host work on, with its variables; its lock, guards and left-overs are its own', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -234,7 +234,7 @@ describe('one host of several', () => {
 });
 
 describe('a bad host', () => {
-  it('that cannot be reached stops everything before anything is begun, or only itself with --keep-going', async () => {
+  test('that cannot be reached stops everything before anything is begun, or only itself with --keep-going', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts([addressOf(web1), `unix://${dir}/nobody.socket`, addressOf(db1)]);
@@ -264,7 +264,7 @@ config: { source: /nowhere/at/all }
 manage: { hosts: web2 }
 `;
 
-  it('that fails stops what comes after its batch, and its mates finish', async () => {
+  test('that fails stops what comes after its batch, and its mates finish', async () => {
     const [web1, web2, db1] = await start(3);
     if (web1 === undefined || web2 === undefined || db1 === undefined) throw new Error('three daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -306,7 +306,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     return answer.status === 200 && answer.metadata.status === 'Running';
   };
 
-  it('that dies in the middle is told as unreachable, and the next ones stay untouched', async () => {
+  test('that dies in the middle is told as unreachable, and the next ones stay untouched', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -325,7 +325,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect((await gantry('plan', ['--detailed-exitcode'])).code).toBe(0);
   }, 120_000);
 
-  it('is not waited for after Ctrl-C: what is at work ends, nobody else is begun', async () => {
+  test('is not waited for after Ctrl-C: what is at work ends, nobody else is begun', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -343,7 +343,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
   }, 120_000);
 
-  it('that never answers is named when the time is over', async () => {
+  test('that never answers is named when the time is over', async () => {
     const [web1] = await start(1);
     if (web1 === undefined) throw new Error('a daemon was started');
     const mute = createServer((socket) => socket.resume());
@@ -362,7 +362,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     }
   }, 120_000);
 
-  it('that is slow does not hold up its mates', async () => {
+  test('that is slow does not hold up its mates', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
@@ -401,7 +401,7 @@ async function slowly(from: string, to: string, delayMs: number): Promise<() => 
 }
 
 describe('hosts over TLS', () => {
-  it('are known by their certificates; a wrong, an expired and a missing one are told and stop the rollout', async () => {
+  test('are known by their certificates; a wrong, an expired and a missing one are told and stop the rollout', async () => {
     const secure = await makeDaemon({ https: '127.0.0.1:0' });
     daemons.push(secure);
     const hour = 3_600_000;
@@ -444,7 +444,7 @@ describe('hosts over TLS', () => {
 });
 
 describe('a hosts file', () => {
-  it('is refused with every place that is wrong', async () => {
+  test('is refused with every place that is wrong', async () => {
     write('stack.yaml', stack);
     write(
       'hosts.yaml',
@@ -481,7 +481,7 @@ hosts:
     expect((await gantry('plan')).stderr).toContain('holds no hosts');
   });
 
-  it('is explained, kept in form by fmt, and passed over where manifests are read', async () => {
+  test('is explained, kept in form by fmt, and passed over where manifests are read', async () => {
     expect((await cli(['explain', 'hosts.hosts.server_cert'])).stdout).toContain(
       'The one server certificate to accept',
     );
@@ -495,7 +495,7 @@ hosts:
     expect((await cli(['validate', dir])).stdout).toContain('Valid: 1 document in');
   });
 
-  it('names the hosts and groups that there are to whoever asks for others, and what needs hosts says so', async () => {
+  test('names the hosts and groups that there are to whoever asks for others, and what needs hosts says so', async () => {
     writeHosts(['unix:///a', 'unix:///b', 'unix:///c']);
     write('stack.yaml', stack);
     const tell = async (argv: readonly string[]): Promise<readonly [number, string]> => {

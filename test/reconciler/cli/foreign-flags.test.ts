@@ -1,7 +1,7 @@
 // Words and variables that people of other tools bring along, and the flags of pipelines: through the command line, on a daemon of a test.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';
 
@@ -10,7 +10,7 @@ const gantry = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '-
 const profile = 'kind: profile\nname: a\nconfig: { user.note: x, environment.DB_PASSWORD: hunter2 }\n';
 
 describe('flags of pipelines', () => {
-  it('--expect-no-changes shows the plan, does nothing and ends with 1 while there is something to do', async () => {
+  test('--expect-no-changes shows the plan, does nothing and ends with 1 while there is something to do', async () => {
     const path = world.manifest(profile);
     for (const verb of [['plan'], ['apply', '--auto-approve']]) {
       const run = await gantry(...verb, path, '--expect-no-changes');
@@ -24,14 +24,14 @@ describe('flags of pipelines', () => {
     expect((await gantry('apply', path, '--expect-no-changes')).code).toBe(0);
   });
 
-  it('--no-input asks nobody, also on a terminal', async () => {
+  test('--no-input asks nobody, also on a terminal', async () => {
     const run = await cli(['apply', world.manifest(profile), '--no-input', '--host', world.daemon.host], {
       typed: 'yes\n',
     });
     expect([run.code, run.stderr]).toEqual([64, expect.stringContaining('--auto-approve')]);
   });
 
-  it('--show-secrets shows them to who asks, in text only', async () => {
+  test('--show-secrets shows them to who asks, in text only', async () => {
     const path = world.manifest(profile);
     expect((await gantry('plan', path)).stdout).not.toContain('hunter2');
     expect((await gantry('plan', path, '--show-secrets')).stdout).toContain('"hunter2"');
@@ -40,7 +40,7 @@ describe('flags of pipelines', () => {
     expect((await gantry('plan', path, '--show-secrets', '--json')).stdout).not.toContain('hunter2');
   });
 
-  it('--no-wait does not wait', async () => {
+  test('--no-wait does not wait', async () => {
     const container =
       'kind: container\nname: c\nprofiles: []\nsource: { type: none }\nmanage: { wait: [running] }\n' +
       'devices: { root: { type: disk, path: /, pool: p } }\n---\nkind: storage_pool\nname: p\ndriver: dir\n';
@@ -51,7 +51,7 @@ describe('flags of pipelines', () => {
     expect(await steps('--no-wait')).not.toContain('container/c#wait');
   });
 
-  it('a plan is YAML and JUnit, too', async () => {
+  test('a plan is YAML and JUnit, too', async () => {
     const path = world.manifest(
       `${profile}---\nkind: profile\nname: default\n---\nkind: profile\nname: "<&>"\n`.replace('"<&>"', 'b'),
     );
@@ -62,7 +62,7 @@ describe('flags of pipelines', () => {
     expect((await gantry('plan', path, '-o', 'xml')).code).toBe(64);
   });
 
-  it('-R reads the directories below, and no overlays', async () => {
+  test('-R reads the directories below, and no overlays', async () => {
     for (const [folder, name] of [
       ['a', 'one'],
       ['a/b', 'two'],
@@ -82,7 +82,7 @@ describe('words of other tools', () => {
   const from = process.cwd();
   afterEach(() => process.chdir(from));
 
-  it('-chdir=DIR comes first, as for Terraform, and --remote, --field-manager are known', async () => {
+  test('-chdir=DIR comes first, as for Terraform, and --remote, --field-manager are known', async () => {
     world.manifest(profile);
     const run = await cli([`-chdir=${world.folder}`, 'plan', '--remote', world.daemon.host, '--field-manager=base']);
     expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('+ profile/a')]);
@@ -91,12 +91,12 @@ describe('words of other tools', () => {
     expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('/nowhere/at/all')]);
   });
 
-  it('--refresh-only is told what there is instead', async () => {
+  test('--refresh-only is told what there is instead', async () => {
     const run = await cli(['plan', '--refresh-only']);
     expect([run.code, run.stderr]).toEqual([64, expect.stringContaining('gantry drift')]);
   });
 
-  it('suspend and resume are lock and force-unlock', async () => {
+  test('suspend and resume are lock and force-unlock', async () => {
     const path = world.manifest(profile);
     expect((await gantry('suspend', '--reason', 'hands off')).code).toBe(0);
     const held = await gantry('apply', path, '--auto-approve');
@@ -105,7 +105,7 @@ describe('words of other tools', () => {
     expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
   });
 
-  it('the environment gives flags, variables, project and parallelism', async () => {
+  test('the environment gives flags, variables, project and parallelism', async () => {
     const path = world.manifest(
       'kind: vars\nvars: { NOTE: first }\n---\nkind: profile\nname: a\nconfig: { user.note: $NOTE }\n',
     );

@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   isSelectorProblem,
   matchesSelector,
@@ -46,7 +46,7 @@ describe('selectors', () => {
     return isSelectorProblem(parsed) ? parsed.message : matchesSelector(parsed, labels);
   };
 
-  it('mean what they mean to kubectl', () => {
+  test('mean what they mean to kubectl', () => {
     for (const text of [
       'app=web',
       'app==web',
@@ -65,7 +65,7 @@ describe('selectors', () => {
       expect(fits(text), text).toBe(false);
   });
 
-  it('are refused with the part that is wrong', () => {
+  test('are refused with the part that is wrong', () => {
     expect(fits('')).toContain('an empty part');
     expect(fits('app=web,')).toContain('an empty part');
     expect(fits('app in (a')).toContain('parentheses');
@@ -78,7 +78,7 @@ describe('selectors', () => {
 });
 
 describe('labels', () => {
-  it('stand on the server, choose what is planned, listed, exported, adopted and destroyed, and go when they are dropped', async () => {
+  test('stand on the server, choose what is planned, listed, exported, adopted and destroyed, and go when they are dropped', async () => {
     const stack = folder('labels', {
       'a.yaml': [
         pool,
@@ -132,7 +132,7 @@ describe('labels', () => {
     expect((await on('status', '-f', stack, '-l', 'app=sql')).stdout).toContain('absent');
   }, 120_000);
 
-  it('that fit nothing, or are none, end the command before anything is reached', async () => {
+  test('that fit nothing, or are none, end the command before anything is reached', async () => {
     const stack = folder('wrong', { 'a.yaml': profile('web', 'app: web') });
     const none = await on('apply', '-y', '-f', stack, '-l', 'app=wbe');
     expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('fits no document: the labels are app=web')]);
@@ -172,7 +172,7 @@ devices: { root: { type: disk, path: /, pool: p1 } }
     return run.stdout;
   };
 
-  it('lay their documents and variables over those beside them', async () => {
+  test('lay their documents and variables over those beside them', async () => {
     folder('env', files);
     const prod = await shown('--env', 'prod');
     expect(prod).toContain('description          = "prod big"');
@@ -187,7 +187,7 @@ devices: { root: { type: disk, path: /, pool: p1 } }
     expect(staging).toContain('profile/extra');
   });
 
-  it('that nobody knows name the known ones, and their mistakes have their own places', async () => {
+  test('that nobody knows name the known ones, and their mistakes have their own places', async () => {
     folder('env', files);
     const unknown = await on('plan', '-f', join(dir, 'env'), '--env', 'prd');
     expect([unknown.code, unknown.stderr]).toEqual([

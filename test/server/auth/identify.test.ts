@@ -1,6 +1,6 @@
 // Who a connection belongs to.
 import { X509Certificate } from 'node:crypto';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fingerprintOf, identifyCaller } from '../../../server/auth/identify.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 
@@ -29,16 +29,16 @@ const tls = (peerCertificate?: Uint8Array) => ({
 });
 
 describe('the caller of a connection', () => {
-  it('is trusted on the unix socket', () => {
+  test('is trusted on the unix socket', () => {
     expect(identifyCaller({ transport: 'unix' }, trusting(), now)).toEqual({ class: 'trusted' });
   });
 
-  it('is a guest over TLS without a certificate', () => {
+  test('is a guest over TLS without a certificate', () => {
     expect(identifyCaller(tls(), trusting(), now)).toEqual({ class: 'guest' });
     expect(identifyCaller(tls(new Uint8Array()), trusting(), now)).toEqual({ class: 'guest' });
   });
 
-  it('is untrusted with a certificate that nobody trusted', async () => {
+  test('is untrusted with a certificate that nobody trusted', async () => {
     const [mine, other] = [await certificate(), await certificate()];
     expect(identifyCaller(tls(mine), trusting(other), now)).toEqual({
       class: 'untrusted',
@@ -47,7 +47,7 @@ describe('the caller of a connection', () => {
     });
   });
 
-  it('is trusted with a certificate of the trust store, within its dates only', async () => {
+  test('is trusted with a certificate of the trust store, within its dates only', async () => {
     const good = await certificate();
     expect(identifyCaller(tls(good), trusting(good), now)).toEqual({
       class: 'trusted',
@@ -62,7 +62,7 @@ describe('the caller of a connection', () => {
     });
   });
 
-  it('is an internal one with the certificate of the daemon itself', async () => {
+  test('is an internal one with the certificate of the daemon itself', async () => {
     const own = await certificate();
     const trust = { ...trusting(), own: fingerprintOf(own) };
     expect(identifyCaller(tls(own), trust, now)).toMatchObject({ class: 'trusted', internal: true });
@@ -70,7 +70,7 @@ describe('the caller of a connection', () => {
     expect(identifyCaller(tls(expired), { ...trusting(), own: fingerprintOf(expired) }, now).class).toBe('untrusted');
   });
 
-  it('is untrusted with bytes that are no certificate, even trusted ones', () => {
+  test('is untrusted with bytes that are no certificate, even trusted ones', () => {
     const bytes = Uint8Array.of(1, 2, 3);
     expect(identifyCaller(tls(bytes), trusting(bytes), now)).toMatchObject({
       class: 'untrusted',
@@ -78,7 +78,7 @@ describe('the caller of a connection', () => {
     });
   });
 
-  it('one more byte after a trusted certificate is another certificate', async () => {
+  test('one more byte after a trusted certificate is another certificate', async () => {
     const good = await certificate();
     expect(identifyCaller(tls(Buffer.concat([good, Uint8Array.of(0)])), trusting(good), now).class).toBe('untrusted');
   });

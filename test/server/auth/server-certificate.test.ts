@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import type { TLSSocket } from 'node:tls';
 import type { AddressInfo } from 'node:net';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ensureServerCertificate, thisHost } from '../../../server/auth/server-certificate.ts';
 
 let dir = '';
@@ -20,7 +20,7 @@ const now = new Date('2030-03-01T12:00:00Z');
 const host = () => ({ hostname: 'box', user: 'root', addresses: ['10.0.0.7', '2001:db8::7', '10.0.0.7'], now });
 
 describe('the server certificate', () => {
-  it('is self-signed ECDSA P-384 for ten years, with the names and addresses of the host', async () => {
+  test('is self-signed ECDSA P-384 for ten years, with the names and addresses of the host', async () => {
     const made = await ensureServerCertificate(dir, host);
     const certificate = new X509Certificate(made.certPem);
     expect(certificate.verify(certificate.publicKey)).toBe(true);
@@ -39,7 +39,7 @@ describe('the server certificate', () => {
     expect(made.keyPem).toContain('BEGIN EC PRIVATE KEY');
   });
 
-  it('is what other tools read too', async () => {
+  test('is what other tools read too', async () => {
     await ensureServerCertificate(dir, host);
     let text: string;
     try {
@@ -56,7 +56,7 @@ describe('the server certificate', () => {
     expect(text).toMatch(/DNS:box, IP Address:127\.0\.0\.1, IP Address:0:0:0:0:0:0:0:1, IP Address:10\.0\.0\.7/);
   });
 
-  it('carries a TLS connection to a client that pins it', async () => {
+  test('carries a TLS connection to a client that pins it', async () => {
     const { certPem, keyPem } = await ensureServerCertificate(dir, thisHost);
     const server = createServer({ cert: certPem, key: keyPem, minVersion: 'TLSv1.2' }, (socket) => socket.end('hello'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -73,7 +73,7 @@ describe('the server certificate', () => {
     }
   });
 
-  it('is kept by later starts, its key for the owner only, with nothing else left in the directory', async () => {
+  test('is kept by later starts, its key for the owner only, with nothing else left in the directory', async () => {
     const first = await ensureServerCertificate(dir, host);
     const second = await ensureServerCertificate(dir, () => ({ ...host(), hostname: 'renamed' }));
     expect(second).toEqual(first);
@@ -81,7 +81,7 @@ describe('the server certificate', () => {
     expect(readdirSync(dir).toSorted()).toEqual(['server.crt', 'server.key']);
   });
 
-  it('has the same file modes whatever the umask', async () => {
+  test('has the same file modes whatever the umask', async () => {
     const before = process.umask(0o777);
     try {
       await ensureServerCertificate(dir, host);
@@ -92,7 +92,7 @@ describe('the server certificate', () => {
     expect(statSync(join(dir, 'server.crt')).mode & 0o777).toBe(0o644);
   });
 
-  it('is made anew when a crash left only the key, or drafts', async () => {
+  test('is made anew when a crash left only the key, or drafts', async () => {
     writeFileSync(join(dir, 'server.key'), 'half of a k');
     writeFileSync(join(dir, 'server.key.new'), 'x');
     writeFileSync(join(dir, 'server.crt.new'), 'x');
@@ -101,7 +101,7 @@ describe('the server certificate', () => {
     expect(readdirSync(dir).toSorted()).toEqual(['server.crt', 'server.key']);
   });
 
-  it('is never replaced while clients may know it: a lost or foreign key is an error', async () => {
+  test('is never replaced while clients may know it: a lost or foreign key is an error', async () => {
     await ensureServerCertificate(dir, host);
     const certificate = readFileSync(join(dir, 'server.crt'), 'utf8');
     rmSync(join(dir, 'server.key'));
@@ -117,12 +117,12 @@ describe('the server certificate', () => {
     expect(readFileSync(join(dir, 'server.crt'), 'utf8')).toBe(certificate);
   });
 
-  it('has dates from 2050 on in the form the standard asks for', async () => {
+  test('has dates from 2050 on in the form the standard asks for', async () => {
     const made = await ensureServerCertificate(dir, () => ({ ...host(), now: new Date('2045-01-01T00:00:00Z') }));
     expect(made.notAfter).toEqual(new Date('2055-01-01T00:00:00Z'));
   });
 
-  it('is made for host names of any length', async () => {
+  test('is made for host names of any length', async () => {
     const made = await ensureServerCertificate(dir, () => ({
       ...host(),
       hostname: `${'a'.repeat(63)}.${'b'.repeat(63)}`,

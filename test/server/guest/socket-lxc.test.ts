@@ -3,7 +3,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   call,
   createContainer,
@@ -73,18 +73,18 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     throw new Error(`no directory of ${name}`);
   };
 
-  it('root of each container hears of its own container', async () => {
+  test('root of each container hears of its own container', async () => {
     expect(await ask('c1', '/1.0/config/user.who')).toBe('200 c1');
     expect(await ask('c2', '/1.0/config/user.who')).toBe('200 c2');
     expect(await ask('c1', '/1.0/config/cloud-init.user-data')).toBe('200 #cloud-config\nhostname: c1\n');
     expect(await ask('c1', '/1.0/meta-data')).toBe('200 #cloud-config\ninstance-id: c1\nlocal-hostname: c1\n');
   });
 
-  it('a process in a namespace that the container made belongs to it', async () => {
+  test('a process in a namespace that the container made belongs to it', async () => {
     expect(await ask('c1', '/1.0/config/user.who', '/dev/lxd/sock', ['unshare', '-p', '-f'])).toBe('200 c1');
   });
 
-  it('other users of the container are refused with 401', async () => {
+  test('other users of the container are refused with 401', async () => {
     const { exitCode, stdout } = await (async () => {
       const child = await daemon.host.runtime.spawn(
         'c1',
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     await until(() => stdout().startsWith('401 '));
   });
 
-  it('processes of the host, and of other containers that got at the socket, are refused', async () => {
+  test('processes of the host, and of other containers that got at the socket, are refused', async () => {
     const directory = await directoryOf('c2');
     const fromHost = await call({ socketPath: join(directory, 'sock') }, 'GET', '/1.0/config/user.who');
     expect([fromHost.status, fromHost.bytes.toString()]).toEqual([
@@ -119,14 +119,14 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     expect(await ask('c1', '/1.0/config/user.who')).toBe('200 c1');
   });
 
-  it('nothing can be written where the socket is', async () => {
+  test('nothing can be written where the socket is', async () => {
     const script = 'echo x > /dev/lxd/x; rm -f /dev/lxd/sock; mount -o remount,rw /dev/lxd; echo there: $(ls /dev/lxd)';
     const said = await run('c1', ['sh', '-c', script]);
     expect(said).toContain('there: sock\n');
     expect(said.match(/Read-only file system/g)).toHaveLength(2);
   });
 
-  it('it is answered after a restart of the daemon and after a reboot from inside', async () => {
+  test('it is answered after a restart of the daemon and after a reboot from inside', async () => {
     await daemon.restart();
     expect(await ask('c1', '/1.0/config/user.who')).toBe('200 c1');
     const before = daemon.host.runtime.probe('c2').initPid;
@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     await until(async () => (await ask('c2', '/1.0/config/user.who')) === '200 c2');
   });
 
-  it('security.devlxd takes it away and gives it back while the container runs, over a reboot', async () => {
+  test('security.devlxd takes it away and gives it back while the container runs, over a reboot', async () => {
     const set = (value: string) => daemon.call('PATCH', '/1.0/containers/c2', { config: { 'security.devlxd': value } });
     expect((await set('false')).status).toBe(200);
     expect(await ask('c2', '/1.0')).toMatch(/^none: /);
@@ -147,7 +147,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     expect(await ask('c2', '/1.0/config/user.who')).toBe('200 c2');
   });
 
-  it('a privileged container has one too', async () => {
+  test('a privileged container has one too', async () => {
     count += 1;
     const name = `privileged${count}`;
     await createContainer(daemon, name, {

@@ -7,7 +7,7 @@ import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Pace } from '../../../server/guest/rate-limit.ts';
 import { endWhileDown } from '../../../server/drivers/runtime/sim/sim.ts';
 import {
@@ -75,7 +75,7 @@ async function running(more: object = {}): Promise<string> {
 }
 
 describe('what is answered', () => {
-  it('the versions, as json without an envelope', async () => {
+  test('the versions, as json without an envelope', async () => {
     const name = await running();
     const root = await ask(name, '/');
     expect(root.headers['content-type']).toBe('application/json');
@@ -83,7 +83,7 @@ describe('what is answered', () => {
     expect((await ask(name, '/1.0')).body).toMatchObject({ api_version: '1.0', instance_type: 'container' });
   });
 
-  it('the keys of user.* with profiles applied, each readable at the address that the list gives', async () => {
+  test('the keys of user.* with profiles applied, each readable at the address that the list gives', async () => {
     const profile = await withProfile({ 'user.from-profile': 'p', 'user.both': 'p' });
     const name = await running({
       profiles: ['default', profile],
@@ -100,7 +100,7 @@ describe('what is answered', () => {
     expect(JSON.stringify(list)).not.toContain('limits');
   });
 
-  it('what cloud-init reads: the keys of cloud-init.* beside those of user.*, with profiles applied', async () => {
+  test('what cloud-init reads: the keys of cloud-init.* beside those of user.*, with profiles applied', async () => {
     const profile = await withProfile({ 'cloud-init.vendor-data': '#cloud-config\npackages: [curl]\n' });
     const config = { 'cloud-init.user-data': '#cloud-config\nhostname: a\n', 'user.user-data': 'older' };
     const name = await running({ profiles: ['default', profile], config });
@@ -114,7 +114,7 @@ describe('what is answered', () => {
     expect((await daemon.get('/1.0')).api_extensions).toContain('cloud_init');
   });
 
-  it('403 for every other key, set or not, and 404 for one that is not set', async () => {
+  test('403 for every other key, set or not, and 404 for one that is not set', async () => {
     const name = await running({ config: { 'limits.processes': '7' } });
     for (const key of ['limits.processes', 'volatile.last_state.power', 'image.os', 'raw.lxc', 'userx', '']) {
       expect((await said(name, `/1.0/config/${key}`))[0]).toBe(403);
@@ -124,7 +124,7 @@ describe('what is answered', () => {
     }
   });
 
-  it('the meta data of cloud-init, with what the user adds, and names quoted that are no plain words', async () => {
+  test('the meta data of cloud-init, with what the user adds, and names quoted that are no plain words', async () => {
     const name = await running({ config: { 'user.meta-data': 'extra: 1\n' } });
     expect(await said(name, '/1.0/meta-data')).toEqual([
       200,
@@ -138,12 +138,12 @@ describe('what is answered', () => {
     );
   });
 
-  it('its devices', async () => {
+  test('its devices', async () => {
     const name = await running({ devices: { eth7: { type: 'none' } } });
     expect((await ask(name, '/1.0/devices')).body).toMatchObject({ root: { type: 'disk', path: '/' } });
   });
 
-  it('plain refusals: unknown paths, other methods, broken escapes, events without a websocket', async () => {
+  test('plain refusals: unknown paths, other methods, broken escapes, events without a websocket', async () => {
     const name = await running();
     expect((await said(name, '/2.0'))[0]).toBe(404);
     expect((await said(name, '/1.0/containers'))[0]).toBe(404);
@@ -158,7 +158,7 @@ describe('what is answered', () => {
     expect([head.status, head.bytes.length]).toEqual([200, 0]);
   });
 
-  it('every container hears of itself only', async () => {
+  test('every container hears of itself only', async () => {
     const [a, b] = [await running({ config: { 'user.who': 'a' } }), await running({ config: { 'user.who': 'b' } })];
     expect((await said(a, '/1.0/config/user.who'))[1]).toBe('a');
     expect((await said(b, '/1.0/config/user.who'))[1]).toBe('b');
@@ -166,7 +166,7 @@ describe('what is answered', () => {
 });
 
 describe('images', () => {
-  it('are handed out when the container may have them and they are public, byte for byte', async () => {
+  test('are handed out when the container may have them and they are public, byte for byte', async () => {
     const content = `${goodMetadata}properties: {n: "${fresh('n')}"}\n`;
     const image = tarOf({ name: 'metadata.yaml', content, mode: 0o644 }, rootfsDirectory);
     const fingerprint = createHash('sha256').update(image).digest('hex');
@@ -187,7 +187,7 @@ describe('images', () => {
 });
 
 describe('events', () => {
-  it('tell of keys of user.* and of devices as they change, and of nothing else', async () => {
+  test('tell of keys of user.* and of devices as they change, and of nothing else', async () => {
     const name = await running({ config: { 'user.a': '1' } });
     const heard = await listen(name);
     await daemon.call('PATCH', `/1.0/containers/${name}`, {
@@ -208,7 +208,7 @@ describe('events', () => {
     heard.close();
   });
 
-  it('only those asked for come, and an unknown type is refused', async () => {
+  test('only those asked for come, and an unknown type is refused', async () => {
     const name = await running({ devices: { data: { type: 'disk', source: daemon.dir, path: '/data' } } });
     const devices = await listen(name, '?type=device');
     const configs = await listen(name, '?type=config');
@@ -225,7 +225,7 @@ describe('events', () => {
     for (const one of [devices, configs]) one.close();
   });
 
-  it('a change of a profile is heard too, and stops being heard with the container', async () => {
+  test('a change of a profile is heard too, and stops being heard with the container', async () => {
     const profile = await withProfile();
     const name = await running({ profiles: ['default', profile] });
     const heard = await listen(name);
@@ -240,7 +240,7 @@ describe('when it is there', () => {
   /** Of a running container. Those of others come and go meanwhile, so they are not counted. */
   const directoryOf = (name: string): string => readlinkSync(join(rootfs(name), 'dev/lxd'));
 
-  it('from start to stop, and what it needs on the host goes with it', async () => {
+  test('from start to stop, and what it needs on the host goes with it', async () => {
     const name = await running();
     const directory = directoryOf(name);
     expect(existsSync(directory)).toBe(true);
@@ -249,7 +249,7 @@ describe('when it is there', () => {
     expect(existsSync(socketOf(name))).toBe(false);
   });
 
-  it('after a reboot from inside, and after a restart of the daemon, on the same container', async () => {
+  test('after a reboot from inside, and after a restart of the daemon, on the same container', async () => {
     const name = await running({ config: { 'user.k': 'v' } });
     await daemon.sim.reboot(name);
     expect((await said(name, '/1.0/config/user.k'))[1]).toBe('v');
@@ -257,14 +257,14 @@ describe('when it is there', () => {
     expect((await said(name, '/1.0/config/user.k'))[1]).toBe('v');
   });
 
-  it('not of a container that ended while no daemon ran', async () => {
+  test('not of a container that ended while no daemon ran', async () => {
     const name = await running();
     const directory = directoryOf(name);
     await daemon.restart(() => endWhileDown(join(daemon.dir, 'runtime'), name, 'stop'));
     await until(() => !existsSync(directory));
   });
 
-  it('security.devlxd takes it away and gives it back while the container runs, also from a profile', async () => {
+  test('security.devlxd takes it away and gives it back while the container runs, also from a profile', async () => {
     const profile = await withProfile();
     const name = await running({ profiles: ['default', profile] });
     const heard = await listen(name);
@@ -283,7 +283,7 @@ describe('when it is there', () => {
     expect(existsSync(socketOf(name))).toBe(false);
   });
 
-  it('is not left behind by a start that fails', async () => {
+  test('is not left behind by a start that fails', async () => {
     const name = fresh('guest');
     await createContainer(daemon, name);
     const directories = (): readonly string[] => readdirSync(join(daemon.dir, 'guests'));
@@ -296,7 +296,7 @@ describe('when it is there', () => {
     expect((await said(name, '/1.0'))[0]).toBe(200);
   });
 
-  it.skipIf(process.platform !== 'linux')(
+  test.skipIf(process.platform !== 'linux')(
     'also where the path of the state directory is too long for sockets',
     async () => {
       const base = await mkdtemp(join(await realpath(tmpdir()), 'gtyg-'));
@@ -322,7 +322,7 @@ describe('when it is there', () => {
     },
   );
 
-  it('never leads out of a root file system with a link at /dev', async () => {
+  test('never leads out of a root file system with a link at /dev', async () => {
     const name = fresh('guest');
     await createContainer(daemon, name);
     symlinkSync(daemon.dir, join(rootfs(name), 'dev'));
@@ -339,7 +339,7 @@ describe('hostile guests', () => {
     });
   const quiet = (socket: Socket): Socket => socket.on('error', () => {});
 
-  it('more connections than a container may have are closed, and the others go on', async () => {
+  test('more connections than a container may have are closed, and the others go on', async () => {
     const name = await running();
     const other = await running();
     const sockets = await Promise.all(Array.from({ length: 200 }, async () => quiet(await raw(name))));
@@ -349,7 +349,7 @@ describe('hostile guests', () => {
     await until(async () => (await said(name, '/1.0').catch(() => [0]))[0] === 200);
   });
 
-  it('headers and garbage without end are refused, not collected', async () => {
+  test('headers and garbage without end are refused, not collected', async () => {
     const name = await running();
     const socket = quiet(await raw(name));
     let reply = '';
@@ -360,7 +360,7 @@ describe('hostile guests', () => {
     socket.destroy();
   });
 
-  it('a body that nobody wants ends the connection with the answer', async () => {
+  test('a body that nobody wants ends the connection with the answer', async () => {
     const name = await running();
     const answer = await new Promise<Answer>((resolve, reject) => {
       const request = httpRequest(
@@ -378,7 +378,7 @@ describe('hostile guests', () => {
     expect([answer.status, answer.headers.connection]).toEqual([200, 'close']);
   });
 
-  it('a listener that does not read is let go, and there is a limit to how many listen', async () => {
+  test('a listener that does not read is let go, and there is a limit to how many listen', async () => {
     const name = await running();
     const slow = await listen(name);
     slow.socket.pause();
@@ -399,7 +399,7 @@ describe('hostile guests', () => {
     );
   });
 
-  it('requests sent ahead of answers end the connection, and are not collected', async () => {
+  test('requests sent ahead of answers end the connection, and are not collected', async () => {
     const name = await running();
     const socket = quiet(await raw(name));
     socket.resume();
@@ -408,7 +408,7 @@ describe('hostile guests', () => {
     expect((await said(name, '/1.0'))[0]).toBe(200);
   });
 
-  it('requests beyond the pace wait, and beyond that are refused, and other containers notice nothing', async () => {
+  test('requests beyond the pace wait, and beyond that are refused, and other containers notice nothing', async () => {
     const [name, other] = [await running(), await running()];
     const statuses: number[] = [];
     const storm = Promise.all(
@@ -426,7 +426,7 @@ describe('hostile guests', () => {
 });
 
 describe('the pace', () => {
-  it('lets a burst pass, then one after the other, and refuses who would wait too long without counting it', () => {
+  test('lets a burst pass, then one after the other, and refuses who would wait too long without counting it', () => {
     const pace = new Pace({ perSecond: 10, burst: 3, maxWaitMs: 250 });
     expect(Array.from({ length: 6 }, () => pace.next(1_000))).toEqual([0, 0, 0, 100, 200, undefined]);
     expect(pace.next(1_000)).toBeUndefined();

@@ -2,7 +2,7 @@
 import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openSimRuntime } from '../../../server/drivers/runtime/sim/sim.ts';
 import { openDirStorage } from '../../../server/drivers/storage/dir.ts';
 import { EventHub } from '../../../server/events/hub.ts';
@@ -145,7 +145,7 @@ describe('a daemon that died during a checkpoint', () => {
     }
   };
 
-  it('before anything was stored: the container runs on and nothing is left', async () => {
+  test('before anything was stored: the container runs on and nothing is left', async () => {
     const expected = { stateful: false, power: 'RUNNING', files: ['rootfs'], status: 'running', sagas: 0 };
     expect(await resumed(async () => {})).toEqual(expected);
     expect(
@@ -156,7 +156,7 @@ describe('a daemon that died during a checkpoint', () => {
     ).toEqual(expected);
   });
 
-  it('and whose tool went on and ended the container: the state is kept', async () => {
+  test('and whose tool went on and ended the container: the state is kept', async () => {
     const expected = { stateful: true, power: 'STOPPED', files: ['rootfs', 'state'], status: 'stopped', sagas: 0 };
     const store = async ({ home, runtime }: Awaited<ReturnType<typeof world>>): Promise<void> => {
       await mkdir(join(home, 'state.part'));
@@ -171,7 +171,7 @@ describe('a daemon that died during a checkpoint', () => {
     ).toEqual(expected);
   });
 
-  it('and whose container ended without its state being whole: it is stopped, and nothing is left', async () => {
+  test('and whose container ended without its state being whole: it is stopped, and nothing is left', async () => {
     const found = await resumed(async ({ home, runtime }) => {
       await mkdir(join(home, 'state.part'));
       await writeFile(join(home, 'state.part/pages'), 'half');

@@ -2,7 +2,7 @@
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { cli, type CliRun, type CliSetting } from '../../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { repository } from '../../../support/cli/programs.ts';
@@ -60,7 +60,7 @@ async function apply(memory: string, ...more: readonly string[]): Promise<void> 
 }
 
 describe('looking at several hosts', () => {
-  it('diff is one patch whose names begin with the hosts, with the codes of diff(1)', async () => {
+  test('diff is one patch whose names begin with the hosts, with the codes of diff(1)', async () => {
     await apply('64MiB');
     expect(await withStack('diff')).toMatchObject({ code: 0, stdout: '' });
     await patch(1, '1GiB');
@@ -83,7 +83,7 @@ describe('looking at several hosts', () => {
     expect((await withStack('diff')).code).toBe(2);
   }, 60_000);
 
-  it('history has a row for each revision of each host, and says who has none', async () => {
+  test('history has a row for each revision of each host, and says who has none', async () => {
     await apply('64MiB', '-m', 'first', '--host', 'web1');
     await apply('128MiB', '-m', 'second', '--host', 'web1');
     writeHosts(nobody());
@@ -103,7 +103,7 @@ describe('looking at several hosts', () => {
     expect((await cli(['history', '-l', 'rank'])).stderr).toContain('--selector selects hosts here');
   }, 60_000);
 
-  it('export writes each host into a directory of its own, which plans to nothing there', async () => {
+  test('export writes each host into a directory of its own, which plans to nothing there', async () => {
     await apply('64MiB', '--host', 'web1');
     expect((await gantry(['export'])).code).toBe(64);
     expect((await gantry(['export', '-o', join(dir, 'all.yaml')])).stderr).toContain('name DIR with -o DIR');
@@ -118,7 +118,7 @@ describe('looking at several hosts', () => {
     expect((await gantry(['export', 'profile', '-o', join(dir, 'live'), '-l', 'rank'])).code).toBe(1);
   }, 60_000);
 
-  it('doctor looks at this machine once and at each host, and ends as the worst of them', async () => {
+  test('doctor looks at this machine once and at each host, and ends as the worst of them', async () => {
     const good = await gantry(['doctor']);
     expect(good.code, good.stdout).toBe(0);
     expect(good.stdout.match(/ program /g)).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('looking at several hosts', () => {
     expect(findings.filter(({ host }) => host === 'gone')).toMatchObject([{ name: 'daemon', level: 'error' }]);
   }, 60_000);
 
-  it('a watch tells of each host by its name, and of one that is not there', async () => {
+  test('a watch tells of each host by its name, and of one that is not there', async () => {
     await apply('64MiB');
     writeHosts(nobody());
     let stdout = '';
@@ -160,7 +160,7 @@ describe('looking at several hosts', () => {
 });
 
 describe('a dry run on copies of several hosts', () => {
-  it('says of each what its daemon would refuse, with its exit code, and changes nothing', async () => {
+  test('says of each what its daemon would refuse, with its exit code, and changes nothing', async () => {
     await apply('64MiB');
     write(
       'stack.yaml',
@@ -199,7 +199,7 @@ describe('a dry run on copies of several hosts', () => {
 });
 
 describe('going back on several hosts', () => {
-  it('goes batch by batch, stops at a bad host, and refuses a number that means different things', async () => {
+  test('goes batch by batch, stops at a bad host, and refuses a number that means different things', async () => {
     await apply('64MiB', '-m', 'first');
     await apply('128MiB', '-m', 'second');
     const dry = await gantry(['rollback', '--dry-run=server']);
@@ -232,7 +232,7 @@ describe('going back on several hosts', () => {
 });
 
 describe('locking several hosts', () => {
-  it('keeps runs away from each, tells who was locked already, and is taken back at once', async () => {
+  test('keeps runs away from each, tells who was locked already, and is taken back at once', async () => {
     write('stack.yaml', stack('64MiB'));
     expect((await cli(['lock', '--host', `unix://${at(1).socketPath}`, '--reason', 'mine'])).code).toBe(0);
     const locked = await gantry(['lock', '--for', '10m', '--reason', 'freeze']);
@@ -258,7 +258,7 @@ describe('locking several hosts', () => {
 });
 
 describe('keeping several hosts', () => {
-  it('goes out batch by batch, puts right what changes, halts at a bad host, and brings new manifests the same way', async () => {
+  test('goes out batch by batch, puts right what changes, halts at a bad host, and brings new manifests the same way', async () => {
     write('stack.yaml', stack('64MiB'));
     let stderr = '';
     let interrupt = (): void => {};
@@ -295,7 +295,7 @@ describe('keeping several hosts', () => {
     expect((await withStack('plan', '--detailed-exitcode')).code).toBe(0);
   }, 120_000);
 
-  it('goes on without a host that is not there with --keep-going, and ends with its code', async () => {
+  test('goes on without a host that is not there with --keep-going, and ends with its code', async () => {
     writeHosts(nobody());
     write('stack.yaml', stack('64MiB'));
     const run = await withStack('run', '-y', '--canary', 'gone', '--keep-going', '--for', '6s', '--json');

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { bridgeAvailable, openBridgeNetwork } from '../../../../server/drivers/network/bridge.ts';
 import type { NetworkDriver } from '../../../../server/drivers/network/driver.ts';
 import { openNetworkFiles } from '../../../../server/drivers/network/network-files.ts';
@@ -69,7 +69,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     return (await client.run(['busybox', program, '-c', '1', '-W', '1', address], [0, 1])).code === 0;
   };
 
-  it('ipv4.nat masquerades what leaves the network, in either order', async () => {
+  test('ipv4.nat masquerades what leaves the network, in either order', async () => {
     await outsideMachine();
     await up({ 'ipv4.nat': 'true' });
     const client = await join(1);
@@ -81,7 +81,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await canPing(client, '198.18.213.2')).toBe(true);
   });
 
-  it('ipv4.routing false rejects forwarding but not the host itself nor a neighbour', async () => {
+  test('ipv4.routing false rejects forwarding but not the host itself nor a neighbour', async () => {
     await outsideMachine();
     await up({ 'ipv4.nat': 'true', 'ipv4.routing': 'false' });
     const client = await join(1);
@@ -93,7 +93,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await canPing(client, address)).toBe(true);
   });
 
-  it('ipv4.nat.address and ipv6.nat.address are what the outside sees, until they are unset', async () => {
+  test('ipv4.nat.address and ipv6.nat.address are what the outside sees, until they are unset', async () => {
     await outsideMachine();
     const outside = clients.at(-1) as Netns;
     await exec(['ip', 'addr', 'add', '198.18.214.1/32', 'dev', outside.hostEnd]);
@@ -115,7 +115,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await canPing(client, 'fd42:ffff:213::2')).toBe(false);
   });
 
-  it('dns.search reaches clients with their leases, and goes when it is unset', async () => {
+  test('dns.search reaches clients with their leases, and goes when it is unset', async () => {
     await up({ 'dns.search': 'lab.example, example.com' });
     const client = await join(1);
     expect(await client.searchList()).toBe('lab.example example.com');
@@ -123,7 +123,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await client.searchList()).toBe('');
   });
 
-  it('ipv6.nat masquerades IPv6', async () => {
+  test('ipv6.nat masquerades IPv6', async () => {
     await outsideMachine();
     await up({ 'ipv6.address': `${ipv6}::1/64`, 'ipv6.nat': 'true' });
     const client = await join(1);
@@ -135,7 +135,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await canPing(client, 'fd42:ffff:213::2')).toBe(false);
   });
 
-  it('with ipv6.dhcp.stateful clients lease addresses, reservations included, and releaseLease takes them away', async () => {
+  test('with ipv6.dhcp.stateful clients lease addresses, reservations included, and releaseLease takes them away', async () => {
     await up({ 'ipv6.address': `${ipv6}::1/64`, 'ipv6.dhcp.stateful': 'true' });
     const client = await join(1);
     await driver.setHosts(name, [{ id: 'v6', hwaddr: client.hwaddr, hostname: 'vsix', ipv6: `${ipv6}::50` }]);
@@ -152,7 +152,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(harness.dnsmasqPid(name)).toBe(pid);
   });
 
-  it('releaseLease works when the last client has left, without a restart of dnsmasq', async () => {
+  test('releaseLease works when the last client has left, without a restart of dnsmasq', async () => {
     await up();
     const client = await join(1);
     await client.request();
@@ -164,7 +164,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(harness.dnsmasqPid(name)).toBe(pid);
   });
 
-  it('releaseLease falls back to a restart when dnsmasq does not answer', async () => {
+  test('releaseLease falls back to a restart when dnsmasq does not answer', async () => {
     await up();
     const client = await join(1);
     await client.request();
@@ -187,7 +187,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     }
   });
 
-  it('routes, gateway and MTU reach clients and kernel, and leave again', async () => {
+  test('routes, gateway and MTU reach clients and kernel, and leave again', async () => {
     await up({
       'ipv4.routes': `10.214.${ipv4.split('.')[2]}.0/25,10.215.0.7/32`,
       'ipv4.dhcp.gateway': `${ipv4}.254`,
@@ -204,7 +204,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect((await ip('route', 'show', 'dev', name, 'proto', 'static')).trim().split('\n')).toHaveLength(1);
   });
 
-  it('vxlan tunnels join the bridge, change with their config and go with the network', async () => {
+  test('vxlan tunnels join the bridge, change with their config and go with the network', async () => {
     const tunnels = {
       'tunnel.m.protocol': 'vxlan',
       'tunnel.m.id': '4213',
@@ -231,7 +231,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await harness.remains(name)).toEqual([]);
   });
 
-  it('a tunnel that cannot be made leaves the network without half of it', async () => {
+  test('a tunnel that cannot be made leaves the network without half of it', async () => {
     await up();
     const gre = { 'tunnel.g.protocol': 'gre', 'tunnel.g.local': '198.18.213.1', 'tunnel.g.remote': '198.18.213.2' };
     const hasGre = await ip(
@@ -263,7 +263,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await harness.remains(name)).not.toContain(`link ${name}-g`);
   });
 
-  it('external interfaces join and leave, and one with an address is refused', async () => {
+  test('external interfaces join and leave, and one with an address is refused', async () => {
     const outside = await joinNetns(harness.prefix, undefined, { hwaddr: '02:00:00:00:fe:02', hostname: 'outside' });
     clients.push(outside);
     const master = async (): Promise<string> => ip('-o', 'link', 'show', 'dev', outside.hostEnd);
@@ -275,7 +275,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     await expect(up({ 'bridge.external_interfaces': outside.hostEnd })).rejects.toMatchObject({ code: 'InUse' });
   });
 
-  it('raw.dnsmasq takes effect, changes restart the service, the same text does not', async () => {
+  test('raw.dnsmasq takes effect, changes restart the service, the same text does not', async () => {
     const raw = 'address=/raw.test/203.0.113.7\n# two lines\ntxt-record=x,y';
     await up({ 'raw.dnsmasq': raw });
     expect(await resolveAt(name, 'raw.test')).toEqual(['203.0.113.7']);
@@ -286,7 +286,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await resolveAt(name, 'raw.test')).toEqual(['203.0.113.8']);
   });
 
-  it('a dnsmasq that was killed and a bridge that was deleted come back with the next up', async () => {
+  test('a dnsmasq that was killed and a bridge that was deleted come back with the next up', async () => {
     await up();
     const client = await join(1);
     const address = await client.request();
@@ -299,7 +299,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await client.request()).toBe(address);
   });
 
-  it('flushed firewall rules and a flushed address come back with the next up', async () => {
+  test('flushed firewall rules and a flushed address come back with the next up', async () => {
     await up({ 'ipv4.nat': 'true' });
     await exec(['nft', 'delete', 'table', 'inet', `gantry_${name}`]);
     await exec(['ip', 'addr', 'flush', 'dev', name]);
@@ -308,7 +308,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await ip('-4', 'addr', 'show', 'dev', name)).toContain(`${ipv4}.1/24`);
   });
 
-  it('a pid file that names a stranger gets nobody killed', async () => {
+  test('a pid file that names a stranger gets nobody killed', async () => {
     await up();
     const pidFile = openNetworkFiles(harness.dir, '/run/gantry/networks').pidFile(name);
     const own = harness.dnsmasqPid(name);
@@ -327,7 +327,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     }
   });
 
-  it('another daemon on this host is refused the bridge, and its down does not touch it', async () => {
+  test('another daemon on this host is refused the bridge, and its down does not touch it', async () => {
     await up();
     const other = openBridgeNetwork({ dir: `${harness.dir}-other`, log: silentLog });
     await expect(other.up({ name, config }, never)).rejects.toMatchObject({ code: 'InUse' });
@@ -337,7 +337,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(existsSync(`${harness.dir}-other`)).toBe(false);
   });
 
-  it('a bridge half made by a daemon that died is taken up again', async () => {
+  test('a bridge half made by a daemon that died is taken up again', async () => {
     const files = openNetworkFiles(harness.dir, '/run/gantry/networks');
     await files.write(name, { config, external: [], hosts: [], creating: true });
     await exec(['ip', 'link', 'add', 'name', name, 'type', 'bridge']);
@@ -345,12 +345,12 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     expect(await ip('link', 'show', 'dev', name)).toContain('alias gantry:');
   });
 
-  it('a container cannot become a router of the host by announcements', async () => {
+  test('a container cannot become a router of the host by announcements', async () => {
     await up({ 'ipv6.address': `${ipv6}::1/64` });
     expect((await readFile(`/proc/sys/net/ipv6/conf/${name}/accept_ra`, 'utf8')).trim()).toBe('0');
   });
 
-  it('a fresh network is up in less than 250 ms', async () => {
+  test('a fresh network is up in less than 250 ms', async () => {
     const times: number[] = [];
     // On a busy machine more tries, until one had the processor for itself.
     for (let count = 0; count < 7 || (count < 40 && Math.min(...times) >= 250); count += 1) {

@@ -1,5 +1,5 @@
 // Real bridges: the conformance suite, and what only a real host shows. Skipped, with the reason, where bridges cannot be made.
-import { describe, it } from 'vitest';
+import { describe, test } from 'vitest';
 import { bridgeAvailable } from '../../../../server/drivers/network/bridge.ts';
 import { networkConformance } from '../../../conformance/network.ts';
 import { makeBridgeHarness } from '../../../support/drivers/network-bridge.ts';
@@ -10,6 +10,6 @@ if (available.ok) {
 } else {
   console.log(`bridge networks skipped: ${available.reason}`);
   describe.skip(`bridge networks (${available.reason})`, () => {
-    it('needs a host that can make bridges', () => {});
+    test('needs a host that can make bridges', () => {});
   });
 }

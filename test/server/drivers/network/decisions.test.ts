@@ -1,7 +1,7 @@
 // The pure half of networks: addresses, config checks, subnets, firewall and dnsmasq texts. No host is touched.
 import { isIPv4, isIPv6 } from 'node:net';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   cidrsOverlap,
   containsIp,
@@ -59,7 +59,7 @@ const anyCidr = fc.oneof(
 );
 
 describe('addresses', () => {
-  it('what is an address and what is not agrees with the runtime, for likely and unlikely texts', () => {
+  test('what is an address and what is not agrees with the runtime, for likely and unlikely texts', () => {
     const almost = fc.string({
       unit: fc.constantFrom('0', '1', '25', '255', '256', 'f', ':', '::', '.', '/', ' ', '-'),
       maxLength: 14,
@@ -73,7 +73,7 @@ describe('addresses', () => {
     );
   });
 
-  it('formatting and parsing are each other’s inverse, and the text is the canonical one', () => {
+  test('formatting and parsing are each other’s inverse, and the text is the canonical one', () => {
     fc.assert(
       fc.property(fc.oneof(ip4, ip6, sparseIp6), (text) => {
         const ip = parseIp(text);
@@ -88,7 +88,7 @@ describe('addresses', () => {
     );
   });
 
-  it('a subnet holds its first and last address and overlaps itself and what it holds', () => {
+  test('a subnet holds its first and last address and overlaps itself and what it holds', () => {
     fc.assert(
       fc.property(anyCidr, anyCidr, ([a, pa], [b, pb]) => {
         const one = cidrOf(`${a}/${pa}`);
@@ -102,7 +102,7 @@ describe('addresses', () => {
     );
   });
 
-  it.each([
+  test.each([
     '1.2.3',
     '01.2.3.4',
     '1.2.3.4/',
@@ -119,7 +119,7 @@ describe('addresses', () => {
     if (!text.includes('/')) expect(parseIp(text)).toBeUndefined();
   });
 
-  it('host addresses, ranges and self-made addresses', () => {
+  test('host addresses, ranges and self-made addresses', () => {
     expect(['10.0.0.0/24', '10.0.0.255/24', 'fd42::/64'].map((text) => isHostAddress(cidrOf(text)))).toEqual([
       false,
       false,
@@ -138,7 +138,7 @@ describe('config keys', () => {
   const problemsOf = (config: Record<string, string>): string[] =>
     validateNetworkConfig('net0', config).map((each) => each.message);
 
-  it('every default in the table is a valid value of its key, and every key is found by its own name', () => {
+  test('every default in the table is a valid value of its key, and every key is found by its own name', () => {
     for (const entry of networkConfigKeys) {
       if (entry.default !== undefined) expect(networkValueRule(entry.type, entry.default), entry.key).toBeUndefined();
       expect(findNetworkConfigKey(entry.key.replace('NAME', 'one').replace('*', 'any.thing'))).toBe(entry);
@@ -146,7 +146,7 @@ describe('config keys', () => {
     }
   });
 
-  it('all problems are told at once, each with its path, value and rule', () => {
+  test('all problems are told at once, each with its path, value and rule', () => {
     const problems = validateNetworkConfig('x', {
       'ipv4.nat': 'maybe',
       'ipv4.adress': '10.0.0.1/24',
@@ -169,7 +169,7 @@ describe('config keys', () => {
     `);
   });
 
-  it.each<[string, Record<string, string>, RegExp]>([
+  test.each<[string, Record<string, string>, RegExp]>([
     ['MTU too small for IPv6', { 'bridge.mtu': '1000', 'ipv6.address': 'fd42::1/64' }, /bridge\.mtu.*1280/],
     ['MTU too small for IPv4', { 'bridge.mtu': '60' }, /68/],
     ['fan key without fan', { 'fan.type': 'vxlan' }, /bridge\.mode/],
@@ -205,7 +205,7 @@ describe('config keys', () => {
     expect(problems[0]).toMatch(message);
   });
 
-  it.each<Record<string, string>>([
+  test.each<Record<string, string>>([
     {},
     { 'ipv4.address': 'auto', 'ipv6.address': 'none', 'ipv4.nat': '' },
     { 'ipv6.address': 'fd42::1/80', 'ipv6.dhcp.stateful': 'true' },
@@ -218,7 +218,7 @@ describe('config keys', () => {
     expect(problemsOf(config)).toEqual([]);
   });
 
-  it('any text at all is either refused or harmless: one argument word, no line break, no option', () => {
+  test('any text at all is either refused or harmless: one argument word, no line break, no option', () => {
     const odd = fc.oneof(
       fc.string({ maxLength: 20 }),
       fc.string({ unit: fc.constantFrom('1', '.', '/', 'a', '\n', ' ', ',', '-', ':', '"', ';'), maxLength: 12 }),
@@ -248,7 +248,7 @@ describe('config keys', () => {
 });
 
 describe('subnets', () => {
-  it('what is picked is free, whatever is taken, and of the right shape', () => {
+  test('what is picked is free, whatever is taken, and of the right shape', () => {
     const taken = fc.array(fc.tuple(fc.integer({ min: 0, max: 255 }), fc.integer({ min: 9, max: 32 })), {
       maxLength: 30,
     });
@@ -263,7 +263,7 @@ describe('subnets', () => {
     );
   });
 
-  it('the last free subnet is found, and none when there is none', () => {
+  test('the last free subnet is found, and none when there is none', () => {
     const taken = Array.from({ length: 255 }, (_, i) => `10.${i}.0.0/16`).filter((text) => text !== '10.77.0.0/16');
     taken.push(
       '10.255.0.0/16',
@@ -279,7 +279,7 @@ describe('subnets', () => {
     expect(pickSubnet(4, takenSubnets([...taken, '10.77.254.0/24']), () => 0)).toBeUndefined();
   });
 
-  it('default routes and words take no room, single addresses do', () => {
+  test('default routes and words take no room, single addresses do', () => {
     expect(takenSubnets(['default', 'none', '', '0.0.0.0/0', '::/0']).length).toBe(0);
     expect(takenSubnets(['10.0.0.5', '10.0.0.0/8', 'fd42::/64']).map(formatCidr)).toEqual([
       '10.0.0.5/32',
@@ -289,7 +289,7 @@ describe('subnets', () => {
     expect(pickSubnet(6, [], () => 0.5)).toBe('fd42:8000:8000:8000::1/64');
   });
 
-  it('the ranges of a subnet leave out the base, the broadcast, the bridge and the gateway', () => {
+  test('the ranges of a subnet leave out the base, the broadcast, the bridge and the gateway', () => {
     const rangesOf = (config: Record<string, string>): string[] =>
       planNetwork({ name: 'net0', config }).families.flatMap((family) =>
         leaseRanges(family).map((range) => `${formatIp(range.first)}-${formatIp(range.last)}`),
@@ -307,7 +307,7 @@ describe('subnets', () => {
 });
 
 describe('firewall', () => {
-  it('renders one table, replaced as a whole', () => {
+  test('renders one table, replaced as a whole', () => {
     const config = {
       'ipv4.address': '10.1.1.1/24',
       'ipv4.nat': 'true',
@@ -349,7 +349,7 @@ describe('firewall', () => {
     `);
   });
 
-  it('without firewall only NAT is left, without NAT nothing but the empty table', () => {
+  test('without firewall only NAT is left, without NAT nothing but the empty table', () => {
     const config = { 'ipv4.address': '10.1.1.1/24', 'ipv4.firewall': 'false' };
     expect(renderFirewall(planNetwork({ name: 'net0', config }))).not.toMatch(/hook/);
     const nat = renderFirewall(planNetwork({ name: 'net0', config: { ...config, 'ipv4.nat': 'true' } }));
@@ -357,7 +357,7 @@ describe('firewall', () => {
     expect(nat).not.toMatch(/hook (input|forward)/);
   });
 
-  it('with a nat.address traffic leaves by it, each family by its own', () => {
+  test('with a nat.address traffic leaves by it, each family by its own', () => {
     const config = {
       'ipv4.address': '10.1.1.1/24',
       'ipv6.address': 'fd42::1/64',
@@ -376,7 +376,7 @@ describe('firewall', () => {
 describe('dnsmasq', () => {
   const places = { pidFile: '/p', leaseFile: '/l', hostsFile: '/h', logFile: '/g', confFile: '/dev/null' };
 
-  it('the command line says everything of the config', () => {
+  test('the command line says everything of the config', () => {
     const config = {
       'ipv4.address': '10.1.1.1/24',
       'ipv6.address': 'fd42::1/64',
@@ -431,7 +431,7 @@ describe('dnsmasq', () => {
     expect(plain.join(' ')).not.toMatch(/domain-search|dhcp-range|--domain|leasefile|ignore-names/);
   });
 
-  it.each([
+  test.each([
     ['web', true],
     ['web-1', true],
     ['project_web', true],
@@ -449,7 +449,7 @@ describe('dnsmasq', () => {
     expect(isServableName(name)).toBe(expected);
   });
 
-  it('host lines hold address and name in the order dnsmasq reads, and nothing for a host with neither', () => {
+  test('host lines hold address and name in the order dnsmasq reads, and nothing for a host with neither', () => {
     const hosts = [
       { id: 'a', hwaddr: '02:00:00:00:00:AA', hostname: 'web', ipv4: '10.1.1.5', ipv6: 'FD42::0:5' },
       { id: 'b', hwaddr: '02:00:00:00:00:bb', hostname: 'not a name' },
@@ -458,7 +458,7 @@ describe('dnsmasq', () => {
     expect(renderHosts(hosts, 'dynamic')).toBe('02:00:00:00:00:aa,10.1.1.5,[fd42::5]\n');
   });
 
-  it('of hosts that clash the one with the smaller id is kept, in any order of input', () => {
+  test('of hosts that clash the one with the smaller id is kept, in any order of input', () => {
     const host = (id: string, hwaddr: string, ipv4?: string): Parameters<typeof distinctHosts>[0][number] => ({
       id,
       hwaddr: `02:00:00:00:00:${hwaddr}`,
@@ -486,7 +486,7 @@ describe('dnsmasq', () => {
     '',
   ].join('\n');
 
-  it('the lease file is read in both families, and a torn line is passed over', () => {
+  test('the lease file is read in both families, and a torn line is passed over', () => {
     const { leases, serverId } = parseLeases(file);
     expect(serverId).toBe('00:01:00:01:2f:aa:bb:cc:00:16:3e:01:02:03');
     expect(leases.map((lease) => [lease.hwaddr, lease.address, lease.hostname, lease.clientId, lease.iaid])).toEqual([
@@ -498,7 +498,7 @@ describe('dnsmasq', () => {
     ]);
   });
 
-  it('leases are taken out of the file without touching any other line', () => {
+  test('leases are taken out of the file without touching any other line', () => {
     const left = withoutLeases(file, (lease) => lease.hwaddr === '02:00:00:00:00:03');
     expect(left).toBe(
       file
@@ -509,7 +509,7 @@ describe('dnsmasq', () => {
     expect(withoutLeases(file, () => false)).toBe(file);
   });
 
-  it('a release carries the address, the hardware address and the client identifier of the lease', () => {
+  test('a release carries the address, the hardware address and the client identifier of the lease', () => {
     const [lease] = parseLeases(file).leases;
     const server = parseIp('10.213.250.1')!;
     const message = dhcpRelease(lease!, server, 0x01020304);
@@ -519,7 +519,7 @@ describe('dnsmasq', () => {
     expect(message.subarray(236).toString('hex')).toBe('6382536335010736040ad5fa013d0701020000000002ff');
   });
 
-  it('reading never fails, whatever the file holds', () => {
+  test('reading never fails, whatever the file holds', () => {
     fc.assert(
       fc.property(fc.string({ maxLength: 200 }), (text) => {
         expect(parseLeases(text).leases.length).toBeLessThanOrEqual(text.split('\n').length);
@@ -537,7 +537,7 @@ describe('ip', () => {
     }),
   });
 
-  it('a bridge that already is as wanted needs no command', () => {
+  test('a bridge that already is as wanted needs no command', () => {
     const plan = planNetwork({
       name: 'net0',
       config: { 'ipv4.address': '10.1.1.1/24', 'ipv6.address': 'fd42::1/64', 'ipv4.routes': '10.2.0.9/24,10.3.0.1/32' },
@@ -546,7 +546,7 @@ describe('ip', () => {
     expect(routeCommands(plan, ['10.2.0.0/24', '10.3.0.1'])).toEqual([]);
   });
 
-  it('stale addresses leave before new ones come, and those of IPv6 are left to the kernel when IPv6 is switched off', () => {
+  test('stale addresses leave before new ones come, and those of IPv6 are left to the kernel when IPv6 is switched off', () => {
     const plan = planNetwork({ name: 'net0', config: { 'ipv4.address': '10.1.2.1/24' } });
     expect(addressCommands(plan, bridge(['10.1.1.1/24', 'fd42::1/64']))).toEqual([
       'addr del 10.1.1.1/24 dev net0',

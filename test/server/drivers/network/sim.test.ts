@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openSimNetwork, SimNetworkFaults } from '../../../../server/drivers/network/sim.ts';
 import { networkConformance } from '../../../conformance/network.ts';
 import { makeSimHarness } from '../../../support/drivers/network-sim.ts';
@@ -19,7 +19,7 @@ describe('simulated networks, their own powers', () => {
   });
   afterEach(() => rm(dir, { recursive: true, force: true }));
 
-  it('counters move with time', async () => {
+  test('counters move with time', async () => {
     let now = 1000;
     const driver = openSimNetwork({ dir, now: () => now });
     await driver.up({ name: 'net0', config: { 'ipv4.address': '10.1.1.1/24' } }, never);
@@ -28,7 +28,7 @@ describe('simulated networks, their own powers', () => {
     expect((await driver.state('net0'))?.counters.bytes_received).toBeGreaterThan(before);
   });
 
-  it('a fault happens as often as told, and names the operation and the network', async () => {
+  test('a fault happens as often as told, and names the operation and the network', async () => {
     const faults = new SimNetworkFaults();
     const driver = openSimNetwork({ dir, faults });
     faults.inject({ operation: 'up', network: 'net0', error: 'no luck', times: 1 });
@@ -37,7 +37,7 @@ describe('simulated networks, their own powers', () => {
     await driver.up(spec, never);
   });
 
-  it('a slow operation ends with the reason when it is aborted', async () => {
+  test('a slow operation ends with the reason when it is aborted', async () => {
     const driver = openSimNetwork({ dir });
     driver.faults.inject({ operation: 'up', delayMs: 60_000 });
     const abort = new AbortController();
@@ -47,7 +47,7 @@ describe('simulated networks, their own powers', () => {
     await expect(going).rejects.toBe(reason);
   });
 
-  it('with ipv6.dhcp.stateful clients get leased and reserved IPv6 addresses', async () => {
+  test('with ipv6.dhcp.stateful clients get leased and reserved IPv6 addresses', async () => {
     const driver = openSimNetwork({ dir });
     const config = { 'ipv6.address': 'fd42:1::1/64', 'ipv6.dhcp.stateful': 'true' };
     await driver.up({ name: 'net0', config }, never);
@@ -59,7 +59,7 @@ describe('simulated networks, their own powers', () => {
     expect((await driver.leases('net0')).map((lease) => lease.address)).toEqual(['fd42:1::50', other]);
   });
 
-  it('whatever clients and reservations come and go, no address is given twice and none outside its subnet', async () => {
+  test('whatever clients and reservations come and go, no address is given twice and none outside its subnet', async () => {
     const driver = openSimNetwork({ dir });
     const config = { 'ipv4.address': '10.1.1.1/28' };
     const client = fc.integer({ min: 1, max: 20 });

@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import {
   CriuProbe,
   criuSettings,
@@ -86,11 +86,11 @@ if (missing === undefined) {
   } else console.log(`skipped: checkpoints with CRIU itself: ${real.reason}`);
 } else {
   console.log(`skipped: checkpoints of LXC containers: ${missing}`);
-  describe.skip(`checkpoints of LXC containers (${missing})`, () => it('needs a host that can run LXC', () => {}));
+  describe.skip(`checkpoints of LXC containers (${missing})`, () => test('needs a host that can run LXC', () => {}));
 }
 
 describe.skipIf(missing !== undefined)('around the tool', () => {
-  it('a daemon that comes after one that died waits for its tool to finish', async () => {
+  test('a daemon that comes after one that died waits for its tool to finish', async () => {
     const harness = await lxcHarness('o');
     const fake = fakeCheckpoint(join(harness.base, 'tools'));
     const open = (): Promise<RuntimeDriver> =>
@@ -119,7 +119,7 @@ describe.skipIf(missing !== undefined)('around the tool', () => {
     }
   });
 
-  it('a container with a console is not stored, for it could not be restored; nor anything where the tool is missing', async () => {
+  test('a container with a console is not stored, for it could not be restored; nor anything where the tool is missing', async () => {
     const harness = await lxcHarness('n');
     const fake = fakeCheckpoint(join(harness.base, 'tools'));
     const driver = await openLxcRuntime({ dir: harness.dir, log: silentLog, programs: fake.programs });
@@ -171,13 +171,13 @@ describe('CRIU', () => {
   const dir = mkdtempSync(join(tmpdir(), 'gantry-criu-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-  it('on this host works, or there is a reason', () => {
+  test('on this host works, or there is a reason', () => {
     if (real.ok) return;
     expect(real.reason.length).toBeGreaterThan(10);
     expect(real.reason).not.toContain('exited, status');
   });
 
-  it('is asked once, and again when it was replaced', async () => {
+  test('is asked once, and again when it was replaced', async () => {
     const fake = fakeCheckpoint(join(dir, 'probe'));
     const criu = fake.programs.criu ?? '';
     const asked = join(dir, 'asked');
@@ -197,7 +197,7 @@ describe('CRIU', () => {
     expect(readFileSync(asked, 'utf8')).toBe('x\nx\n');
   });
 
-  it('that is not there, or lacks what it needs, is named', async () => {
+  test('that is not there, or lacks what it needs, is named', async () => {
     const fake = fakeCheckpoint(join(dir, 'lacking'));
     const gone = join(dir, 'gone');
     expect(await new CriuProbe({ ...fake.programs, criu: join(gone, 'criu') }).available()).toMatchObject({
@@ -210,7 +210,7 @@ describe('CRIU', () => {
     if (!answer.ok) expect(answer.reason).toMatch(/iptables-save.*package iptables/);
   });
 
-  it.each([
+  test.each([
     ['', ''],
     ['(00.1) Warn  (a.c:1): something\nplain text\n', ''],
     ['(00.1) Error (criu/net.c:2): net: first\n(00.2) Error (criu/x.c:1): second\n', 'net: first; second'],
@@ -221,7 +221,7 @@ describe('CRIU', () => {
     expect(reasonsIn(log)).toBe(reason);
   });
 
-  it('counts pages in its figures; what is no such file counts as none', () => {
+  test('counts pages in its figures; what is no such file counts as none', () => {
     const file = (...fields: number[]): Uint8Array =>
       Uint8Array.from([...Array.from({ length: 12 }, () => 0), 0x0a, fields.length, ...fields]);
     expect(unchangedPercent(file(0x28, 100, 0x30, 75, 0x38, 25))).toBe(75);
@@ -233,7 +233,7 @@ describe('CRIU', () => {
     }
   });
 
-  it('is called through LXC with paths and never with a shell, and finds earlier rounds by a relative link', () => {
+  test('is called through LXC with paths and never with a shell, and finds earlier rounds by a relative link', () => {
     const place = { lxcPath: '/run/x', key: 'a@27b', images: '/s/images', toolLog: '/s/lxc-dump.log' };
     expect(checkpointArgv('/usr/bin/lxc-checkpoint', { ...place, args: ['--stop'] })).toEqual(
       ['/usr/bin/lxc-checkpoint', '-q', '-P', '/run/x', '-n', 'a@27b', '-D', '/s/images'].concat([

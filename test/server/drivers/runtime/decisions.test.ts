@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseCgroupTree } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import {
   balanceCpus,
@@ -46,7 +46,7 @@ const map: readonly IdMapEntry[] = [
 ];
 
 describe('id maps', () => {
-  it('the first entry of root that is large enough counts, by name or number', () => {
+  test('the first entry of root that is large enough counts, by name or number', () => {
     const text = '# comment\n_lxd:100000:65536\nroot:5000:10\nroot:300000:65536\nroot:900000:65536\n';
     expect(parseSubIds(text, ['root', '0'])).toEqual({ start: 300_000, count: 65_536 });
     expect(parseSubIds('0:7000:70000', ['root', '0'])).toEqual({ start: 7000, count: 70_000 });
@@ -54,18 +54,18 @@ describe('id maps', () => {
     expect(parseSubIds('garbage\nroot:x:y', ['root'])).toBeUndefined();
   });
 
-  it('without files a host uses the fixed range and a container what lies above 100000', () => {
+  test('without files a host uses the fixed range and a container what lies above 100000', () => {
     expect(rangeOfKernelMap('         0          0 4294967295\n')).toEqual({ start: 1_000_000, count: 1_000_000_000 });
     expect(rangeOfKernelMap('0 1000000 1000000000\n')).toEqual({ start: 100_000, count: 999_900_000 });
     expect(rangeOfKernelMap('0 1000000 65536\n')).toBeUndefined();
   });
 
-  it('a file without an entry for root is a problem with a remedy', () => {
+  test('a file without an entry for root is a problem with a remedy', () => {
     const decided = decideHostIds({ subuid: '_lxd:1:65536', subgid: '', uidMap: '', gidMap: '' });
     expect(decided).toMatchObject({ problem: expect.stringContaining('root:1000000:1000000000') as string });
   });
 
-  it('the default map is the whole range at container id 0', () => {
+  test('the default map is the whole range at container id 0', () => {
     const file = 'root:100000:10000001\n';
     const ids = decideHostIds({ subuid: file, subgid: `root:5:1\n${file}`, uidMap: '', gidMap: '' });
     if ('problem' in ids) throw new Error(ids.problem);
@@ -79,7 +79,7 @@ describe('id maps', () => {
     ]);
   });
 
-  it('ids translate within the map only', () => {
+  test('ids translate within the map only', () => {
     expect(hostRootIds(map)).toEqual({ uid: 100_000, gid: 200_000 });
     expect(hostRootIds([])).toEqual({ uid: 0, gid: 0 });
     expect(toHostId(map, 'gid', 5)).toBe(200_005);
@@ -87,7 +87,7 @@ describe('id maps', () => {
     expect(toHostId([], 'uid', 7)).toBe(7);
   });
 
-  it('shifting on disk there and back is the identity, and doing it twice changes nothing', () => {
+  test('shifting on disk there and back is the identity, and doing it twice changes nothing', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 65_535 }), fc.constantFrom('uid' as const, 'gid' as const), (id, kind) => {
         const there = shiftId(id, kind, [], map);
@@ -100,7 +100,7 @@ describe('id maps', () => {
 });
 
 describe('cpus', () => {
-  it('reads counts, lists, ranges and single pins', () => {
+  test('reads counts, lists, ranges and single pins', () => {
     expect(parseCpus('')).toEqual({ kind: 'all' });
     expect(parseCpus('2')).toEqual({ kind: 'count', count: 2 });
     expect(parseCpus('1-1')).toEqual({ kind: 'pinned', cpus: [1] });
@@ -113,7 +113,7 @@ describe('cpus', () => {
   const spread = (wishes: Record<string, string>, held?: Record<string, readonly number[]>) =>
     Object.fromEntries(balanceCpus(claims(wishes, held), host.onlineCpus));
 
-  it('a count takes the cpus that the fewest others use, and keeps its own where that is the same', () => {
+  test('a count takes the cpus that the fewest others use, and keeps its own where that is the same', () => {
     expect(spread({ a: '0-0', b: '0-1', c: '2' })).toMatchObject({ c: [2, 3] });
     expect(spread({ a: '2-2', b: '3-3', c: '1-1', d: '2' })).toMatchObject({ d: [0, 1] });
     expect(spread({ a: '4', b: '9', c: '' })).toEqual({ a: undefined, b: undefined, c: undefined });
@@ -121,7 +121,7 @@ describe('cpus', () => {
     expect(spread({ a: '1', b: '1' }, { a: [3], b: [3] })).toEqual({ a: [3], b: [0] });
   });
 
-  it('counted cpus are spread evenly, whoever comes and goes; nobody moves when nothing changes', () => {
+  test('counted cpus are spread evenly, whoever comes and goes; nobody moves when nothing changes', () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'), fc.integer({ min: 1, max: 5 })),
@@ -138,12 +138,12 @@ describe('cpus', () => {
     );
   });
 
-  it('pins to what is online, and refuses when nothing is', () => {
+  test('pins to what is online, and refuses when nothing is', () => {
     expect(pickCpus({ kind: 'pinned', cpus: [3, 9] }, host.onlineCpus)).toEqual([3]);
     expect(() => pickCpus({ kind: 'pinned', cpus: [9] }, host.onlineCpus)).toThrow(/online/);
   });
 
-  it('reads shares and quotas', () => {
+  test('reads shares and quotas', () => {
     expect(parseCpuTime('', '')).toEqual({ percent: 100, priority: 10 });
     expect(parseCpuTime('50%', '5')).toEqual({ percent: 50, priority: 5 });
     expect(parseCpuTime('25ms/100ms', '').quota).toEqual({ quotaUs: 25_000, periodUs: 100_000 });
@@ -151,7 +151,7 @@ describe('cpus', () => {
     expect(() => parseCpuTime('', '11')).toThrow();
   });
 
-  it.each([1, 2] as const)(
+  test.each([1, 2] as const)(
     'a group of cgroup v%i is confined, and in v1 the groups inside it as far as they have to',
     (version) => {
       const root = mkdtempSync(join(tmpdir(), 'gtycpu-'));
@@ -176,7 +176,7 @@ describe('cpus', () => {
     },
   );
 
-  it('writes cpu lists as the kernel does', () => {
+  test('writes cpu lists as the kernel does', () => {
     expect(formatCpus([0, 1, 2, 5, 7, 8])).toBe('0-2,5,7-8');
   });
 });
@@ -189,12 +189,12 @@ describe('limits', () => {
   const values2 = (config: Record<string, string>, unset = false): Record<string, string> =>
     Object.fromEntries(cgroup2Values(readLimits(config, host, undefined), unset).map((one) => [one.file, one.value]));
 
-  it('nothing asked, nothing written', () => {
+  test('nothing asked, nothing written', () => {
     expect(values({})).toEqual({});
     expect(values2({})).toEqual({});
   });
 
-  it('hard memory limits, as sizes and shares of the host', () => {
+  test('hard memory limits, as sizes and shares of the host', () => {
     expect(values({ 'limits.memory': '100MB' })).toEqual({
       'memory.limit_in_bytes': '100000000',
       'memory.memsw.limit_in_bytes': '100000000',
@@ -203,19 +203,19 @@ describe('limits', () => {
     expect(values2({ 'limits.memory': '10%' })).toEqual({ 'memory.max': `${100 * 1024 * 1024}` });
   });
 
-  it('soft memory limits never set the hard one', () => {
+  test('soft memory limits never set the hard one', () => {
     const config = { 'limits.memory': '1GiB', 'limits.memory.enforce': 'soft' };
     expect(values(config)).toEqual({ 'memory.soft_limit_in_bytes': `${1024 ** 3}` });
     expect(values2(config)).toEqual({ 'memory.high': `${1024 ** 3}` });
   });
 
-  it('swap off and swap priority', () => {
+  test('swap off and swap priority', () => {
     expect(values({ 'limits.memory.swap': 'false' })).toEqual({ 'memory.swappiness': '0' });
     expect(values({ 'limits.memory.swap.priority': '4' })).toEqual({ 'memory.swappiness': '54' });
     expect(values2({ 'limits.memory.swap': 'no' })).toEqual({ 'memory.swap.max': '0' });
   });
 
-  it('cpu shares and quotas', () => {
+  test('cpu shares and quotas', () => {
     expect(values({ 'limits.cpu.allowance': '50%', 'limits.cpu.priority': '7' })).toEqual({ 'cpu.shares': '521' });
     expect(values({ 'limits.cpu.allowance': '10ms/50ms' })).toEqual({
       'cpu.cfs_period_us': '50000',
@@ -225,7 +225,7 @@ describe('limits', () => {
     expect(values2({ 'limits.cpu.allowance': '30%' })).toEqual({ 'cpu.weight': '30' });
   });
 
-  it('taking limits away writes what means "none"', () => {
+  test('taking limits away writes what means "none"', () => {
     expect(values({}, true)).toMatchObject({
       'memory.limit_in_bytes': '-1',
       'memory.memsw.limit_in_bytes': '-1',
@@ -237,7 +237,7 @@ describe('limits', () => {
     expect(values2({}, true)).toMatchObject({ 'memory.max': 'max', 'pids.max': 'max', 'cpu.max': 'max 100000' });
   });
 
-  it('huge pages, of the sizes that the host can limit', () => {
+  test('huge pages, of the sizes that the host can limit', () => {
     const config = { 'limits.hugepages.2MB': '64MiB' };
     expect(values(config)).toEqual({ 'hugetlb.2MB.limit_in_bytes': `${64 * 1024 ** 2}` });
     expect(values2(config)).toEqual({ 'hugetlb.2MB.max': `${64 * 1024 ** 2}` });
@@ -250,7 +250,7 @@ describe('limits', () => {
     expect(hugePageSizes(sizes)).toEqual(['2MB', '1GB', '64KB']);
   });
 
-  it('refuses what is no limit', () => {
+  test('refuses what is no limit', () => {
     for (const [key, value] of [
       ['limits.memory', '1.5GB'],
       ['limits.processes', '-1'],
@@ -286,7 +286,7 @@ describe('the configuration file', () => {
   const lines = (changes: Partial<RunConfig>): readonly string[] =>
     renderLxcConfig({ ...run, ...changes }, settings).split('\n');
 
-  it('holds both cgroup generations, the map, the deny-all device rule', () => {
+  test('holds both cgroup generations, the map, the deny-all device rule', () => {
     expect(lines({})).toEqual(
       expect.arrayContaining([
         'lxc.idmap = u 0 100000 65536',
@@ -301,14 +301,14 @@ describe('the configuration file', () => {
     );
   });
 
-  it('a privileged container has no map, fewer capabilities and read-only kernel settings', () => {
+  test('a privileged container has no map, fewer capabilities and read-only kernel settings', () => {
     const text = lines({ idmap: [] }).join('\n');
     expect(text).not.toContain('lxc.idmap');
     expect(text).toContain('proc:mixed sys:mixed');
     expect(text).toContain('lxc.cap.drop = mac_admin mac_override');
   });
 
-  it('lines for AppArmor go into the profile that LXC makes, and nowhere without one', () => {
+  test('lines for AppArmor go into the profile that LXC makes, and nowhere without one', () => {
     const config = { 'raw.apparmor': 'mount fstype=nfs,\n\n  deny /proc/x rw,', 'security.nesting': 'true' };
     const withProfile = (apparmorProfile: string): readonly string[] =>
       renderLxcConfig({ ...run, config }, { ...settings, apparmorProfile })
@@ -324,16 +324,16 @@ describe('the configuration file', () => {
     expect(lines({ config }).join('\n')).not.toContain('apparmor');
   });
 
-  it('AppArmor is not mentioned where the kernel has none', () => {
+  test('AppArmor is not mentioned where the kernel has none', () => {
     expect(lines({}).join('\n')).not.toContain('apparmor');
   });
 
-  it('escapes mount paths', () => {
+  test('escapes mount paths', () => {
     expect(escapeField('/a b\\c#d')).toBe('/a\\040b\\134c\\043d');
     expect(() => escapeField('/a\nb')).toThrow();
   });
 
-  it.each(['', '/', 'relative', '/a/../../etc'])('refuses to mount at %j', (target) => {
+  test.each(['', '/', 'relative', '/a/../../etc'])('refuses to mount at %j', (target) => {
     const mount = {
       device: 'd',
       source: '/x',
@@ -345,7 +345,7 @@ describe('the configuration file', () => {
     expect(() => lines({ mounts: [{ ...mount, target }] })).toThrow(/device d/i);
   });
 
-  it('no text anywhere in a run config can add a line', () => {
+  test('no text anywhere in a run config can add a line', () => {
     const evil = fc.string().map((text) => `${text}\nlxc.rootfs.path = dir:/${text}`);
     fc.assert(
       fc.property(evil, fc.nat(6), (text, where) => {
@@ -363,7 +363,7 @@ describe('the configuration file', () => {
     );
   });
 
-  it.each([
+  test.each([
     'lxc.log.file = /x',
     'LXC.LOG.FILE = /x',
     'lxc.net.0.type = phys',
@@ -376,14 +376,14 @@ describe('the configuration file', () => {
     expect(parseRawLxc(line)).toHaveProperty('problem');
   });
 
-  it('raw.lxc may say the rest', () => {
+  test('raw.lxc may say the rest', () => {
     expect(parseRawLxc('# x\n\n lxc.cap.drop = sys_boot \nlxc.net.0.ipv4.address = 10.0.0.2/24')).toEqual([
       'lxc.cap.drop = sys_boot',
       'lxc.net.0.ipv4.address = 10.0.0.2/24',
     ]);
   });
 
-  it('system call filters: default, own list, allow list, conflicts', () => {
+  test('system call filters: default, own list, allow list, conflicts', () => {
     expect(renderSeccomp({})).toContain('kexec_load');
     expect(renderSeccomp({ 'security.syscalls.blacklist_default': 'false' })).not.toContain('kexec_load');
     expect(renderSeccomp({ 'security.syscalls.deny_default': 'false' })).not.toContain('kexec_load');
@@ -401,7 +401,7 @@ describe('the configuration file', () => {
 });
 
 describe('small parsers', () => {
-  it('names become words of their own: no two names share one, whatever they hold', () => {
+  test('names become words of their own: no two names share one, whatever they hold', () => {
     const name = fc.string({ minLength: 1, maxLength: 64 });
     fc.assert(
       fc.property(name, name, (a, b) => {
@@ -413,11 +413,11 @@ describe('small parsers', () => {
     expect(encodeName('web-1.x')).toBe('web-1.x');
   });
 
-  it('shell words survive quotes', () => {
+  test('shell words survive quotes', () => {
     expect(quoteShell(`a'b$c`)).toBe(`'a'\\''b$c'`);
   });
 
-  it('the first error line of the log is the reason, else stderr', () => {
+  test('the first error line of the log is the reason, else stderr', () => {
     const log = [
       'lxc-start c1 20260101 WARN     conf - ../src/lxc/conf.c:f:1 - just a warning',
       'lxc-start c1 20260101 ERROR    network - ../src/lxc/network.c:f:2 - No such device - bridge "x" is missing',
@@ -428,14 +428,14 @@ describe('small parsers', () => {
     expect(firstReason('', '')).toMatch(/no reason/);
   });
 
-  it('halt signals by name, number and offset', () => {
+  test('halt signals by name, number and offset', () => {
     expect(parseHaltSignal('lxc.signal.halt = SIGRTMIN+4')).toBe(38);
     expect(parseHaltSignal('lxc.signal.halt = SIGTERM\nlxc.signal.halt = 12')).toBe(12);
     expect(parseHaltSignal('lxc.signal.halt = SIGUSR1')).toBe(10);
     expect(parseHaltSignal('')).toBeUndefined();
   });
 
-  it('finds control groups on hosts of both generations', () => {
+  test('finds control groups on hosts of both generations', () => {
     const v2 = parseCgroupTree(
       '30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n',
       '0::/init.scope\n',
@@ -454,7 +454,7 @@ describe('small parsers', () => {
     expect(hybrid.roots.get('name=systemd')).toBe('/sys/fs/cgroup/systemd');
   });
 
-  it('addresses: text and scope', () => {
+  test('addresses: text and scope', () => {
     expect(formatIpv6(Uint8Array.of(0xfd, 0x42, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1))).toBe('fd42::1');
     expect(formatIpv6(new Uint8Array(16))).toBe('::');
     expect(formatIpv6(Uint8Array.from({ length: 16 }, (_, at) => at))).toBe('1:203:405:607:809:a0b:c0d:e0f');
@@ -469,7 +469,7 @@ describe('small parsers', () => {
     expect(linkLocal('00:16:3e:00:00:01')).toBe('fe80::216:3eff:fe00:1');
   });
 
-  it('understands `ip -j`, the way without koffi', () => {
+  test('understands `ip -j`, the way without koffi', () => {
     const text = JSON.stringify([
       {
         ifindex: 2,

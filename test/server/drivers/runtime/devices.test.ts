@@ -1,7 +1,7 @@
 // Devices of running containers, on both runtimes: the common suite, and what only the real one has to get right.
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { noParts } from '../../../../server/drivers/device-parts.ts';
 import type { NicRun, NodeRun, RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { readRunningRecord, writeRunningRecord } from '../../../../server/drivers/runtime/lxc/running-record.ts';
@@ -49,7 +49,7 @@ if (missing === undefined) {
   });
 
   describe('a daemon that died while it plugged devices into an LXC container', () => {
-    it('leaves nothing that the next one does not take away, and the next try finds its way free', async () => {
+    test('leaves nothing that the next one does not take away, and the next try finds its way free', async () => {
       const harness = await lxcHarness('h');
       try {
         let driver = await harness.open();
@@ -99,5 +99,6 @@ if (missing === undefined) {
   });
 } else {
   console.log(`skipped: devices of running LXC containers: ${missing}`);
-  describe.skip(`devices of running LXC containers (${missing})`, () => it('needs a host that can run LXC', () => {}));
+  describe.skip(`devices of running LXC containers (${missing})`, () =>
+    test('needs a host that can run LXC', () => {}));
 }

@@ -1,6 +1,6 @@
 // Which host ids a container gets: never those of another, the same ones again, and clear words when it cannot be.
 import * as fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { planOwners } from '../../../../server/drivers/runtime/idmap/file-owners.ts';
 import { type HostIds, toHostId } from '../../../../server/drivers/runtime/idmap/id-map.ts';
 import {
@@ -31,13 +31,13 @@ const lines = (map: readonly IdMapEntry[], kind: 'isuid' | 'isgid' = 'isuid'): n
   map.filter((entry) => entry[kind]).map(({ nsid, hostid, maprange }) => [nsid, hostid, maprange]);
 
 describe('the map of a container', () => {
-  it('is by default the whole range of the host, and none at all for a privileged one', () => {
+  test('is by default the whole range of the host, and none at all for a privileged one', () => {
     expect(lines(good({}).map)).toEqual([[0, 100_000, 1_000_000]]);
     expect(good({}).reserved).toEqual([]);
     expect(good({ ...isolated, 'security.privileged': 'true' })).toEqual({ map: [], base: 0, reserved: [] });
   });
 
-  it('is a slice of its own when isolated, beyond the ids that ordinary users of the shared map have', () => {
+  test('is a slice of its own when isolated, beyond the ids that ordinary users of the shared map have', () => {
     const first = good(isolated);
     expect([first.base, lines(first.map), lines(first.map, 'isgid')]).toEqual([
       165_536,
@@ -49,13 +49,13 @@ describe('the map of a container', () => {
     expect(good(isolated, [{ owner: 'x', start: 231_072, count: 65_536, isolated: true }]).base).toBe(165_536);
   });
 
-  it('keeps its place while it can, also when others before it are gone', () => {
+  test('keeps its place while it can, also when others before it are gone', () => {
     expect(good(isolated, [], 500_000).base).toBe(500_000);
     expect(good(isolated, [{ owner: 'x', start: 510_000, count: 65_536, isolated: true }], 500_000).base).toBe(165_536);
     expect(good({ ...isolated, 'security.idmap.size': '700000' }, [], 500_000).base).toBe(165_536);
   });
 
-  it('takes the lines of raw.idmap in place of what they replace', () => {
+  test('takes the lines of raw.idmap in place of what they replace', () => {
     const raw = { 'raw.idmap': 'both 1000 1000\nuid 1001-1003 5-7' };
     expect(lines(good(raw).map)).toEqual([
       [0, 100_000, 5],
@@ -74,7 +74,7 @@ describe('the map of a container', () => {
     expect(lines(good({ ...isolated, 'raw.idmap': 'both 1000 70000' }).map)).toHaveLength(2);
   });
 
-  it.each<[string, Record<string, string>, string, RegExp]>([
+  test.each<[string, Record<string, string>, string, RegExp]>([
     [
       'a base outside the host range',
       { ...isolated, 'security.idmap.base': '5000' },
@@ -115,7 +115,7 @@ describe('the map of a container', () => {
     expect(made).toMatchObject({ key, message: expect.stringMatching(message) as string });
   });
 
-  it('cannot have more parts than the kernel takes', () => {
+  test('cannot have more parts than the kernel takes', () => {
     const text = Array.from({ length: 200 }, (_, index) => `uid ${500_000 + index} ${index * 2}`).join('\n');
     expect(planIdMap(ids, { ...isolated, 'raw.idmap': text }, undefined, () => [])).toMatchObject({
       key: 'raw.idmap',
@@ -123,13 +123,13 @@ describe('the map of a container', () => {
     });
   });
 
-  it('may name what others name, and is not given that', () => {
+  test('may name what others name, and is not given that', () => {
     const named = { owner: 'other', start: 1000, count: 1, isolated: false };
     expect(lines(good({ 'raw.idmap': 'both 1000 1000' }, [named]).map)).toHaveLength(3);
     expect(good(isolated, [{ ...named, start: 170_000 }]).base).toBe(170_001);
   });
 
-  it('is written as the real system writes it, and read back', () => {
+  test('is written as the real system writes it, and read back', () => {
     const { map } = good({ 'raw.idmap': 'both 1000 1000' });
     expect(parseIdMap(renderIdMap(map))).toEqual(map);
     expect(renderIdMap(good({}).map.slice(0, 1))).toBe(
@@ -155,7 +155,7 @@ const step: fc.Arbitrary<Step> = fc.record({
   raw: fc.constantFrom('', '', '', 'both 1000 1000', 'uid 300000-300010 0-10'),
 });
 
-it('whatever is made, changed and deleted in any order, slices never overlap, stay where they are, and are free again', () => {
+test('whatever is made, changed and deleted in any order, slices never overlap, stay where they are, and are free again', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const plans = new Map<string, { readonly plan: IdMapPlan; readonly size: number }>();
@@ -209,19 +209,19 @@ describe('files on disk', () => {
   const b = good({ ...isolated, 'security.idmap.base': '300000' }).map;
   const plain = { owner: 0, maps: [[]], unrecorded: false };
 
-  it('are mapped while mounted where that can be, and then never change', () => {
+  test('are mapped while mounted where that can be, and then never change', () => {
     expect(planOwners(plain, a, true)).toEqual({ takeOut: [], through: a });
     expect(planOwners({ ...plain, maps: [[], a, b] }, b, true)).toEqual({ takeOut: [], through: b });
     expect(planOwners(plain, [], true)).toEqual({ takeOut: [] });
   });
 
-  it('that were given to other ids once are taken back, unless they are right as they are', () => {
+  test('that were given to other ids once are taken back, unless they are right as they are', () => {
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: false }, b, true)).toEqual({ takeOut: [a], through: b });
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: false }, a, true)).toEqual({ takeOut: [] });
     expect(planOwners({ owner: 100_000, maps: [a], unrecorded: true }, [], true)).toEqual({ takeOut: [a] });
   });
 
-  it('are given to the ids of the map elsewhere, by way of those that the container sees', () => {
+  test('are given to the ids of the map elsewhere, by way of those that the container sees', () => {
     expect(planOwners(plain, b, false)).toEqual({ takeOut: [], putIn: b });
     expect(planOwners({ owner: 100_000, maps: [a, b], unrecorded: false }, b, false)).toEqual({
       takeOut: [a],
@@ -232,7 +232,7 @@ describe('files on disk', () => {
     expect(planOwners(plain, [], false)).toEqual({ takeOut: [] });
   });
 
-  it('are put right after a crash in the middle of that, also when another map is wanted by then', () => {
+  test('are put right after a crash in the middle of that, also when another map is wanted by then', () => {
     expect(planOwners({ owner: 0, maps: [[], b, a], unrecorded: false }, a, false)).toEqual({ takeOut: [b], putIn: a });
     expect(planOwners({ owner: 300_000, maps: [a, b], unrecorded: false }, b, false)).toEqual({
       takeOut: [a],

@@ -12,7 +12,7 @@ import {
 } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import type { IdMapEntry, NicRun, RunConfig, RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { loadModules } from '../../../../server/drivers/runtime/host/kernel-modules.ts';
@@ -71,7 +71,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     await driver.close();
   });
 
-  it('counted cpus are spread over those of the host, and again whenever a container starts, stops or changes', async (context) => {
+  test('counted cpus are spread over those of the host, and again whenever a container starts, stops or changes', async (context) => {
     const online = cpus().length;
     if (online < 2) {
       console.log('skipped: balance of cpus: this host has only one');
@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     if (online === 2) expect(cpusOf(two)).toBe('0');
   });
 
-  it('limits.network.priority marks what the container sends, live, over a reboot and on nics plugged in, and nothing is left', async () => {
+  test('limits.network.priority marks what the container sends, live, over a reboot and on nics plugged in, and nothing is left', async () => {
     const table = (name: string): string => {
       const nft = (family: string): string => {
         const argv = ['list', 'table', family, priorityTable(name, harness.paths.tag)];
@@ -152,7 +152,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     }
   });
 
-  it('security.nesting lets a container make containers: processes and system files of their own', async () => {
+  test('security.nesting lets a container make containers: processes and system files of their own', async () => {
     const nested =
       'unshare -Urmpf -n sh -c "mount -t proc proc /proc && mount -t sysfs sys /sys && echo pid $$ && ls /sys/class/net"';
     const plain = await started();
@@ -164,7 +164,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(await inside(plain.name, 'ls /dev/.lxc 2>&1')).toMatch(/No such file/);
   });
 
-  it('raw.apparmor on a host without AppArmor gives a warning, and the container starts', async (context) => {
+  test('raw.apparmor on a host without AppArmor gives a warning, and the container starts', async (context) => {
     if (findApparmorProfile() === 'generated') {
       console.log('skipped: raw.apparmor without AppArmor: this host has it');
       context.skip();
@@ -186,7 +186,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     }
   });
 
-  it('limits of huge pages that this host cannot keep are refused, at a start and live', async () => {
+  test('limits of huge pages that this host cannot keep are refused, at a start and live', async () => {
     const config = { 'limits.hugepages.64KB': '1MiB' };
     const refused = { code: 'Invalid', message: expect.stringMatching(/limits\.hugepages\.64KB/) as string };
     await expect(driver.start(await prepare({ config }), never)).rejects.toMatchObject(refused);
@@ -195,7 +195,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(readGroupFile(tree, harness.paths.group(run.name), 'pids.max')).toBe('50');
   });
 
-  it('limits of the kernel and of processes, weights and swap are in force, live where they can be', async () => {
+  test('limits of the kernel and of processes, weights and swap are in force, live where they can be', async () => {
     const group = (file: string, run: RunConfig): string | undefined =>
       readGroupFile(tree, harness.paths.group(run.name), file);
     const run = await started({
@@ -235,7 +235,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     expect(group('pids.max', run)).toBe('max');
   });
 
-  it('security.syscalls.* and raw.seccomp refuse what they name, to init and to commands', async () => {
+  test('security.syscalls.* and raw.seccomp refuse what they name, to init and to commands', async () => {
     const tries = 'chmod 700 /root; echo chmod $?; mkdir /made; echo mkdir $?; hostname x; echo hostname $?';
     const outcome = async (config: Record<string, string>): Promise<string> => {
       const run = await started({ config });
@@ -255,7 +255,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     );
   });
 
-  it('security.syscalls.blacklist_compat leaves 32-bit programs without the kernel', async (context) => {
+  test('security.syscalls.blacklist_compat leaves 32-bit programs without the kernel', async (context) => {
     const program = join(harness.base, 'e32');
     writeFileSync(program, tiny32(), { mode: 0o755 });
     const hostSays = spawnSync(program).status;
@@ -318,7 +318,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     });
     afterEach(() => modular.close());
 
-    it('are loaded before a start, those that are there already are not, and more at a change', async () => {
+    test('are loaded before a start, those that are there already are not, and more at a change', async () => {
       const run = await prepare({ config: config('there, nf-nat,ext4,br_netfilter') });
       await modular.start(run, never);
       try {
@@ -331,7 +331,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       }
     });
 
-    it('that cannot be had refuse a start with the name and the reason, and nothing is left', async () => {
+    test('that cannot be had refuse a start with the name and the reason, and nothing is left', async () => {
       const run = await prepare({ config: config('there,missing') });
       await expect(modular.start(run, never)).rejects.toMatchObject({
         code: 'Failed',
@@ -346,7 +346,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     });
   });
 
-  it('namespaces of many maps do not all stay open, and the latest do', async () => {
+  test('namespaces of many maps do not all stay open, and the latest do', async () => {
     const namespaces = new UserNamespaces();
     const own = readlinkSync('/proc/self/ns/user');
     const open = (): number =>
@@ -398,7 +398,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
     });
     afterEach(() => shifting.close());
 
-    it('files are given to the ids of each map, keep theirs inside, and come back to a privileged container', async () => {
+    test('files are given to the ids of each map, keep theirs inside, and come back to a privileged container', async () => {
       const run = await prepare();
       const file = join(run.rootfs, 'root/file');
       writeFileSync(file, '');
@@ -418,7 +418,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       }
     });
 
-    it('a change that was cut off in the middle is finished, whatever map is wanted by then', async () => {
+    test('a change that was cut off in the middle is finished, whatever map is wanted by then', async () => {
       const run = await prepare();
       const [a, b, c] = [mapAt(165_536), mapAt(5_000_000), mapAt(6_000_000)];
       // From a by way of the ids inside to b, and then the power went off: every file is somewhere else.
@@ -433,7 +433,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       expect(owner(join(run.rootfs, 'etc/passwd'))).toEqual([6_000_005, 6_000_006]);
     });
 
-    it('security.protection.shift refuses a start that would change files, and no other', async () => {
+    test('security.protection.shift refuses a start that would change files, and no other', async () => {
       const run = await prepare({ config: { 'security.protection.shift': 'true' } });
       const [a, b] = [mapAt(165_536), mapAt(5_000_000)];
       await expect(shifting.start({ ...run, idmap: a, fileMaps: [plain] }, never)).rejects.toMatchObject({
@@ -449,7 +449,7 @@ describe.skipIf(missing !== undefined)('config keys in real containers', () => {
       expect(statSync(run.rootfs).uid).toBe(165_536);
     });
 
-    it('a host path with shift is refused: the files of the host stay as they are', async () => {
+    test('a host path with shift is refused: the files of the host stay as they are', async () => {
       const run = await prepare();
       const source = join(harness.base, `host-${run.name}`);
       mkdirSync(source);

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../../../server/drivers/runtime/driver.ts';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
@@ -20,7 +20,7 @@ if (missing === undefined) {
   quirks();
 } else {
   console.log(`skipped: the LXC runtime: ${missing}`);
-  describe.skip(`the LXC runtime (${missing})`, () => it('needs a host that can run LXC', () => {}));
+  describe.skip(`the LXC runtime (${missing})`, () => test('needs a host that can run LXC', () => {}));
 }
 
 function quirks(): void {
@@ -52,7 +52,7 @@ function quirks(): void {
       await driver.close();
     });
 
-    it('koffi loads, so that figures and mapped mounts do not take their slow ways', async () => {
+    test('koffi loads, so that figures and mapped mounts do not take their slow ways', async () => {
       expect(await loadLibc()).toBeDefined();
     });
 
@@ -67,7 +67,7 @@ function quirks(): void {
         await until(() => readProcess(monitorPid)?.isZombie !== false);
       });
 
-      it('counts as running, is not started a second time, and can be ended by force', async () => {
+      test('counts as running, is not started a second time, and can be ended by force', async () => {
         const { initPid } = driver.probe('c1');
         expect(driver.probe('c1').status).toBe('running');
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
@@ -80,7 +80,7 @@ function quirks(): void {
         expect(await inside('c1', 'echo alive')).toBe('alive');
       });
 
-      it('is found again after a restart of the daemon, even when its state file is lost', async () => {
+      test('is found again after a restart of the daemon, even when its state file is lost', async () => {
         const before = driver.probe('c1');
         await driver.close();
         removeRunningRecord(harness.paths.stateFile('c1'));
@@ -91,7 +91,7 @@ function quirks(): void {
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
       });
 
-      it('is announced when it ends by itself', async () => {
+      test('is announced when it ends by itself', async () => {
         process.kill(driver.probe('c1').initPid, 'SIGKILL');
         await until(() => exits.length > 0);
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
@@ -99,7 +99,7 @@ function quirks(): void {
       });
     });
 
-    it('the death of a monitor ends its container, is announced, and hinders no new start', async () => {
+    test('the death of a monitor ends its container, is announced, and hinders no new start', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);
       process.kill(readRunningRecord(harness.paths.stateFile('c1'))?.monitorPid ?? 0, 'SIGKILL');
@@ -109,7 +109,7 @@ function quirks(): void {
       await driver.start(run, never);
     });
 
-    it('a daemon that was killed finds its containers again: a second driver takes over without a goodbye', async () => {
+    test('a daemon that was killed finds its containers again: a second driver takes over without a goodbye', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const before = driver.probe('c1');
       const killed = driver;
@@ -120,7 +120,7 @@ function quirks(): void {
       expect(driver.probe('c1')).toEqual(before);
     });
 
-    it('commands that a killed daemon left are ended by the next one, and only those', async () => {
+    test('commands that a killed daemon left are ended by the next one, and only those', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const attach = `lxc-attach -P ${harness.paths.lxcPath} -n c1 -- sleep`;
       // The shell goes at once, as a killed daemon does.
@@ -135,7 +135,7 @@ function quirks(): void {
       expect(await own.exited).toBe(137);
     });
 
-    it('files belong to root inside and to 0:0 on disk, also after a reboot from inside', async () => {
+    test('files belong to root inside and to 0:0 on disk, also after a reboot from inside', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);
       expect(driver.rootfsIdmapped).toBe(true);
@@ -152,7 +152,7 @@ function quirks(): void {
       ).not.toBe('0');
     });
 
-    it('a rootfs that belongs to the mapped ids already is used as it is', async () => {
+    test('a rootfs that belongs to the mapped ids already is used as it is', async () => {
       const run = await harness.prepare('c1');
       const base = run.idmap[0]?.hostid ?? 0;
       execFileSync('chown', ['-hR', `${base}:${base}`, run.rootfs]);
@@ -161,7 +161,7 @@ function quirks(): void {
       expect(statSync(join(run.rootfs, 'etc/passwd')).uid).toBe(base);
     });
 
-    it('a privileged container gets its rootfs back from the mapped ids, keeping setuid bits', async () => {
+    test('a privileged container gets its rootfs back from the mapped ids, keeping setuid bits', async () => {
       const run = await harness.prepare('c1');
       const base = run.idmap[0]?.hostid ?? 0;
       execFileSync('sh', ['-c', 'chown -hR "$1:$1" "$2"; chmod 4755 "$2/bin/busybox"', 'sh', `${base}`, run.rootfs]);
@@ -172,7 +172,7 @@ function quirks(): void {
       expect(await inside('c1', 'echo 1 > /proc/sys/kernel/panic')).toMatch(/Read-only|denied|not permitted/);
     });
 
-    it('mounts: read-only, single files, mapped volumes, absent optional ones; the same after a reboot', async () => {
+    test('mounts: read-only, single files, mapped volumes, absent optional ones; the same after a reboot', async () => {
       const run = await harness.prepare('c1');
       const host = join(harness.base, 'a host dir');
       const volume = join(harness.base, 'volume');
@@ -200,7 +200,7 @@ function quirks(): void {
       expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(harness.paths.containerDir('c1'));
     });
 
-    it('settings reach the container: host name, environment, kernel limits, cpus, device rules, system calls', async () => {
+    test('settings reach the container: host name, environment, kernel limits, cpus, device rules, system calls', async () => {
       const run = await harness.prepare('c1');
       const config = {
         'environment.GREETING': 'hello "world"',
@@ -226,7 +226,7 @@ function quirks(): void {
       }
     });
 
-    it('two drivers on one host run containers of the same name side by side', async () => {
+    test('two drivers on one host run containers of the same name side by side', async () => {
       const other = await lxcHarness('c');
       try {
         const second = await other.open();
@@ -243,7 +243,7 @@ function quirks(): void {
       }
     });
 
-    it('an interface name that is taken on the host is refused and left alone', async () => {
+    test('an interface name that is taken on the host is refused and left alone', async () => {
       const run = await harness.prepare('c1');
       const taken = { ...run, nics: run.nics.map((nic) => ({ ...nic, hostName: harness.bridge })) };
       const error: unknown = await driver.start(taken, never).catch((thrown: unknown) => thrown);
@@ -251,7 +251,7 @@ function quirks(): void {
       expect(existsSync(`/sys/class/net/${harness.bridge}`)).toBe(true);
     });
 
-    it('a missing init is named as the reason', async () => {
+    test('a missing init is named as the reason', async () => {
       const run = await harness.prepare('c1');
       execFileSync('rm', [join(run.rootfs, 'sbin/init')]);
       const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
@@ -259,7 +259,7 @@ function quirks(): void {
       expect(String((error as Error).cause)).toMatch(/No such file or directory.*\/sbin\/init/);
     });
 
-    it('large output is cut, and what a command leaves behind does not keep exec waiting', async () => {
+    test('large output is cut, and what a command leaves behind does not keep exec waiting', async () => {
       await driver.start(await harness.prepare('c1'), never);
       const big = await driver.exec('c1', ['sh', '-c', 'head -c 3000000 /dev/zero | tr "\\0" x'], {}, never);
       expect(big.stdout).toHaveLength(1024 * 1024);
@@ -270,7 +270,7 @@ function quirks(): void {
       expect((await driver.exec('c1', ['sh', '-c', 'kill -9 $$'], {}, never)).exitCode).toBe(137);
     });
 
-    it('a host reboot is not taken for a stop: state of another boot is dropped in silence', async () => {
+    test('a host reboot is not taken for a stop: state of another boot is dropped in silence', async () => {
       const run = await harness.prepare('c1');
       await driver.start(run, never);
       const file = harness.paths.stateFile('c1');
@@ -284,7 +284,7 @@ function quirks(): void {
       expect(existsSync(file)).toBe(false);
     });
 
-    it('is refused with a reason where it cannot run', async () => {
+    test('is refused with a reason where it cannot run', async () => {
       const file = join(harness.base, 'not-a-directory');
       writeFileSync(file, '');
       await expect(openLxcRuntime({ dir: file, log: silentLog })).rejects.toThrow();

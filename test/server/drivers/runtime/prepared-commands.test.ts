@@ -1,7 +1,7 @@
 // Commands that are got ready while their client connects: nothing of them is in the container before they are begun, and nothing stays.
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { PreparedCommand, RuntimeCommand, RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import { readCommandLine } from '../../../../server/drivers/runtime/host/proc.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     return `${text.trim()} ${await process.exited}`;
   };
 
-  it('is started, but is nowhere in the container before it is begun', async () => {
+  test('is started, but is nowhere in the container before it is begun', async () => {
     const prepared = prepare(pipes('sh', '-c', 'touch /root/begun; echo yes; exit 3'));
     await until(() => standing().length === 1);
     expect(await inside('ls /root; ps -o args | grep "[b]egun"')).toBe('');
@@ -69,17 +69,17 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     await until(() => gates().length === 0);
   });
 
-  it('may be begun before its program is up', async () => {
+  test('may be begun before its program is up', async () => {
     expect(await output(prepare(pipes('echo', 'at once')))).toBe('at once 0');
   });
 
-  it('runs on a terminal too', async () => {
+  test('runs on a terminal too', async () => {
     const prepared = prepare({ argv: ['tty'], stdio: { kind: 'terminal', size: { columns: 80, rows: 24 } } });
     await until(() => standing().length === 1);
     expect(await output(prepared)).toMatch(/^\/dev\/(pts\/[0-9]+|console) 0$/);
   });
 
-  it('leaves no process and no gate when nobody wants it', async () => {
+  test('leaves no process and no gate when nobody wants it', async () => {
     const prepared = prepare(pipes('touch', '/root/unwanted'));
     await until(() => standing().length === 1);
     prepared.discard();
@@ -88,7 +88,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     expect(await inside('ls /root')).toBe('');
   });
 
-  it('is refused by a container that was frozen meanwhile', async () => {
+  test('is refused by a container that was frozen meanwhile', async () => {
     const prepared = prepare(pipes('true'));
     await until(() => standing().length === 1);
     await driver.freeze('c1');
@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     await driver.unfreeze('c1');
   });
 
-  it('finds that its container has stopped, or runs in the one that was started since', async () => {
+  test('finds that its container has stopped, or runs in the one that was started since', async () => {
     const [first, second] = [prepare(pipes('true')), prepare(pipes('ls', '/root'))];
     await until(() => standing().length === 2);
     await driver.stop('c1', { force: true }, never);
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     await until(() => standing().length === 0);
   });
 
-  it('takes the long way when its program was killed, or when too many wait already', async () => {
+  test('takes the long way when its program was killed, or when too many wait already', async () => {
     const prepared = prepare(pipes('echo', 'still'));
     await until(() => standing().length === 1);
     for (const pid of standing()) process.kill(pid, 'SIGKILL');
@@ -120,7 +120,7 @@ describe.skipIf(missing !== undefined)('a prepared command', () => {
     expect(await Promise.all(many.map(output))).toEqual(many.map((_, index) => `${index} 0`));
   });
 
-  it('that a killed daemon left at its gate is ended by the next one, and not let through', async () => {
+  test('that a killed daemon left at its gate is ended by the next one, and not let through', async () => {
     const gate = `${harness.paths.lxcPath}/.gate-0-1`;
     execFileSync('mkfifo', [gate]);
     const attach = `GANTRY_ATTACH=1 lxc-attach -P ${harness.paths.lxcPath} -n c1 -o ${gate} -- touch /root/ran`;

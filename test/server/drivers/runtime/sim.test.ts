@@ -2,7 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { RunConfig } from '../../../../server/drivers/runtime/driver.ts';
 import { openSimRuntime, type SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { runtimeConformance } from '../../../conformance/runtime.ts';
@@ -40,7 +40,7 @@ describe('the simulation in particular', () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  it('an injected failure hits the named container, as often as told', async () => {
+  test('an injected failure hits the named container, as often as told', async () => {
     sim.faults.inject({ operation: 'start', container: 'a', error: 'no luck', times: 1 });
     await expect(sim.start(runOf('a'), never)).rejects.toMatchObject({ code: 'Failed', cause: new Error('no luck') });
     expect(sim.probe('a').status).toBe('stopped');
@@ -49,7 +49,7 @@ describe('the simulation in particular', () => {
     expect(sim.probe('a').status).toBe('running');
   });
 
-  it('a fault can be taken back, and errors of any kind pass through', async () => {
+  test('a fault can be taken back, and errors of any kind pass through', async () => {
     const error = new TypeError('odd');
     const back = sim.faults.inject({ operation: 'freeze', error });
     await sim.start(runOf('a'), never);
@@ -59,7 +59,7 @@ describe('the simulation in particular', () => {
     expect(sim.probe('a').status).toBe('frozen');
   });
 
-  it('a slow start can be aborted and leaves nothing', async () => {
+  test('a slow start can be aborted and leaves nothing', async () => {
     sim.faults.inject({ operation: 'start', delayMs: 60_000 });
     const abort = new AbortController();
     const starting = sim.start(runOf('a'), abort.signal);
@@ -68,7 +68,7 @@ describe('the simulation in particular', () => {
     expect(sim.probe('a').status).toBe('stopped');
   });
 
-  it('figures are the same for the same moment, and move with the clock', async () => {
+  test('figures are the same for the same moment, and move with the clock', async () => {
     await sim.start(runOf('a'), never);
     now += 500;
     const first = await sim.metrics('a');
@@ -82,17 +82,17 @@ describe('the simulation in particular', () => {
     expect(first.network['eth0']?.addresses.map((one) => one.address)).toEqual(['10.1.2.3', 'fe80::216:3eff:fe00:1']);
   });
 
-  it('memory stays below its limit', async () => {
+  test('memory stays below its limit', async () => {
     await sim.start({ ...runOf('a'), config: { 'limits.memory': '4MiB' } }, never);
     expect((await sim.metrics('a')).memory.usage).toBeLessThanOrEqual(4 * 1024 * 1024);
   });
 
-  it('pids are nobody else’s', async () => {
+  test('pids are nobody else’s', async () => {
     const { initPid } = await sim.start(runOf('a'), never);
     expect(() => process.kill(initPid, 0)).toThrow();
   });
 
-  it('cat stays inside the root file system', async () => {
+  test('cat stays inside the root file system', async () => {
     mkdirSync(join(base, 'etc'));
     writeFileSync(join(base, 'etc/motd'), 'hi\n');
     symlinkSync('/etc/hostname', join(base, 'etc/out'));

@@ -4,7 +4,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import {
@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     (await daemon.host.runtime.exec(name, ['cat', file], {}, never)).stdout.trim();
   const get = (name: string): Promise<Json> => daemon.get(`/1.0/containers/${name}`);
 
-  it('stops and goes on, with all that belongs to a running container', async () => {
+  test('stops and goes on, with all that belongs to a running container', async () => {
     const name = fresh();
     await made(daemon, name, { config: { ...config, 'user.k': 'v' } });
     await until(async () => Number(await read(name, '/count')) > 3);
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  it('is part of snapshots, which go on from it', async () => {
+  test('is part of snapshots, which go on from it', async () => {
     const name = fresh();
     await made(daemon, name, { config });
     await until(async () => Number(await read(name, '/count')) > 3);
@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
 
   if (criu !== undefined)
     console.log('skipped: how a failing tool is reported: a CRIU that works does not fail when asked to');
-  it.skipIf(criu !== undefined)('a tool that fails is quoted, and its output is a log of the container', async () => {
+  test.skipIf(criu !== undefined)('a tool that fails is quoted, and its output is a log of the container', async () => {
     const name = fresh();
     await made(daemon, name, { config });
     fake.fail('dump', '(00.1) Error (criu/sk-unix.c:9): unix: Runaway socket');
@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  it('without what it takes is accepted and fails with the reason; the container runs on', async () => {
+  test('without what it takes is accepted and fails with the reason; the container runs on', async () => {
     const name = fresh();
     await made(plain, name);
     const failed = await setState(plain, name, 'stop', { stateful: true });

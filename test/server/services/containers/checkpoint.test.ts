@@ -1,7 +1,7 @@
 // Checkpoints over the API on simulated containers: stateful stops, starts and snapshots, when a checkpoint is removed, and refusals.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
   lifecycleOf,
@@ -51,7 +51,7 @@ async function aged(name: string): Promise<number> {
 }
 
 describe('a stateful stop', () => {
-  it('makes a checkpoint beside the files; a stateful start uses it up', async () => {
+  test('makes a checkpoint beside the files; a stateful start uses it up', async () => {
     const name = await running();
     const events = await daemon.listen('lifecycle');
     const before = await age(name);
@@ -77,7 +77,7 @@ describe('a stateful stop', () => {
     events.close();
   });
 
-  it('of a frozen container thaws it first', async () => {
+  test('of a frozen container thaws it first', async () => {
     const name = await running();
     await daemon.ok('PUT', `${path(name)}/state`, { action: 'freeze' });
     expect((await setState(daemon, name, 'stop', { stateful: true })).err).toBe('');
@@ -85,7 +85,7 @@ describe('a stateful stop', () => {
     expect(await statusOf(daemon, name)).toBe('Running');
   });
 
-  it('fails without harm when the tool fails, with its reason, and what it said is a log', async () => {
+  test('fails without harm when the tool fails, with its reason, and what it said is a log', async () => {
     const name = await running();
     daemon.sim.faults.inject({
       operation: 'checkpoint',
@@ -102,7 +102,7 @@ describe('a stateful stop', () => {
     expect(logs.filter((log) => /\/logs\/snapshot_dump_/.test(log))).toHaveLength(1);
   });
 
-  it('where checkpoints are impossible it is accepted, fails with the reason and changes nothing', async () => {
+  test('where checkpoints are impossible it is accepted, fails with the reason and changes nothing', async () => {
     const name = await running();
     daemon.sim.faults.refuseCheckpoints('CRIU does not work on this host: vdso: Unexpected bounds');
     const failed = await setState(daemon, name, 'stop', { stateful: true });
@@ -113,7 +113,7 @@ describe('a stateful stop', () => {
     expect(await daemon.get(`${path(name)}/snapshots`)).toEqual([]);
   });
 
-  it('of what is stopped, or goes when it stops, fails and says so', async () => {
+  test('of what is stopped, or goes when it stops, fails and says so', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { force: true });
     expect((await setState(daemon, name, 'stop', { stateful: true })).err).toContain('already stopped');
@@ -130,14 +130,14 @@ describe('a checkpoint', () => {
     return name;
   };
 
-  it('is thrown away by a start without it, with the flag', async () => {
+  test('is thrown away by a start without it, with the flag', async () => {
     const name = await stored();
     expect((await setState(daemon, name, 'start')).err).toBe('');
     expect(await get(name)).toMatchObject({ stateful: false, status: 'Running' });
     expect(files(name)).not.toContain('state');
   });
 
-  it('that is not there cannot be gone on from', async () => {
+  test('that is not there cannot be gone on from', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { force: true });
     const failed = await setState(daemon, name, 'start', { stateful: true });
@@ -145,7 +145,7 @@ describe('a checkpoint', () => {
     expect(await statusOf(daemon, name)).toBe('Stopped');
   });
 
-  it('survives a start that cannot go on from it, and a restart of the daemon', async () => {
+  test('survives a start that cannot go on from it, and a restart of the daemon', async () => {
     const name = await stored();
     daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'a process id is taken', times: 1 });
     const failed = await setState(daemon, name, 'start', { stateful: true });
@@ -156,14 +156,14 @@ describe('a checkpoint', () => {
     expect((await setState(daemon, name, 'start', { stateful: true })).err).toBe('');
   });
 
-  it('that lost its files is refused with the reason', async () => {
+  test('that lost its files is refused with the reason', async () => {
     const name = await stored();
     rmSync(join(home(name), 'state/sim-state.json'));
     expect((await setState(daemon, name, 'start', { stateful: true })).err).toContain('does not hold all of it');
     expect((await setState(daemon, name, 'start')).err).toBe('');
   });
 
-  it('goes along with a rename, not with a copy, and away with the container', async () => {
+  test('goes along with a rename, not with a copy, and away with the container', async () => {
     const name = await stored();
     count += 1;
     await daemon.ok('POST', '/1.0/containers', { name: `copy${count}`, source: { type: 'copy', source: name } });
@@ -178,7 +178,7 @@ describe('a checkpoint', () => {
     expect(existsSync(home(renamed))).toBe(false);
   });
 
-  it('that a daemon used and did not live to remove is removed by the next one', async () => {
+  test('that a daemon used and did not live to remove is removed by the next one', async () => {
     const name = await stored();
     const state = readFileSync(join(home(name), 'state/sim-state.json'), 'utf8');
     const run = { ...daemon.sim.runOf(await running()), name, rootfs: join(home(name), 'rootfs') };
@@ -191,7 +191,7 @@ describe('a checkpoint', () => {
 });
 
 describe('stateful snapshots', () => {
-  it('leave the container running, and restoring them goes on from that moment', async () => {
+  test('leave the container running, and restoring them goes on from that moment', async () => {
     const name = await running();
     const old = await aged(name);
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
@@ -208,7 +208,7 @@ describe('stateful snapshots', () => {
     expect(files(name)).not.toContain('state');
   });
 
-  it('start a stopped container when restored with state, and not when restored without', async () => {
+  test('start a stopped container when restored with state, and not when restored without', async () => {
     const name = await running();
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
     await setState(daemon, name, 'stop', { force: true });
@@ -219,14 +219,14 @@ describe('stateful snapshots', () => {
     expect(await get(name)).toMatchObject({ stateful: false, status: 'Running' });
   });
 
-  it('of a frozen container leave it frozen', async () => {
+  test('of a frozen container leave it frozen', async () => {
     const name = await running();
     await daemon.ok('PUT', `${path(name)}/state`, { action: 'freeze' });
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
     expect(await statusOf(daemon, name)).toBe('Frozen');
   });
 
-  it('that fail leave neither snapshot nor state, and the container running', async () => {
+  test('that fail leave neither snapshot nor state, and the container running', async () => {
     const name = await running();
     daemon.sim.faults.inject({ operation: 'checkpoint', container: name, error: 'a socket is in the way', times: 1 });
     const failed = await daemon.run('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
@@ -238,7 +238,7 @@ describe('stateful snapshots', () => {
     ]);
   });
 
-  it('whose state cannot be gone on from leave the container stopped with it, to be tried again', async () => {
+  test('whose state cannot be gone on from leave the container stopped with it, to be tried again', async () => {
     const name = await running();
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
     daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'no such interface', times: 1 });
@@ -248,7 +248,7 @@ describe('stateful snapshots', () => {
     expect((await setState(daemon, name, 'start', { stateful: true })).err).toBe('');
   });
 
-  it('where checkpoints are impossible they are refused before the container is stopped', async () => {
+  test('where checkpoints are impossible they are refused before the container is stopped', async () => {
     const name = await running();
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
     const { initPid } = daemon.sim.probe(name);
@@ -259,7 +259,7 @@ describe('stateful snapshots', () => {
     expect(daemon.sim.probe(name).initPid).toBe(initPid);
   });
 
-  it('of a stopped container with a checkpoint hold it too', async () => {
+  test('of a stopped container with a checkpoint hold it too', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { stateful: true });
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's' });

@@ -1,5 +1,5 @@
 // Config keys over the real daemon on the simulation: a change that cannot be made is not recorded, and what keys mean at daemon start.
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
   makeDaemon,
@@ -26,7 +26,7 @@ describe('a change of a running container', () => {
   });
   afterAll(() => daemon.cleanUp());
 
-  it.each(['PUT', 'PATCH'])(
+  test.each(['PUT', 'PATCH'])(
     'by %s that the runtime refuses is taken back whole, devices and limits',
     async (method) => {
       const name = await running({ 'limits.processes': '50', 'user.note': 'old' });
@@ -46,7 +46,7 @@ describe('a change of a running container', () => {
     },
   );
 
-  it('reaches the runtime for every live key, and not for others', async () => {
+  test('reaches the runtime for every live key, and not for others', async () => {
     const name = await running({});
     const seen: string[] = [];
     const runtime = daemon.host.runtime;
@@ -73,7 +73,7 @@ describe('a change of a running container', () => {
   });
 });
 
-it('at daemon start, boot.autostart.priority says who is first and boot.autostart.delay how long the next one waits', () =>
+test('at daemon start, boot.autostart.priority says who is first and boot.autostart.delay how long the next one waits', () =>
   withDaemon({}, async (daemon) => {
     await seed(daemon);
     const configs = {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execFile, spawnSync } from 'node:child_process';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ContainerDocument } from '../../../../server/records/documents.ts';
 import { shutdownSeconds, stopGroups } from '../../../../server/services/containers/life/host-shutdown.ts';
 import { makeBusyboxRootfs } from '../../../support/images/busybox-rootfs.ts';
@@ -32,7 +32,7 @@ describe('the order', () => {
       return value === undefined ? {} : { 'boot.stop.priority': value };
     }).map((group) => group.map(({ name }) => name));
 
-  it('is by priority, highest first; equal ones go together, unset is 0', () => {
+  test('is by priority, highest first; equal ones go together, unset is 0', () => {
     expect(groups({ a: '5', b: undefined, c: '-3', d: '10', e: '0', f: '5' })).toEqual([
       ['d'],
       ['a', 'f'],
@@ -42,7 +42,7 @@ describe('the order', () => {
     expect(groups({})).toEqual([]);
   });
 
-  it('gives each 30 seconds, or what it asks for', () => {
+  test('gives each 30 seconds, or what it asks for', () => {
     expect(
       ['', '5', '0', '-1', '99999999999'].map((value) => shutdownSeconds({ 'boot.host_shutdown_timeout': value })),
     ).toEqual([30, 5, 0, 0, 2 ** 31 / 1000 - 60]);
@@ -93,7 +93,7 @@ for (const runtime of ['sim', 'lxc'] as const) {
           : [];
       });
 
-    it('stops them in order, by force after their time, forgets the ephemeral ones, and the next start brings the others back', async () => {
+    test('stops them in order, by force after their time, forgets the ephemeral ones, and the next start brings the others back', async () => {
       const listening = await daemon.listen('lifecycle');
       await daemon.daemon.shutDown();
       await until(() => stops(listening).length >= 8);
@@ -132,7 +132,7 @@ describe('the process', () => {
     for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
   });
 
-  it('takes SIGPWR for a host that goes down and SIGTERM for its own end; gantryd shutdown sends the one and waits', async () => {
+  test('takes SIGPWR for a host that goes down and SIGTERM for its own end; gantryd shutdown sends the one and waits', async () => {
     const dir = makeDir();
     let child = await startChild(bundle, dir, 'sim');
     await settle(child, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
@@ -156,7 +156,7 @@ describe('the process', () => {
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 
-  it('gantryd shutdown says what is wrong', () => {
+  test('gantryd shutdown says what is wrong', () => {
     const run = (...args: string[]) =>
       spawnSync(process.execPath, [bundle.entry, 'shutdown', ...args], { encoding: 'utf8', timeout: 60_000 });
     expect(run()).toMatchObject({ status: 64, stderr: expect.stringContaining('--state-dir is required') as string });

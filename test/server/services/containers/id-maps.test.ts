@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { kernelMap } from '../../../../server/drivers/runtime/idmap/user-namespaces.ts';
 import { parseIdMap } from '../../../../server/drivers/runtime/idmap/plan.ts';
 import type { HostDrivers } from '../../../../server/daemon/host-drivers.ts';
@@ -67,7 +67,7 @@ describe('id maps on record', () => {
   });
   afterAll(() => daemon.cleanUp());
 
-  it('a new container has the shared map, its files have the ids that it sees, and a start writes down what is in use', async () => {
+  test('a new container has the shared map, its files have the ids that it sees, and a start writes down what is in use', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     const before = await config(name);
@@ -85,7 +85,7 @@ describe('id maps on record', () => {
     });
   });
 
-  it('isolated containers made at once have ids of their own, which stay theirs and are given to others after a deletion', async () => {
+  test('isolated containers made at once have ids of their own, which stay theirs and are given to others after a deletion', async () => {
     const names = Array.from({ length: 8 }, fresh);
     await Promise.all(names.map((name) => createContainer(daemon, name, { config: isolated })));
     const slices = await Promise.all(names.map(async (name) => sliceOf(name, await config(name))));
@@ -109,7 +109,7 @@ describe('id maps on record', () => {
     }
   });
 
-  it('ids that a container still runs with are nobody else’s, though its next start will have others', async () => {
+  test('ids that a container still runs with are nobody else’s, though its next start will have others', async () => {
     const [runs, other] = [fresh(), fresh()];
     await createContainer(daemon, runs, { config: isolated });
     await setState(daemon, runs, 'start');
@@ -121,7 +121,7 @@ describe('id maps on record', () => {
     for (const name of [runs, other]) await daemon.ok('DELETE', path(name));
   });
 
-  it('a size of its own makes room, by profile as well; a snapshot put back brings the ids of its config', async () => {
+  test('a size of its own makes room, by profile as well; a snapshot put back brings the ids of its config', async () => {
     const [profile, name] = [fresh(), fresh()];
     await daemon.call('POST', '/1.0/profiles', { name: profile });
     await createContainer(daemon, name, { profiles: ['default', profile], config: isolated });
@@ -146,7 +146,7 @@ describe('id maps on record', () => {
     await daemon.ok('DELETE', path(name));
   });
 
-  it.each<[string, Record<string, string>, RegExp]>([
+  test.each<[string, Record<string, string>, RegExp]>([
     ['too small a map', { ...isolated, 'security.idmap.size': '1000' }, /security\.idmap\.size.*"1000".*65536/],
     ['a base outside the range of the host', { ...isolated, 'security.idmap.base': '7' }, /security\.idmap\.base.*"7"/],
     ['host ids that are not to give', { 'raw.idmap': 'both 0 0' }, /raw\.idmap.*both 0 0.*subuid/],
@@ -165,7 +165,7 @@ describe('id maps on record', () => {
     await daemon.ok('DELETE', path(name));
   });
 
-  it('a base that another container has is refused by its name', async () => {
+  test('a base that another container has is refused by its name', async () => {
     const [one, two] = [fresh(), fresh()];
     await createContainer(daemon, one, { config: { ...isolated, 'security.idmap.base': '5000000' } });
     const config = { ...isolated, 'security.idmap.base': '5000001' };
@@ -178,7 +178,7 @@ describe('id maps on record', () => {
   });
 });
 
-it('where files are given away on disk, a volume has the ids of one map at a time, and of the shared one only', async () => {
+test('where files are given away on disk, a volume has the ids of one map at a time, and of the shared one only', async () => {
   const shifting = (host: HostDrivers): HostDrivers => {
     Object.defineProperty(host.runtime, 'rootfsIdmapped', { value: false });
     return host;
@@ -204,7 +204,7 @@ it('where files are given away on disk, a volume has the ids of one map at a tim
   }
 });
 
-it('a daemon killed while it hands out ids never hands out the same ones twice', async () => {
+test('a daemon killed while it hands out ids never hands out the same ones twice', async () => {
   const bundle = bundleDaemon();
   const dir = mkdtempSync(join(tmpdir(), 'gtyi-'));
   try {
@@ -289,7 +289,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  it('isolated containers started at once have disjoint maps, and the files of one mean nobody in the other', async () => {
+  test('isolated containers started at once have disjoint maps, and the files of one mean nobody in the other', async () => {
     const names = [fresh(), fresh(), fresh()];
     for (const name of names) await make(name, { config: isolated });
     await Promise.all(names.map(start));
@@ -317,7 +317,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     for (const name of names) expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  it('raw.idmap gives a container a user of the host: what it writes to a host path is that user’s', async () => {
+  test('raw.idmap gives a container a user of the host: what it writes to a host path is that user’s', async () => {
     const name = fresh();
     const home = join(base, 'home');
     mkdirSync(home);
@@ -345,7 +345,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  it('another map, or none at all, leaves every file with the ids that the container sees', async () => {
+  test('another map, or none at all, leaves every file with the ids that the container sees', async () => {
     const name = fresh();
     await make(name, {});
     await start(name);
@@ -371,7 +371,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect(statSync(join(rootfs(name), 'root/a')).uid).toBe(5);
   });
 
-  it('a container whose record does not say to whom its files belong, as of another host, starts with them as they are', async () => {
+  test('a container whose record does not say to whom its files belong, as of another host, starts with them as they are', async () => {
     const name = fresh();
     await make(name, { config: { 'security.protection.shift': 'true' } });
     execFileSync('chown', ['150000:150000', join(rootfs(name), 'etc/passwd')]);
@@ -391,7 +391,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  it('a host path with shift shows the ids that are on disk, at a start and plugged in', async () => {
+  test('a host path with shift shows the ids that are on disk, at a start and plugged in', async () => {
     const name = fresh();
     const dir = join(base, 'shifted');
     mkdirSync(dir);

@@ -2,13 +2,13 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { isEnough, memoryRounds, roundSettings } from '../../../../server/services/migration/memory-rounds.ts';
 
 const never = new AbortController().signal;
 
 describe('memory in rounds', () => {
-  it.each([
+  test.each([
     [{}, undefined],
     [{ 'migration.incremental.memory': 'false' }, undefined],
     [{ 'migration.incremental.memory': 'yes' }, { goal: 70, iterations: 10 }],
@@ -28,7 +28,7 @@ describe('memory in rounds', () => {
     expect(roundSettings(config)).toEqual(settings);
   });
 
-  it.each([
+  test.each([
     [[], false],
     [[0], false],
     [[0, 69], false],
@@ -45,7 +45,7 @@ describe('memory in rounds', () => {
   const quiet = { warn: () => {} };
   const volume = (): Promise<string> => mkdtemp(join(tmpdir(), 'gantry-rounds-'));
 
-  it.each([{}, { ...config, 'migration.incremental.memory.iterations': '0' }])(
+  test.each([{}, { ...config, 'migration.incremental.memory.iterations': '0' }])(
     'the config %j makes no round',
     async (none) => {
       const checkpoints = { prepare: () => Promise.reject(new Error('not to be called')) };
@@ -54,7 +54,7 @@ describe('memory in rounds', () => {
     },
   );
 
-  it('each round goes on from the one before, and the checkpoint from the last', async () => {
+  test('each round goes on from the one before, and the checkpoint from the last', async () => {
     const volumeDir = await volume();
     const asked: (string | undefined)[] = [];
     const answers = [0, 40, 80];
@@ -74,7 +74,7 @@ describe('memory in rounds', () => {
     await rm(volumeDir, { recursive: true });
   });
 
-  it('a failed round is logged and leaves no directory', async () => {
+  test('a failed round is logged and leaves no directory', async () => {
     const volumeDir = await volume();
     const warnings: string[] = [];
     const checkpoints = { prepare: () => Promise.reject(new Error('no memory tracking')) };
