@@ -5,10 +5,18 @@ import { text, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Context } from '../framework/object-type.ts';
-import type { AnyDataSource, AnyResource, DataSource, PlanHook, Resource } from '../framework/provider.ts';
+import {
+  importIdOf,
+  type AnyDataSource,
+  type AnyResource,
+  type DataSource,
+  type PlanHook,
+  type Resource,
+} from '../framework/provider.ts';
 import { isUnknown, type Value, type ValueMap } from '../framework/value.ts';
 import { noRemote } from './connect.ts';
-import type { Link, Scope } from './link.ts';
+import { isGantry, type Link, type Scope } from './link.ts';
+import { lxdOnlyWarnings } from './lxd-only.ts';
 import { remoteName } from './remotes.ts';
 
 export interface Scoping {
@@ -75,7 +83,7 @@ export function scopedResource<A extends Attributes>(
       },
       id: (identity) => {
         const where = names.flatMap((name) => (known(identity[name]) === null ? [] : [`,${name}=${identity[name]}`]));
-        return `${inner.importing.id(identity)}${where.join('')}`;
+        return `${importIdOf(inner, identity)}${where.join('')}`;
       },
     },
   };
@@ -121,10 +129,11 @@ async function planInScope(
   }
   if (inner.plan === undefined) return;
   const isElsewhere = scope.remote !== null || scope.project !== null;
-  await inner.plan({
-    ...hook,
-    client: !isKnown ? undefined : isElsewhere ? await client?.reach.at(scope) : client,
-  });
+  const link = !isKnown ? undefined : isElsewhere ? await client?.reach.at(scope) : client;
+  await inner.plan({ ...hook, client: link });
+  if (hook.differs && link !== undefined && isGantry(link)) {
+    for (const found of lxdOnlyWarnings(inner.typeName, planned)) hook.add(found);
+  }
 }
 
 /** Options at the end come first, since what stands before them is the resource's own and may hold commas and colons. */

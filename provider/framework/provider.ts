@@ -35,8 +35,8 @@ export interface Wanted<A extends Attributes> {
 }
 
 export interface Resource<A extends Attributes, C> extends ObjectType<A> {
-  /** Of the schema; grows when stored states need an upgrade. */
-  readonly version: number;
+  /** Version of the schema, 0 when left out; grows when stored states need an upgrade. */
+  readonly version?: number;
   readonly upgrades?: Upgrades;
   /** Attributes, all texts, that tell one object from another. */
   readonly identity: readonly (keyof A & string)[];
@@ -58,8 +58,8 @@ export interface Resource<A extends Attributes, C> extends ObjectType<A> {
     readonly doc: string;
     readonly example: string;
     parse(id: string, client: C): Partial<StateOf<A>>;
-    /** The id of the attributes named by `identity`. */
-    id(identity: Readonly<Record<string, string>>): string;
+    /** The id of the attributes named by `identity`; left out: their values, joined by slashes. */
+    id?(identity: Readonly<Record<string, string>>): string;
   };
 }
 
@@ -96,6 +96,12 @@ export class FunctionError extends Error {
 
 export type AnyResource<C> = Resource<Attributes, C>;
 export type AnyDataSource<C> = DataSource<Attributes, C>;
+
+/** The import id of the object with this identity. */
+export const importIdOf = <C>(
+  { importing, identity }: AnyResource<C>,
+  values: Readonly<Record<string, string>>,
+): string => importing.id?.(values) ?? identity.map((name) => values[name] ?? '').join('/');
 
 /** Checks the definition's types and forgets them: a provider lists resources of all shapes. */
 export const resource =

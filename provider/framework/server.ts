@@ -9,7 +9,15 @@ import { withoutNullEntries } from './null-entries.ts';
 import type { ConfigOf, PrivateData } from './object-type.ts';
 import type { ResourceDeps } from './operation.ts';
 import { planResource } from './plan-resource.ts';
-import type { AnyDataSource, AnyProvider, AnyResource, Configured, MoveSource, ProviderFunction } from './provider.ts';
+import {
+  importIdOf,
+  type AnyDataSource,
+  type AnyProvider,
+  type AnyResource,
+  type Configured,
+  type MoveSource,
+  type ProviderFunction,
+} from './provider.ts';
 import { readDataSource } from './read-data.ts';
 import { readResource } from './read-resource.ts';
 import { redacted } from './redact.ts';
@@ -87,7 +95,7 @@ export class ProviderServer<C> {
   }
 
   upgrade(typeName: string, stored: { readonly version: number; readonly json: string }): StateResult {
-    const { attributes, version, upgrades } = this.resource(typeName);
+    const { attributes, version = 0, upgrades } = this.resource(typeName);
     try {
       return { state: readStoredState(attributes, version, upgrades ?? {}, stored), diagnostics: [] };
     } catch (error) {
@@ -135,7 +143,7 @@ export class ProviderServer<C> {
     const client = this.#client();
     if (client === undefined) return { state: null, diagnostics: [this.#unconfigured(`import ${typeName}`)] };
     try {
-      const id = 'id' in by ? by.id : resource.importing.id(said(by.identity));
+      const id = 'id' in by ? by.id : importIdOf(resource, said(by.identity));
       const found: JsonObject = resource.importing.parse(id, client) as JsonObject;
       const state = Object.keys(resource.attributes).map((name) => [name, (found[name] ?? null) as Value] as const);
       return { state: Object.fromEntries(state), diagnostics: [] };

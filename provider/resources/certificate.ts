@@ -11,6 +11,7 @@ import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { oneOf, pemCheck } from './container/container-attributes.ts';
 import { serverResource } from './shared/common-attributes.ts';
 import { edit, editOf, performCreate } from './shared/write.ts';
+import { importByWhole } from './shared/import-ids.ts';
 
 const fingerprintOf = (pem: string): string =>
   new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
@@ -79,15 +80,9 @@ export const certificate = serverResource({
   certificate = file("\${path.module}/ci.crt")
 }
 `,
-  version: 0,
   attributes,
   identity: ['fingerprint'],
-  importing: {
-    doc: '`fingerprint`',
-    example: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08',
-    parse: (id) => ({ fingerprint: id }),
-    id: ({ fingerprint = '' }) => fingerprint,
-  },
+  importing: importByWhole('fingerprint', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
   validate: ({ restricted, projects }) =>
     (restricted === false || restricted === null) && Array.isArray(projects) && projects.length > 0
       ? [failure('The projects would not count', 'Set restricted to true, or leave projects out.', at('projects'))]

@@ -10,6 +10,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { readPath, segment } from './shared/read-by-path.ts';
 import { serverResource } from './shared/common-attributes.ts';
 import { perform, performDelete } from './shared/write.ts';
+import { importByWhole } from './shared/import-ids.ts';
 
 const attributes = {
   name: text({ doc: 'Name of the member. Another name renames it.', required: true }),
@@ -41,10 +42,9 @@ export const clusterMember = serverResource({
   name = "node2"
 }
 `,
-  version: 0,
   attributes,
   identity: ['name'],
-  importing: { doc: '`name`', example: 'node2', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
+  importing: importByWhole('name', 'node2'),
   async read(state, context) {
     need(context.client);
     const reply = await readPath<Live>(context, pathOf(state.name));

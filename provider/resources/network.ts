@@ -9,7 +9,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { unknownValue } from '../framework/value.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from './shared/completed-config.ts';
-import { nameIn } from './shared/import-ids.ts';
+import { importByParts } from './shared/import-ids.ts';
 import { readMap, type MapRules } from './shared/config-maps.ts';
 import { createOnMembers, memberOverridesAttribute } from './shared/member-overrides.ts';
 import {
@@ -83,15 +83,9 @@ export const network = gantryResource({
   }
 }
 `,
-  version: 0,
   attributes,
   identity: ['name'],
-  importing: {
-    doc: '`[project/]name`',
-    example: 'lan0',
-    parse: nameIn('[project/]name'),
-    id: ({ name = '' }) => name,
-  },
+  importing: importByParts(['name'], 'lan0'),
   validate(config) {
     const { name, config: keys } = config;
     if (typeof name !== 'string' || keys === null || typeof keys !== 'object') return [];

@@ -8,7 +8,7 @@ import type { Context } from '../framework/object-type.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { at } from '../framework/path.ts';
-import { nameIn } from './shared/import-ids.ts';
+import { importByParts } from './shared/import-ids.ts';
 import { renameKind } from './shared/rename.ts';
 import { present, readMap, readMaps, writtenMap, writtenMaps } from './shared/config-maps.ts';
 import {
@@ -74,15 +74,9 @@ export const profile = gantryResource({
   }
 }
 `,
-  version: 0,
   attributes,
   identity: ['name'],
-  importing: {
-    doc: '`[project/]name`',
-    example: 'web',
-    parse: nameIn('[project/]name'),
-    id: ({ name = '' }) => name,
-  },
+  importing: importByParts(['name'], 'web'),
   async read(state, context) {
     const live = await readKind(context, 'profile', state.name);
     return live === undefined ? null : readProfile(live, state);

@@ -14,6 +14,7 @@ import { descriptionAttribute, serverResource, nameAttribute, shownMap } from '.
 import { emptyProject } from './project-contents.ts';
 import { renamePath } from './shared/rename.ts';
 import { differing, keepEtag, performCreate } from './shared/write.ts';
+import { importByWhole } from './shared/import-ids.ts';
 
 const rules: MapRules = { isComputed: (key) => key.startsWith('features.') };
 const attributes = {
@@ -52,10 +53,9 @@ export const project = serverResource({
   }
 }
 `,
-  version: 0,
   attributes,
   identity: ['name'],
-  importing: { doc: '`name`', example: 'team', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
+  importing: importByWhole('name', 'team'),
   async read(state, context) {
     const found = await readPath<Live>(context, pathOf(state.name));
     if (found === undefined) return null;

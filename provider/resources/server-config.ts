@@ -55,7 +55,6 @@ export const serverConfig = serverResource({
   }
 }
 `,
-  version: 0,
   attributes,
   identity: ['name'],
   importing: {
@@ -66,7 +65,6 @@ export const serverConfig = serverResource({
       name: 'server',
       config: Object.fromEntries((id === 'server' ? [] : id.split(',')).map((key) => [key.trim(), ''])),
     }),
-    id: ({ name = '' }) => name,
   },
   validate({ trust_password: password, trust_password_version: version }) {
     if (version === null || password !== null) return [];

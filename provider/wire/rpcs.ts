@@ -59,7 +59,7 @@ function schemaCalls<C>({
       (schema ??= wire.SchemaReply.encode({
         provider: wireSchema(0, provider.doc, provider.attributes),
         resources: Object.fromEntries(
-          provider.resources.map((each) => [each.typeName, wireSchema(each.version, each.doc, each.attributes)]),
+          provider.resources.map((each) => [each.typeName, wireSchema(each.version ?? 0, each.doc, each.attributes)]),
         ),
         dataSources: Object.fromEntries(
           provider.dataSources.map((each) => [each.typeName, wireSchema(0, each.doc, each.attributes)]),

@@ -1,5 +1,6 @@
 // What a stock LXD has beside gantryd passes the validation of configurations, since the server that has it judges it; mistakes do not.
 import { expect, test } from 'vitest';
+import { lxdOnlyWarnings } from '../../provider/connection/lxd-only.ts';
 import { containerConfigAttribute, devicesAttribute } from '../../provider/resources/shared/common-attributes.ts';
 
 const keys = (config: Readonly<Record<string, string>>): readonly string[] =>
@@ -38,4 +39,20 @@ test.each([
   { type: 'disk', source: '/tmp', path: '/x', readonly: 'perhaps' },
 ])('the device %j is refused', (device) => {
   expect(devices(device)).toBeGreaterThan(0);
+});
+
+test('A plan for gantryd warns of config keys and devices that only LXD has', () => {
+  const planned = {
+    config: { 'linux.sysctl.net.core.somaxconn': '1', 'limits.memory': '1GiB', 'user.role': 'web' },
+    devices: { tpm: { type: 'tpm', path: '/dev/tpm0' }, root: { type: 'disk', path: '/', pool: 'default' } },
+  };
+  for (const typeName of ['gantry_container', 'gantry_profile']) {
+    expect(lxdOnlyWarnings(typeName, planned).map(({ severity, summary }) => [severity, summary])).toEqual([
+      ['warning', 'gantryd does not support config["linux.sysctl.net.core.somaxconn"]'],
+      ['warning', 'gantryd does not support devices["tpm"]'],
+    ]);
+  }
+  const network = { config: { 'bgp.peers.a.address': '10.0.0.1', 'ipv4.nat': 'true' } };
+  expect(lxdOnlyWarnings('gantry_network', network)).toHaveLength(1);
+  expect(lxdOnlyWarnings('gantry_storage_pool', network)).toEqual([]);
 });

@@ -11,7 +11,7 @@ import type { Context } from '../../framework/object-type.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isWhollyKnown, type Value } from '../../framework/value.ts';
 import { isUp } from './container-state.ts';
-import { parseImportId } from '../shared/import-ids.ts';
+import { importByParts } from '../shared/import-ids.ts';
 import { readMap, sameMap, writtenMap } from '../shared/config-maps.ts';
 import { isOtherOwner, otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
@@ -53,19 +53,9 @@ export const containerDevice = gantryResource({
   properties = { pool = "default", source = "data", path = "/srv/data" }
 }
 `,
-  version: 0,
   attributes,
   identity: ['container', 'name'],
-  importing: {
-    doc: '`[project/]container/name`',
-    example: 'web/data',
-    parse(id) {
-      const { parts, scope } = parseImportId(id, 2, '[project/]container/name');
-      const [container = '', name = ''] = parts;
-      return { container, name, ...scope };
-    },
-    id: ({ container = '', name = '' }) => `${container}/${name}`,
-  },
+  importing: importByParts(['container', 'name'], 'web/data'),
   validate: ({ name, type, properties }) => deviceProblems(name as Value, type as Value, properties as Value),
 
   async plan({ prior, planned, client, replace }) {

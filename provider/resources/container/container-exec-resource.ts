@@ -63,7 +63,6 @@ export const containerExec = gantryResource({
   triggers  = { container = gantry_container.web.created_at }
 }
 `,
-  version: 0,
   attributes,
   identity: ['container'],
   timeoutsMs: { create: 60 * 60_000 },
@@ -74,7 +73,6 @@ export const containerExec = gantryResource({
       const detail = 'A run that is over cannot be found again. Let it run anew.';
       throw new DiagnosticError([failure('gantry_container_exec cannot be imported', detail)]);
     },
-    id: ({ container = '' }) => container,
   },
   async read(state, { client, privateData, signal }) {
     const seen = await client.reader.read('container', state.container, signal);

@@ -59,7 +59,6 @@ export const containerFile = gantryResource({
   content   = "managed by Terraform\\n"
 }
 `,
-  version: 0,
   attributes,
   identity: ['container', 'path'],
   importing: {
@@ -75,7 +74,6 @@ export const containerFile = gantryResource({
       const detail = 'It has to be container/path, the path with its leading slash: web//etc/motd.';
       throw new DiagnosticError([failure(`The import id ${JSON.stringify(id)} is not understood`, detail)]);
     },
-    id: ({ container = '', path = '' }) => `${container}/${path}`,
   },
   validate({ type, content, source, target, content_wo, content_wo_version: version }) {
     const kind = type ?? 'file';

@@ -76,7 +76,6 @@ export const container = gantryResource({
       const source = sourceOf(options, id);
       return { name: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
     },
-    id: ({ name = '' }) => name,
   },
   validate: ({ source, instance_type: instanceType, snapshots, config, files, wait_for: waits }) => [
     ...sourceProblems(source as Value),

@@ -6,7 +6,7 @@ import { flag, text, type StateOf } from '../../framework/attribute.ts';
 import { at } from '../../framework/path.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { deletePath, readPath, segment } from '../shared/read-by-path.ts';
-import { parseImportId } from '../shared/import-ids.ts';
+import { importByParts } from '../shared/import-ids.ts';
 import { gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
 import { perform, performCreate } from '../shared/write.ts';
@@ -45,19 +45,9 @@ export const snapshot = gantryResource({
   name      = "before-upgrade"
 }
 `,
-  version: 0,
   attributes,
   identity: ['container', 'name'],
-  importing: {
-    doc: '`[project/]container/name`',
-    example: 'web/before-upgrade',
-    parse(id) {
-      const { parts, scope } = parseImportId(id, 2, '[project/]container/name');
-      const [container = '', name = ''] = parts;
-      return { container, name, ...scope };
-    },
-    id: ({ container = '', name = '' }) => `${container}/${name}`,
-  },
+  importing: importByParts(['container', 'name'], 'web/before-upgrade'),
   async read(state, context) {
     const found = await readPath<Snapshot>(context, pathOf(state));
     if (found === undefined) return null;

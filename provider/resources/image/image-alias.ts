@@ -9,6 +9,7 @@ import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { renameKind } from '../shared/rename.ts';
 import { differing, edit, editOf, perform, performCreate } from '../shared/write.ts';
+import { importByWhole } from '../shared/import-ids.ts';
 
 const attributes = {
   name: nameAttribute('Name; it may hold slashes: `debian/12`.', aliasName),
@@ -28,10 +29,9 @@ export const imageAlias = gantryResource({
   target = "3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa"
 }
 `,
-  version: 0,
   attributes,
   identity: ['name'],
-  importing: { doc: '`name`', example: 'debian/12', parse: (id) => ({ name: id }), id: ({ name = '' }) => name },
+  importing: importByWhole('name', 'debian/12'),
   async read(state, context) {
     const live = await readKind(context, 'image_alias', state.name);
     return live === undefined ? null : { description: live.description, target: live.target };

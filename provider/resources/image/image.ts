@@ -68,7 +68,6 @@ export const image = gantryResource({
   source = { type = "remote", server = "https://images.example.org:8443", protocol = "lxd", alias = "debian/12" }
 }
 `,
-  version: 0,
   attributes,
   identity: ['fingerprint'],
   timeoutsMs: { create: 60 * 60_000 },
@@ -81,7 +80,6 @@ export const image = gantryResource({
       const source = importedSource(options);
       return { fingerprint: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
     },
-    id: ({ fingerprint = '' }) => fingerprint,
   },
   validate: ({ source }) => imageSourceProblems(source as Value),
   async plan({ prior, planned, replace }) {

@@ -19,13 +19,28 @@ export function parseImportId(id: string, count: number, shape: string, allowed:
   return { parts, options, scope: project === undefined ? {} : { project } };
 }
 
-/** For objects that are called by one name. */
-export const nameIn =
-  (shape: string) =>
-  (id: string): { readonly name: string; readonly project?: string } => {
-    const { parts, scope } = parseImportId(id, 1, shape);
-    return { name: parts[0] ?? '', ...scope };
+type Values<Name extends string> = Readonly<Record<Name, string>>;
+
+/** Ids that are the values of these attributes, with slashes between them and perhaps a project before them. */
+export const importByParts = <const Names extends readonly string[]>(names: Names, example: string) => {
+  const shape = `[project/]${names.join('/')}`;
+  return {
+    doc: `\`${shape}\``,
+    example,
+    parse(id: string): Values<Names[number]> & { readonly project?: string } {
+      const { parts, scope } = parseImportId(id, names.length, shape);
+      const values = names.map((name, index) => [name, parts[index] ?? ''] as const);
+      return { ...(Object.fromEntries(values) as Values<Names[number]>), ...scope };
+    },
   };
+};
+
+/** Ids that are the value of one attribute, slashes included, of objects in no project. */
+export const importByWhole = <Name extends string>(name: Name, example: string) => ({
+  doc: `\`${name}\``,
+  example,
+  parse: (id: string): Values<Name> => ({ [name]: id }) as Values<Name>,
+});
 
 function splitOption(option: string, id: string, shape: string, allowed: readonly string[]): [string, string] {
   const at = option.indexOf('=');

@@ -16,7 +16,7 @@ import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { isMap, isUnknown } from '../../framework/value.ts';
 import { deleteKind, readKind } from '../shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
-import { nameIn } from '../shared/import-ids.ts';
+import { importByParts } from '../shared/import-ids.ts';
 import { readMap, type MapRules } from '../shared/config-maps.ts';
 import { createOnMembers, memberOverridesAttribute } from '../shared/member-overrides.ts';
 import {
@@ -73,15 +73,9 @@ export const storagePool = serverResource({
   driver = "dir"
 }
 `,
-  version: 0,
   attributes,
   identity: ['name'],
-  importing: {
-    doc: '`name`',
-    example: 'fast',
-    parse: nameIn('name'),
-    id: ({ name = '' }) => name,
-  },
+  importing: { ...importByParts(['name'], 'fast'), doc: '`name`' },
   validate({ driver, config }) {
     if (typeof driver !== 'string') return [];
     if (!poolDrivers.some((name) => name === driver)) {

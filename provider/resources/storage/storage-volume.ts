@@ -100,7 +100,6 @@ export const storageVolume = gantryResource({
   name = "data"
 }
 `,
-  version: 0,
   attributes,
   identity: ['pool', 'name'],
   timeoutsMs: { create: 30 * 60_000 },
@@ -119,7 +118,6 @@ export const storageVolume = gantryResource({
         ...(volume === '' ? {} : { source: { pool: from, name: volume, project: null } }),
       };
     },
-    id: ({ pool = '', name = '' }) => `${pool}/${name}`,
   },
   async plan(hook) {
     const { prior, planned, client, replace, add } = hook;

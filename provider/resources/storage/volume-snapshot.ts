@@ -6,7 +6,7 @@ import { text, type StateOf } from '../../framework/attribute.ts';
 import { at } from '../../framework/path.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { deletePath, editPath, readPath, segment } from '../shared/read-by-path.ts';
-import { parseImportId } from '../shared/import-ids.ts';
+import { importByParts } from '../shared/import-ids.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
 import { volumePath } from './storage-volume.ts';
@@ -35,19 +35,9 @@ export const volumeSnapshot = gantryResource({
   name   = "before-upgrade"
 }
 `,
-  version: 0,
   attributes,
   identity: ['pool', 'volume', 'name'],
-  importing: {
-    doc: '`[project/]pool/volume/name`',
-    example: 'default/data/before-upgrade',
-    parse(id) {
-      const { parts, scope } = parseImportId(id, 3, '[project/]pool/volume/name');
-      const [pool = '', volume = '', name = ''] = parts;
-      return { pool, volume, name, ...scope };
-    },
-    id: ({ pool = '', volume = '', name = '' }) => `${pool}/${volume}/${name}`,
-  },
+  importing: importByParts(['pool', 'volume', 'name'], 'default/data/before-upgrade'),
   async read(state, context) {
     const found = await readPath<VolumeSnapshot>(context, pathOf(state));
     if (found === undefined) return null;
