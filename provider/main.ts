@@ -25,7 +25,7 @@ const stderr = guardOutput(process.stderr, lost);
 const log: Log = (level, message, fields) => stderr.write(logLine(new Date(), level, message, fields));
 
 let unexpectedErrors = 0;
-/** Ten operations may be under way: an error that belongs to none of them must not lose what the others have done. */
+/** Ten operations may run at once: an error outside all of them must not lose their results. */
 function survive(error: unknown): void {
   unexpectedErrors += 1;
   if (unexpectedErrors > maxUnexpectedErrors) process.exit(1);
@@ -33,7 +33,7 @@ function survive(error: unknown): void {
   log('error', `an unexpected error, the plugin goes on: ${text}`);
 }
 
-/** The package has it written down; only there this file is CommonJS. */
+/** The schema as the package carries it; only in a package this file is CommonJS. */
 function schema(): Uint8Array | undefined {
   if (typeof __dirname === 'undefined') return undefined;
   try {
@@ -43,7 +43,7 @@ function schema(): Uint8Array | undefined {
   }
 }
 
-/** For people, not for Terraform: puts the provider where that looks for it. */
+/** For people, not for Terraform: installs the provider where Terraform finds it. */
 async function runInstall(args: readonly string[]): Promise<void> {
   const { install } = await import('./packaging/install.ts');
   const own = dirname(realpathSync(process.argv[1] ?? '.'));
@@ -56,7 +56,7 @@ async function runInstall(args: readonly string[]): Promise<void> {
 
 async function main(): Promise<void> {
   if (process.argv[2] === 'install') return runInstall(process.argv.slice(3));
-  // Ctrl-C goes to the whole process group; Terraform says by StopProvider what it means for us.
+  // Ctrl-C reaches the whole process group; Terraform sends StopProvider when operations have to end.
   process.on('SIGINT', () => {});
   process.on('uncaughtException', survive);
   try {

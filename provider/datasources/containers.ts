@@ -86,17 +86,17 @@ export const containerData = gantryData({
 
 export const containersData = gantryData({
   typeName: 'gantry_containers',
-  doc: 'All containers, or those that fit every condition given.',
+  doc: 'All containers, or those that match every given condition.',
   example: `data "gantry_containers" "running" {
   status = "Running"
 }
 `,
   attributes: {
-    name_prefix: text({ doc: 'Only those whose name begins so.' }),
-    status: text({ doc: 'Only those with this status.' }),
-    profile: text({ doc: 'Only those with this profile.' }),
-    config: textMap({ doc: 'Only those with these config keys and values, profiles included.' }),
-    containers: objectMap(facts, { doc: 'Them, by their names.', computed: true }),
+    name_prefix: text({ doc: 'Only containers whose name begins with this.' }),
+    status: text({ doc: 'Only containers with this status.' }),
+    profile: text({ doc: 'Only containers with this profile.' }),
+    config: textMap({ doc: 'Only containers with these config keys and values, profiles included.' }),
+    containers: objectMap(facts, { doc: 'The containers, by name.', computed: true }),
   },
   async read({ name_prefix: prefix, status, profile, config }, { client, signal }) {
     const call = { method: 'GET', path: '/1.0/containers', query: { recursion: 2 } } as const;

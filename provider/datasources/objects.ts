@@ -95,7 +95,7 @@ export const networkData = gantryData({
   attributes: {
     name: nameToFind('network'),
     description,
-    type: shownText('Kind of network.'),
+    type: shownText('Type of the network.'),
     managed: flag({ doc: 'Whether the server made it.', computed: true }),
     config,
     ipv4_address: shownText('IPv4 address of the server in it.'),
@@ -128,7 +128,7 @@ const lease = {
 
 export const networkLeasesData = gantryData({
   typeName: 'gantry_network_leases',
-  doc: 'The addresses that a network has given.',
+  doc: 'The address leases of a network.',
   example: `data "gantry_network_leases" "lan" {
   network = "lan0"
 }

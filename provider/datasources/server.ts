@@ -20,16 +20,16 @@ output "version" {
     name: shownText('Name of the server.'),
     version: shownText('Version of the server.'),
     api_version: shownText('Version of its API.'),
-    api_extensions: texts({ doc: 'What it can do beyond that.', computed: true }),
+    api_extensions: texts({ doc: 'API extensions that it serves.', computed: true }),
     clustered: flag({ doc: 'Whether it belongs to a cluster.', computed: true }),
     addresses: texts({ doc: 'Addresses it listens on.', computed: true }),
     architectures: texts({ doc: 'Architectures it runs.', computed: true }),
     certificate_fingerprint: shownText('SHA-256 of its certificate.'),
     kernel: shownText('Kernel of the host.'),
     kernel_version: shownText('Version of the kernel.'),
-    driver: shownText('What runs its containers.'),
+    driver: shownText('Runtime of its containers.'),
     storage: shownText('Its storage drivers in use.'),
-    config: textMap({ doc: 'Its config; what is hidden shows as true.', computed: true }),
+    config: textMap({ doc: 'Its config; hidden values show as true.', computed: true }),
   },
   async read(_config, { client, signal }) {
     const { metadata } = await client.client.server(signal);
@@ -84,7 +84,7 @@ const member = {
 
 export const clusterData = serverWideData({
   typeName: 'gantry_cluster',
-  doc: 'The cluster of the server, and its members. A server that is in none says so by `enabled`.',
+  doc: 'The cluster of the server, and its members. `enabled` is false for a server outside a cluster.',
   example: `data "gantry_cluster" "this" {}
 `,
   attributes: {

@@ -1,4 +1,4 @@
-// Carries out one planned change and says what is there afterwards, also when it failed half way: the state never lies.
+// Carries out one planned change and returns the state of the object afterwards, also when the change failed half way.
 import type { Attributes } from './attribute.ts';
 import { failure, warning, type Diagnostic } from './diagnostic.ts';
 import { begin, type Begun, type ResourceDeps } from './operation.ts';
@@ -76,7 +76,7 @@ async function create<C>(deps: ResourceDeps<C>, input: ApplyInput, planned: Valu
   begun.diagnostics.push(
     warning(
       'Nobody can tell now whether the object exists',
-      'It is kept in the state as tainted, so that it cannot be forgotten: the next plan looks for it, and makes it anew or drops it.',
+      'It is kept in the state as tainted, so that it cannot be forgotten: the next plan looks for it, and creates it again or removes it from the state.',
     ),
   );
   return done(begun, wanted);

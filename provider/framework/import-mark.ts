@@ -1,4 +1,4 @@
-// What is remembered of an import until the first apply after it: that nobody knows yet which parts of the state the configuration wants.
+// Marks a state as imported until the first apply: the configuration of its object is not known yet.
 import type { PrivateData } from './object-type.ts';
 
 const key = 'imported';

@@ -8,10 +8,10 @@ export type ConfigOf<A extends Attributes> = { readonly [Name in keyof A]: Plann
 /** A plan in the making. */
 export type DraftOf<A extends Attributes> = { -readonly [Name in keyof A]: Planned<StateOf<A>[Name]> };
 
-/** Kept by Terraform beside the state, shown to nobody. */
+/** Kept by Terraform beside the state and never shown. */
 export type PrivateData = Record<string, string>;
 
-/** What an operation gets to work with. `C`: whatever the provider talks through. */
+/** The context of an operation. `C`: the provider's client. */
 export interface Context<C> {
   readonly client: C;
   /** Aborted when the time limit of the operation has passed. */
@@ -23,7 +23,7 @@ export interface Context<C> {
 }
 
 export interface CreateContext<C> extends Context<C> {
-  /** From here on the object may exist, whatever is thrown: the state must not forget it. */
+  /** Call it before the object may exist: from then on the state keeps it, also after an error. */
   readonly mayExist: () => void;
 }
 

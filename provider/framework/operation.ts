@@ -1,4 +1,4 @@
-// One operation on an object under its time limit: the context it gets, and what its failure reads like.
+// One operation on an object under its time limit: its context and the message of its failure.
 import { failure, type Diagnostic } from './diagnostic.ts';
 import type { Context, PrivateData } from './object-type.ts';
 import type { AnyProvider, AnyResource } from './provider.ts';
@@ -25,7 +25,7 @@ export interface Begun<C> {
   end(): void;
 }
 
-/** Whoever begins one ends it. */
+/** The caller has to call `end`. */
 export function begin<C>(provider: AnyProvider<C>, client: C, privateData: PrivateData, limits: Limits): Begun<C> {
   const diagnostics: Diagnostic[] = [];
   const deadline = new AbortController();
@@ -42,7 +42,7 @@ export function begin<C>(provider: AnyProvider<C>, client: C, privateData: Priva
     fail(what, error) {
       if (!deadline.signal.aborted) diagnostics.push(...provider.explain(what, error));
       else {
-        const limit = `It took longer than ${limits.timeoutMs / 1000} s. What it had begun may still be going on; the state shows what is there now.`;
+        const limit = `It took longer than ${limits.timeoutMs / 1000} s. Work on the server may still go on; the state shows the object as it is now.`;
         diagnostics.push(failure(`Time is up: ${what}`, `${limit} Give it longer in the timeouts attribute.`));
       }
     },

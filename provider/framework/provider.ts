@@ -1,4 +1,4 @@
-// What a provider is made of: resources, data sources and functions, as their authors write them. Runs nothing.
+// The parts of a provider: resources, data sources and functions, as their authors write them. Runs nothing.
 import type { Attributes, StateOf } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
@@ -50,7 +50,7 @@ export interface Resource<A extends Attributes, C> extends ObjectType<A> {
   /** Returns computed values that cannot be read back. The object is read after it. */
   create(wanted: Wanted<A>, context: CreateContext<C>): Promise<Partial<StateOf<A>> | void>;
   update(wanted: Wanted<A>, prior: StateOf<A>, context: Context<C>): Promise<Partial<StateOf<A>> | void>;
-  /** One that is gone counts as deleted. */
+  /** An object that no longer exists counts as deleted. */
   delete(prior: StateOf<A>, context: Context<C>): Promise<void>;
   /** What `import` says of it; the rest is read. Throws DiagnosticError for an id that is none. */
   readonly importing: {

@@ -137,13 +137,13 @@ export class ProviderServer<C> {
     return { ...applied, diagnostics: redacted(applied.diagnostics, resource.attributes, [config, planned, prior]) };
   }
 
-  /** Only what the id says: Terraform reads the rest at once. */
+  /** Returns only what the id says: Terraform reads the rest at once. */
   import(typeName: string, by: { readonly id: string } | { readonly identity: Identity }): StateResult {
     const resource = this.resource(typeName);
     const client = this.#client();
     if (client === undefined) return { state: null, diagnostics: [this.#unconfigured(`import ${typeName}`)] };
     try {
-      const id = 'id' in by ? by.id : importIdOf(resource, said(by.identity));
+      const id = 'id' in by ? by.id : importIdOf(resource, withoutNulls(by.identity));
       const found: JsonObject = resource.importing.parse(id, client) as JsonObject;
       const state = Object.keys(resource.attributes).map((name) => [name, (found[name] ?? null) as Value] as const);
       return { state: Object.fromEntries(state), diagnostics: [] };
@@ -152,7 +152,7 @@ export class ProviderServer<C> {
     }
   }
 
-  /** As an import: what is not said of it is read from the server at once. */
+  /** Like an import: Terraform reads the rest from the server at once. */
   move(source: Omit<MoveSource, 'state'> & { readonly json: string }): StateResult {
     const { attributes } = this.resource(source.target);
     const state = JSON.parse(source.json) as JsonObject;
@@ -182,7 +182,7 @@ export class ProviderServer<C> {
     return isComplete ? (Object.fromEntries(members) as Identity) : undefined;
   }
 
-  /** The user wants to stop: what runs ends where it can. */
+  /** The user interrupts: running operations end where they can. */
   stop(): void {
     this.#stopping.abort(new Error('interrupted'));
   }
@@ -213,7 +213,7 @@ export class ProviderServer<C> {
   }
 }
 
-const said = (identity: Identity): Readonly<Record<string, string>> =>
+const withoutNulls = (identity: Identity): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(identity).filter((entry): entry is [string, string] => entry[1] !== null));
 
 function known<T>(found: T | undefined, kind: string, name: string): T {

@@ -95,7 +95,7 @@ export function movedState({ provider, type, state, target }: MoveSource): JsonO
   const [remote, project] = [textOf(state['remote']), textOf(state['project'])];
   return {
     ...Object.fromEntries(found),
-    // The server of the provider block, and the project that nobody has to name.
+    // The server of the provider block, and the project `default`, which needs no name.
     ...(remote === null || remote === 'local' ? {} : { remote }),
     ...(move.inNoProject === true || project === null || project === 'default' ? {} : { project }),
   };

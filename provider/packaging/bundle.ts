@@ -9,8 +9,8 @@ const versionCheck =
   "if(Number(process.versions.node.split('.')[0])<20){process.stdout.write('terraform-provider-gantry needs Node.js 20.19 or newer; this is '+process.versions.node+'\\n');process.exit(1)}";
 
 /**
- * Each in a file of its own, and of each what is used. All of undici would be three times as large, and the parts nobody asked
- * for reach for the globals in which Node keeps a second undici, which then is loaded as well: 50 ms for nothing.
+ * Libraries in files of their own, reduced to the exports in use. All of undici would be three times as large, and its unused parts
+ * touch globals that make Node load its own second undici: 50 ms for nothing.
  */
 const apart: Readonly<Record<string, { readonly exports: readonly string[]; readonly source: string }>> = {
   undici: {

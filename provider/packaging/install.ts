@@ -41,7 +41,7 @@ export function install(deps: InstallDeps): Installed {
     const ownPlace = join(deps.home, '.terraform.d/plugins');
     const directory = read.directory === undefined ? ownPlace : resolve(read.directory);
     for (const folder of mirrorFolders(from.version, platform)) copy(from.directory, directory, folder);
-    return { code: 0, stdout: told(from.version, directory, directory === ownPlace), stderr: '' };
+    return { code: 0, stdout: instructions(from.version, directory, directory === ownPlace), stderr: '' };
   } catch (error) {
     const why = reasonOf(error);
     return { code: 1, stdout: '', stderr: `The provider was not installed: ${why}\n` };
@@ -95,7 +95,7 @@ function copy(from: string, mirror: string, folder: string): void {
   }
 }
 
-function told(version: string, directory: string, isOwnPlace: boolean): string {
+function instructions(version: string, directory: string, isOwnPlace: boolean): string {
   const head = `terraform-provider-gantry ${version} is in ${directory}\n`;
   const block = installationBlock(directory);
   const where = isOwnPlace

@@ -1,4 +1,4 @@
-// Where mirrors of Terraform and OpenTofu have a provider, and how their configuration is told to look there. Pure.
+// The paths of a provider in mirrors of Terraform and OpenTofu, and the configuration that makes them look there. Pure.
 
 const registries = ['registry.terraform.io', 'registry.opentofu.org'] as const;
 const source = 'gantry/gantry';

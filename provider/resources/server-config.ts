@@ -1,4 +1,4 @@
-// gantry_server_config: named config keys of the server. Keys that are not named here are left alone.
+// gantry_server_config: named config keys of the server. Keys that are not named here stay as they are.
 import type { Server } from '../../server/api/server/server.ts';
 import { serverConfigKeys, validateServerConfig, type ServerConfigKey } from '../../server/api/server/server-config.ts';
 import { sameText } from '../../server/api/text/equality.ts';

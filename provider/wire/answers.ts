@@ -1,4 +1,4 @@
-// What every call needs to read its request and to answer: types of schemas, values as bytes, and problems as diagnostics.
+// Parts that every call shares to read its request and to answer: types of schemas, values as bytes, problems as diagnostics.
 import { objectType, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import type { PrivateData } from '../framework/object-type.ts';
@@ -43,7 +43,7 @@ export const readPrivate = (bytes: Uint8Array): PrivateData =>
 export const writePrivate = (data: PrivateData): Uint8Array =>
   Object.keys(data).length === 0 ? empty : Buffer.from(JSON.stringify(data));
 
-/** Problems that have words for users are diagnostics, not failures of the call. */
+/** Errors with messages for users become diagnostics, not failures of the call. */
 export function caught(work: () => Uint8Array, answer: (diagnostics: readonly Diagnostic[]) => Uint8Array): Uint8Array {
   try {
     return work();

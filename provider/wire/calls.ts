@@ -1,4 +1,4 @@
-// The names of Terraform's calls, and a way to serve them before what answers them is loaded.
+// The names of Terraform's calls, and lazy methods that load the provider at the first call.
 import type { Method, Methods, Unary } from './grpc.ts';
 
 export const providerService = '/tfplugin6.Provider/';
@@ -35,7 +35,7 @@ export const asMethods = (unary: Readonly<Record<ProviderCall, Unary>>): Methods
     providerCalls.map((name): [string, Method] => [providerService + name, { kind: 'unary', call: unary[name] }]),
   );
 
-/** The first of three processes of a plan is asked for the schema only: `schema` has that answer without `load`, if it can. */
+/** The first of a plan's three processes serves the schema only: `schema` returns it without `load`, if it can. */
 export function lazyMethods(load: () => Promise<Methods>, schema: () => Uint8Array | undefined): Methods {
   let loading: Promise<Methods> | undefined;
   let loaded: Methods | undefined;

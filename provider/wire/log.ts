@@ -1,4 +1,4 @@
-// Log lines as go-plugin reads them from standard error; TF_LOG_PROVIDER decides which of them anyone sees.
+// Log lines as go-plugin reads them from standard error; TF_LOG_PROVIDER decides which of them are shown.
 
 export type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type Log = (level: Level, message: string, fields?: Readonly<Record<string, string | number | boolean>>) => void;

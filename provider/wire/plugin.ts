@@ -1,5 +1,5 @@
-// Runs this process as a go-plugin: the handshake, mutual TLS, the services every plugin has, and its end. Which provider it is,
-// the methods say.
+// Runs this process as a go-plugin: handshake, mutual TLS, the services of every plugin, and its end. The methods decide which
+// provider it is.
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
@@ -42,7 +42,7 @@ export class HandshakeError extends Error {
   override readonly name = 'HandshakeError';
 }
 
-/** Throws HandshakeError when it was not Terraform that started us, or one that speaks no version of ours. */
+/** Throws HandshakeError when the caller is not Terraform, or speaks no protocol version of ours. */
 export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
   checkCaller(deps.env);
   const place = makeSocketPlace();

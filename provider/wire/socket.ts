@@ -1,9 +1,9 @@
-// The place of the plugin's unix socket: a directory only we can enter, with a path that the kernel takes whole.
+// The plugin's unix socket: in a private directory, at a path short enough for the kernel.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Longer ones are cut without a word: 104 bytes on macOS, 108 on Linux, with the final zero. */
+/** Longer paths are cut silently: 104 bytes on macOS, 108 on Linux, with the final zero. */
 const maxPathBytes = 103;
 const name = 's';
 

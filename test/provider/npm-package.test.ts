@@ -32,6 +32,14 @@ function command(program: string, ...args: readonly string[]): string {
 const node = (...argv: readonly string[]): Promise<Ran> =>
   runProcess([process.execPath, ...argv], { cwd: join(dir, 'app') });
 
+test('Every dependency with an install script has an entry in allowScripts, so that npm has nothing to warn of', () => {
+  const read = (name: string) => JSON.parse(readFileSync(join(repository, name), 'utf8')) as Record<string, object>;
+  const locked = Object.entries(read('package-lock.json')['packages'] ?? {}) as [string, { hasInstallScript?: true }][];
+  const scripted = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);
+  const allowed = Object.keys(read('package.json')['allowScripts'] ?? {}).map((name) => `node_modules/${name}`);
+  expect(scripted.filter((path) => !path.includes('fsevents'))).toEqual(allowed);
+});
+
 describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
   beforeAll(() => {
     const packed = command('npm', 'pack', '--ignore-scripts', '--json', '--pack-destination', dir);

@@ -78,7 +78,7 @@ export async function createFromBackup(
   return { ...source, sha256 };
 }
 
-/** gantryd names what its command line would be told. */
+/** The error of gantryd names flags of its command line. */
 function withWayOut(error: unknown, file: string): unknown {
   if (!(error instanceof ClientError)) return error;
   const [, found] = /brings access to the host: (.*?)\. If you trust/s.exec(error.message) ?? [];

@@ -16,7 +16,7 @@ import {
 import type { StateOf } from '../../framework/attribute.ts';
 import { durationCheck } from '../../framework/duration.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
-import { onceSaid } from '../shared/config-maps.ts';
+import { isGiven } from '../shared/config-maps.ts';
 import {
   containerConfigAttribute,
   descriptionAttribute,
@@ -162,9 +162,9 @@ export const containerAttributes = {
   }),
   instance_type: text({
     doc: 'Sets limits after a type of some cloud, at creation.',
-    replace: onceSaid,
+    replace: isGiven,
   }),
-  target: text({ doc: 'Cluster member to make it on.', replace: onceSaid }),
+  target: text({ doc: 'Cluster member to make it on.', replace: isGiven }),
   profiles: texts({
     doc: 'Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it, of a backup those in it), later as they are. `[]`: none.',
     optional: true,

@@ -21,7 +21,7 @@ import { namesApart, withNamesApart } from '../shared/separate-devices.ts';
 import { inTurn } from './container-queue.ts';
 
 const attributes = {
-  container: text({ doc: 'Name of the container. When that is renamed the device goes along.', required: true }),
+  container: text({ doc: 'Name of the container. A renamed container keeps the device.', required: true }),
   name: text({ doc: 'Name of the device. Another one makes another device.', required: true, replace: true }),
   type: text({
     doc: 'Type of the device, such as `disk`, `nic` or `proxy`. Another one makes another device.',
@@ -45,7 +45,7 @@ type Device = Readonly<Record<string, string>>;
 
 export const containerDevice = gantryResource({
   typeName: 'gantry_container_device',
-  doc: 'A device of a container that is managed elsewhere. It is plugged in, changed and unplugged while the container runs where that is possible; else it counts from the next start on, which a warning says: this resource restarts nothing. gantry_container shows and removes no such device, and may not declare one of the same name. When its container is replaced it is plugged in by the next apply; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` by the same one.',
+  doc: 'A device of a container that is managed elsewhere. It is plugged in, changed and unplugged while the container runs where that is possible; else it takes effect at the next start, with a warning: this resource restarts nothing. gantry_container shows and removes no such device, and may not declare one of the same name. When its container is replaced it is plugged in by the next apply; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` by the same one.',
   example: `resource "gantry_container_device" "data" {
   container  = "web"
   name       = "data"
@@ -116,7 +116,7 @@ function readDevice(
   return { type, properties: readMap(found, properties), noted: namesApart(config).includes(name) };
 }
 
-/** Replaces the container by itself with another device of this name, or with none, and with the note that says so. */
+/** Updates the container with another device of this name, or with none, and with the list of separate devices. */
 async function change(
   context: Context<Link>,
   planned: State,
@@ -158,7 +158,7 @@ function taken({ name: container, config }: Container, name: string): Diagnostic
   return new DiagnosticError([failure(`The container ${container} has a device ${name} already`, has, at('name'))]);
 }
 
-/** The device as `devices` of a container would have it. */
+/** The problems that `devices` of a container would report for it. */
 function deviceProblems(name: Value, type: Value, properties: Value): readonly Diagnostic[] {
   if (isMap(properties) && Object.hasOwn(properties, 'type')) {
     return [

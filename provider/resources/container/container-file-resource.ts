@@ -18,7 +18,7 @@ import { containerPath } from './snapshot.ts';
 const kinds: readonly string[] = ['file', 'directory', 'symlink'];
 
 const attributes = {
-  container: text({ doc: 'Name of the container. When that is renamed the file goes along.', required: true }),
+  container: text({ doc: 'Name of the container. A renamed container keeps the file.', required: true }),
   path: text({ doc: 'Absolute path in the container.', required: true, replace: true, check: absolutePath }),
   type: text({
     doc: '`file`, `directory` or `symlink`.',

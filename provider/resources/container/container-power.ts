@@ -11,7 +11,7 @@ import { parseDuration } from '../../framework/duration.ts';
 import type { Context } from '../../framework/object-type.ts';
 import type { WaitFor } from './container-attributes.ts';
 import { isFrozen } from './container-state.ts';
-import { said } from '../shared/config-maps.ts';
+import { nonEmpty } from '../shared/config-maps.ts';
 import { perform } from '../shared/write.ts';
 
 async function act(context: Context<Link>, name: string, body: ContainerStatePut): Promise<void> {
@@ -61,7 +61,7 @@ export async function waitForAll(context: Context<Link>, name: string, condition
   }
 }
 
-/** DHCP answers a moment after the start; longer than this nobody is kept who did not ask for it. */
+/** DHCP answers a moment after the start; without `wait_for` a start waits no longer than this. */
 const addressWaitMs = 10_000;
 
 /** Where the network of the container gives IPv4 addresses, its first one is there when this ends, or the time is up. */
@@ -112,7 +112,7 @@ async function waitForOne(context: Context<Link>, name: string, wait: WaitFor): 
 
 /** What the configuration gives was validated; the rest of it is null. */
 function conditionOf({ type, nic: givenNic, command, port, host: givenHost, path, timeout }: WaitFor): WaitCondition {
-  const [nic, host] = [said(givenNic), said(givenHost)];
+  const [nic, host] = [nonEmpty(givenNic), nonEmpty(givenHost)];
   const timeoutMs = parseDuration(timeout ?? '') ?? 60_000;
   switch (type) {
     case 'ipv4':

@@ -13,7 +13,7 @@ import type { TextMap, TextMaps } from '../../framework/attribute.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
 import { readExecs } from './container-commands.ts';
 import { devicesApart, devicesOfItsOwn } from '../shared/separate-devices.ts';
-import { present, readMap, readMaps, said, writtenMap, writtenMaps } from '../shared/config-maps.ts';
+import { present, readMap, readMaps, nonEmpty, writtenMap, writtenMaps } from '../shared/config-maps.ts';
 import { copiedFrom } from './copy-source.ts';
 import { containerRules, isContainerComputed, shownMaps } from '../shared/common-attributes.ts';
 
@@ -172,7 +172,7 @@ function sourceBody(source: Source | null): ContainerSource {
   if (source === null) return { type: 'none' };
   const wanted = { ...source, ...(source.type === 'copy' ? { source: copiedFrom(source), snapshot: null } : {}) };
   const given = Object.entries(wanted).filter(([, value]) => value !== null && value !== '');
-  const mode = said(source.mode) === null && said(source.server) !== null ? { mode: 'pull' } : {};
+  const mode = nonEmpty(source.mode) === null && nonEmpty(source.server) !== null ? { mode: 'pull' } : {};
   return { ...(Object.fromEntries(given) as unknown as ContainerSource), ...mode };
 }
 

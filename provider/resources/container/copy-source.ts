@@ -4,12 +4,12 @@ import type { Container } from '../../../server/api/container/container.ts';
 import { isGantry, type Link } from '../../connection/link.ts';
 import type { Context } from '../../framework/object-type.ts';
 import type { ContainerState, Source } from './container-attributes.ts';
-import { said } from '../shared/config-maps.ts';
+import { nonEmpty } from '../shared/config-maps.ts';
 import { segment } from '../shared/read-by-path.ts';
 
 /** As the API has it: `web`, or `web/before` for a snapshot. */
 export function copiedFrom({ source, snapshot }: Pick<Source, 'source' | 'snapshot'>): string {
-  const name = said(snapshot);
+  const name = nonEmpty(snapshot);
   return name === null ? (source ?? '') : `${source ?? ''}/${name}`;
 }
 

@@ -6,7 +6,7 @@ import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import { equalValues } from '../../framework/value.ts';
 import type { Source } from './container-attributes.ts';
-import { said } from '../shared/config-maps.ts';
+import { nonEmpty } from '../shared/config-maps.ts';
 import { copiedFrom, copiedPath } from './copy-source.ts';
 import { isSameBackup } from './backup-file.ts';
 
@@ -23,8 +23,8 @@ export async function isSameSource(
   if (before.type !== after.type) return false;
   if (before.type === 'backup') return isSameBackup(before, after);
   if (before.type !== 'image') return copiedFrom(before) === copiedFrom(after);
-  const [from, to] = [said(before.server), said(after.server)];
-  if (from === to && said(before.alias) !== null && before.alias === after.alias) return true;
+  const [from, to] = [nonEmpty(before.server), nonEmpty(after.server)];
+  if (from === to && nonEmpty(before.alias) !== null && before.alias === after.alias) return true;
   const b = await fingerprintOf(after, link);
   const a = (await fingerprintOf(before, link)) ?? (b === undefined || from !== null ? undefined : await base());
   if (a !== undefined && b !== undefined) return a.startsWith(b) || b.startsWith(a);
@@ -44,7 +44,7 @@ export async function isMissing(source: Source, link: Link): Promise<boolean> {
     const call = { method: 'GET', path: copiedPath(source) } as const;
     return (await found(link.client.http.send<unknown>(call))) === undefined;
   }
-  if (said(source.server) !== null || said(source.alias) === null) return false;
+  if (nonEmpty(source.server) !== null || nonEmpty(source.alias) === null) return false;
   return (await found(link.client.get('image_alias', source.alias ?? ''))) === undefined;
 }
 
@@ -73,8 +73,8 @@ export async function checkSource(link: Link, before: Source | null, after: Sour
 }
 
 async function fingerprintOf({ fingerprint, alias, server }: Source, link: Link) {
-  if (said(fingerprint) !== null) return fingerprint ?? undefined;
-  if (said(alias) === null || said(server) !== null) return undefined;
+  if (nonEmpty(fingerprint) !== null) return fingerprint ?? undefined;
+  if (nonEmpty(alias) === null || nonEmpty(server) !== null) return undefined;
   return (await found(link.client.get('image_alias', alias ?? '')))?.target;
 }
 

@@ -18,7 +18,7 @@ const shownExpiry = (live: string, before: string | null): string | null =>
 const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
 
 const attributes = {
-  container: text({ doc: 'Name of the container. When that is renamed the snapshot goes along.', required: true }),
+  container: text({ doc: 'Name of the container. A renamed container keeps the snapshot.', required: true }),
   name: nameAttribute('Name of the snapshot.', snapshotName),
   stateful: flag({ doc: 'With the memory of what runs.', default: false, replace: true }),
   expires_at: text({
@@ -39,7 +39,7 @@ const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string 
 
 export const snapshot = gantryResource({
   typeName: 'gantry_snapshot',
-  doc: 'A snapshot of a container: its root file system and config at one moment. It goes with its container, and is taken anew by the next apply when that was replaced.',
+  doc: 'A snapshot of a container: its root file system and config at one moment. It is deleted with its container; when the container was replaced, the next apply takes it again.',
   example: `resource "gantry_snapshot" "before" {
   container = "web"
   name      = "before-upgrade"

@@ -12,7 +12,7 @@ import { perform, performDelete } from '../shared/write.ts';
 const foundKey = 'image_was_there';
 const aliasesKey = 'own_aliases';
 
-/** The images of the server, by fingerprint. What it only keeps as a cache of others belongs to nobody. */
+/** The images of the server, by fingerprint. Cached images of other servers are unowned. */
 export async function imagesBefore({ client, signal }: Context<Link>): Promise<ReadonlyMap<string, Image>> {
   const images = await client.client.list('image', signal);
   return new Map(images.filter(({ cached }) => !cached).map((image) => [image.fingerprint, image]));

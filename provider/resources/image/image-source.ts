@@ -8,7 +8,7 @@ import { at } from '../../framework/path.ts';
 import { architectureRule } from '../../../server/api/image/architectures.ts';
 import { isMap, type Value } from '../../framework/value.ts';
 import { oneOf, pemCheck } from '../container/container-attributes.ts';
-import { said } from '../shared/config-maps.ts';
+import { nonEmpty } from '../shared/config-maps.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export const imageSourceAttributes = {
@@ -44,7 +44,8 @@ const content = ['file', 'metadata', 'url', 'server', 'alias', 'fingerprint', 'c
 
 /** How it is fetched (`protocol`, `certificate`) and what is checked (`architecture`) make no other image. */
 export const isSameImageSource = (before: ImageSource, after: ImageSource): boolean =>
-  before.type === after.type && content.every((name) => said(before[name] ?? null) === said(after[name] ?? null));
+  before.type === after.type &&
+  content.every((name) => nonEmpty(before[name] ?? null) === nonEmpty(after[name] ?? null));
 
 /** What the options of an import id say of it; undefined: nothing. */
 export function importedSource(options: Readonly<Record<string, string>>): ImageSource | undefined {
@@ -58,7 +59,7 @@ export function remoteSource(source: ImageSource): ImageCreate['source'] {
   const pick = (...names: readonly (keyof ImageSource)[]): Record<string, string> =>
     Object.fromEntries(
       names.flatMap((name) => {
-        const value = said(source[name]);
+        const value = nonEmpty(source[name]);
         return value === null ? [] : [[name, value]];
       }),
     );
@@ -78,7 +79,7 @@ export function remoteSource(source: ImageSource): ImageCreate['source'] {
 export async function fingerprintOf({ file, metadata }: ImageSource): Promise<string> {
   const hash = createHash('sha256');
   for (const path of [metadata, file]) {
-    if (said(path) === null || path === null) continue;
+    if (nonEmpty(path) === null || path === null) continue;
     try {
       for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
     } catch (error) {

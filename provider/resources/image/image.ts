@@ -21,7 +21,7 @@ import {
 } from './image-source.ts';
 import { imagesBefore, removeOwn, useFound } from './image-ownership.ts';
 import { architectureName } from '../../../server/api/image/architectures.ts';
-import { said } from '../shared/config-maps.ts';
+import { nonEmpty } from '../shared/config-maps.ts';
 import { parseImportId } from '../shared/import-ids.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { differing, edit, editOf, hasUnknownOutcome, keepEtag, perform, performCreate } from '../shared/write.ts';
@@ -191,7 +191,7 @@ async function imageCreated<T>(context: Creating, begin: () => Promise<Reply<T>>
 }
 
 function checkArchitecture({ architecture, alias, server }: ImageSource, live: Image): void {
-  if (said(architecture) === null || live.architecture === architectureName(architecture ?? '')) return;
+  if (nonEmpty(architecture) === null || live.architecture === architectureName(architecture ?? '')) return;
   const detail = `${alias ?? 'It'} of ${server ?? 'the server'} is for ${live.architecture}. Name an alias or a fingerprint of the image for ${architecture}, or leave architecture out.`;
   throw new DiagnosticError([failure(`The image is not for ${architecture}`, detail, at('source', 'architecture'))]);
 }

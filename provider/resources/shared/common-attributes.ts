@@ -25,13 +25,13 @@ export const gantryData = <A extends Attributes>(definition: DataSource<A, Link>
 export const serverWideData = <A extends Attributes>(definition: DataSource<A, Link>): AnyDataSource<Link> =>
   scopedData(definition, { inProjects: false });
 
-/** The name of an object, which is its identity. Another one renames it in place. */
+/** The name of an object that is renamed in place. */
 export const nameAttribute = (doc: string, rule: NameRule) =>
-  text({ doc: `${doc} Another one renames it.`, required: true, check: rule });
+  text({ doc: `${doc} Another name renames the object.`, required: true, check: rule });
 
 /** The name of an object that the API cannot rename. */
 export const fixedNameAttribute = (doc: string, rule: NameRule) =>
-  text({ doc: `${doc} Another one makes another object.`, required: true, replace: true, check: rule });
+  text({ doc: `${doc} Another name replaces the object.`, required: true, replace: true, check: rule });
 
 export const descriptionAttribute = text({ doc: 'Free text for people.', default: '' });
 

@@ -34,7 +34,7 @@ export const describedChange = <O extends { readonly config: TextMap }, S extend
     conflicting<Described>({ prior, planned }, (state) => read(live, state as S), ['description', 'config']),
   body: (live) => ({
     description: planned.description ?? '',
-    // Of what an import found nobody said that it was wanted: what the server fills in by itself stays.
+    // After an import it is unknown which keys the configuration wants: keys that the server fills in stay.
     config: writtenMap(
       live.config,
       planned.config,

@@ -6,7 +6,7 @@ import type { ValueMap } from '../../framework/value.ts';
 export interface MapRules {
   /** The server fills it in: in the state only when the configuration has it. */
   readonly isComputed: (key: string) => boolean;
-  /** Told at creation and rewritten by the server: the state keeps what was told. */
+  /** Given at creation and rewritten by the server: the state keeps the given value. */
   readonly isProvenance?: (key: string) => boolean;
   /** The live value is what the written one asks for (`auto`). */
   readonly fulfils?: (key: string, live: string, written: string) => boolean;
@@ -53,10 +53,10 @@ export function writtenMap(
 }
 
 /** What is left empty is left out. */
-export const said = (text: string | null): string | null => (text === '' ? null : text);
+export const nonEmpty = (text: string | null): string | null => (text === '' ? null : text);
 
 /** A rule for `replace`: what was given cannot become something else; what was not may be given later. */
-export const onceSaid = (before: string | null): boolean => said(before) !== null;
+export const isGiven = (before: string | null): boolean => nonEmpty(before) !== null;
 
 /** The same for maps, which are empty when they are left out. */
 export const otherMap = (before: object | null, after: object | null): boolean =>

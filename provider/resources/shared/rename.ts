@@ -1,4 +1,4 @@
-// Names that change: objects are renamed in place, and what lies inside of one that is renamed goes along with it.
+// Renames objects in place; objects inside a renamed one are renamed with it.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';

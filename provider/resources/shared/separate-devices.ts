@@ -38,7 +38,7 @@ export function devicesApart({ config, devices }: Live): TextMaps {
   return Object.fromEntries(Object.entries(devices ?? {}).filter(([name]) => apart.includes(name)));
 }
 
-/** A copy has none: nobody manages them there. */
+/** A copy has none: no resource manages devices there. */
 export const withoutApart = <C extends Live>(live: C): C => ({
   ...live,
   config: withNamesApart(live.config, []),

@@ -59,14 +59,14 @@ export async function performCreate<T>(
     context.mayExist();
     return reply;
   } catch (error) {
-    // What the server has begun goes on, whatever prevents that its end is heard.
+    // The server goes on with the operation, also when its end does not reach us.
     const isUnknown = isAccepted ? !hasEnded(error) : hasUnknownOutcome(error);
     if (context.signal.aborted || isUnknown) context.mayExist();
     throw error;
   }
 }
 
-/** The operation has told its own end, and it was no success. */
+/** The operation has ended with an error of its own. */
 const hasEnded = (error: unknown): boolean =>
   error instanceof ClientError && (error.code === 'operationFailed' || error.code === 'operationCancelled');
 

@@ -1,4 +1,4 @@
-// gantry_storage_pool: where root file systems and volumes live. Where it lies is told at creation and rewritten by the server.
+// gantry_storage_pool: storage for root file systems and volumes. Its place is given at creation and rewritten by the server.
 import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../../server/api/names.ts';

@@ -13,7 +13,7 @@ import { isMap, isUnknown, type ValueMap } from '../../framework/value.ts';
 import { deletePath, editPath, readPath, segment } from '../shared/read-by-path.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
 import { parseImportId } from '../shared/import-ids.ts';
-import { onceSaid, present, readMap, said, type MapRules } from '../shared/config-maps.ts';
+import { isGiven, present, readMap, nonEmpty, type MapRules } from '../shared/config-maps.ts';
 import {
   descriptionAttribute,
   gantryResource,
@@ -40,11 +40,11 @@ interface Origin {
   readonly project: string | null;
 }
 
-/** A pool that is not said is the one that it is in: no reason to lose what the volume holds. The plan judges another name. */
+/** A pool left out means the present one, so the volume and its data stay. The plan judges another name. */
 function isOther(before: Origin | null, after: Origin | null): boolean {
   if (before === null) return false;
-  const [from, to] = [said(before.pool), said(after?.pool ?? null)];
-  const [was, is] = [said(before.project), said(after?.project ?? null)];
+  const [from, to] = [nonEmpty(before.pool), nonEmpty(after?.pool ?? null)];
+  const [was, is] = [nonEmpty(before.project), nonEmpty(after?.project ?? null)];
   return after === null || (from !== null && to !== null && from !== to) || (was !== null && is !== null && was !== is);
 }
 
@@ -61,7 +61,7 @@ const attributes = {
     },
     { doc: 'The volume that it begins as a copy of, without its snapshots.', replace: isOther },
   ),
-  target: text({ doc: 'Cluster member to make it on.', replace: onceSaid }),
+  target: text({ doc: 'Cluster member to make it on.', replace: isGiven }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   location: text({ doc: 'Cluster member it is on.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
@@ -124,13 +124,13 @@ export const storageVolume = gantryResource({
     await planConfig(hook);
     const [before, after] = [prior?.source ?? null, planned.source];
     if (prior === null || before === null || after === null || isUnknown(after)) return;
-    if (said(before.project) !== null) return after.name === before.name ? undefined : replace(at('source'));
-    const path = (name: string): string => volumePath({ pool: said(before.pool) ?? prior.pool, name });
+    if (nonEmpty(before.project) !== null) return after.name === before.name ? undefined : replace(at('source'));
+    const path = (name: string): string => volumePath({ pool: nonEmpty(before.pool) ?? prior.pool, name });
     const owner = { attribute: 'source', before: before.name, after: after.name, path };
     if (after.name === before.name) return;
     if (await isOtherOwner(client, owner)) replace(at('source'));
     else {
-      const detail = `What source names is not there yet, so that it may be the new name of ${before.name}: source is noted, nothing else. terraform apply -replace makes it anew.`;
+      const detail = `The volume that source names does not exist yet, so it may be the new name of ${before.name}: the state takes the new source, and nothing else changes. terraform apply -replace creates the volume again.`;
       add(warning(`The volume ${prior.name} stays as it is`, detail));
     }
   },
@@ -145,13 +145,13 @@ export const storageVolume = gantryResource({
     const { name, description, config, source } = planned;
     // Snapshots of the other volume are nothing that is declared here, and would be in the way of its end.
     const copy = { type: 'copy', volume_only: true };
-    const other = said(source?.project ?? null);
+    const other = nonEmpty(source?.project ?? null);
     if (other !== null) needExtension(context.client, 'storage_api_project', 'copy volumes of other projects');
     const within = other === null ? {} : { project: other };
     const from =
       source === null
         ? {}
-        : { source: { ...copy, ...within, name: source.name, pool: said(source.pool) ?? planned.pool } };
+        : { source: { ...copy, ...within, name: source.name, pool: nonEmpty(source.pool) ?? planned.pool } };
     const json = { name, type: 'custom', description: description ?? '', config: present(config ?? {}), ...from };
     const path = `/1.0/storage-pools/${segment(planned.pool)}/volumes/custom`;
     const target = planned.target ?? context.client.target;

@@ -15,7 +15,7 @@ import { keepEtag, performCreate } from '../shared/write.ts';
 const attributes = {
   pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
   volume: text({
-    doc: 'Name of the custom volume. When that is renamed the snapshot goes along.',
+    doc: 'Name of the custom volume. A renamed volume keeps the snapshot.',
     required: true,
   }),
   name: nameAttribute('Name of the snapshot.', snapshotName),

@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface ContainerDeviceConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name of the container. When that is renamed the device goes along.
+  * Name of the container. A renamed container keeps the device.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#container ContainerDevice#container}
   */

@@ -9,25 +9,25 @@ import * as cdktn from 'cdktn';
 
 export interface DataGantryContainersConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Only those whose name begins so.
+  * Only containers whose name begins with this.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/containers#name_prefix DataGantryContainers#name_prefix}
   */
   readonly namePrefix?: string;
   /**
-  * Only those with this status.
+  * Only containers with this status.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/containers#status DataGantryContainers#status}
   */
   readonly status?: string;
   /**
-  * Only those with this profile.
+  * Only containers with this profile.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/containers#profile DataGantryContainers#profile}
   */
   readonly profile?: string;
   /**
-  * Only those with these config keys and values, profiles included.
+  * Only containers with these config keys and values, profiles included.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/containers#config DataGantryContainers#config}
   */

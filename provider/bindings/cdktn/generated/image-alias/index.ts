@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface ImageAliasConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name; it may hold slashes: `debian/12`. Another one renames it.
+  * Name; it may hold slashes: `debian/12`. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#name ImageAlias#name}
   */

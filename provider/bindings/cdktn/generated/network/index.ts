@@ -9,7 +9,7 @@ import * as cdktn from 'cdktn';
 
 export interface NetworkConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name, which is that of the interface too: 2 to 15 characters. Another one renames it.
+  * Name, which is that of the interface too: 2 to 15 characters. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#name Network#name}
   */

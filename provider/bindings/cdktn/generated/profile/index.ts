@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface ProfileConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name, at most 64 characters. Another one renames it.
+  * Name, at most 64 characters. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#name Profile#name}
   */

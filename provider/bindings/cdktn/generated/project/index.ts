@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface ProjectConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name of the project. Another one renames it.
+  * Name of the project. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/project#name Project#name}
   */

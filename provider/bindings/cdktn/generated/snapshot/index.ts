@@ -8,13 +8,13 @@ import * as cdktn from 'cdktn';
 
 export interface SnapshotConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name of the container. When that is renamed the snapshot goes along.
+  * Name of the container. A renamed container keeps the snapshot.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#container Snapshot#container}
   */
   readonly container: string;
   /**
-  * Name of the snapshot. Another one renames it.
+  * Name of the snapshot. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#name Snapshot#name}
   */

@@ -9,7 +9,7 @@ import * as cdktn from 'cdktn';
 
 export interface StoragePoolConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name, at most 63 characters. Another one makes another object.
+  * Name, at most 63 characters. Another name replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#name StoragePool#name}
   */

@@ -14,7 +14,7 @@ export interface StorageVolumeConfig extends cdktn.TerraformMetaArguments {
   */
   readonly pool: string;
   /**
-  * Name, at most 63 characters. Another one renames it.
+  * Name, at most 63 characters. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#name StorageVolume#name}
   */

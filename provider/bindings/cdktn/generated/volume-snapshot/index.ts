@@ -14,13 +14,13 @@ export interface VolumeSnapshotConfig extends cdktn.TerraformMetaArguments {
   */
   readonly pool: string;
   /**
-  * Name of the custom volume. When that is renamed the snapshot goes along.
+  * Name of the custom volume. A renamed volume keeps the snapshot.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#volume VolumeSnapshot#volume}
   */
   readonly volume: string;
   /**
-  * Name of the snapshot. Another one renames it.
+  * Name of the snapshot. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#name VolumeSnapshot#name}
   */
