@@ -150,7 +150,7 @@ describe('the command line', () => {
   });
 
   test.each([
-    [127, 'there is no such command'],
+    [127, 'command not found'],
     [126, 'it cannot be executed'],
   ])('a command that ends with %i in silence is said not to have run', async (code, why) => {
     const silent = await cli(['exec', 'c1', '--', 'sh', '-c', `exit ${code}`], { env: host() });

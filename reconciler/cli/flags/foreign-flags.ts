@@ -6,18 +6,18 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 const renamed: Readonly<Record<string, string>> = { '--remote': '--host', '--field-manager': '--set' };
 
-export interface Taken {
+export interface CommandLine {
   readonly argv: readonly string[];
   /** `-chdir=DIR` before the verb, as Terraform has it. */
   readonly directory?: string;
 }
 
 /** Nothing behind `--` is ours, nor what stands before the verb but `-chdir`. */
-export function takeWords(argv: readonly string[], env: Env): Taken {
+export function readCommandLine(argv: readonly string[], env: Env): CommandLine {
   const chdir = /^--?chdir=(.+)$/.exec(argv[0] ?? '')?.[1];
   const rest = chdir === undefined ? argv : argv.slice(1);
   const end = rest.includes('--') ? rest.indexOf('--') : rest.length;
-  const words = rest.map((word, index) => (index < end ? renamedWord(word) : word));
+  const words = rest.map((word, index) => (index < end ? translatedWord(word) : word));
   const [verb, ...more] = words;
   const given = verb === undefined || verb.startsWith('-') ? [] : environmentFlags(verb, env);
   return {
@@ -26,7 +26,7 @@ export function takeWords(argv: readonly string[], env: Env): Taken {
   };
 }
 
-function renamedWord(word: string): string {
+function translatedWord(word: string): string {
   const [flag = '', ...value] = word.split('=');
   const name = Object.hasOwn(renamed, flag) ? renamed[flag] : undefined;
   if (flag === '--refresh-only')

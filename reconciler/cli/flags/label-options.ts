@@ -49,17 +49,17 @@ export function planOptionsFor(options: SelectingOptions & GuardOptions, documen
   if (selected === undefined) return given;
   if ((given.targets ?? []).length > 0) throw usageError('--selector and --target cannot be used together');
   if (selected.length === 0)
-    throw nothingFits(
+    throw noneSelected(
       'document',
       documents.map(({ labels }) => labels ?? {}),
     );
   return { ...given, targets: selected };
 }
 
-export function nothingFits(what: string, all: readonly Readonly<Record<string, string>>[]): CliError {
+export function noneSelected(what: string, all: readonly Readonly<Record<string, string>>[]): CliError {
   const known = listLabels(all);
   const which = known === '' ? `no ${what} has labels` : `the labels are ${known}`;
-  return new CliError(`The selector fits no ${what}: ${which}`, exitCodes.error);
+  return new CliError(`The selector matches no ${what}: ${which}`, exitCodes.error);
 }
 
 /** Those that fit, all without a selector. */

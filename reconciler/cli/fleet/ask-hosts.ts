@@ -5,55 +5,55 @@ import type { OpenContext } from '../session/context.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { eachHost, worstCode, wordOf, type HostOutcome } from './each-host.ts';
+import { eachHost, worstCode, outcomeWord, type HostOutcome } from './each-host.ts';
 import { hostContext, scopeOf, type HostContext } from './host-context.ts';
 import { showDiagnostics } from './plan-hosts.ts';
 
-export interface Heard {
+export interface Answer {
   readonly text: string;
   readonly code: ExitCode;
 }
 
-export type HeardHost = HostOutcome<Heard>;
+export type HostAnswer = HostOutcome<Answer>;
 
-export interface HostToHear<O extends object = object> {
+export interface AskedHost<O extends object = object> {
   readonly host: Host;
   readonly context: HostContext<O>;
 }
 
 /** For what reads no manifests. */
-export function hostsToHear<O extends HostOptions>(
+export function hostsToAsk<O extends HostOptions>(
   context: OpenContext<O>,
   { chosen, all }: Fleet,
-): readonly HostToHear<O>[] {
+): readonly AskedHost<O>[] {
   const scope = scopeOf(all, undefined);
   const width = Math.max(...chosen.map(({ name }) => name.length));
   return chosen.map((host) => ({ host, context: hostContext(context, host, scope, width) }));
 }
 
 /** `form`: in which the command of each host writes. */
-export async function hear<O extends object, T extends HostToHear<O>>(
+export async function askHosts<O extends object, T extends AskedHost<O>>(
   context: OpenContext,
-  hosts: readonly (T & HostToHear<O>)[],
+  hosts: readonly (T & AskedHost<O>)[],
   work: (context: OpenContext<O>, host: T) => Promise<ExitCode>,
   form: { readonly isJson: boolean; readonly output?: string },
-): Promise<readonly HeardHost[]> {
+): Promise<readonly HostAnswer[]> {
   const byHost = new Map(hosts.map((one) => [one.host, one]));
   const outcomes = await eachHost(
     hosts.map(({ host }) => host),
-    async (host): Promise<Heard> => {
+    async (host): Promise<Answer> => {
       const one = byHost.get(host);
       if (one === undefined) throw new Error(`the host ${host.name} was not loaded`);
       const own = one.context;
       const chunks: string[] = [];
-      const heard: OpenContext<O> = {
+      const answers: OpenContext<O> = {
         ...own,
         isJson: form.isJson,
         options: { ...own.options, output: form.output },
         io: { ...own.io, stdout: collector(chunks) },
         out: (text) => void chunks.push(`${text}\n`),
       };
-      const code = await work(heard, one);
+      const code = await work(answers, one);
       return { text: chunks.join(''), code };
     },
     context.stop,
@@ -61,7 +61,7 @@ export async function hear<O extends object, T extends HostToHear<O>>(
   const diagnostics = hosts.map(({ host, context: own }) => ({ host, diagnostics: own.collected }));
   await showDiagnostics(context, diagnostics, hosts.length);
   for (const { host, failure } of outcomes)
-    if (failure !== undefined) context.note(`${host.name}: ${wordOf(failure.code)}: ${failure.message}`);
+    if (failure !== undefined) context.note(`${host.name}: ${outcomeWord(failure.code)}: ${failure.message}`);
   return outcomes;
 }
 
@@ -74,16 +74,16 @@ const collector = (chunks: string[]): Writable =>
     },
   });
 
-export const codesOf = (heard: readonly HeardHost[]): readonly ExitCode[] =>
-  heard.map((one) => (one.failure === undefined ? one.value.code : one.failure.code));
+export const codesOf = (answers: readonly HostAnswer[]): readonly ExitCode[] =>
+  answers.map((one) => (one.failure === undefined ? one.value.code : one.failure.code));
 
-export const codeOfAll = (heard: readonly HeardHost[]): ExitCode => worstCode(codesOf(heard));
+export const worstCodeOf = (answers: readonly HostAnswer[]): ExitCode => worstCode(codesOf(answers));
 
-export const errorOf = ({ failure }: Pick<HeardHost, 'failure'>): object =>
+export const errorOf = ({ failure }: Pick<HostAnswer, 'failure'>): object =>
   failure === undefined ? {} : { error: { exit_code: failure.code, message: failure.message } };
 
 /** One object, or a list of them. */
-export function rowsOf<T>(one: HeardHost): readonly T[] {
+export function rowsOf<T>(one: HostAnswer): readonly T[] {
   if (one.failure !== undefined) return [];
   const value = JSON.parse(one.value.text) as T | readonly T[];
   return Array.isArray(value) ? (value as readonly T[]) : [value as T];

@@ -3,7 +3,7 @@ import { matchesHost, parseHostPattern, strangeTo, type HostPattern } from '../.
 import { matchesSelector } from '../../core/documents/label-selector.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { CliContext } from '../session/context.ts';
-import { nothingFits, readSelector } from '../flags/label-options.ts';
+import { noneSelected, readSelector } from '../flags/label-options.ts';
 import type { HostOptions, SelectorOptions } from '../flags/host-flags.ts';
 import type { ManifestOptions } from '../flags/manifest-flags.ts';
 import { parsePairs } from '../flags/parse-values.ts';
@@ -35,7 +35,7 @@ function chosenOf({ options }: CliContext<ChoosingOptions>, all: readonly Host[]
   const named = patterns.length === 0 ? all : all.filter((host) => patterns.some((one) => matchesHost(one, host)));
   const chosen = selector === undefined ? named : named.filter(({ labels }) => matchesSelector(selector, labels));
   if (chosen.length === 0)
-    throw nothingFits(
+    throw noneSelected(
       'host',
       all.map(({ labels }) => labels),
     );

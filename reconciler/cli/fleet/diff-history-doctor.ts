@@ -12,8 +12,8 @@ import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { paintFor } from '../output/paint.ts';
 import { renderTable } from '../output/table.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { eachHost, worstCode, wordOf } from './each-host.ts';
-import { codeOfAll, codesOf, errorOf, hear, hostsToHear, rowsOf } from './ask-hosts.ts';
+import { eachHost, worstCode, outcomeWord } from './each-host.ts';
+import { worstCodeOf, codesOf, errorOf, askHosts, hostsToAsk, rowsOf } from './ask-hosts.ts';
 import { loadHosts } from './plan-hosts.ts';
 import { firstLine } from './render-plans.ts';
 
@@ -26,7 +26,7 @@ export const diffFleet = (
   withDiffCodes(async () => {
     const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
     const { isJson } = context;
-    const heard = await hear(
+    const answers = await askHosts(
       context,
       loaded,
       (own, one) => withDiffCodes(() => showDiff(own, one.loaded, `${one.host.name}/`)),
@@ -34,37 +34,37 @@ export const diffFleet = (
     );
     const { stdout } = context.io;
     if (isJson) {
-      const hosts = heard.map((one) => ({ host: one.host.name, ...rowsOf<object>(one)[0], ...errorOf(one) }));
+      const hosts = answers.map((one) => ({ host: one.host.name, ...rowsOf<object>(one)[0], ...errorOf(one) }));
       stdout.write(`${JSON.stringify({ hosts })}\n`);
-    } else for (const one of heard) stdout.write(one.failure === undefined ? one.value.text : '');
-    return worstDiffCode(codesOf(heard));
+    } else for (const one of answers) stdout.write(one.failure === undefined ? one.value.text : '');
+    return worstDiffCode(codesOf(answers));
   });
 
 export async function historyFleet(context: OpenContext<HistoryOptions>, fleet: Fleet): Promise<ExitCode> {
   const { isJson, io } = context;
   const format = formatOf(context.options.output, ['table', 'json']);
-  const heard = await hear(context, hostsToHear(context, fleet), history, { isJson: false, output: 'json' });
-  const entries = heard.flatMap((one) => rowsOf<HistoryEntry>(one).map((entry) => ({ host: one.host.name, ...entry })));
-  const silent = heard.flatMap((one) => (one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }]));
+  const answers = await askHosts(context, hostsToAsk(context, fleet), history, { isJson: false, output: 'json' });
+  const entries = answers.flatMap((one) => rowsOf<HistoryEntry>(one).map((entry) => ({ host: one.host.name, ...entry })));
+  const silent = answers.flatMap((one) => (one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }]));
   if (isJson) for (const entry of [...entries, ...silent]) io.stdout.write(`${JSON.stringify(entry)}\n`);
   else if (format === 'json') io.stdout.write(`${JSON.stringify([...entries, ...silent], null, 2)}\n`);
   else {
-    const rows = heard.flatMap((one) => {
+    const rows = answers.flatMap((one) => {
       const { name } = one.host;
       if (one.failure !== undefined)
-        return [[name, '', '', '', '', '', wordOf(one.failure.code), firstLine(one.failure.message)]];
+        return [[name, '', '', '', '', '', outcomeWord(one.failure.code), firstLine(one.failure.message)]];
       const own = rowsOf<HistoryEntry>(one).map((entry) => [name, ...rowOf(entry)]);
       return own.length === 0 ? [[name, '', '', '', '', '', 'none yet']] : own;
     });
     context.out(renderTable(['HOST', ...historyHead], rows, paintFor(context.color)));
   }
-  return codeOfAll(heard);
+  return worstCodeOf(answers);
 }
 
 /** What is of this machine once, then each host. */
 export async function doctorFleet(context: OpenContext<DoctorOptions>, fleet: Fleet): Promise<ExitCode> {
   const local = await localFindings(context);
-  const hosts = hostsToHear(context, fleet);
+  const hosts = hostsToAsk(context, fleet);
   const outcomes = await eachHost(
     fleet.chosen,
     async (host) => daemonFindings(hosts.find((one) => one.host === host)?.context ?? context),

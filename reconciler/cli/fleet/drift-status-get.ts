@@ -10,8 +10,8 @@ import { paintFor } from '../output/paint.ts';
 import { renderTable } from '../output/table.ts';
 import type { StatusRow } from '../verbs/planning/status.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { wordOf } from './each-host.ts';
-import { codeOfAll, errorOf, hear, hostsToHear, rowsOf, type HeardHost } from './ask-hosts.ts';
+import { outcomeWord } from './each-host.ts';
+import { worstCodeOf, errorOf, askHosts, hostsToAsk, rowsOf, type HostAnswer } from './ask-hosts.ts';
 import { loadHosts } from './plan-hosts.ts';
 import { firstLine } from './render-plans.ts';
 import { yamlText } from '../../manifest/text/yaml-text.ts';
@@ -25,9 +25,9 @@ export async function driftFleet(
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const output = context.isJson ? undefined : (context.options.output ?? 'text');
   const form = { isJson: context.isJson, ...(output === undefined ? {} : { output }) };
-  const heard = await hear(context, loaded, (own) => drift(own, args), form);
+  const answers = await askHosts(context, loaded, (own) => drift(own, args), form);
   if (output === 'json') {
-    const hosts = heard.map((one) => ({
+    const hosts = answers.map((one) => ({
       host: one.host.name,
       address: one.host.address,
       ...(one.failure === undefined ? (JSON.parse(one.value.text) as object) : errorOf(one)),
@@ -35,26 +35,26 @@ export async function driftFleet(
     context.io.stdout.write(`${JSON.stringify({ format_version: '1.0', hosts }, null, 2)}\n`);
   } else if (!context.isJson) {
     const paint = paintFor(context.color);
-    for (const one of heard) {
+    for (const one of answers) {
       if (one.failure !== undefined) continue;
       const head = output === 'markdown' ? `## ${one.host.name}` : paint.bold(`Host ${one.host.name}`);
       context.out(`${head} (${one.host.address})\n${output === 'markdown' ? '\n' : ''}${one.value.text.trimEnd()}\n`);
     }
-    context.out(driftSummary(heard));
+    context.out(driftSummary(answers));
   }
-  return codeOfAll(heard);
+  return worstCodeOf(answers);
 }
 
-function driftSummary(heard: readonly HeardHost[]): string {
-  const names = (fits: (one: HeardHost) => boolean): string =>
-    heard
+function driftSummary(answers: readonly HostAnswer[]): string {
+  const names = (fits: (one: HostAnswer) => boolean): string =>
+    answers
       .filter(fits)
       .map(({ host }) => host.name)
       .join(', ');
   const drifted = names((one) => one.failure === undefined && one.value.code === exitCodes.changes);
   const unheard = names((one) => one.failure !== undefined);
   const what = drifted === '' ? 'No host drifted' : `Drifted: ${drifted}`;
-  return `${what}${unheard === '' ? '' : `; not looked at: ${unheard}`}.`;
+  return `${what}${unheard === '' ? '' : `; not checked: ${unheard}`}.`;
 }
 
 export async function statusFleet(
@@ -64,15 +64,15 @@ export async function statusFleet(
 ): Promise<ExitCode> {
   const { status } = await import('../verbs/planning/status.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
-  const heard = await hear(context, loaded, (own) => status(own, args), { isJson: true });
+  const answers = await askHosts(context, loaded, (own) => status(own, args), { isJson: true });
   if (context.isJson) {
-    const rows = heard.flatMap((one) => rowsOf<StatusRow>(one).map((row) => ({ host: one.host.name, ...row })));
-    const failed = heard.flatMap((one) =>
+    const rows = answers.flatMap((one) => rowsOf<StatusRow>(one).map((row) => ({ host: one.host.name, ...row })));
+    const failed = answers.flatMap((one) =>
       one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }],
     );
     context.io.stdout.write(`${JSON.stringify([...rows, ...failed])}\n`);
   } else {
-    const rows = heard.flatMap((one) =>
+    const rows = answers.flatMap((one) =>
       one.failure === undefined
         ? rowsOf<StatusRow>(one).map(({ address, state, sync, addresses }) => [
             one.host.name,
@@ -81,11 +81,11 @@ export async function statusFleet(
             sync,
             addresses.join(' '),
           ])
-        : [[one.host.name, '', wordOf(one.failure.code), '', firstLine(one.failure.message)]],
+        : [[one.host.name, '', outcomeWord(one.failure.code), '', firstLine(one.failure.message)]],
     );
     context.out(renderTable(['HOST', 'OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'], rows, paintFor(context.color)));
   }
-  return codeOfAll(heard);
+  return worstCodeOf(answers);
 }
 
 export async function getFleet(
@@ -96,11 +96,11 @@ export async function getFleet(
   const { get } = await import('../verbs/objects/get.ts');
   const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
   const columns = columnsOf(args);
-  const heard = await hear(context, hostsToHear(context, fleet), (own) => get(own, args, format === 'table'), {
+  const answers = await askHosts(context, hostsToAsk(context, fleet), (own) => get(own, args, format === 'table'), {
     isJson: false,
     output: 'json',
   });
-  const found = heard.flatMap((one) => rowsOf<Shown>(one).map((object) => ({ host: one.host.name, object })));
+  const found = answers.flatMap((one) => rowsOf<Shown>(one).map((object) => ({ host: one.host.name, object })));
   const { stdout } = context.io;
   if (format === 'name')
     stdout.write(found.map(({ host, object }) => `${host}/${columns.row(object)[0] ?? ''}\n`).join(''));
@@ -118,5 +118,5 @@ export async function getFleet(
     const rows = found.map(({ host, object }) => [host, ...columns.row(object)]);
     context.out(renderTable(['HOST', ...columns.head], rows, paintFor(context.color)));
   }
-  return codeOfAll(heard);
+  return worstCodeOf(answers);
 }

@@ -6,7 +6,7 @@ import { paintFor } from '../output/paint.ts';
 import { jsonLine } from '../output/render-json.ts';
 import { withClient } from '../session/connect.ts';
 import { renderTable } from '../output/table.ts';
-import { eachHost, wordOf } from './each-host.ts';
+import { eachHost, outcomeWord } from './each-host.ts';
 import { showDiagnostics, type PlannedHost } from './plan-hosts.ts';
 import { firstLine, groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.ts';
 
@@ -64,7 +64,7 @@ export async function showTriedHosts(context: OpenContext, outcomes: readonly Pl
   }
   const rows = outcomes.map((one) => {
     if (one.failure !== undefined)
-      return [one.host.name, ...titles.map(() => ''), `${wordOf(one.failure.code)}: ${firstLine(one.failure.message)}`];
+      return [one.host.name, ...titles.map(() => ''), `${outcomeWord(one.failure.code)}: ${firstLine(one.failure.message)}`];
     const tried = one.value.tried ?? { trials: [] };
     const note = tried.trials.length === 0 ? 'nothing to try' : '';
     return [one.host.name, ...titles.map(([verdict]) => String(countOf(tried, verdict))), note];

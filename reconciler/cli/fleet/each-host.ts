@@ -34,7 +34,7 @@ export async function eachHost<T>(
   await Promise.all(Array.from({ length: Math.min(atOnce, hosts.length) }, worker));
   if (stop.aborted) {
     const silent = hosts.filter((host) => !outcomes.has(host)).map(({ name }) => name);
-    throw new CliError(`${messageOf(stop.reason)}; not heard of: ${silent.join(', ')}`, codeOf(stop.reason));
+    throw new CliError(`${messageOf(stop.reason)}; no answer from: ${silent.join(', ')}`, codeOf(stop.reason));
   }
   return hosts.flatMap((host) => outcomes.get(host) ?? []);
 }
@@ -75,4 +75,4 @@ const words = new Map<ExitCode, string>([
 ]);
 
 /** `unreachable`, for tables. */
-export const wordOf = (code: ExitCode): string => words.get(code) ?? 'failed';
+export const outcomeWord = (code: ExitCode): string => words.get(code) ?? 'failed';

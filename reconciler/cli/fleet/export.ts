@@ -6,7 +6,7 @@ import type { OpenContext } from '../session/context.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { codeOfAll, hear, hostsToHear } from './ask-hosts.ts';
+import { worstCodeOf, askHosts, hostsToAsk } from './ask-hosts.ts';
 
 export async function exportFleet(
   context: OpenContext<ExportOptions>,
@@ -17,11 +17,11 @@ export async function exportFleet(
   // Objects of different hosts have the same names: in one stream or file nobody could tell them apart.
   if (output === undefined || /\.ya?ml$/.test(output))
     throw usageError('each host is exported to its own directory DIR/HOST: name DIR with -o DIR');
-  const heard = await hear(
+  const answers = await askHosts(
     context,
-    hostsToHear(context, fleet),
+    hostsToAsk(context, fleet),
     (own, { host }) => exportHost({ ...own, options: { ...own.options, output: join(output, host.name) } }, words),
     { isJson: context.isJson },
   );
-  return codeOfAll(heard);
+  return worstCodeOf(answers);
 }

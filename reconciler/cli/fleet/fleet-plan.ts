@@ -38,7 +38,7 @@ export async function fleetPlanAt(args: readonly string[]): Promise<FleetPlan | 
   const file = parse(await readFile(path, 'utf8'), path);
   const plans = new Map(file.hosts.map(({ name, plan }) => [name, checkedPlan(JSON.stringify(plan), path)]));
   const [first] = plans.values();
-  if (first === undefined) throw usageError(`${path} holds no plan of any host`);
+  if (first === undefined) throw usageError(`${path} contains no plan`);
   return { mode: first.mode, createdAt: file.createdAt, plans };
 }
 
@@ -70,7 +70,7 @@ export async function planSaved(
   if (lost.length > 0) throw usageError(`the hosts file no longer has ${lost.join(', ')}: make the plan again`);
   const hosts = fleet.chosen.filter(({ name }) => plans.has(name));
   if (hosts.length === 0)
-    throw usageError(`the plan is for ${[...plans.keys()].join(', ')}, and none of them is chosen`);
+    throw usageError(`the plan is for ${[...plans.keys()].join(', ')}, none of which is selected`);
   const scope = scopeOf(fleet.all, undefined);
   const width = Math.max(...hosts.map(({ name }) => name.length));
   return eachHost(

@@ -6,7 +6,7 @@ import type { HostOptions } from '../flags/host-flags.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { withClient } from '../session/connect.ts';
-import { wordOf } from './each-host.ts';
+import { outcomeWord } from './each-host.ts';
 
 const againMs = 10_000;
 
@@ -14,7 +14,7 @@ const againMs = 10_000;
  * What `work` ends with; when it was never begun before `end`, why. `onFailure` gets each failed attempt.
  * Anything but an unreachable host ends it at once.
  */
-export async function stayAt(
+export async function keepConnected(
   context: OpenContext<HostOptions>,
   end: AbortSignal,
   work: (client: Client) => Promise<ExitCode>,
@@ -29,9 +29,9 @@ export async function stayAt(
       if (end.aborted) break;
       code = codeOf(error);
       onFailure(code);
-      const text = `${wordOf(code)}: ${messageOf(error)}`;
+      const text = `${outcomeWord(code)}: ${messageOf(error)}`;
       const isAgain = code === exitCodes.unreachable;
-      if (text !== told) context.note(isAgain ? `${text}; it is tried again` : text);
+      if (text !== told) context.note(isAgain ? `${text}; retrying` : text);
       told = text;
       if (!isAgain) return code;
       await pause(againMs, end).catch(() => undefined);

@@ -6,10 +6,10 @@ import { isApproved } from '../flags/plan-flags.ts';
 import type { LockOptions, UnlockOptions } from '../verbs/applying/applying-verbs.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { codeOfAll, errorOf, hear, hostsToHear, type HeardHost } from './ask-hosts.ts';
+import { worstCodeOf, errorOf, askHosts, hostsToAsk, type HostAnswer } from './ask-hosts.ts';
 
 export async function lockFleet(context: OpenContext<LockOptions>, fleet: Fleet): Promise<ExitCode> {
-  return tell(context, await hear(context, hostsToHear(context, fleet), lock, { isJson: false }));
+  return tell(context, await askHosts(context, hostsToAsk(context, fleet), lock, { isJson: false }));
 }
 
 export async function unlockFleet(
@@ -19,20 +19,20 @@ export async function unlockFleet(
 ): Promise<ExitCode> {
   if (id !== undefined) throw usageError(`lock ids are those of one host: select the host of ${id} with --host`);
   if (!isApproved(context.options)) throw usageError('removing the locks of several hosts needs --auto-approve');
-  const heard = await hear(context, hostsToHear(context, fleet), (own) => forceUnlock(own, undefined), {
+  const answers = await askHosts(context, hostsToAsk(context, fleet), (own) => forceUnlock(own, undefined), {
     isJson: false,
   });
-  return tell(context, heard);
+  return tell(context, answers);
 }
 
-function tell(context: OpenContext, heard: readonly HeardHost[]): ExitCode {
-  const textOf = (one: HeardHost): string => (one.failure === undefined ? one.value.text.trimEnd() : '');
+function tell(context: OpenContext, answers: readonly HostAnswer[]): ExitCode {
+  const textOf = (one: HostAnswer): string => (one.failure === undefined ? one.value.text.trimEnd() : '');
   if (context.isJson) {
-    const hosts = heard.map((one) => ({
+    const hosts = answers.map((one) => ({
       host: one.host.name,
       ...(one.failure === undefined ? { message: textOf(one) } : errorOf(one)),
     }));
     context.io.stdout.write(`${JSON.stringify({ hosts })}\n`);
-  } else for (const one of heard) if (one.failure === undefined) context.out(`${one.host.name}: ${textOf(one)}`);
-  return codeOfAll(heard);
+  } else for (const one of answers) if (one.failure === undefined) context.out(`${one.host.name}: ${textOf(one)}`);
+  return worstCodeOf(answers);
 }

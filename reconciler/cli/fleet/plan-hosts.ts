@@ -7,7 +7,7 @@ import type { Host } from '../../manifest/hosts-file.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { TriedPlan } from '../verbs/planning/dry-run.ts';
-import { nothingFits, selectedAddresses } from '../flags/label-options.ts';
+import { noneSelected, selectedAddresses } from '../flags/label-options.ts';
 import { manifestPaths } from '../flags/manifest-flags.ts';
 import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
 import { loadQuietly, throwOnErrors, type LoadOptions } from '../session/load-set.ts';
@@ -52,7 +52,7 @@ export async function loadHosts<O extends LoadOptions>(
     paths,
   );
   if (found.every(({ isUnselected }) => isUnselected)) {
-    throw nothingFits(
+    throw noneSelected(
       'document',
       found.flatMap(({ loaded }) => loaded.documents.map(({ labels }) => labels ?? {})),
     );

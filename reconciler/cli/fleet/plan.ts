@@ -39,7 +39,7 @@ export async function showFleetPlan(
         plans.set(one.host.name, await planToSave(one.context, client, one.loaded, planned, args));
     },
   });
-  const code = await showMaybeTried(context, outcomes, format);
+  const code = await showPlansOrDryRuns(context, outcomes, format);
   if (options.out === undefined) return code;
   if (outcomes.some(({ failure }) => failure !== undefined)) {
     context.note('The plan is not saved, since it lacks some hosts.');
@@ -64,11 +64,11 @@ export async function dryRunSaved(
   saved: FleetPlan,
 ): Promise<ExitCode> {
   const { planSaved } = await import('./fleet-plan.ts');
-  return showMaybeTried(context, await planSaved(context, fleet, saved), 'text');
+  return showPlansOrDryRuns(context, await planSaved(context, fleet, saved), 'text');
 }
 
 /** With `--dry-run=server` tried first. */
-export async function showMaybeTried(
+export async function showPlansOrDryRuns(
   context: OpenContext<ApplyOptions>,
   planned: readonly PlanOutcome[],
   format: (typeof formats)[number],

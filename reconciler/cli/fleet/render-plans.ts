@@ -8,7 +8,7 @@ import { renderPlan } from '../../core/render/render-plan.ts';
 import { hasChanges, hasDifferences, isTakeoverOnly, summaryLine } from '../../core/plan/summary.ts';
 import { paintFor } from '../output/paint.ts';
 import { renderTable } from '../output/table.ts';
-import { wordOf, type HostOutcome } from './each-host.ts';
+import { outcomeWord, type HostOutcome } from './each-host.ts';
 import type { PlannedHost } from './plan-hosts.ts';
 
 export type PlanOutcome = HostOutcome<PlannedHost>;
@@ -26,7 +26,7 @@ export function plansLine(outcomes: readonly PlanOutcome[]): string {
   const summary = { ...noChanges, add: sum('add'), change: sum('change'), destroy: sum('destroy') };
   const total = { ...summary, restart: sum('restart'), claim: sum('claim') };
   const idle = outcomes.filter((one) => one.failure === undefined && !hasDifferences(one.value.planned.plan)).length;
-  const failed = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [wordOf(failure.code)]));
+  const failed = outcomes.flatMap(({ failure }) => (failure === undefined ? [] : [outcomeWord(failure.code)]));
   const remarks = [
     ...(idle > 0 ? [`${idle} without changes`] : []),
     ...[...new Set(failed)].map((word) => `${failed.filter((one) => one === word).length} ${word}`),
@@ -76,7 +76,7 @@ export function planTable(outcomes: readonly PlanOutcome[], color: MarkedColor):
 
 function cellsOf(outcome: PlanOutcome): readonly string[] {
   if (outcome.failure !== undefined)
-    return ['', '', '', '', `${wordOf(outcome.failure.code)}: ${firstLine(outcome.failure.message)}`];
+    return ['', '', '', '', `${outcomeWord(outcome.failure.code)}: ${firstLine(outcome.failure.message)}`];
   const { add, change, destroy, restart } = summaryOf(outcome);
   return [...[add, change, destroy, restart].map(String), noteOf(outcome.value)];
 }

@@ -7,7 +7,7 @@ import type { Counts } from '../output/outcome.ts';
 import { paintFor } from '../output/paint.ts';
 import { jsonLine } from '../output/render-json.ts';
 import { renderTable } from '../output/table.ts';
-import { wordOf } from './each-host.ts';
+import { outcomeWord } from './each-host.ts';
 import { firstLine } from './render-plans.ts';
 
 export interface HostResult {
@@ -21,9 +21,9 @@ export interface HostResult {
 
 const wordFor = ({ state, code }: HostResult): string =>
   state === 'failed'
-    ? wordOf(code)
+    ? outcomeWord(code)
     : state === 'not-begun'
-      ? 'not begun'
+      ? 'not started'
       : state === 'unchanged'
         ? 'no changes'
         : 'done';
@@ -38,8 +38,8 @@ export function rolloutLine(mode: Plan['mode'], results: readonly HostResult[]):
   const parts = [
     hosts,
     ...(count('unchanged') > 0 ? [`${count('unchanged')} without changes`] : []),
-    ...(count('failed') > 0 ? [`bad: ${named('failed')}`] : []),
-    ...(count('not-begun') > 0 ? [`not begun: ${named('not-begun')}`] : []),
+    ...(count('failed') > 0 ? [`failed: ${named('failed')}`] : []),
+    ...(count('not-begun') > 0 ? [`not started: ${named('not-begun')}`] : []),
   ];
   return `${verb} ${isWhole ? 'complete!' : 'incomplete:'} ${parts.join('; ')}.`;
 }

@@ -2,7 +2,7 @@
 // `apply` rolls out.
 import type { Host } from '../../manifest/hosts-file.ts';
 import { namedInFleet, previousOfFleet, type FleetRevision } from '../../core/history/fleet-revision.ts';
-import { planBack, readBack, wantedRevision, type Back } from '../verbs/applying/rollback.ts';
+import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from '../verbs/applying/rollback.ts';
 import type { OpenContext } from '../session/context.ts';
 import { confirm } from '../session/confirm.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
@@ -14,10 +14,10 @@ import { withClient } from '../session/connect.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import type { Fleet } from './choose-hosts.ts';
 import { eachHost } from './each-host.ts';
-import { hostsToHear } from './ask-hosts.ts';
+import { hostsToAsk } from './ask-hosts.ts';
 import { loadHosts, showDiagnostics, type LoadedHost, type PlannedHost } from './plan-hosts.ts';
-import { refuseFleetChanges, showMaybeTried, showPlans } from './plan.ts';
-import { carryOutAll, checkRolloutFlags, wherein } from './rollout.ts';
+import { refuseFleetChanges, showPlansOrDryRuns, showPlans } from './plan.ts';
+import { carryOutInBatches, checkRolloutFlags, hostsAndBatches } from './rollout.ts';
 
 type Target = Pick<LoadedHost<RollbackOptions>, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };
 
@@ -31,9 +31,9 @@ export async function rollBackFleet(
   const dryRun = dryRunKind(context.options);
   const wanted = wantedRevision(number);
   const targets: readonly Target[] =
-    (context.options.file ?? []).length === 0 ? hostsToHear(context, fleet) : await loadHosts(context, fleet, []);
+    (context.options.file ?? []).length === 0 ? hostsToAsk(context, fleet) : await loadHosts(context, fleet, []);
   const choice = typeof wanted === 'number' ? undefined : await chooseRevision(context, targets, wanted);
-  const backs = new Map<Host, Back>();
+  const backs = new Map<Host, RollbackSource>();
   const outcomes = await eachHost(
     targets.map(({ host }) => host),
     async (host): Promise<PlannedHost> => {
@@ -42,10 +42,10 @@ export async function rollBackFleet(
       const own = target.context;
       return withClient(own, async (client) => {
         const number = choice === undefined ? wanted : numberOn(host, choice);
-        const back = await readBack(own, client, number, target.loaded?.documents ?? []);
+        const back = await readRollbackSource(own, client, number, target.loaded?.documents ?? []);
         backs.set(host, back);
-        const planned = await planBack(own, client, back);
-        return { host, context: own, isUnselected: false, planned, replan: (again) => planBack(own, again, back) };
+        const planned = await planRollback(own, client, back);
+        return { host, context: own, isUnselected: false, planned, replan: (again) => planRollback(own, again, back) };
       });
     },
     context.stop,
@@ -55,13 +55,13 @@ export async function rollBackFleet(
     targets.map(({ host, context: own }) => ({ host, diagnostics: own.collected })),
     targets.length,
   );
-  if (typeof wanted === 'number') refuseStrangers(wanted, backs);
-  for (const { host, context: own } of targets) tellRevision(own, backs.get(host));
-  if (dryRun !== undefined) return showMaybeTried(context, outcomes, 'text');
+  if (typeof wanted === 'number') refuseDifferentRevisions(wanted, backs);
+  for (const { host, context: own } of targets) noteRevision(own, backs.get(host));
+  if (dryRun !== undefined) return showPlansOrDryRuns(context, outcomes, 'text');
   await showPlans(context, outcomes, 'apply');
   refuseFleetChanges(context, outcomes);
-  return carryOutAll(context, outcomes, 'apply', (batches, hosts) =>
-    confirm(context, `Do you want to go back ${wherein(hosts, batches)}?`),
+  return carryOutInBatches(context, outcomes, 'apply', (batches, hosts) =>
+    confirm(context, `Do you want to roll back ${hostsAndBatches(hosts, batches)}?`),
   );
 }
 
@@ -85,12 +85,12 @@ async function chooseRevision(
   const choice = wanted === undefined ? previousOfFleet(histories) : namedInFleet(histories, wanted);
   if (choice === undefined && wanted !== undefined && histories.length > 0) {
     throw new CliError(
-      `No host has a revision with the commit or message ${JSON.stringify(wanted)} that ended well (gantry history --hosts)`,
+      `No host has a revision with the commit or message ${JSON.stringify(wanted)} that succeeded (gantry history --hosts)`,
       exitCodes.error,
     );
   }
   if (choice === undefined) return undefined;
-  context.note(`Back to ${choice.title} on all hosts`);
+  context.note(`Rolling back all hosts to ${choice.title}`);
   if (choice.lacking.length > 0) context.note(`These hosts lack it: ${choice.lacking.join(', ')}`);
   return choice;
 }
@@ -99,16 +99,16 @@ function numberOn(host: Host, { title, numbers }: FleetRevision): number {
   const number = numbers.get(host.name);
   if (number !== undefined) return number;
   const advice = 'name another commit or message, leave the host out with --host, or as it is with --keep-going';
-  throw new CliError(`${host.name} has no revision of ${title} that ended well: ${advice}`, exitCodes.error);
+  throw new CliError(`${host.name} has no revision of ${title} that succeeded: ${advice}`, exitCodes.error);
 }
 
-function tellRevision(own: OpenContext, back: Back | undefined): void {
+function noteRevision(own: OpenContext, back: RollbackSource | undefined): void {
   if (back === undefined) return;
   const { number, at, who } = back.revision;
-  own.note(`Back to revision ${number} of ${at.slice(0, 19).replace('T', ' ')} by ${who}${remarkOf(back)}`);
+  own.note(`Rolling back to revision ${number} of ${at.slice(0, 19).replace('T', ' ')} by ${who}${remarkOf(back)}`);
 }
 
-const remarkOf = ({ revision: { message, commit } }: Back): string => {
+const remarkOf = ({ revision: { message, commit } }: RollbackSource): string => {
   const parts = [
     ...(message === undefined ? [] : [JSON.stringify(message)]),
     ...(commit === undefined ? [] : [commit]),
@@ -117,7 +117,7 @@ const remarkOf = ({ revision: { message, commit } }: Back): string => {
 };
 
 /** Each host counts its own revisions: one number may stand for different things. */
-function refuseStrangers(number: number, backs: ReadonlyMap<Host, Back>): void {
+function refuseDifferentRevisions(number: number, backs: ReadonlyMap<Host, RollbackSource>): void {
   const byRemark = new Map<string, string[]>();
   for (const [host, back] of backs) {
     const remark = remarkOf(back);
@@ -128,7 +128,7 @@ function refuseStrangers(number: number, backs: ReadonlyMap<Host, Back>): void {
     ([remark, names]) => `\n  ${names.join(', ')}:${remark === '' ? ' no message' : remark}`,
   );
   throw usageError(
-    `revision ${number} is not the same on all hosts, for each counts its own:${list.join('')}\n` +
-      'leave the number out (all go back to the last good rollout), give a commit or a message instead, or choose hosts that agree with --host',
+    `revision ${number} differs between hosts, since each host counts its own revisions:${list.join('')}\n` +
+      'omit the number (all hosts roll back to the last successful rollout), give a commit or message, or select hosts that agree with --host',
   );
 }

@@ -3,7 +3,7 @@
 import { hasChanges } from '../../core/plan/summary.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import { carryOutOr, resume } from '../verbs/applying/apply.ts';
+import { carryOutOrReplan, resume } from '../verbs/applying/apply.ts';
 import { confirm } from '../session/confirm.ts';
 import type { OpenContext } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
@@ -21,7 +21,7 @@ import { outcomeOf, worstCode } from './each-host.ts';
 import { planSaved, type FleetPlan } from './fleet-plan.ts';
 import { codeOfPlans, refuseFleetChanges, showPlans } from './plan.ts';
 import { loadHosts, planHosts, type PlannedHost } from './plan-hosts.ts';
-import { whyRefused } from '../verbs/applying/refused-parts.ts';
+import { refusalOf } from '../verbs/applying/refused-parts.ts';
 import { hostCount, type PlanOutcome } from './render-plans.ts';
 import { showRollout, type HostResult } from './render-rollout.ts';
 
@@ -39,7 +39,7 @@ export async function rollOut(
   });
   await showPlans(context, outcomes, mode);
   refuseFleetChanges(context, outcomes);
-  return carryOutAll(context, outcomes, mode, (batches, hosts) => confirm(context, question(mode, hosts, batches)));
+  return carryOutInBatches(context, outcomes, mode, (batches, hosts) => confirm(context, question(mode, hosts, batches)));
 }
 
 /** What was looked at before, without asking again; nobody is begun when one host has moved on. */
@@ -51,7 +51,7 @@ export async function rollOutSaved(
   checkRolloutFlags(context);
   const outcomes = await planSaved(context, fleet, saved);
   if (context.isJson) await showPlans(context, outcomes, saved.mode);
-  return carryOutAll(context, outcomes, saved.mode, () => Promise.resolve());
+  return carryOutInBatches(context, outcomes, saved.mode, () => Promise.resolve());
 }
 
 export function checkRolloutFlags({ options }: OpenContext<RunOptions>): void {
@@ -60,7 +60,7 @@ export function checkRolloutFlags({ options }: OpenContext<RunOptions>): void {
   checkBatchFlags(options);
 }
 
-export async function carryOutAll(
+export async function carryOutInBatches(
   context: OpenContext<ApplyOptions>,
   outcomes: readonly PlanOutcome[],
   mode: Plan['mode'],
@@ -68,9 +68,9 @@ export async function carryOutAll(
 ): Promise<ExitCode> {
   const { options } = context;
   const results = new Map<Host, HostResult>();
-  for (const outcome of outcomes) results.set(outcome.host, foreseen(outcome));
+  for (const outcome of outcomes) results.set(outcome.host, resultWithoutRun(outcome));
   const isWorking = ({ planned }: PlannedHost): boolean =>
-    planned.plan.steps.length > 0 && whyRefused(options, planned.plan) === undefined;
+    planned.plan.steps.length > 0 && refusalOf(options, planned.plan) === undefined;
   const working = outcomes.flatMap((outcome) =>
     outcome.failure === undefined && isWorking(outcome.value) ? [{ ...outcome.value, name: outcome.host.name }] : [],
   );
@@ -101,7 +101,7 @@ async function runBatches(
 ): Promise<void> {
   for (const [index, batch] of batches.entries()) {
     if (context.stop.aborted) return;
-    tellBatch(context, batch, index, batches.length);
+    noteBatch(context, batch, index, batches.length);
     const done = await Promise.all(batch.hosts.map((one) => runHost(context, one)));
     for (const result of done) results.set(result.host, result);
     const stops = (code: ExitCode): boolean =>
@@ -113,18 +113,18 @@ async function runBatches(
 const isBad = (code: ExitCode): boolean => code !== exitCodes.ok && code !== exitCodes.changes;
 
 /** `on 3 hosts, in 2 batches`. */
-export const wherein = (hosts: number, batches: number): string =>
+export const hostsAndBatches = (hosts: number, batches: number): string =>
   `on ${hostCount(hosts)}${batches > 1 ? `, in ${batches} batches` : ''}`;
 
 function question(mode: Plan['mode'], hosts: number, batches: number): string {
-  const where = wherein(hosts, batches);
+  const where = hostsAndBatches(hosts, batches);
   return mode === 'apply'
     ? `Do you want to perform these actions ${where}?`
     : `Do you really want to destroy all of this ${where}?`;
 }
 
 /** What is so when no batch is begun. */
-function foreseen(outcome: PlanOutcome): HostResult {
+function resultWithoutRun(outcome: PlanOutcome): HostResult {
   const { host, failure } = outcome;
   if (failure !== undefined) return { host, code: failure.code, state: 'failed', message: failure.message };
   const { plan } = outcome.value.planned;
@@ -134,7 +134,7 @@ function foreseen(outcome: PlanOutcome): HostResult {
   return { host, code: exitCodes.ok, state: hasChanges(plan) ? 'done' : 'unchanged' };
 }
 
-export function tellBatch(
+export function noteBatch(
   context: OpenContext,
   { isCanary, hosts }: Batch<{ readonly name: string }>,
   at: number,
@@ -157,10 +157,10 @@ async function runHost(context: OpenContext, one: PlannedHost): Promise<HostResu
         if (planned.plan.steps.length === 0) return exitCodes.ok;
         const again = async (): Promise<ExitCode> => {
           if (replan === undefined)
-            throw new CliError('another run was at work since the plan was made', exitCodes.stale);
+            throw new CliError('another run has worked on the set since the plan was made', exitCodes.stale);
           return attempt(await replan(client), round + 1);
         };
-        return carryOutOr(own, client, planned, round, again, tell);
+        return carryOutOrReplan(own, client, planned, round, again, tell);
       };
       return attempt(one.planned, 1);
     }),

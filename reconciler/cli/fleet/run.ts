@@ -8,22 +8,22 @@ import type { OpenContext } from '../session/context.ts';
 import { messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { jsonLine } from '../output/render-json.ts';
-import { toldOnce } from '../watch/report-once.ts';
+import { reportingOnce } from '../watch/report-once.ts';
 import { endOf } from '../watch/watch-times.ts';
 import { batchesOf } from './batches.ts';
 import type { Fleet } from './choose-hosts.ts';
-import { worstCode, wordOf } from './each-host.ts';
+import { worstCode, outcomeWord } from './each-host.ts';
 import { stayingContext } from './host-context.ts';
 import { loadHosts, type LoadedHost } from './plan-hosts.ts';
-import { checkRolloutFlags, tellBatch } from './rollout.ts';
-import { stayAt } from './keep-connected.ts';
+import { checkRolloutFlags, noteBatch } from './rollout.ts';
+import { keepConnected } from './keep-connected.ts';
 
 export async function runFleet(context: RunContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
   const settings = runSettings(context);
   checkRolloutFlags(context);
   const end = endOf(context, settings.limitMs);
   const loaded = await firstOf(context, args.includes('-'), end, (own) => loadHosts(own, fleet, args));
-  const quiet = { ...context, diagnostics: toldOnce(context).diagnostics };
+  const quiet = { ...context, diagnostics: reportingOnce(context).diagnostics };
   const read = args.includes('-') ? undefined : () => loadHosts(quiet, fleet, args);
   return new FleetRun(context, settings, end).keep(loaded, read);
 }
@@ -77,7 +77,7 @@ class FleetRun {
         told = '';
       } catch (error) {
         if (this.#end.aborted) break;
-        const text = `The manifests cannot be read now, so those read before still count: ${messageOf(error)}`;
+        const text = `Cannot read the manifests, so the last good ones stay in force: ${messageOf(error)}`;
         if (text !== told) this.#context.note(text);
         told = text;
       }
@@ -97,7 +97,7 @@ class FleetRun {
     signal.addEventListener('abort', () => this.#changed(), { once: true });
     for (const [index, batch] of batches.entries()) {
       if (signal.aborted) return;
-      tellBatch(this.#context, batch, index, batches.length);
+      noteBatch(this.#context, batch, index, batches.length);
       const seats = batch.hosts.map((one) => this.#seatOf(one));
       for (const [at, seat] of seats.entries()) seat.give(batch.hosts[at]);
       const later = batches.slice(index + 1).flatMap(({ hosts }) => hosts.map(({ name }) => name));
@@ -113,7 +113,7 @@ class FleetRun {
       const bad = seats.filter(({ code = exitCodes.ok }) => code !== exitCodes.ok);
       const isDone = seats.every(({ code }) => code !== undefined);
       if (isDone && (bad.length === 0 || this.#context.options.keepGoing === true)) return;
-      const text = bad.map(({ name, code = exitCodes.ok }) => `${name} (${wordOf(code)})`).join(', ');
+      const text = bad.map(({ name, code = exitCodes.ok }) => `${name} (${outcomeWord(code)})`).join(', ');
       if (bad.length > 0 && later.length > 0 && text !== told) this.#halt(text, later);
       told = text;
       await change;
@@ -121,7 +121,7 @@ class FleetRun {
   }
 
   #halt(bad: string, later: readonly string[]): void {
-    const text = `Not well: ${bad}. Until that is over these stay as they are: ${later.join(', ')}`;
+    const text = `Failing: ${bad}. Until they recover, these hosts are not changed: ${later.join(', ')}`;
     this.#context.note(text);
     this.#context.json(jsonLine('fleet_halt', text, { waiting: later }, this.#context.io.nowMs(), 'warn'));
   }
@@ -211,7 +211,7 @@ class Seat {
 
   #stay(): Promise<ExitCode> {
     const { end, settings } = this.#deps;
-    return stayAt(
+    return keepConnected(
       this.#context,
       end,
       async (client) => {

@@ -8,7 +8,7 @@ import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { stayingContext } from './host-context.ts';
 import { loadHosts } from './plan-hosts.ts';
-import { stayAt } from './keep-connected.ts';
+import { keepConnected } from './keep-connected.ts';
 
 export async function watchFleet(
   context: OpenContext<DriftOptions>,
@@ -23,7 +23,7 @@ export async function watchFleet(
       const own = stayingContext(context, one.context, one.host, context.options.output === 'json');
       const wanted = { args, loaded: one.loaded, intervalMs };
       const until = AbortSignal.any([end]);
-      return stayAt(own, until, (client) => watchHost(own, client, wanted, until));
+      return keepConnected(own, until, (client) => watchHost(own, client, wanted, until));
     }),
   );
   return worstCode(codes);

@@ -12,7 +12,7 @@ import { buildProgram, longFlags } from './program.ts';
 import { jsonLine, versionLine } from '../output/render-json.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
-import { takeWords, withEnvironment } from '../flags/foreign-flags.ts';
+import { readCommandLine, withEnvironment } from '../flags/foreign-flags.ts';
 import { version } from '../../../server/api/version.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
@@ -38,7 +38,7 @@ async function runProgram(io: ShownIo): Promise<ExitCode> {
       .configureOutput({ writeOut: (text) => io.stdout.write(text), writeErr: (text) => io.stderr.write(text) }),
   );
   try {
-    const { argv, directory } = takeWords(io.argv, io.env);
+    const { argv, directory } = readCommandLine(io.argv, io.env);
     if (directory !== undefined) changeDirectory(directory);
     await program.parseAsync([...normalizeArgv(argv, flags)], { from: 'user' });
     return code;

@@ -16,7 +16,7 @@ export async function confirm(context: CliContext<ApprovalOptions>, question: st
   context.stop.throwIfAborted();
   if (isApproved(options)) return;
   if (io.stdin.isTTY !== true || context.isJson || options.input === false) {
-    throw usageError('Nobody is there to approve the plan: run in a terminal, or approve it with --auto-approve');
+    throw usageError('The plan needs approval: run in a terminal, or use --auto-approve');
   }
   const answer = await ask(context, `\n${question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: `);
   if (answer !== 'yes') throw new CliError('Not approved: nothing was changed', exitCodes.error);

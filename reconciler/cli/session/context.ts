@@ -83,10 +83,10 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenContext {
   io.lost.addEventListener('abort', stopWriting, { once: true });
   const unlisten = io.onInterrupt(() => {
     if (stop.signal.aborted) {
-      context.onInterrupt('Cancelling what is at work.');
+      context.onInterrupt('Cancelling the steps in progress.');
       cancel.abort(new CliError('Cancelled', exitCodes.interrupted));
     } else {
-      context.onInterrupt('Interrupted: finishing what is at work. Press Ctrl-C again to cancel it.');
+      context.onInterrupt('Interrupted: finishing the steps in progress. Press Ctrl-C again to cancel them.');
       stop.abort(new CliError('Interrupted', exitCodes.interrupted));
     }
   });

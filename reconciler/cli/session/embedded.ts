@@ -68,7 +68,7 @@ export async function startEmbedded(
     return { host: `unix://${daemon.socketPath}`, runtime: daemon.runtime, stop: () => daemon.stop() };
   } catch (cause) {
     const why = reasonOf(cause);
-    throw new CliError(`--embedded: the daemon did not come up in ${place.directory}: ${why}`, exitCodes.unreachable);
+    throw new CliError(`--embedded: the daemon did not start in ${place.directory}: ${why}`, exitCodes.unreachable);
   }
 }
 
@@ -83,6 +83,6 @@ export async function startTwinOf(
     return { host: `unix://${daemon.socketPath}`, stop: () => daemon.stop() };
   } catch (cause) {
     const why = reasonOf(cause);
-    throw new CliError(`--dry-run=server: the copy of the daemon did not come up: ${why}`, exitCodes.error, cause);
+    throw new CliError(`--dry-run=server: the copy of the daemon did not start: ${why}`, exitCodes.error, cause);
   }
 }

@@ -8,7 +8,7 @@ import { canRepaint } from '../output/process-io.ts';
 const eraseLine = '\r\u001b[K';
 
 /** Runs the operation to its end, showing on a terminal how far it is; an interruption cancels it. */
-export async function following(
+export async function followOperation(
   context: CliContext,
   client: Client,
   begin: () => Promise<Reply<unknown>>,

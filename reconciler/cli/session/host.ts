@@ -27,7 +27,7 @@ export function hostOf(options: HostOptions, io: Pick<CliIo, 'env' | 'userId'>):
 export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOptions> {
   const { clientCert, clientKey, serverCert } = options;
   if ((clientCert === undefined) !== (clientKey === undefined)) {
-    throw usageError('--client-cert and --client-key belong together');
+    throw usageError('--client-cert and --client-key must be given together');
   }
   const isFingerprint = serverCert !== undefined && /^[0-9A-Fa-f:]{64,}$/.test(serverCert);
   const tls = {
@@ -56,7 +56,7 @@ async function readPem(flag: string, path: string, what: 'CERTIFICATE' | 'PRIVAT
   }
   // `RSA PRIVATE KEY` and `EC PRIVATE KEY` are keys too.
   if (!new RegExp(`-----BEGIN (?:[A-Z]+ )?${what}-----`).test(text)) {
-    throw usageError(`${flag} ${path} holds no PEM ${what.toLowerCase()}`);
+    throw usageError(`${flag} ${path} contains no PEM ${what.toLowerCase()}`);
   }
   return text;
 }

@@ -42,5 +42,5 @@ async function environmentOf(name: string, paths: readonly string[]): Promise<En
   if (found !== undefined) return found;
   const { known, folders } = environments;
   const which = known.length === 0 ? `none in ${folders.join(' and ')}` : `the environments are ${known.join(', ')}`;
-  throw usageError(`there is no environment ${name}${hint(name, known)}: ${which}`);
+  throw usageError(`unknown environment ${name}${hint(name, known)}: ${which}`);
 }

@@ -38,11 +38,11 @@ export function parsePins(path: string, text: string): Pins {
     // Fingerprints stay texts also when they look like numbers.
     value = parse(text, { schema: 'failsafe' });
   } catch (error) {
-    throw new CliError(`${path} is no YAML: ${reasonOf(error)}`, exitCodes.error);
+    throw new CliError(`${path} is not YAML: ${reasonOf(error)}`, exitCodes.error);
   }
   const { version, images } = (value ?? {}) as { readonly version?: unknown; readonly images?: unknown };
   if (version !== '1')
-    throw new CliError(`${path} is of version ${String(version)}, this gantry reads 1`, exitCodes.error);
+    throw new CliError(`${path} has version ${String(version)}; this gantry reads version 1`, exitCodes.error);
   const pins = new Map<string, string>();
   for (const [alias, fingerprint] of Object.entries((images ?? {}) as Record<string, unknown>)) {
     if (typeof fingerprint !== 'string' || !/^[0-9a-f]{64}$/.test(fingerprint)) {

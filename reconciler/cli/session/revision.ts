@@ -19,7 +19,7 @@ const longestMessage = 1000;
 export function messageOf({ options }: CliContext<RunOptions>): string | undefined {
   const { message } = options;
   if (message !== undefined && message.length > longestMessage)
-    throw usageError(`--message has ${message.length} characters, and ${longestMessage} are kept at most`);
+    throw usageError(`--message has ${message.length} characters; the limit is ${longestMessage}`);
   parseNumber('--history-limit', options.historyLimit);
   return message;
 }

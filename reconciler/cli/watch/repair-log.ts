@@ -2,7 +2,7 @@
 import type { Address, Document } from '../../core/documents/document.ts';
 import { restMs } from '../../core/drift/repair-pace.ts';
 
-interface Healed {
+interface Repaired {
   /** What was declared of it then. */
   readonly wanted: string;
   /** Oldest first. */
@@ -12,8 +12,8 @@ interface Healed {
 /** More would not make the rest longer. */
 const mostTimes = 12;
 
-export class HealLog {
-  readonly #healed = new Map<Address, Healed>();
+export class RepairLog {
+  readonly #repaired = new Map<Address, Repaired>();
   #wanted: ReadonlyMap<Address, Document> = new Map();
 
   /** What is declared from now on: an object that is declared otherwise than before begins anew. */
@@ -25,8 +25,8 @@ export class HealLog {
   resting(addresses: Iterable<Address>, nowMs: number): ReadonlyMap<Address, number> {
     const found = new Map<Address, number>();
     for (const address of addresses) {
-      const healed = this.#healed.get(address);
-      const rest = healed === undefined || this.isNew(address) ? 0 : restMs(healed.times, nowMs);
+      const repaired = this.#repaired.get(address);
+      const rest = repaired === undefined || this.isNew(address) ? 0 : restMs(repaired.times, nowMs);
       if (rest > 0) found.set(address, rest);
     }
     return found;
@@ -34,17 +34,17 @@ export class HealLog {
 
   /** Nothing was done for what is declared of it now. */
   isNew(address: Address): boolean {
-    return this.#healed.get(address)?.wanted !== this.#textOf(address);
+    return this.#repaired.get(address)?.wanted !== this.#textOf(address);
   }
 
   count(address: Address): number {
-    return this.#healed.get(address)?.times.length ?? 0;
+    return this.#repaired.get(address)?.times.length ?? 0;
   }
 
   note(addresses: Iterable<Address>, nowMs: number): void {
     for (const address of addresses) {
-      const times = this.isNew(address) ? [] : (this.#healed.get(address)?.times ?? []);
-      this.#healed.set(address, { wanted: this.#textOf(address), times: [...times, nowMs].slice(-mostTimes) });
+      const times = this.isNew(address) ? [] : (this.#repaired.get(address)?.times ?? []);
+      this.#repaired.set(address, { wanted: this.#textOf(address), times: [...times, nowMs].slice(-mostTimes) });
     }
   }
 

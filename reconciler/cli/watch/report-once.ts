@@ -3,7 +3,7 @@ import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { CliContext } from '../session/context.ts';
 
 /** Everything else is the context's own, also what is set later. */
-export function toldOnce<T extends CliContext>(context: T): T {
+export function reportingOnce<T extends CliContext>(context: T): T {
   let told = '';
   const diagnostics = async (found: readonly Diagnostic[]): Promise<void> => {
     const text = JSON.stringify(found);

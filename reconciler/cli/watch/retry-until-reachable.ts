@@ -16,7 +16,7 @@ export interface Persistence {
   readonly end: AbortSignal;
 }
 
-export async function persist<T>(
+export async function retryUntilReachable<T>(
   context: CliContext,
   attempt: () => Promise<T>,
   { what, passes, end }: Persistence,
@@ -27,7 +27,7 @@ export async function persist<T>(
       return await attempt();
     } catch (error) {
       if (end.aborted || !passes(error)) throw error;
-      const text = `Waiting for ${what}: ${messageOf(error)}. It is tried again`;
+      const text = `Waiting for ${what}: ${messageOf(error)}. Retrying`;
       if (messageOf(error) !== told) {
         told = messageOf(error);
         context.note(text);

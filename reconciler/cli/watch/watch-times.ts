@@ -28,7 +28,7 @@ export function timesOf(
 ): WatchTimes {
   const intervalMs = parseDuration('--interval', options.interval) ?? defaultIntervalMs;
   if (intervalMs < 1000)
-    throw usageError('--interval is at least 1s: between two looks events tell of changes at once');
+    throw usageError('--interval must be at least 1s: between two comparisons, events report changes at once');
   const limitMs = parseDuration('--for', options.for);
   return { intervalMs, isIntervalGiven: options.interval !== undefined, ...(limitMs === undefined ? {} : { limitMs }) };
 }

@@ -45,14 +45,14 @@ for (const { host, reason } of hosts) {
       const before = await configOf(`/1.0/profiles/${name}`);
       const adopted = await run('adopt', `profile/${name}`, '-f', file, '--set', name);
       expect(adopted.code, adopted.stdout + adopted.stderr).toBe(0);
-      expect(adopted.stdout).toContain('A plan of what was adopted is empty.');
+      expect(adopted.stdout).toContain('The plan of the adopted objects is empty.');
       const after = await configOf(`/1.0/profiles/${name}`);
       expect(JSON.parse(after[`user.gantry.own.${name}`] ?? '')).toMatchObject({ w: 1 });
       delete after[`user.gantry.own.${name}`];
       expect(after).toEqual(before);
       expect((await run('plan', file, '--set', name, '--detailed-exitcode')).code).toBe(0);
       const again = await run('import', '--all', '-f', file, '--set', name);
-      expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("is the set's already")]);
+      expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('already belongs to the set')]);
 
       const empty = join(bench.dir, `${name}-empty.yaml`);
       writeFileSync(empty, 'kind: profile\nname: default\n');
@@ -85,7 +85,7 @@ for (const { host, reason } of hosts) {
       expect(adopted.code, adopted.stderr).toBe(0);
       expect(readFileSync(file, 'utf8')).toContain('limits.cpu: 3');
       expect((await run('plan', file, '--set', name, '--detailed-exitcode')).code).toBe(0);
-      expect((await run('adopt', `profile/${name}`, '--write', file)).stderr).toContain('it is there already');
+      expect((await run('adopt', `profile/${name}`, '--write', file)).stderr).toContain('it already exists');
       const all = join(bench.dir, `${name}-all.yaml`);
       const everything = await run('adopt', '--all', '--write', all, '--set', `all-${name}`);
       expect(everything.code, everything.stderr).toBe(0);

@@ -226,7 +226,7 @@ describe('exit codes', () => {
       },
     });
     expect(ran.code, ran.stderr).toBe(130);
-    expect(ran.stderr).toContain('Cancelling what is at work.');
+    expect(ran.stderr).toContain('Cancelling the steps in progress.');
     expect(ran.stdout).toContain('Apply interrupted');
   });
 

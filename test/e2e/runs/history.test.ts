@@ -105,7 +105,7 @@ for (const { host, reason } of hosts) {
         0,
         expect.stringContaining('Everything that revision 1 declares'),
       ]);
-      // Nobody is there to approve.
+      // The plan needs approval.
       expect((await on('rollback', '2', '--set', 'two')).code).toBe(64);
       expect((await on('rollback', '7', '--set', 'two', '-y')).code).toBe(1);
       expect((await on('rollback', '1', '--prune', '-y')).code).toBe(64);

@@ -54,10 +54,10 @@ test.each(Object.keys(templates))('the template %s is applied as it stands and t
 test('init lists its templates when there is none of the name, and writes over nothing', async () => {
   const run = await cli(['init', dir, '--template', 'databse']);
   expect(run.code).toBe(64);
-  expect(run.stderr).toContain('there is no template "databse" (did you mean database?); there are:');
+  expect(run.stderr).toContain('unknown template "databse" (did you mean database?); there are:');
   for (const name of Object.keys(templates)) expect(run.stderr).toContain(`\n  ${name} `);
   await gantry('init', dir);
   const before = readFileSync(join(dir, 'stack.yaml'), 'utf8');
-  expect((await gantry('init', dir, '--template', 'fleet')).stderr).toContain('is there already: left as it is');
+  expect((await gantry('init', dir, '--template', 'fleet')).stderr).toContain('already exists: not changed');
   expect(readFileSync(join(dir, 'stack.yaml'), 'utf8')).toBe(before);
 });

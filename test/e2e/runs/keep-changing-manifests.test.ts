@@ -3,7 +3,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HealLog } from '../../../reconciler/cli/watch/repair-log.ts';
+import { RepairLog } from '../../../reconciler/cli/watch/repair-log.ts';
 import type { Document } from '../../../reconciler/core/documents/document.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
@@ -131,7 +131,7 @@ describe('run', { timeout: 180_000 }, () => {
 });
 
 test('an object rests after the third time within ten minutes, and not when it is declared otherwise', () => {
-  const log = new HealLog();
+  const log = new RepairLog();
   const document = (value: string): Document => ({ address: 'profile/a', values: { value } }) as unknown as Document;
   const now = 1_700_000_000_000;
   log.declare([document('1')]);

@@ -97,7 +97,7 @@ describe('on the simulation', () => {
     const window = ['--window', `${far(6)}-${far(7)}`];
     const run = await cli(['run', join(bench.dir, 'stack.yaml'), '-y', ...at(), ...window, '--for', '4s'], { env });
     expect(run.code).toBe(0);
-    expect(run.stderr).toContain('container/c1 differ, and are left alone for now: no window is open');
+    expect(run.stderr).toContain('container/c1 differ, but no repair window is open');
     expect(await noteOf()).toBe('d');
     await bench.apply();
   });

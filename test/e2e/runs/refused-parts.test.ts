@@ -47,7 +47,7 @@ describe('a plan of which one part is refused', () => {
     expect(refused.code, refused.stderr).toBe(4);
     expect(refused.stdout).toContain('Refused: container/c1 would be deleted and created again');
     expect(refused.stderr).toContain(
-      'Error: One part of the plan is refused (container/c1), so nothing of it is done: follow the advice at each, or do the rest with --partial',
+      'Error: One part of the plan is refused (container/c1), so nothing is done: follow the advice for each, or apply the rest with --partial',
     );
     expect(refused.stdout).not.toContain('Apply');
     expect(await text()).toBe('one');
@@ -103,7 +103,7 @@ describe('a plan of which one part is refused', () => {
       onStderr: (chunk) => (said += chunk),
       interrupts: (given) => (interrupt = given),
     });
-    await until(() => said.includes('so nothing of it is done'));
+    await until(() => said.includes('so nothing is done'));
     expect(await text()).toBe('one');
     write('two', '');
     await until(async () => (await text()) === 'two');

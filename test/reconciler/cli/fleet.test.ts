@@ -354,7 +354,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
       const run = await gantry('apply', ['-y', '--timeout', '3s']);
       expect([run.code, run.stderr]).toEqual([
         1,
-        expect.stringMatching(/longer than --timeout 3s; not heard of: .*db1/),
+        expect.stringMatching(/longer than --timeout 3s; no answer from: .*db1/),
       ]);
       expect(await profiles(web1)).toEqual([]);
     } finally {

@@ -192,10 +192,10 @@ devices: { root: { type: disk, path: /, pool: p1 } }
     const unknown = await on('plan', '-f', join(dir, 'env'), '--env', 'prd');
     expect([unknown.code, unknown.stderr]).toEqual([
       64,
-      expect.stringContaining('there is no environment prd (did you mean prod?): the environments are prod, staging'),
+      expect.stringContaining('unknown environment prd (did you mean prod?): the environments are prod, staging'),
     ]);
     const none = folder('bare', { 'stack.yaml': profile('web', '') });
-    expect((await cli(['validate', none, '--env', 'prod'])).stderr).toContain('there is no environment prod: none in');
+    expect((await cli(['validate', none, '--env', 'prod'])).stderr).toContain('unknown environment prod: none in');
     folder('env', {
       'overlays/broken.yaml':
         'kind: vars\npatch: true\nvars: { MME: 1GiB }\n---\nkind: profile\nname: sizd\npatch: true\n---\nkind: profile\nname: sized\npatch: true\nconfig: { $patch: remove }\n',

@@ -23,6 +23,6 @@ describe('the time between two looks at everything', () => {
   });
 
   test('is at least a second', () => {
-    expect(() => timesOf({ interval: '999ms' }, 60_000)).toThrow(/--interval is at least 1s/);
+    expect(() => timesOf({ interval: '999ms' }, 60_000)).toThrow(/--interval must be at least 1s/);
   });
 });

@@ -6,7 +6,7 @@ import { labelsOf, type Labels } from '../../../core/documents/labels.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { filterLabelled, nothingFits, objectSelector, selectedAddresses } from '../../flags/label-options.ts';
+import { filterLabelled, noneSelected, objectSelector, selectedAddresses } from '../../flags/label-options.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
 import type { AdoptOptions, ReleaseOptions } from './applying-verbs.ts';
 import { selectObjects } from '../../flags/selector.ts';
@@ -34,15 +34,15 @@ export async function adopt(context: OpenContext<AdoptOptions>, words: readonly 
     const { plan, refusals } = planAdoption(planned.plan, planned.observed, planned.owner, chosen);
     if (refusals.length > 0) {
       const lines = refusals.map((one) => `  ${one}`).join('\n');
-      const remedy = 'Correct the manifests (gantry export shows what is so), or apply them';
+      const remedy = 'Correct the manifests (gantry export writes the live state), or apply them';
       throw new CliError(
-        `Nothing was adopted, since the first plan would not be empty:\n${lines}\n${remedy}`,
+        `Nothing was adopted, because the plan of these objects is not empty:\n${lines}\n${remedy}`,
         exitCodes.guard,
       );
     }
     const { revision: _, ...rest } = planned;
-    const code = await record(context, client, { ...rest, plan }, "is the set's already");
-    if (code === exitCodes.ok) await promise(context, client, loaded, chosen);
+    const code = await record(context, client, { ...rest, plan }, 'already belongs to the set');
+    if (code === exitCodes.ok) await verifyEmptyPlan(context, client, loaded, chosen);
     return code;
   });
 }
@@ -60,7 +60,7 @@ const isAliasOf = (address: Address, { documents }: Loaded): boolean =>
 function wantedOf(words: readonly string[], options: ReleaseOptions): ReadonlySet<Address> | undefined {
   const isAll = options.all === true || objectSelector(options) !== undefined;
   if (words.length > 0 === isAll)
-    throw usageError('name what is meant as KIND/NAME, or say --all, or choose by labels with -l, but one only');
+    throw usageError('give exactly one of: objects as KIND/NAME, --all, labels with -l');
   return isAll ? undefined : new Set(words.map(parseAddress));
 }
 
@@ -77,7 +77,7 @@ async function documentsFor(
 }
 
 /** What was promised is looked at again. */
-async function promise(
+async function verifyEmptyPlan(
   context: OpenContext<AdoptOptions>,
   client: Client,
   loaded: Loaded,
@@ -88,10 +88,10 @@ async function promise(
   const left = plan.changes.filter((change) => wanted?.has(change.address) !== false && isChange(change));
   if (left.length > 0)
     throw new CliError(
-      `Meanwhile somebody changed ${left.map(({ address }) => address).join(', ')}: look at gantry plan`,
+      `${left.map(({ address }) => address).join(', ')} changed meanwhile: see gantry plan`,
       exitCodes.stale,
     );
-  context.out('A plan of what was adopted is empty.');
+  context.out('The plan of the adopted objects is empty.');
 }
 
 async function record(
@@ -125,12 +125,12 @@ export async function release(context: OpenContext<ReleaseOptions>, words: reado
     const labelled = ({ kind, name }: (typeof named)[number]): Labels =>
       labelsOf(coreKind(kind).live(observed, name)?.object ?? {});
     const chosen = filterLabelled(options, named, labelled);
-    if (chosen.length === 0) throw nothingFits('object of the set', named.map(labelled));
+    if (chosen.length === 0) throw noneSelected('object of the set', named.map(labelled));
     const plan = planRelease(observed, owner, new Set(chosen.map(({ address }) => address)));
     const code = await record(context, client, { plan, observed, owner, images: new Map() }, '');
     if (code === exitCodes.ok)
       context.note(
-        `The set ${set} let go of them. A manifest that still declares them takes them back at its next apply.`,
+        `The set ${set} no longer owns them. A manifest that still declares them claims them at its next apply.`,
       );
     return code;
   });

@@ -15,7 +15,7 @@ import type { ApplyOptions, PreseedOptions } from './applying-verbs.ts';
 import { countDone, outcomeLine, renderFailures, type Counts } from '../../output/outcome.ts';
 import { paintFor } from '../../output/paint.ts';
 import { changeSummary } from '../../output/render-json.ts';
-import { refuseInPart } from './refused-parts.ts';
+import { requireNoRefusals } from './refused-parts.ts';
 import { messageOf, revisionNotes } from '../../session/revision.ts';
 import { reporterFor, type Reporter } from '../../output/reporter.ts';
 import { hostName, withClient } from '../../session/connect.ts';
@@ -63,10 +63,10 @@ async function applySaved(context: OpenContext<ApplyOptions>, client: Client, sa
   const { plan } = planned;
   if (context.isJson) await printPlan(context, plan, saved.mode);
   if (plan.steps.length === 0) {
-    context.out('Nothing of the plan is left to do.');
+    context.out('The plan is already carried out.');
     return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
   }
-  refuseInPart(context.options, plan);
+  requireNoRefusals(context.options, plan);
   const { OvertakenError } = await import('../../../engine/runs/set-run.ts');
   const code = await carryOut(context, client, planned).catch((error: unknown) => {
     throw error instanceof OvertakenError ? new CliError(error.message, exitCodes.stale, error) : error;
@@ -89,13 +89,13 @@ async function applyOnce(
   const { plan } = planned;
   await printPlan(context, plan, mode);
   if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
-  refuseInPart(context.options, plan);
+  requireNoRefusals(context.options, plan);
   await confirm(context, question(mode));
-  return carryOutOr(context, client, planned, round, () => applyOnce(context, client, loaded, mode, round + 1));
+  return carryOutOrReplan(context, client, planned, round, () => applyOnce(context, client, loaded, mode, round + 1));
 }
 
 /** Carries the plan out, or does `again` when another run of the set was quicker. */
-export async function carryOutOr(
+export async function carryOutOrReplan(
   context: OpenContext<CarryOutOptions & GuardOptions>,
   client: Client,
   planned: Planned,
@@ -136,7 +136,7 @@ export async function resume(context: CliContext<HostOptions>, client: Client, s
   for (const id of await openOperations(place)) {
     const found = await client.operations.get(id, context.stop).catch(() => undefined);
     if (found === undefined || found.status_code >= 200) continue;
-    context.note(`An earlier run began ${found.description || id}, which is still at work: waiting for its end`);
+    context.note(`An earlier run started ${found.description || id}, which is still running: waiting for it`);
     // How it ended shows in the objects.
     await client.operations.wait(found, context.stop).catch(() => undefined);
     context.stop.throwIfAborted();
@@ -201,7 +201,7 @@ async function runPlan(
   io.compileLess?.();
   return applyPlan(plan, deps, context.cancel).catch((error: unknown) => {
     if (!(error instanceof LockedError)) throw error;
-    const remedy = 'wait with --lock-timeout, or take it away with gantry force-unlock when nobody is at work';
+    const remedy = 'wait with --lock-timeout, or remove the lock with gantry force-unlock if no run is active';
     throw new CliError(`${error.message}: ${remedy}`, exitCodes.locked, error);
   });
 }

@@ -138,11 +138,11 @@ function yamlOf(revisions: Revisions, revision: Revision, documents: readonly Wr
       ? ['# Secrets are not kept: from_env stands where one was written.']
       : []),
   ].join('\n');
-  const texts = documents.map((one) => `---\n${spelled(shownDocument(one))}`);
+  const texts = documents.map((one) => `---\n${toYaml(shownDocument(one))}`);
   return `${head}\n${texts.join('')}`;
 }
 
-const spelled = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
+const toYaml = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
 /** Without a second number: against the newest. */
 export async function historyDiff(context: CliContext<HistoryOptions>, args: readonly string[]): Promise<ExitCode> {
@@ -183,5 +183,5 @@ function textOf(document: WrittenDocument | undefined): string {
     if (typeof value !== 'object' || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, walk(item)]));
   };
-  return document === undefined ? '' : printable(spelled(walk(document.value)));
+  return document === undefined ? '' : printable(toYaml(walk(document.value)));
 }

@@ -7,17 +7,17 @@ import { CliError } from '../../errors/usage-error.ts';
 const mostNames = 5;
 
 /** Undefined: nothing is refused, or --partial allows the rest. Else why nothing of the plan is carried out. */
-export function whyRefused({ partial }: Pick<RunOptions, 'partial'>, { guards }: Plan): string | undefined {
+export function refusalOf({ partial }: Pick<RunOptions, 'partial'>, { guards }: Plan): string | undefined {
   if (guards.length === 0 || partial === true) return undefined;
   const names = [...new Set(guards.map(({ address }) => address))];
   const list = `${names.slice(0, mostNames).join(', ')}${names.length > mostNames ? ` and ${names.length - mostNames} more` : ''}`;
   const refused =
     guards.length === 1 ? 'One part of the plan is refused' : `${guards.length} parts of the plan are refused`;
-  return `${refused} (${list}), so nothing of it is done: follow the advice at each, or do the rest with --partial`;
+  return `${refused} (${list}), so nothing is done: follow the advice for each, or apply the rest with --partial`;
 }
 
 /** Throws with exit code 4. */
-export function refuseInPart(options: Pick<RunOptions, 'partial'>, plan: Plan): void {
-  const why = whyRefused(options, plan);
+export function requireNoRefusals(options: Pick<RunOptions, 'partial'>, plan: Plan): void {
+  const why = refusalOf(options, plan);
   if (why !== undefined) throw new CliError(why, exitCodes.guard);
 }

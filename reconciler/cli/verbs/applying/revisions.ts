@@ -47,7 +47,7 @@ export function outcomeOf({ config, set }: Revisions, { outcome, run, failed }: 
 
 export function parseRevision(text: string): number {
   const number = parseCount('revision', text.replace(/^#/, ''));
-  if (number === undefined) throw usageError('say which revision, as in gantry history show 3');
+  if (number === undefined) throw usageError('name a revision, as in gantry history show 3');
   return number;
 }
 
@@ -65,7 +65,7 @@ export function revisionNamed({ all, set }: Revisions, text: string): Revision {
   const found = all.findLast((one) => one.outcome === 'done' && one.mode === 'apply' && isNamed(text)(one));
   if (found !== undefined) return found;
   throw new CliError(
-    `The set ${set} has no revision with the commit or message ${JSON.stringify(text)} that ended well (gantry history)`,
+    `The set ${set} has no revision with the commit or message ${JSON.stringify(text)} that succeeded (gantry history)`,
     exitCodes.error,
   );
 }
@@ -74,10 +74,10 @@ export function revisionNamed({ all, set }: Revisions, text: string): Revision {
 export function documentsOf({ config, set }: Revisions, revision: Revision): readonly WrittenDocument[] {
   const { number, documents, mode, commit } = revision;
   const elsewhere = commit === undefined ? '' : `; its manifests were those of commit ${commit}`;
-  if (mode === 'destroy') throw new CliError(`Revision ${number} destroyed: it has no documents`, exitCodes.error);
+  if (mode === 'destroy') throw new CliError(`Revision ${number} is a destroy: it has no documents`, exitCodes.error);
   const text = documents === undefined ? undefined : documentsText(config, set, documents);
   if (documents === undefined || text === undefined) {
-    const why = `The documents of revision ${number} were given up, since those of newer ones fill the place for them`;
+    const why = `The documents of revision ${number} were dropped to make room for newer ones`;
     throw new CliError(`${why}${elsewhere}`, exitCodes.error);
   }
   try {

@@ -15,14 +15,14 @@ import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { dryRunKind, planOptionsOf } from '../../flags/plan-flags.ts';
 import type { RollbackOptions } from './applying-verbs.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
-import { refuseInPart } from './refused-parts.ts';
+import { requireNoRefusals } from './refused-parts.ts';
 import { messageOf } from '../../session/revision.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planFor, type Planned } from '../../session/make-plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { carryOutOr, resume } from './apply.ts';
+import { carryOutOrReplan, resume } from './apply.ts';
 
 export async function rollback(context: OpenContext<RollbackOptions>, number: string | undefined): Promise<ExitCode> {
   messageOf(context);
@@ -30,7 +30,7 @@ export async function rollback(context: OpenContext<RollbackOptions>, number: st
   const wanted = wantedRevision(number);
   const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
   return withClient(context, async (client) =>
-    once(context, client, await readBack(context, client, wanted, given?.documents ?? []), 1),
+    once(context, client, await readRollbackSource(context, client, wanted, given?.documents ?? []), 1),
   );
 }
 
@@ -39,12 +39,12 @@ export const wantedRevision = (text: string | undefined): number | string | unde
   text === undefined ? undefined : /^#?\d{1,6}$/.test(text) ? parseRevision(text) : text;
 
 /** The revision to go back to; without a number the last good one before the newest. Throws when there is none. */
-export async function readBack(
+export async function readRollbackSource(
   context: OpenContext<RollbackOptions>,
   client: Client,
   wanted: number | string | undefined,
   given: readonly Document[],
-): Promise<Back> {
+): Promise<RollbackSource> {
   const revisions = await readRevisions(context, client);
   await resume(context, client, revisions.set);
   const revision =
@@ -56,14 +56,14 @@ export async function readBack(
   const written = documentsOf(revisions, revision);
   if (revision.isPartial === true && context.options.prune === true)
     throw usageError(
-      `revision ${revision.number} is of a part of the set: --prune would take the rest for what is no longer declared`,
+      `revision ${revision.number} covers only a part of the set: --prune would delete the rest`,
     );
   if (revision.isPartial === true)
-    context.note(`Revision ${revision.number} is of a part of the set: only that part goes back`);
+    context.note(`Revision ${revision.number} covers only a part of the set: only that part is rolled back`);
   return { revisions, revision, written, given };
 }
 
-export interface Back {
+export interface RollbackSource {
   readonly revisions: Revisions;
   readonly revision: Revision;
   readonly written: readonly WrittenDocument[];
@@ -75,32 +75,32 @@ function previous(revisions: Revisions): Revision {
   const found = previousOf({ revisions: revisions.all });
   if (found !== undefined) return found;
   const why =
-    revisions.all.length < 2 ? 'there is no revision before this one' : 'no earlier one ended well and differs';
-  throw new CliError(`Nothing to go back to: ${why} (gantry history --set ${revisions.set})`, exitCodes.error);
+    revisions.all.length < 2 ? 'there is no revision before this one' : 'no earlier revision succeeded with other documents';
+  throw new CliError(`Nothing to roll back to: ${why} (gantry history --set ${revisions.set})`, exitCodes.error);
 }
 
 async function once(
   context: OpenContext<RollbackOptions>,
   client: Client,
-  back: Back,
+  back: RollbackSource,
   round: number,
 ): Promise<ExitCode> {
-  const planned = await planBack(context, client, back);
+  const planned = await planRollback(context, client, back);
   const { plan } = planned;
   const dryRun = dryRunKind(context.options);
   if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryRunOf(context, client, planned, dryRun);
   await printPlan(context, plan, 'apply');
   if (plan.steps.length === 0) {
     if (plan.guards.length > 0) return exitCodes.guard;
-    context.out(`Everything that revision ${back.revision.number} declares is so.`);
+    context.out(`The host already matches revision ${back.revision.number}.`);
     return exitCodes.ok;
   }
-  refuseInPart(context.options, plan);
-  await confirm(context, `Do you want to go back to revision ${back.revision.number}?`);
-  return carryOutOr(context, client, planned, round, () => once(context, client, back, round + 1));
+  requireNoRefusals(context.options, plan);
+  await confirm(context, `Do you want to roll back to revision ${back.revision.number}?`);
+  return carryOutOrReplan(context, client, planned, round, () => once(context, client, back, round + 1));
 }
 
-export async function planBack(context: OpenContext<RollbackOptions>, client: Client, back: Back): Promise<Planned> {
+export async function planRollback(context: OpenContext<RollbackOptions>, client: Client, back: RollbackSource): Promise<Planned> {
   const { revisions, revision } = back;
   const [{ observe }, { ownerOf }] = await Promise.all([
     import('../../../engine/observe/observe.ts'),
@@ -131,7 +131,7 @@ export async function planBack(context: OpenContext<RollbackOptions>, client: Cl
 
 /** From the live object while it holds the same value, else from the manifests of now. */
 function filledSecrets(
-  { revision, written, given }: Back,
+  { revision, written, given }: RollbackSource,
   observed: Observed,
   hash: (text: string) => string,
 ): readonly WrittenDocument[] {
@@ -148,10 +148,10 @@ function filledSecrets(
   const { number, commit } = revision;
   const remedy =
     commit === undefined
-      ? 'Give manifests that have them with -f'
-      : `Give manifests that have them with -f, or apply those of commit ${commit}`;
+      ? 'Pass manifests that have them with -f'
+      : `Pass manifests that have them with -f, or apply those of commit ${commit}`;
   throw new CliError(
-    `Revision ${number} keeps no secrets, and these are no longer on the server as they were:${list}\n${remedy}`,
+    `Revision ${number} holds no secrets, and these values on the server have changed:${list}\n${remedy}`,
     exitCodes.error,
   );
 }
@@ -185,7 +185,7 @@ async function load(
   await context.diagnostics(loaded.diagnostics);
   if (loaded.diagnostics.some(({ severity }) => severity === 'error'))
     throw new CliError(
-      `Revision ${number} can no longer be gone back to: what it needs is gone, or no longer allowed`,
+      `Cannot roll back to revision ${number}: something it needs is gone or no longer allowed`,
       exitCodes.error,
     );
   const others = written.filter(({ address, fingerprint }) => {
@@ -195,7 +195,7 @@ async function load(
   if (others.length === 0) return loaded;
   const list = others.map(({ address, fingerprint = '' }) => `\n  ${address}: ${fingerprint}`).join('');
   throw new CliError(
-    `The server no longer has images of revision ${number}, and their files are others by now:${list}`,
+    `The server no longer has images of revision ${number}, and their files have changed:${list}`,
     exitCodes.error,
   );
 }

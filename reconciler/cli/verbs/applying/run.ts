@@ -12,19 +12,19 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { HealLog } from '../../watch/repair-log.ts';
+import { RepairLog } from '../../watch/repair-log.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';
-import { persist } from '../../watch/retry-until-reachable.ts';
-import { whyRefused } from './refused-parts.ts';
+import { retryUntilReachable } from '../../watch/retry-until-reachable.ts';
+import { refusalOf } from './refused-parts.ts';
 import { messageOf } from '../../session/revision.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planOf, type Planned } from '../../session/make-plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
-import { toldOnce } from '../../watch/report-once.ts';
+import { reportingOnce } from '../../watch/report-once.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { endOf, pacedIntervalMs, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
 import { carryOut, resume } from './apply.ts';
@@ -49,7 +49,7 @@ export async function run(context: RunContext, args: readonly string[]): Promise
     // A daemon of its own that does not come up is no server that is away.
     const passes = (error: unknown): boolean =>
       context.options.embedded === undefined && codeOf(error) === exitCodes.unreachable;
-    await persist(context, () => withClient({ ...context, stop: end }, work), { what: 'the server', passes, end });
+    await retryUntilReachable(context, () => withClient({ ...context, stop: end }, work), { what: 'the server', passes, end });
   } catch (error) {
     // Being told to end is how it ends.
     if (context.stop.aborted && codeOf(context.stop.reason) === exitCodes.interrupted) return exitCodes.ok;
@@ -66,8 +66,8 @@ export function firstOf<T>(
   load: (own: RunContext) => Promise<T>,
 ): Promise<T> {
   const passes = (error: unknown): boolean => !isOnce && codeOf(error) === exitCodes.error && error instanceof CliError;
-  const own = { ...context, diagnostics: toldOnce(context).diagnostics };
-  return persist(context, () => load(own), { what: 'manifests without errors', passes, end });
+  const own = { ...context, diagnostics: reportingOnce(context).diagnostics };
+  return retryUntilReachable(context, () => load(own), { what: 'manifests without errors', passes, end });
 }
 
 export interface RunSettings extends WatchTimes {
@@ -78,7 +78,7 @@ export interface RunSettings extends WatchTimes {
 export function runSettings(context: RunContext): RunSettings {
   const { options } = context;
   if (!isApproved(options))
-    throw usageError('run applies what differs without asking: approve that with --auto-approve');
+    throw usageError('run applies changes without asking: it needs --auto-approve');
   messageOf(context);
   parseCount('--parallelism', options.parallelism);
   return { ...timesOf(options, defaultIntervalMs), windows: (options.window ?? []).map(windowOf) };
@@ -87,7 +87,7 @@ export function runSettings(context: RunContext): RunSettings {
 function windowOf(text: string): Window {
   const window = parseWindow(text);
   if (window === undefined)
-    throw usageError(`--window ${JSON.stringify(text)} is no time of the day (UTC) such as 22:00-06:00`);
+    throw usageError(`--window ${JSON.stringify(text)} is not a time of day (UTC) such as 22:00-06:00`);
   return window;
 }
 
@@ -109,14 +109,14 @@ export class Keeper {
   #loaded: Loaded;
   #isFirst = true;
   #told = '';
-  readonly #heals = new HealLog();
+  readonly #repairs = new RepairLog();
   #waitMs: number | undefined;
   /** Of the last look at everything. */
   #lookCpuMs = 0;
   #lookNow = (): void => {};
 
   constructor(context: RunContext, client: Client, wanted: Kept) {
-    this.#context = toldOnce(context);
+    this.#context = reportingOnce(context);
     this.#client = client;
     this.#wanted = wanted;
     this.#loaded = wanted.loaded;
@@ -135,7 +135,7 @@ export class Keeper {
         events: (signal, eventOptions) => client.events(['lifecycle'], signal, eventOptions),
         look: (occasion) => this.#measured(occasion),
         onStart: (lookNow) => void (this.#lookNow = lookNow),
-        onConnection: (state) => this.#context.note(`The connection for events is ${state}`),
+        onConnection: (state) => this.#context.note(`The event connection is ${state}`),
         onFailure: (error) => this.#failed(error),
         intervalMs: () => this.#patienceMs(pacedIntervalMs(this.#wanted, this.#lookCpuMs)),
         ...(project === undefined ? {} : { project }),
@@ -172,9 +172,9 @@ export class Keeper {
     this.#waitMs = undefined;
     const reader = Object.assign(Object.create(this.#client) as Client, { list: this.#lists.list });
     const loaded = this.#loaded;
-    this.#heals.declare(loaded.documents);
+    this.#repairs.declare(loaded.documents);
     const whole = await planOf(this.#context, reader, loaded, 'apply');
-    const resting = this.#heals.resting(addressesOf(whole.plan), this.#context.io.nowMs());
+    const resting = this.#repairs.resting(addressesOf(whole.plan), this.#context.io.nowMs());
     const planned = resting.size === 0 ? whole : await this.#without(resting, whole, reader);
     if (planned === undefined) return;
     const { plan } = planned;
@@ -182,7 +182,7 @@ export class Keeper {
       this.#tell(plan.guards.map(({ message }) => `Refused: ${message}`).join('\n'));
       return this.#wanted.onLook?.(loaded, plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok);
     }
-    const refused = whyRefused(this.#context.options, plan);
+    const refused = refusalOf(this.#context.options, plan);
     if (refused !== undefined) {
       const parts = plan.guards.map(({ message }) => `Refused: ${message}`);
       this.#tell([...parts, refused].join('\n'));
@@ -191,11 +191,11 @@ export class Keeper {
     const closedMs = untilOpenMs(this.#wanted.windows, this.#context.io.nowMs());
     if (closedMs > 0) {
       this.#waitMs = closedMs;
-      return this.#tell(`${listOf(addressesOf(plan))} differ, and are left alone for now: no window is open`);
+      return this.#tell(`${listOf(addressesOf(plan))} differ, but no repair window is open`);
     }
     for (const one of await this.#book.name(seen, this.#context.stop))
       this.#context.note(`${one.address}: ${describeSeen(one)}`);
-    const code = await this.#heal(planned);
+    const code = await this.#repair(planned);
     if (resting.size > 0) this.#waitMs = Math.min(...resting.values());
     this.#wanted.onLook?.(loaded, code === exitCodes.ok && plan.guards.length > 0 ? exitCodes.guard : code);
   }
@@ -207,9 +207,9 @@ export class Keeper {
   async #without(resting: ReadonlyMap<Address, number>, whole: Planned, reader: Client): Promise<Planned | undefined> {
     this.#waitMs = Math.min(...resting.values());
     const addresses = addressesOf(whole.plan);
-    const times = Math.max(...[...resting.keys()].map((address) => this.#heals.count(address)));
+    const times = Math.max(...[...resting.keys()].map((address) => this.#repairs.count(address)));
     this.#tell(
-      `${listOf([...resting.keys()])} differ, and are left alone for now: something keeps changing them: ${times} times put right by now`,
+      `${listOf([...resting.keys()])} differ, but something keeps changing them back: repaired ${times} times, retrying later`,
     );
     if (resting.size === addresses.length) return undefined;
     const exclude = [...(this.#context.options.exclude ?? []), ...resting.keys()];
@@ -217,12 +217,12 @@ export class Keeper {
     const options = { ...this.#context.options, exclude };
     const own = Object.assign(Object.create(this.#context) as RunContext, { options });
     const planned = await planOf(own, reader, this.#loaded, 'apply');
-    const isNew = addressesOf(planned.plan).some((address) => this.#heals.isNew(address));
+    const isNew = addressesOf(planned.plan).some((address) => this.#repairs.isNew(address));
     const { revision: _revision, ...unnoted } = planned;
     return isNew ? planned : unnoted;
   }
 
-  async #heal(planned: Planned): Promise<ExitCode> {
+  async #repair(planned: Planned): Promise<ExitCode> {
     this.#told = '';
     await printPlan(this.#context, planned.plan, 'apply');
     const { revision } = planned;
@@ -230,7 +230,7 @@ export class Keeper {
     this.#lists.forget();
     // What it does itself is known at once, not by its events.
     const code = await carryOut(this.#context, this.#client, quiet);
-    this.#heals.note(addressesOf(planned.plan), this.#context.io.nowMs());
+    this.#repairs.note(addressesOf(planned.plan), this.#context.io.nowMs());
     if (code !== exitCodes.ok) this.#waitMs = 5000;
     return code;
   }
@@ -244,7 +244,7 @@ export class Keeper {
     } catch (error) {
       this.#context.stop.throwIfAborted();
       const why = reasonOf(error);
-      this.#tell(`The manifests cannot be read now, so those read before still count: ${why}`);
+      this.#tell(`Cannot read the manifests, so the last good ones stay in force: ${why}`);
     }
   }
 
@@ -253,7 +253,7 @@ export class Keeper {
     const text = reasonOf(error);
     const isHeld = error instanceof CliError && error.exitCode === exitCodes.locked;
     this.#tell(
-      isHeld ? `Suspended: ${text.split(': wait with', 1)[0] ?? text}` : `That failed and is tried again: ${text}`,
+      isHeld ? `Suspended: ${text.split(': wait with', 1)[0] ?? text}` : `The run failed and is retried: ${text}`,
     );
   }
 

@@ -16,7 +16,7 @@ import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
-import { following } from '../../session/follow-operation.ts';
+import { followOperation } from '../../session/follow-operation.ts';
 
 export async function createBackup(
   context: CliContext<BackupCreateOptions>,
@@ -33,7 +33,7 @@ export async function createBackup(
   };
   await withClient(context, async (client) => {
     const backups = backupsOf(client.http, container);
-    const made = await following(context, client, () => backups.create(body, context.stop));
+    const made = await followOperation(context, client, () => backups.create(body, context.stop));
     const shown = typeof made['backup_name'] === 'string' ? made['backup_name'] : (name ?? '');
     if (context.isJson) tell(context, { container, name: shown });
     else context.out(shown);
@@ -85,7 +85,7 @@ export async function exportBackup(
       if (sizeBytes !== undefined && written !== sizeBytes) {
         if (file !== '-') await rm(file, { force: true });
         throw new CliError(
-          `The backup ${container}/${name} was cut off: ${written} of ${sizeBytes} bytes came`,
+          `The backup ${container}/${name} was cut off: received ${written} of ${sizeBytes} bytes`,
           exitCodes.error,
         );
       }
@@ -153,7 +153,7 @@ export async function importBackupFile(
   };
   await withClient(context, async (client) => {
     let made = name ?? '';
-    await following(context, client, async () => {
+    await followOperation(context, client, async () => {
       const reply = await importBackup(client.http, wanted, context.stop);
       const { resources } = reply.metadata;
       const [url] = resources?.['containers'] ?? resources?.['instances'] ?? [];

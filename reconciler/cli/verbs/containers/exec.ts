@@ -15,7 +15,7 @@ const interruptSignal = 2;
 
 export async function exec(context: OpenContext<ExecOptions>, words: readonly string[]): Promise<ExitCode> {
   const [name, ...command] = words;
-  if (name === undefined || command.length === 0) throw usageError('write gantry exec NAME -- COMMAND...');
+  if (name === undefined || command.length === 0) throw usageError('usage: gantry exec NAME -- COMMAND...');
   const { io, options: flags } = context;
   const isTerminal = flags.tty ?? (io.stdin.isTTY === true && io.stdout.isTTY === true);
   const environment = {
@@ -61,16 +61,16 @@ export async function exec(context: OpenContext<ExecOptions>, words: readonly st
 }
 
 function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
-  const why = code === 127 ? 'there is no such command' : code === 126 ? 'it cannot be executed' : undefined;
-  if (why !== undefined) stderr.write(`Error: ${command} in ${name}: ${why} (or it ended with ${code} in silence)\n`);
+  const why = code === 127 ? 'command not found' : code === 126 ? 'it cannot be executed' : undefined;
+  if (why !== undefined) stderr.write(`Error: ${command} in ${name}: ${why} (or it exited with ${code} without output)\n`);
 }
 
 export async function attachConsole(context: OpenContext<HostOptions>, words: readonly string[]): Promise<ExitCode> {
   const [name] = words;
-  if (name === undefined || words.length > 1) throw usageError('write gantry console NAME');
+  if (name === undefined || words.length > 1) throw usageError('usage: gantry console NAME');
   const { io } = context;
   const isTerminal = io.stdin.isTTY === true;
-  if (isTerminal) context.note('To leave the console press Ctrl-a and then q.');
+  if (isTerminal) context.note('To detach, press Ctrl-a, then q.');
   await withClient(context, async (client) => {
     const left = new AbortController();
     const typed = detachable(io.stdin, () => left.abort());

@@ -18,7 +18,7 @@ export function parseFileAddress(text: string): FileAddress {
 
 export function idOption(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
-  if (!/^\d{1,10}$/.test(text)) throw usageError(`${flag} ${JSON.stringify(text)} is not a number from 0 on`);
+  if (!/^\d{1,10}$/.test(text)) throw usageError(`${flag} ${JSON.stringify(text)} is not a number of 0 or more`);
   return Number(text);
 }
 

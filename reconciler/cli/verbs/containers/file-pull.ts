@@ -84,7 +84,7 @@ async function copy(context: CliContext, files: Files, entry: FileEntry, path: s
     }
     const inner = below(path, name);
     const child = await files.read(inner, context.stop).catch((error: unknown) => {
-      context.note(`${inner} is left out: ${reasonOf(error)}`);
+      context.note(`${inner} is skipped: ${reasonOf(error)}`);
     });
     if (child !== undefined) await copy(context, files, child, inner, join(target, name));
   }

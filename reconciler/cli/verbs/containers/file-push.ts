@@ -84,7 +84,7 @@ async function pushDirectory(push: Push, source: string, found: Stats, path: str
     if (inner.isDirectory()) await pushDirectory(push, from, inner, to);
     else if (inner.isSymbolicLink()) await push.files.makeSymlink(to, await readlink(from), push.ids, push.signal);
     else if (inner.isFile()) await pushOne(push, from, inner, to);
-    else push.note(`${from} is left out: it is no file, directory or link`);
+    else push.note(`${from} is skipped: it is not a file, directory or link`);
   }
 }
 

@@ -35,7 +35,7 @@ export async function createSnapshot(
     const reply = await client.operations
       .run(() => client.http.send({ method: 'POST', path, json: body }, context.stop), context.cancel)
       .catch((error: unknown) => {
-        throw isNotFound(error) ? new CliError(`There is no container ${container}`, exitCodes.error, error) : error;
+        throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
       });
     const told: unknown = reply.operation?.metadata?.['snapshot_name'];
     const name = snapshot ?? (typeof told === 'string' ? told : (await read(client, container, context)).at(-1)?.name);
@@ -130,7 +130,7 @@ export function parseMoment(text: string, nowMs: number): string {
         'the units M (minutes), H, d, w, m (months) or y, such as "1w 2d"',
     );
   }
-  if (moment.getTime() <= nowMs) throw usageError(`--expires ${JSON.stringify(text)} is over already`);
+  if (moment.getTime() <= nowMs) throw usageError(`--expires ${JSON.stringify(text)} is in the past`);
   return moment.toISOString();
 }
 
@@ -156,7 +156,7 @@ async function change(
 async function read(client: Client, container: string, context: CliContext): Promise<readonly Snapshot[]> {
   const call = { method: 'GET', path: pathOf(container), query: { recursion: '1' } } as const;
   const { metadata } = await client.http.send<readonly Snapshot[]>(call, context.stop).catch((error: unknown) => {
-    throw isNotFound(error) ? new CliError(`There is no container ${container}`, exitCodes.error, error) : error;
+    throw isNotFound(error) ? new CliError(`Container ${container} not found`, exitCodes.error, error) : error;
   });
   return metadata.toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at));
 }
@@ -165,7 +165,7 @@ const missing =
   ({ container, snapshot }: SnapshotAddress) =>
   (error: unknown): never => {
     throw isNotFound(error)
-      ? new CliError(`There is no snapshot ${snapshot} of container ${container}`, exitCodes.error, error)
+      ? new CliError(`Snapshot ${snapshot} of container ${container} not found`, exitCodes.error, error)
       : error;
   };
 

@@ -37,7 +37,7 @@ export async function fetchImage(context: CliContext, client: Client, document: 
   await createRemoteImage(deps, step, limited).catch((error: unknown) => {
     if (context.stop.aborted) throw context.stop.reason;
     const why = reasonOf(error);
-    throw new CliError(`cannot look for ${address} at its source: ${why}`, exitCodes.error, error);
+    throw new CliError(`cannot fetch ${address} from its source: ${why}`, exitCodes.error, error);
   });
   return made;
 }

@@ -6,7 +6,7 @@ import type { HostOptions } from '../../flags/host-flags.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
-import { following } from '../../session/follow-operation.ts';
+import { followOperation } from '../../session/follow-operation.ts';
 
 export async function refreshImage(
   context: CliContext<HostOptions>,
@@ -15,7 +15,7 @@ export async function refreshImage(
   await withClient(context, async (client) => {
     const fingerprint = await resolveImage(client, name, context.stop);
     const path = `/1.0/images/${encodeURIComponent(fingerprint)}/refresh`;
-    const { refreshed } = await following(context, client, () =>
+    const { refreshed } = await followOperation(context, client, () =>
       client.http.send({ method: 'POST', path }, context.stop),
     );
     if (context.isJson) context.io.stdout.write(`${JSON.stringify({ fingerprint, refreshed: refreshed === true })}\n`);
@@ -49,7 +49,7 @@ export async function deleteAliases(context: CliContext<HostOptions>, names: rea
   await withClient(context, async (client) => {
     for (const name of names) {
       await client.delete('image_alias', name, context.stop).catch((error: unknown) => {
-        throw isNotFound(error) ? new CliError(`There is no alias ${name}`, exitCodes.error, error) : error;
+        throw isNotFound(error) ? new CliError(`Alias ${name} not found`, exitCodes.error, error) : error;
       });
     }
   });
@@ -69,7 +69,7 @@ export async function resolveImage(client: Client, name: string, signal: AbortSi
   if (alias !== undefined) return alias.metadata.target;
   const image = await client.get('image', name, signal).catch(unlessMissing);
   if (image === undefined)
-    throw new CliError(`There is no image ${name}: neither an alias nor a fingerprint is so`, exitCodes.error);
+    throw new CliError(`Image ${name} not found: it is neither an alias nor a fingerprint`, exitCodes.error);
   return image.metadata.fingerprint;
 }
 

@@ -25,7 +25,7 @@ export async function exportImage(
     const isSplit = image.contentType.toLowerCase().startsWith('multipart/form-data');
     const file = target ?? ownName(image, fingerprint);
     try {
-      if (file === '-' && isSplit) throw usageError(`${name} is an image in two files: name a file for them`);
+      if (file === '-' && isSplit) throw usageError(`${name} consists of two files: name a file to write them to`);
       const written = isSplit ? [file, `${file}.root`] : [file];
       await cleanly(written, file === '-', async (made) => {
         const hash = createHash('sha256');
@@ -34,7 +34,7 @@ export async function exportImage(
         const got = hash.digest('hex');
         if (got !== fingerprint)
           throw new CliError(
-            `${name} was damaged on the way: its fingerprint is ${got}, expected is ${fingerprint}`,
+            `${name} was damaged in transit: its fingerprint is ${got}, expected is ${fingerprint}`,
             exitCodes.error,
           );
       });

@@ -10,7 +10,7 @@ import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
 import { putAlias } from './image-change.ts';
-import { following } from '../../session/follow-operation.ts';
+import { followOperation } from '../../session/follow-operation.ts';
 
 export async function importImage(
   context: CliContext<ImageImportOptions>,
@@ -19,7 +19,7 @@ export async function importImage(
   const given = context.options;
   const properties = parsePairs('--property', given.property);
   if (/^https?:\/\//.test(file)) {
-    if (rootfs !== undefined) throw usageError('An address stands for a whole image: leave the second file out');
+    if (rootfs !== undefined) throw usageError('An address names a whole image: omit the second file');
     return make(context, { ...factsOf(given), source: { type: 'url', url: file } });
   }
   for (const path of [file, ...(rootfs === undefined ? [] : [rootfs])]) {
@@ -30,7 +30,7 @@ export async function importImage(
   const files = rootfs === undefined ? { file } : { metadata: file, rootfs };
   const upload = { files, properties, ...(given.public === true ? { public: true } : {}) };
   await withClient(context, async (client) => {
-    const { fingerprint } = await following(context, client, () => client.uploadImage(upload, context.stop));
+    const { fingerprint } = await followOperation(context, client, () => client.uploadImage(upload, context.stop));
     for (const alias of given.alias ?? []) await putAlias(client, alias, fingerprint, context.stop);
     tell(context, fingerprint);
   });
@@ -74,7 +74,7 @@ export async function publishImage(
 
 async function make(context: CliContext<HostOptions>, body: ImageCreate): Promise<ExitCode> {
   await withClient(context, async (client) => {
-    const { fingerprint } = await following(context, client, () => client.create('image', body, {}, context.stop));
+    const { fingerprint } = await followOperation(context, client, () => client.create('image', body, {}, context.stop));
     tell(context, fingerprint);
   });
   return exitCodes.ok;

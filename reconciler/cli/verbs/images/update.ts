@@ -22,7 +22,7 @@ export async function update(context: CliContext<UpdateOptions>, args: readonly 
   const followers = new Map(objects.flatMap((one) => keyed(followedAlias(one), one)));
   const sources = new Map(objects.flatMap((one) => keyed(followedSource(one), one)));
   if (followers.size + sources.size === 0) {
-    context.out('No container follows an alias: manage.image is none everywhere. No image is fetched from elsewhere.');
+    context.out('Nothing to pin: no container follows an alias (manage.image), and no image has a source.');
     return exitCodes.ok;
   }
   const path = lockFilePath(context, loaded.files);
@@ -89,7 +89,7 @@ function report(
     const old = from === undefined ? '' : `${from.slice(0, 12)} -> `;
     context.out(`${key}: ${old}${after.get(key)?.slice(0, 12) ?? ''}`);
   }
-  for (const key of dropped) context.out(`${key}: nothing follows it any more`);
+  for (const key of dropped) context.out(`${key}: no longer used`);
 }
 
 async function resolve(client: Client, alias: string, { project }: Document, signal: AbortSignal): Promise<string> {

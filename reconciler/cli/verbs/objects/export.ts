@@ -27,9 +27,9 @@ export async function exportHost(context: CliContext<ExportOptions>, words: read
     return { objects: [...chosen, ...acls], host: client.host };
   });
   const written = writeExport(objects, options.redact === true);
-  const head = `# What ${host} holds, as gantry export found it. Keys that the server makes itself are left out.
-# Of what is inside of containers only files are here that the set ${set} has written; commands (exec:), waits, snapshots
-# and other files are not: keep the manifests that have them.\n`;
+  const head = `# Written by gantry export from ${host}. Keys that the server generates are left out.
+# Of the contents of containers, only the files that the set ${set} has written are here; commands (exec:), waits,
+# snapshots and other files are not: keep the manifests that have them.\n`;
   const target = context.options.output;
   if (target === undefined) {
     if (context.isJson) writeJson(context, written);
@@ -63,7 +63,7 @@ async function writeFiles(
   for (const [file, text] of files) {
     // Values may be secret.
     await writeFile(file, text, { flag: force ? 'w' : 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
-      const why = error.code === 'EEXIST' ? 'it is there already; --force writes over it' : error.message;
+      const why = error.code === 'EEXIST' ? 'it already exists; --force overwrites it' : error.message;
       throw new CliError(`cannot write ${file}: ${why}`, exitCodes.error, error);
     });
     context.note(`Wrote ${file}`);
@@ -77,7 +77,7 @@ function warn(context: CliContext, { secrets, refused }: Written, isRedacted: bo
     secrets.length > 5 ? `${secrets.slice(0, 5).join(', ')} and ${secrets.length - 5} more` : secrets.join(', ');
   context.note(
     isRedacted
-      ? `Secrets stand as variables; give them with --var NAME=VALUE: ${shown}`
-      : `Warning: secrets are written in clear (--redact writes variables instead): ${shown}`,
+      ? `Secrets are written as variables; set them with --var NAME=VALUE: ${shown}`
+      : `Warning: secrets are written in plain text (--redact writes variables instead): ${shown}`,
   );
 }

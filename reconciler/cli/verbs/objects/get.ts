@@ -70,7 +70,7 @@ function wantedOf([first = '', ...rest]: readonly string[]): {
   const slash = first.indexOf('/');
   const kind = kindOfWord(slash === -1 ? first : first.slice(0, slash));
   if (kind === undefined) {
-    throw usageError(`there is no kind ${first}${hint(first, kindNames)}; the kinds are ${kindNames.join(', ')}`);
+    throw usageError(`unknown kind ${first}${hint(first, kindNames)}; the kinds are ${kindNames.join(', ')}`);
   }
   return { kind, names: slash === -1 ? rest : [first.slice(slash + 1), ...rest] };
 }

@@ -30,7 +30,7 @@ export async function wait(context: CliContext<WaitOptions>, args: readonly stri
     ? await declared(context, names)
     : names.map((name) => ({ name, conditions: [] }));
   const asked = words.filter((word) => word !== 'ready').map(conditionOf);
-  if (wanted.length === 0) throw usageError('wait for which containers? gantry wait container/NAME');
+  if (wanted.length === 0) throw usageError('name the containers: gantry wait container/NAME');
   return withClient(context, async (client) => {
     for (const one of wanted) {
       const all = [...(one.conditions.length === 0 && asked.length === 0 ? [running] : one.conditions), ...asked];
@@ -61,7 +61,7 @@ async function hold(context: CliContext, client: Client, name: string, condition
 function containerOf(text: string): string {
   if (!text.includes('/')) return text;
   const address = parseAddress(text);
-  if (!address.startsWith('container/')) throw usageError(`${address} is no container: only those can be waited for`);
+  if (!address.startsWith('container/')) throw usageError(`${address} is not a container: only containers can be waited for`);
   return address.slice('container/'.length);
 }
 

@@ -35,12 +35,12 @@ export async function showDiff(context: CliContext<DiffOptions>, loaded: Loaded,
 function diffOf(change: ResourceChange, plan: Plan, of: string): string {
   const { address, kind, action, live } = change;
   const created = plan.steps.find((step) => step.action === 'create' && change.steps.includes(step.id));
-  const before = live === undefined ? '' : spell(kind, withState(bodyOf(kind, live), change, 'before'), change);
+  const before = live === undefined ? '' : toYaml(kind, withState(bodyOf(kind, live), change, 'before'), change);
   const after =
     action === 'delete'
       ? ''
       : live === undefined
-        ? spell(
+        ? toYaml(
             kind,
             withState(
               applyEdits(created?.action === 'create' ? created.body : {}, change.changes.filter(isOfInside)),
@@ -49,7 +49,7 @@ function diffOf(change: ResourceChange, plan: Plan, of: string): string {
             ),
             change,
           )
-        : spell(
+        : toYaml(
             kind,
             withState(applyEdits(bodyOf(kind, live), change.changes.filter(isField)), change, 'after'),
             change,
@@ -79,7 +79,7 @@ function withState(body: JsonObject, { power }: ResourceChange, side: 'before' |
 }
 
 /** As YAML without what the server makes, keys sorted. A secret that changes is told to change. */
-function spell(kind: ResourceChange['kind'], body: JsonObject, change: ResourceChange, isAfter = false): string {
+function toYaml(kind: ResourceChange['kind'], body: JsonObject, change: ResourceChange, isAfter = false): string {
   const { isComputed } = coreKind(kind);
   const changed = new Set(change.changes.map(({ path }) => path));
   const walk = (value: Json, path: readonly string[]): Json => {

@@ -21,7 +21,7 @@ import { jsonLine } from '../../output/render-json.ts';
 import { hostName, withClient } from '../../session/connect.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planOf } from '../../session/make-plan.ts';
-import { toldOnce } from '../../watch/report-once.ts';
+import { reportingOnce } from '../../watch/report-once.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { endOf, timesOf, type WatchTimes } from '../../watch/watch-times.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
@@ -74,7 +74,7 @@ class DriftWatcher {
   #isLogged = true;
 
   constructor(context: CliContext<DriftOptions>, client: Client, wanted: Watched) {
-    this.#context = toldOnce(context);
+    this.#context = reportingOnce(context);
     this.#client = client;
     this.#wanted = wanted;
     this.#loaded = wanted.loaded;
@@ -143,7 +143,7 @@ class DriftWatcher {
     } catch (error) {
       this.#context.stop.throwIfAborted();
       const why = reasonOf(error);
-      this.#context.note(`The manifests cannot be read now, so those read before still count: ${why}`);
+      this.#context.note(`Cannot read the manifests, so the last good ones stay in force: ${why}`);
     }
   }
 
@@ -152,7 +152,7 @@ class DriftWatcher {
     try {
       await logSeen(place, seen);
     } catch (error) {
-      if (this.#isLogged) this.#context.note(`What is seen cannot be kept for later looks: ${reasonOf(error)}`);
+      if (this.#isLogged) this.#context.note(`Cannot save observed changes for later reports: ${reasonOf(error)}`);
       this.#isLogged = false;
     }
   }
@@ -177,8 +177,8 @@ interface Lines {
   failed(why: string): void;
 }
 
-const lost = 'The connection for events is lost; a full look follows when it is back';
-const back = 'The connection for events is back: looking at everything';
+const lost = 'The event connection is lost; everything is compared again once it is back';
+const back = 'The event connection is back: comparing everything';
 
 function linesOf(context: CliContext, isJson: boolean): Lines {
   return isJson ? jsonLines(context) : textLines(context);
@@ -230,7 +230,7 @@ function textLines(context: CliContext): Lines {
       out(`${time()}\n${paint.green('  =')} ${address}: as declared again${shownPaths(paths)}${by(seen)}`),
     summary: (report) => out(`${time()} ${driftLine(report)}`),
     connection: (state) => note(`${time()} ${state === 'lost' ? lost : back}`),
-    failed: (why) => note(`${time()} The look failed and is tried again: ${why}`),
+    failed: (why) => note(`${time()} The comparison failed and is retried: ${why}`),
   };
 }
 

@@ -173,7 +173,7 @@ export async function planAgain(
   if (changed.length > 0) {
     const why = changed.map((line) => `\n  ${line}`).join('');
     throw new CliError(
-      `Local files are not what they were when the plan was made; make it again:${why}`,
+      `Local files changed since the plan was made; make it again:${why}`,
       exitCodes.stale,
     );
   }
@@ -187,7 +187,7 @@ export async function planAgain(
   const { plan, stale, done, beyond } = comparePlans(saved, planned.plan);
   if (stale.length > 0) {
     const why = stale.map((line) => `\n  ${line}`).join('');
-    throw new CliError(`The plan of ${saved.createdAt} is stale; look at a new one:${why}`, exitCodes.stale);
+    throw new CliError(`The plan of ${saved.createdAt} is stale; make a new one:${why}`, exitCodes.stale);
   }
   if (done.length > 0) context.note(`Already as planned: ${done.join(', ')}`);
   if (beyond.length > 0) context.note(`Changed since the plan, and left alone: ${beyond.join(', ')}`);
@@ -201,5 +201,5 @@ async function withSecrets(context: CliContext<PlanningOptions>, saved: SavedPla
   const restored = restoreSecrets(saved.documents, documents);
   if (restored.missing.length === 0) return restored.documents;
   const list = restored.missing.join(', ');
-  throw new CliError(`The plan keeps no secrets, and the manifests no longer have these: ${list}`, exitCodes.stale);
+  throw new CliError(`Saved plans hold no secrets, and the manifests no longer have these: ${list}`, exitCodes.stale);
 }

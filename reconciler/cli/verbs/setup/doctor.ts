@@ -87,8 +87,8 @@ async function state(context: CliContext): Promise<Finding> {
 /** What is wrong names its remedy where there is one; that another host may be meant is worth saying always. */
 const remedyOf = ({ options, io }: CliContext<DoctorOptions>): string =>
   options.embedded !== undefined
-    ? 'look at what the daemon says above'
-    : `this is ${hostOf(options, io)}; --host or GANTRY_HOST name another`;
+    ? 'see the messages of the daemon above'
+    : `tried ${hostOf(options, io)}; --host or GANTRY_HOST select another`;
 
 async function daemon(context: CliContext, client: Client): Promise<readonly Finding[]> {
   const beforeMs = context.io.nowMs();
@@ -141,7 +141,7 @@ export function serverFindings({
       ...(isSame ? {} : { remedy: `this program is ${version}: use the same release of both` }),
     },
     missing.length === 0
-      ? { name: 'extensions', level: 'ok', text: `${extensions.length} API extensions, among them all that are needed` }
+      ? { name: 'extensions', level: 'ok', text: `${extensions.length} API extensions, including all required ones` }
       : {
           name: 'extensions',
           level: 'error',
@@ -162,7 +162,7 @@ const mostSkewMs = 30_000;
 /** The header tells whole seconds. */
 export function clockFinding(date: unknown, beforeMs: number, afterMs: number): Finding {
   const serverMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
-  if (Number.isNaN(serverMs)) return { name: 'clock', level: 'warning', text: 'the server tells no time' };
+  if (Number.isNaN(serverMs)) return { name: 'clock', level: 'warning', text: 'the server reports no time' };
   const skewMs = Math.max(0, beforeMs - serverMs - 1000, serverMs - afterMs);
   const seconds = Math.round(skewMs / 1000);
   if (skewMs <= mostSkewMs) return { name: 'clock', level: 'ok', text: 'both clocks agree' };
@@ -187,7 +187,7 @@ async function locks(context: CliContext, { config }: Partial<Server>): Promise<
       : [`${set} by ${lock.who}${isOverdue(lock, context.io.nowMs()) ? ' (overdue)' : ''}`];
   });
   if (held.length === 0) return { name: 'locks', level: 'ok', text: 'no set is locked' };
-  const remedy = 'wait for the run to end; gantry force-unlock takes away the lock of one that is gone';
+  const remedy = 'wait for the run to end; gantry force-unlock removes the lock of a dead run';
   return { name: 'locks', level: 'warning', text: `locked: ${held.join(', ')}`, remedy };
 }
 

@@ -21,7 +21,7 @@ export async function explainPath(context: CliContext, word: string | undefined)
   if (kind === undefined) {
     const known = explainKinds().map(({ name }) => name);
     throw new CliError(
-      `there is no kind ${first}${hint(first, known)}; the kinds are ${known.join(', ')}`,
+      `unknown kind ${first}${hint(first, known)}; the kinds are ${known.join(', ')}`,
       exitCodes.error,
     );
   }
@@ -30,9 +30,9 @@ export async function explainPath(context: CliContext, word: string | undefined)
     const near = hint(found.word, found.known);
     const some =
       near === '' && found.known.length > 0
-        ? `; there are ${found.known.slice(0, 12).join(', ')}${found.known.length > 12 ? ', ...' : ''}`
+        ? `; known keys: ${found.known.slice(0, 12).join(', ')}${found.known.length > 12 ? ', ...' : ''}`
         : '';
-    throw new CliError(`${word}: nothing is called ${JSON.stringify(found.word)} there${near}${some}`, exitCodes.error);
+    throw new CliError(`${word}: ${JSON.stringify(found.word)} not found${near}${some}`, exitCodes.error);
   }
   show(context, found);
   return exitCodes.ok;
@@ -42,7 +42,7 @@ export async function explainPath(context: CliContext, word: string | undefined)
 async function explainRefusals(context: CliContext, code: string): Promise<ExitCode> {
   const { explainTerraform, terraformCodes } = await import('../../../manifest/terraform-json/explain-terraform.ts');
   const found = explainTerraform(code);
-  if (found === undefined) throw new CliError(`there is no code ${code}${hint(code, terraformCodes)}`, exitCodes.error);
+  if (found === undefined) throw new CliError(`unknown code ${code}${hint(code, terraformCodes)}`, exitCodes.error);
   show(context, found);
   return exitCodes.ok;
 }

@@ -26,7 +26,7 @@ export async function init(context: CliContext<InitOptions>, directory = '.'): P
       (error: NodeJS.ErrnoException) => {
         if (error.code !== 'EEXIST')
           throw new CliError(`cannot write ${path}: ${error.message}`, exitCodes.error, error);
-        context.note(`${path} is there already: left as it is`);
+        context.note(`${path} already exists: not changed`);
       },
     );
   }
@@ -43,6 +43,6 @@ function templateOf(name: string): Template {
   if (found !== undefined) return found;
   const list = Object.entries(known).map(([one, { about }]) => `\n  ${one.padEnd(14)}${about}`);
   throw usageError(
-    `there is no template ${JSON.stringify(name)}${hint(name, Object.keys(known))}; there are:${list.join('')}`,
+    `unknown template ${JSON.stringify(name)}${hint(name, Object.keys(known))}; the templates are:${list.join('')}`,
   );
 }

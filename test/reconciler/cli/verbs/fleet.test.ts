@@ -211,7 +211,7 @@ describe('going back on several hosts', () => {
     expect((await cli(['force-unlock', '-y', '--host', `unix://${at(1).socketPath}`])).code).toBe(0);
     const back = await gantry(['rollback', '1', '-y', '--batch', '1']);
     expect(back.code, back.stderr + back.stdout).toBe(0);
-    expect(back.stderr).toMatch(/^web1 \| Back to revision 1 of .* \("first"/m);
+    expect(back.stderr).toMatch(/^web1 \| Rolling back to revision 1 of .* \("first"/m);
     expect(back.stderr).toContain('Batch (2 of 2): web2');
     expect(back.stdout).toContain('2 of 2 hosts done');
     expect([await memoryOf(0), await memoryOf(1)]).toEqual(['64MiB', '64MiB']);
