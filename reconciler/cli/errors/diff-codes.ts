@@ -1,11 +1,11 @@
-// The exit codes of whatever shows a difference, as diff(1) has them: 0 same, 1 different, more: trouble. Pure but for the work.
+// Exit codes of verbs that show differences, as those of diff(1): 0 same, 1 different, above 1 error. Pure.
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { CliError } from './usage-error.ts';
 
 export const different = exitCodes.error;
 const trouble = exitCodes.changes;
 
-/** What else ends with 1 ends with 2: one would mean that they differ. */
+/** Turns errors with exit code 1, which would mean a difference, into 2. */
 export async function withDiffCodes(work: () => Promise<ExitCode>): Promise<ExitCode> {
   try {
     return await work();
@@ -16,6 +16,6 @@ export async function withDiffCodes(work: () => Promise<ExitCode>): Promise<Exit
   }
 }
 
-/** Of several: trouble stands above difference. */
+/** The worst of several codes: an error is worse than a difference. */
 export const worstDiffCode = (codes: readonly ExitCode[]): ExitCode =>
   codes.reduce((worst, code) => (code > worst ? code : worst), exitCodes.ok);

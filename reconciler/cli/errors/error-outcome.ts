@@ -1,11 +1,11 @@
-// What an error that ended a command, or the part of it for one host, means: its message and its exit code. Pure.
+// The message and exit code of an error that ended a command, or its part for one host. Pure.
 import { ClientError } from '../../../server/client/client-error.ts';
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 import { CliError } from './usage-error.ts';
 
 export const messageOf = (error: unknown): string => {
   if (error instanceof CliError || error instanceof ClientError) return error.message;
-  // Nobody foresaw it: the stack is what helps.
+  // An unexpected error: the stack helps to find it.
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 };
 

@@ -1,4 +1,4 @@
-// The exit codes of every command, in one table; 0 to 2 as Terraform has them, the rest stand above both conventions.
+// The exit codes of every command, in one table; 0 to 2 are those of Terraform.
 import type { RunResult } from '../../engine/execute.ts';
 
 export const exitCodes = {
@@ -8,7 +8,7 @@ export const exitCodes = {
   changes: 2,
   /** Something changed since the plan that was approved. */
   stale: 3,
-  /** The plan holds a change that protection or disruption rules refuse. */
+  /** The plan has a change that protection or disruption rules refuse. */
   guard: 4,
   /** Someone else holds the lock. */
   locked: 5,
@@ -16,15 +16,15 @@ export const exitCodes = {
   unreachable: 7,
   usage: 64,
   interrupted: 130,
-  /** Whoever read the output has closed it (`| head`): as a shell says it of a program that SIGPIPE ended. */
+  /** The reader closed the output (`| head`): the code of a program that SIGPIPE ended. */
   readerGone: 141,
 } as const;
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** `gantry exec` ends with the command's own code, whatever that is. */
+/** `gantry exec` ends with the exit code of the command. */
 export const exitCodeOfCommand = (code: number): ExitCode => code as ExitCode;
 
-/** Of several failures the one that needs the user's attention first decides. */
+/** The most urgent of several failures decides. */
 export function exitCodeOf(result: RunResult): ExitCode {
   const has = (code: string): boolean => result.failures.some((failure) => failure.code === code);
   if (result.isInterrupted && (result.skipped.length > 0 || result.failures.length > 0)) return exitCodes.interrupted;

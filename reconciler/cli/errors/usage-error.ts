@@ -1,4 +1,4 @@
-// Errors that end a command with a code of its own and one message, already in words for people.
+// Errors that end a command with an exit code and a message for people.
 import { exitCodes, type ExitCode } from './exit-codes.ts';
 
 export class CliError extends Error {

@@ -29,7 +29,8 @@ export function parsePairs(flag: string, pairs: readonly string[] = []): Record<
 export function parseCount(flag: string, text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const count = Number(text);
-  if (!/^\d+$/.test(text) || count < 1) throw usageError(`${flag} ${JSON.stringify(text)} is not a number of 1 or more`);
+  if (!/^\d+$/.test(text) || count < 1)
+    throw usageError(`${flag} ${JSON.stringify(text)} is not a number of 1 or more`);
   return count;
 }
 

@@ -10,7 +10,7 @@ interface Named {
   readonly name: string;
 }
 
-/** All of them when nothing is named. Throws for a word that means none. */
+/** All objects without words. Throws for a word that matches none. */
 export function selectObjects<T extends Named>(
   words: readonly string[],
   objects: readonly T[],

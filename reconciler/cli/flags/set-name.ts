@@ -17,7 +17,7 @@ export function setNameOf(
   if (name !== undefined && !setNamePattern.test(name)) {
     throw usageError(`--set ${JSON.stringify(name)} must be lower-case letters, digits, - and _, at most 40`);
   }
-  // Two directories that nobody named would take each other's objects for left-overs.
+  // Two directories without a set name would prune each other's objects.
   if (name === undefined && options.prune === true) {
     throw usageError(
       '--prune deletes what the set owns and no manifest declares: name the set with --set or manage.set',
@@ -26,6 +26,6 @@ export function setNameOf(
   return inProject(name ?? defaultSet, options.project);
 }
 
-/** Sets of the same name in two projects are two sets: the server config is one for all projects. */
+/** Sets of the same name in two projects are two sets, since all projects share the server config. */
 const inProject = (name: string, project: string | undefined): string =>
   project === undefined || project === 'default' || project === '' ? name : `${name}@${project.replaceAll('.', '~')}`;

@@ -28,7 +28,8 @@ export function batchesOf<T extends Named>(
 /** Throws for flags that mean nothing, before anything is read. */
 export function checkBatchFlags(options: RolloutOptions): void {
   sizeOf(options.batch ?? '1', 1);
-  if (options.canary === '' || options.canary === '0') throw usageError('--canary takes names of hosts or their number');
+  if (options.canary === '' || options.canary === '0')
+    throw usageError('--canary takes names of hosts or their number');
 }
 
 /** A share is rounded up, and never nobody. */
@@ -37,7 +38,9 @@ function sizeOf(text: string, count: number): number {
   const number = Number(match?.[1]);
   const isShare = match?.[2] === '%';
   if (match === null || number < 1 || (isShare && number > 100))
-    throw usageError(`--batch ${JSON.stringify(text)} is neither a number of hosts (at least 1) nor a share such as 25%`);
+    throw usageError(
+      `--batch ${JSON.stringify(text)} is neither a number of hosts (at least 1) nor a share such as 25%`,
+    );
   return isShare ? Math.max(1, Math.ceil((count * number) / 100)) : number;
 }
 

@@ -44,8 +44,12 @@ export async function historyFleet(context: OpenContext<HistoryOptions>, fleet: 
   const { isJson, io } = context;
   const format = formatOf(context.options.output, ['table', 'json']);
   const answers = await askHosts(context, hostsToAsk(context, fleet), history, { isJson: false, output: 'json' });
-  const entries = answers.flatMap((one) => rowsOf<HistoryEntry>(one).map((entry) => ({ host: one.host.name, ...entry })));
-  const silent = answers.flatMap((one) => (one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }]));
+  const entries = answers.flatMap((one) =>
+    rowsOf<HistoryEntry>(one).map((entry) => ({ host: one.host.name, ...entry })),
+  );
+  const silent = answers.flatMap((one) =>
+    one.failure === undefined ? [] : [{ host: one.host.name, ...errorOf(one) }],
+  );
   if (isJson) for (const entry of [...entries, ...silent]) io.stdout.write(`${JSON.stringify(entry)}\n`);
   else if (format === 'json') io.stdout.write(`${JSON.stringify([...entries, ...silent], null, 2)}\n`);
   else {

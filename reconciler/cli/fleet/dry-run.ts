@@ -64,7 +64,11 @@ export async function showTriedHosts(context: OpenContext, outcomes: readonly Pl
   }
   const rows = outcomes.map((one) => {
     if (one.failure !== undefined)
-      return [one.host.name, ...titles.map(() => ''), `${outcomeWord(one.failure.code)}: ${firstLine(one.failure.message)}`];
+      return [
+        one.host.name,
+        ...titles.map(() => ''),
+        `${outcomeWord(one.failure.code)}: ${firstLine(one.failure.message)}`,
+      ];
     const tried = one.value.tried ?? { trials: [] };
     const note = tried.trials.length === 0 ? 'nothing to try' : '';
     return [one.host.name, ...titles.map(([verdict]) => String(countOf(tried, verdict))), note];

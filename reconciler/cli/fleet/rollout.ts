@@ -39,7 +39,9 @@ export async function rollOut(
   });
   await showPlans(context, outcomes, mode);
   refuseFleetChanges(context, outcomes);
-  return carryOutInBatches(context, outcomes, mode, (batches, hosts) => confirm(context, question(mode, hosts, batches)));
+  return carryOutInBatches(context, outcomes, mode, (batches, hosts) =>
+    confirm(context, question(mode, hosts, batches)),
+  );
 }
 
 /** What was looked at before, without asking again; nobody is begun when one host has moved on. */

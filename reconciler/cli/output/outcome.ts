@@ -1,4 +1,4 @@
-// The last words of an apply or destroy: what was done, what failed and what to do about it. Pure.
+// The summary of an apply or destroy: what was done, what failed and what to do about it. Pure.
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
 import type { RunResult } from '../../engine/execute.ts';
 import type { Paint } from './paint.ts';
@@ -9,7 +9,7 @@ export interface Counts {
   readonly remove: number;
 }
 
-/** Objects of which at least the step in question succeeded. */
+/** Counts objects by their successful steps. */
 export function countDone(plan: Plan, result: RunResult): Counts {
   const done = new Set(result.done);
   const actions = new Map(plan.steps.filter(({ id }) => done.has(id)).map((step) => [step.id, step.action]));

@@ -1,4 +1,4 @@
-// What the CLI has of the process: streams, environment, signals. Everything that prints or asks goes through here.
+// The process as the CLI sees it: streams, environment, signals. All input and output goes through it.
 import { spawnSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import { compileLess } from '../../../server/client/defer-optimization.ts';
@@ -15,7 +15,7 @@ export interface CliIo {
   readonly onInterrupt: (listener: () => void) => () => void;
   /** On a terminal: every key is input, every byte of output is shown as it is. */
   readonly setRaw?: (isRaw: boolean) => void;
-  /** From now on the processors are needed by others more than by the compiler of this program. */
+  /** Tells V8 to optimize less, since the daemon needs the processors more. */
   readonly compileLess?: () => void;
 }
 
@@ -34,7 +34,7 @@ export function processIo(): CliIo {
       // Node's raw mode still adds a carriage return to each line feed; without stty it stays so.
       if (isRaw) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
     },
-    // The daemon beside it is short of the processors that compiling takes.
+    // Compilation would take processor time away from the daemon.
     compileLess,
     onInterrupt(listener) {
       const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -42,7 +42,7 @@ export function processIo(): CliIo {
       const stopListening = (): void => {
         for (const signal of signals) process.off(signal, heard);
       };
-      // What cannot be interrupted, such as the opening of a pipe that nobody writes to, does not keep a third one from ending the process.
+      // The third signal ends the process even if something cannot be interrupted, such as opening a pipe without a writer.
       const heard = (): void => {
         count += 1;
         if (count === 2) stopListening();

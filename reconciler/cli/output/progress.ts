@@ -5,13 +5,13 @@ import type { Step } from '../../core/plan/plan.ts';
 export interface Row {
   readonly step: Step;
   readonly startedMs: number;
-  /** What the daemon says of the work: `Unpack: 42%`. */
+  /** Progress as the daemon reports it: `Unpack: 42%`. */
   readonly text: string;
   readonly percent?: number;
 }
 
 export interface Progress {
-  /** Steps at work, in the order in which they started. */
+  /** Running steps, in the order of their start. */
   readonly rows: readonly Row[];
   readonly done: number;
   readonly failed: number;

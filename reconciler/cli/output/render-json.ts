@@ -1,4 +1,4 @@
-// The machine-readable stream: one object a line in Terraform's envelope, with types of our own beside its types. Pure.
+// The machine-readable stream: one object per line in Terraform's envelope, with additional types. Pure.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Address } from '../../core/documents/document.ts';
 import { ruleJson, type IgnoredDifference } from '../../core/ownership/ignored-paths.ts';
@@ -82,7 +82,7 @@ function ignoredLine({ address }: ResourceChange, { path, rule }: IgnoredDiffere
   return jsonLine('ignored_difference', `${address}: ${path} differs and is ignored`, fields, atMs);
 }
 
-/** Terraform's word for what comes into ownership. */
+/** Taking ownership is `import` in Terraform's words. */
 const actionOfNoOp = ({ power, claims }: ResourceChange): string =>
   power === undefined && claims.length > 0 ? 'import' : 'update';
 
@@ -120,7 +120,7 @@ export function diagnosticLine(diagnostic: Diagnostic, atMs: number): string {
   return jsonLine('diagnostic', message, fields, atMs, severity === 'error' ? 'error' : 'warn');
 }
 
-/** undefined for events that say nothing new. */
+/** undefined for events without news. */
 export function eventLine(event: EngineEvent): string | undefined {
   const { step, atMs } = event;
   const hook = { resource: resource(step.address), action: step.action, step: step.id };

@@ -3,7 +3,7 @@ import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Paint } from './paint.ts';
 import { renderElapsed, words } from './progress.ts';
 
-/** undefined: nothing worth a line. Starts are said only where no painted row shows them. */
+/** undefined: no line. Starts are printed only where no repainted row shows them. */
 export function renderPlainEvent(event: EngineEvent, paint: Paint, withStarts = true): string | undefined {
   const { step } = event;
   const address = paint.bold(`${step.address}:`);
@@ -30,7 +30,7 @@ export function renderPlainEvent(event: EngineEvent, paint: Paint, withStarts = 
   }
 }
 
-/** Said every now and then about a step that takes long. */
+/** Printed now and then for a slow step. */
 export function renderStill(
   row: { readonly step: EngineEvent['step']; readonly startedMs: number; readonly text: string },
   nowMs: number,

@@ -1,10 +1,10 @@
-// The rows that are repainted at the bottom of a terminal while steps are at work. Pure: when to paint is reporter.ts.
+// The rows that are repainted at the bottom of a terminal while steps run. Pure: reporter.ts decides when to paint.
 import type { Paint } from './paint.ts';
 import { renderElapsed, words, type Progress } from './progress.ts';
 
 const barWidth = 20;
 
-/** Lines no wider than `columns`, so that moving up by their number meets their first. */
+/** Lines no wider than `columns`, so that moving up by their number reaches the first one. */
 export function renderFrame(progress: Progress, nowMs: number, columns: number, paint: Paint, maxRows = 12): string[] {
   const shown = progress.rows.slice(0, maxRows).map((row) => {
     const head = `${row.step.address}: ${words[row.step.action].doing}...`;

@@ -1,4 +1,4 @@
-// Shows a run while it goes on, in the form that fits the output: painted rows, plain lines, or nothing but JSON lines.
+// Shows the progress of a run in the form that fits the output: repainted rows, plain lines, or JSON lines.
 import type { Writable } from 'node:stream';
 import type { EngineEvent } from '../../engine/steps/events.ts';
 import { canRepaint } from './process-io.ts';
@@ -11,7 +11,7 @@ import { renderFrame } from './render-tty.ts';
 
 export interface Reporter {
   event(event: EngineEvent): void;
-  /** A lasting line among the progress. */
+  /** Prints a line that stays. */
   say(text: string): void;
   finish(): void;
 }
@@ -28,12 +28,12 @@ export function reporterFor(
     : new PlainReporter(together(io.stderr), paint, steps, io.nowMs);
 }
 
-/** How long a line may wait for others. Each write wakes whoever reads, which costs more than what most steps do. */
+/** How long a line may wait for others. Each write wakes the reader, which costs more than most steps. */
 const lingerMs = 20;
 
 interface Together {
   write(text: string): void;
-  /** Nothing waits any longer. */
+  /** Writes everything that waits. */
   flush(): void;
 }
 
@@ -103,7 +103,7 @@ class PlainReporter implements Reporter {
 
 const frameMs = 100;
 
-/** Lasting lines go above; the rows below them are erased and painted anew. */
+/** Lines that stay go above; the rows below them are erased and repainted. */
 class TtyReporter implements Reporter {
   readonly #io: ShownIo;
   readonly #paint: Paint;
@@ -140,7 +140,7 @@ class TtyReporter implements Reporter {
 
   #repaint(lasting: readonly string[]): void {
     const width = this.#io.stderr.columns ?? 0;
-    // The last column stays free: some terminals wrap when it is written. A width of 0 is a terminal that does not know.
+    // The last column stays free: some terminals wrap when it is written. A width of 0 means unknown.
     const columns = (width > 0 ? width : 80) - 1;
     const frame = renderFrame(this.#progress, this.#io.nowMs(), columns, this.#paint);
     const text = [...lasting, ...frame].map((line) => `${line}\n`).join('');

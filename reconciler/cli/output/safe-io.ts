@@ -8,11 +8,11 @@ import { hasColor, type CliIo } from './process-io.ts';
 import { CliError } from '../errors/usage-error.ts';
 
 export interface ShownIo extends CliIo {
-  /** For bytes that are shown as they are: output of commands in containers, files, and our own movements of the cursor. */
+  /** For unfiltered bytes: output of commands in containers, files, and our own cursor movements. */
   readonly raw: { readonly stdout: Writable; readonly stderr: Writable };
-  /** Aborted when a stream can take no more; the reason is a CliError. Commands stop as they do for Ctrl-C. */
+  /** Aborted when a stream cannot be written any more; the reason is a CliError. Commands stop as after Ctrl-C. */
   readonly lost: AbortSignal;
-  /** Stands for the escape character of our own paint. Another one for each run, so that no text of a server can hold it. */
+  /** Replaces the escape character in our own colours. It is random per run, so that no text of a server can contain it. */
   readonly paintMark: string;
   /** Waits until everything is written, so that `lost` knows about it. */
   flush(): Promise<void>;
@@ -23,7 +23,7 @@ export const colorOf = (io: ShownIo, stream: { readonly isTTY?: boolean }, isWan
 
 export function openIo(io: CliIo): ShownIo {
   const lost = new AbortController();
-  // A noncharacter first: few texts hold one, so looking for the mark is quick.
+  // It starts with a noncharacter, which few texts contain, so that the search is fast.
   const paintMark = `\uFDD0${randomBytes(8).toString('hex')}`;
   const raw = { stdout: io.stdout, stderr: io.stderr };
   const open = (stream: CliIo['stdout'], name: string): Writable => {
@@ -56,7 +56,7 @@ function textStream(stream: CliIo['stdout'], write: (text: string) => void): Wri
       write(chunk.toString());
       done();
     },
-    // One write to the kernel for all that was corked: each wakes whoever reads.
+    // One write for all corked text: each write wakes the reader.
     writev(chunks, done) {
       write(chunks.map(({ chunk }) => String(chunk)).join(''));
       done();

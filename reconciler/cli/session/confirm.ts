@@ -1,4 +1,4 @@
-// Asks for approval on a terminal, and refuses to guess where there is none.
+// Asks for approval on a terminal; without a terminal approval must be given by a flag.
 import { createInterface } from 'node:readline';
 import { printable } from '../../core/text/terminal-text.ts';
 import type { CliContext } from './context.ts';
@@ -11,7 +11,7 @@ type ApprovalOptions = Pick<RunOptions, 'autoApprove' | 'yes'> & Pick<PlanFlagOp
 /** Throws unless approved. `question` ends with a question mark. */
 export async function confirm(context: CliContext<ApprovalOptions>, question: string): Promise<void> {
   const { io, options } = context;
-  // Nobody approves a plan that could not be shown.
+  // A plan that could not be printed cannot be approved.
   await io.flush();
   context.stop.throwIfAborted();
   if (isApproved(options)) return;
@@ -31,7 +31,7 @@ function ask(context: CliContext, prompt: string): Promise<string> {
     };
     context.stop.addEventListener('abort', interrupted, { once: true });
     lines.once('SIGINT', interrupted);
-    // End of input is no approval.
+    // The end of input is not an approval.
     lines.once('close', () => resolve(''));
     lines.question(printable(prompt), (answer) => {
       resolve(answer.trim());

@@ -1,4 +1,4 @@
-// What every command gets: streams, options, the two stages of interruption, and how to print for people or machines.
+// What every command gets: streams, options, two stages of interruption, and output for people or machines.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { MarkedColor } from '../../core/text/terminal-text.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
@@ -10,9 +10,9 @@ import { CliError } from '../errors/usage-error.ts';
 import { versionLine } from '../output/render-json.ts';
 import { version } from '../../../server/api/version.ts';
 
-/** Of a command that works on several hosts: which of them this part of it is for. */
+/** The host that a part of a command on several hosts works for. */
 export interface HostScope {
-  /** The same for all hosts of this command. */
+  /** Id of the rollout, the same for all hosts of the command. */
   readonly rollout?: string;
   readonly view: HostView;
   readonly vars: Readonly<Record<string, string>>;
@@ -25,9 +25,9 @@ export interface CliContext<O extends object = object> {
   readonly io: ShownIo;
   readonly host?: HostScope;
   readonly options: O & OutputOptions;
-  /** First Ctrl-C: begin nothing new. Ends whatever only reads. */
+  /** First Ctrl-C: start nothing new. Ends commands that only read. */
   readonly stop: AbortSignal;
-  /** Second Ctrl-C: give up what is at work. */
+  /** Second Ctrl-C: cancel running steps. */
   readonly cancel: AbortSignal;
   readonly isJson: boolean;
   /** For text on stdout. */
@@ -36,13 +36,13 @@ export interface CliContext<O extends object = object> {
   readonly out: (text: string) => void;
   /** A line of data for machines; silent without --json. The first one is preceded by the version. */
   readonly json: (line: string) => void;
-  /** A line about what is going on, on stderr; silent with --json. */
+  /** A line of progress on stderr; silent with --json. */
   readonly note: (text: string) => void;
   readonly diagnostics: (found: readonly Diagnostic[]) => Promise<void>;
 }
 
 export interface OpenContext<O extends object = object> extends CliContext<O> {
-  /** Called at each interruption, with what will happen now. */
+  /** Called at each interruption with a message about what happens next. */
   onInterrupt: (text: string) => void;
   readonly close: () => void;
 }

@@ -1,4 +1,4 @@
-// Runs a daemon of one's own inside this process for the length of a command, with DIR as its state. Containers survive it.
+// Runs a daemon inside this process for one command, with DIR as its state directory. Containers keep running afterwards.
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -10,7 +10,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 export interface EmbeddedDaemon {
   /** unix://... */
   readonly host: string;
-  /** As the daemon says: `lxc` or `sim`. */
+  /** `lxc` or `sim`. */
   readonly runtime: string;
   stop(): Promise<void>;
 }
@@ -23,7 +23,7 @@ export interface TwinDaemon {
   stop(): Promise<void>;
 }
 
-/** The door of the daemon library: the package's bundle of it, loaded when it is asked for and known by this shape alone. */
+/** The interface of the bundled daemon library, which is loaded on demand. */
 export interface DaemonLibrary {
   startEmbeddedDaemon(options: {
     readonly stateDir: string;
@@ -33,7 +33,7 @@ export interface DaemonLibrary {
   startTwin(world: World): Promise<{ readonly socketPath: string; stop(): Promise<void> }>;
 }
 
-/** Beside this program, or where the build puts it; GANTRY_DAEMON_LIBRARY names another. */
+/** Path of the library: beside this program, or where the build puts it; GANTRY_DAEMON_LIBRARY overrides it. */
 export function daemonLibrary(
   env: Readonly<Record<string, string | undefined>>,
   flag: '--embedded' | '--dry-run=server' = '--embedded',

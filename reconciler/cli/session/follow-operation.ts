@@ -1,4 +1,4 @@
-// Follows the background work that makes an image, showing how far it is.
+// Follows a background operation and shows its progress.
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
@@ -7,7 +7,7 @@ import { canRepaint } from '../output/process-io.ts';
 
 const eraseLine = '\r\u001b[K';
 
-/** Runs the operation to its end, showing on a terminal how far it is; an interruption cancels it. */
+/** Waits for the operation, showing its progress on a terminal; an interruption cancels it. */
 export async function followOperation(
   context: CliContext,
   client: Client,
@@ -17,7 +17,7 @@ export async function followOperation(
   const isLive = !context.isJson && canRepaint(io.env, io.stderr);
   let id: string | undefined;
   const onStop = (): void => {
-    if (id !== undefined) void client.operations.cancel(id).catch(() => {}); // it may have ended, or have no such end
+    if (id !== undefined) void client.operations.cancel(id).catch(() => {}); // it may have ended, or may not be cancellable
   };
   context.stop.addEventListener('abort', onStop, { once: true });
   try {

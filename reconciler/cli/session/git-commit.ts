@@ -1,4 +1,4 @@
-// The git commit that manifests come from, as far as git can tell; it is only noted, so nothing of this may stop a run.
+// The git commit of the manifests. It is only recorded, so errors of git never fail a run.
 import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
@@ -14,7 +14,7 @@ export async function commitOf(
   const file = paths.find((path) => path !== '-');
   if (file === undefined || signal.aborted) return undefined;
   const folder = dirname(file);
-  // A repository of somebody else must not start programs of its own here.
+  // A foreign repository must not start programs.
   const quiet = ['-C', folder, '-c', 'core.fsmonitor=false', '-c', 'core.hooksPath=/dev/null'];
   const git = async (...args: readonly string[]): Promise<string> => {
     const options = { env: { ...env, GIT_OPTIONAL_LOCKS: '0' }, timeout: limitMs, maxBuffer: 16 * 1024 * 1024, signal };

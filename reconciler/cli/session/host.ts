@@ -1,4 +1,4 @@
-// Which daemon to talk to and with which credentials, from flags and environment; opens no connection.
+// The address of the daemon and the credentials for it, from flags and environment. Opens no connection.
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ClientOptions } from '../../../server/client/client.ts';

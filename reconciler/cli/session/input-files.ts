@@ -1,4 +1,4 @@
-// The files that a command reads beside its manifests: those of --env, --overlay and --var-file. Reads directories, no file.
+// The files that a command reads: manifests and those of --env, --overlay and --var-file. Reads directories, no file.
 import { resolve } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Environment } from '../../manifest/variables/environment-files.ts';

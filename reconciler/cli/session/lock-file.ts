@@ -1,5 +1,5 @@
-// gantry.lock: the fingerprints that aliases stood for when somebody last looked (`gantry update`), to be kept in version
-// control beside the manifests. YAML, one line an image.
+// gantry.lock: the fingerprints that aliases had at the last `gantry update`, to be kept in version
+// control beside the manifests. YAML, one line per image.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -19,7 +19,7 @@ export function lockFilePath(context: LockFileContext, files: readonly string[])
   return context.options.lockFile ?? join(first === undefined ? '.' : dirname(first), 'gantry.lock');
 }
 
-/** Empty when there is no such file; one that was named has to be there. */
+/** Empty when there is no such file; a file of --lock-file must exist. */
 export async function readPins(context: LockFileContext, files: readonly string[]): Promise<Pins> {
   const path = lockFilePath(context, files);
   let text: string;
@@ -35,7 +35,7 @@ export async function readPins(context: LockFileContext, files: readonly string[
 export function parsePins(path: string, text: string): Pins {
   let value: unknown;
   try {
-    // Fingerprints stay texts also when they look like numbers.
+    // Fingerprints that look like numbers stay strings.
     value = parse(text, { schema: 'failsafe' });
   } catch (error) {
     throw new CliError(`${path} is not YAML: ${reasonOf(error)}`, exitCodes.error);
@@ -53,7 +53,7 @@ export function parsePins(path: string, text: string): Pins {
   return pins;
 }
 
-/** Whole or not at all. */
+/** Writes atomically. */
 export async function writePins(path: string, pins: Pins): Promise<void> {
   const images = Object.fromEntries([...pins].sort(([a], [b]) => (a < b ? -1 : 1)));
   const head =

@@ -1,17 +1,17 @@
-// Shows long text through the user's pager, on a terminal only; everywhere else, and when there is no pager, it is printed.
+// Shows long text through the user's pager on a terminal; prints it everywhere else.
 import { spawn } from 'node:child_process';
 import { terminalText } from '../../core/text/terminal-text.ts';
 import type { OpenContext } from './context.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
 import { canRepaint, type CliIo } from '../output/process-io.ts';
 
-/** As git starts it: leaves short text on the screen, passes colours on, does not clear the screen at its end. */
+/** The options that git uses: quit if the text fits, pass colours on, do not clear the screen. */
 const usualPager = 'less';
 const lessOptions = 'FRX';
 
 type PagerOptions = Pick<PlanFlagOptions, 'pager' | 'input'>;
 
-/** The command, or undefined when text of so many lines is to be printed as it is. */
+/** The pager command, or undefined when a text with this many lines is printed directly. */
 export function pagerFor(
   { env, stdin, stdout }: Pick<CliIo, 'env' | 'stdin' | 'stdout'>,
   options: PagerOptions,
@@ -24,7 +24,7 @@ export function pagerFor(
   return named === undefined ? usualPager : ['', 'cat'].includes(named.trim()) ? undefined : named;
 }
 
-/** For commands that ask nothing afterwards. `text` ends without a line break. */
+/** For commands that ask no question afterwards. `text` ends without a line break. */
 export async function showPaged(context: OpenContext<PagerOptions>, text: string): Promise<void> {
   const { io, options } = context;
   const pager = context.isJson ? undefined : pagerFor(io, options, text.split('\n').length + 1);
@@ -32,7 +32,7 @@ export async function showPaged(context: OpenContext<PagerOptions>, text: string
   if (!isShown) context.out(text);
 }
 
-/** False when the pager could not be started. Ctrl-C is the pager's as long as it runs. */
+/** False when the pager could not be started. Ctrl-C goes to the pager while it runs. */
 function page(context: OpenContext, pager: string, text: string): Promise<boolean> {
   const told = context.onInterrupt;
   context.onInterrupt = () => {};
@@ -40,9 +40,9 @@ function page(context: OpenContext, pager: string, text: string): Promise<boolea
   return new Promise<boolean>((resolve) => {
     const child = spawn('sh', ['-c', pager], { stdio: ['pipe', 'inherit', 'inherit'], env });
     child.once('error', () => resolve(false));
-    // What the shell says of a program that is not there.
+    // Exit codes of the shell for a missing program.
     child.once('close', (code) => resolve(code !== 126 && code !== 127));
-    // It may end without reading all of it.
+    // The pager may end before reading everything.
     child.stdin.on('error', () => {});
     child.stdin.end(`${text}\n`);
   }).finally(() => {

@@ -1,8 +1,8 @@
-// A client that has no way to write: what only looks works with it.
+// A client that cannot write, for commands that only read.
 import type { Call, Http } from '../../../server/client/transport/http.ts';
 import type { ReadClient } from './make-plan.ts';
 
-/** Lets calls pass that cannot change anything. */
+/** Refuses every call but GET. */
 function onlyReading(http: Http): Http {
   const checked = (call: Call): Call => {
     if (call.method !== 'GET') throw new Error(`drift only reads, and this would be a ${call.method} of ${call.path}`);
@@ -14,7 +14,7 @@ function onlyReading(http: Http): Http {
   };
 }
 
-/** `list`: another way to read lists of the client's own project. */
+/** `list` replaces the reader of lists of the client's own project. */
 export const readerOf = (
   client: ReadClient,
   list: ReadClient['list'] = (kind, signal) => client.list(kind, signal),

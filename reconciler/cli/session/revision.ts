@@ -1,4 +1,4 @@
-// What a run leaves in the history of its set: the documents without secrets, who applied them, why, and from which commit.
+// What a run adds to the history of its set: documents without secrets, author, message and git commit.
 import type { Document, Json } from '../../core/documents/document.ts';
 import { valueAt } from '../../core/plan/apply-edits.ts';
 import { defaultLimits, type WrittenDocument } from '../../core/history/revisions.ts';
@@ -15,7 +15,7 @@ import { usageError } from '../errors/usage-error.ts';
 
 const longestMessage = 1000;
 
-/** `--message`; said before anything is read, since what comes later is work. */
+/** `--message`, checked before anything is read. */
 export function messageOf({ options }: CliContext<RunOptions>): string | undefined {
   const { message } = options;
   if (message !== undefined && message.length > longestMessage)
@@ -42,7 +42,7 @@ export async function revisionNotes(
     who: whoAmI(),
     ...(message === undefined ? {} : { message }),
     ...(commit === undefined ? {} : { commit }),
-    // A run that stays rolls out more than once under one scope.
+    // `gantry run` rolls out more than once with the same scope.
     ...(revision.onlyNew === true || context.host?.rollout === undefined ? {} : { rollout: context.host.rollout }),
     ...(revision.onlyNew === true ? { onlyNew: true } : {}),
     ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
@@ -53,7 +53,7 @@ export async function revisionNotes(
   });
 }
 
-/** Secrets as hashes of what the server will hold. */
+/** Replaces secrets by hashes of the values that the server will hold. */
 export async function cutWritten(
   written: readonly WrittenDocument[],
   hash: KeyHash,
@@ -64,7 +64,7 @@ export async function cutWritten(
   return written.map((document) => cutSecrets(document, hash, asText));
 }
 
-/** Secrets in clear again, from documents that have them. */
+/** Restores secrets from documents that have them. */
 export function filledFrom(
   written: readonly WrittenDocument[],
   documents: readonly Document[],

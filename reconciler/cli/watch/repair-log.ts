@@ -1,27 +1,27 @@
-// How often each object was put right lately, so that only one that somebody keeps changing back is left alone for a while.
+// Counts recent repairs of each object, so that gantry run pauses for an object that something keeps changing back.
 import type { Address, Document } from '../../core/documents/document.ts';
 import { restMs } from '../../core/drift/repair-pace.ts';
 
 interface Repaired {
-  /** What was declared of it then. */
+  /** The document at that time. */
   readonly wanted: string;
   /** Oldest first. */
   readonly times: readonly number[];
 }
 
-/** More would not make the rest longer. */
+/** More repairs would not make the pause longer. */
 const mostTimes = 12;
 
 export class RepairLog {
   readonly #repaired = new Map<Address, Repaired>();
   #wanted: ReadonlyMap<Address, Document> = new Map();
 
-  /** What is declared from now on: an object that is declared otherwise than before begins anew. */
+  /** Takes new documents. An object whose document changed starts without repairs. */
   declare(documents: readonly Document[]): void {
     this.#wanted = new Map(documents.map((document) => [document.address, document]));
   }
 
-  /** Those that are left alone, with for how many ms. */
+  /** Objects that are paused, with the remaining time in ms. */
   resting(addresses: Iterable<Address>, nowMs: number): ReadonlyMap<Address, number> {
     const found = new Map<Address, number>();
     for (const address of addresses) {
@@ -32,7 +32,7 @@ export class RepairLog {
     return found;
   }
 
-  /** Nothing was done for what is declared of it now. */
+  /** Whether the current document of the object was never repaired. */
   isNew(address: Address): boolean {
     return this.#repaired.get(address)?.wanted !== this.#textOf(address);
   }

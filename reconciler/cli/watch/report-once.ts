@@ -1,8 +1,8 @@
-// Diagnostics of what is looked at again and again: the same ones are told once, until there are others.
+// Reports the diagnostics of repeated checks once, until they change.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { CliContext } from '../session/context.ts';
 
-/** Everything else is the context's own, also what is set later. */
+/** Inherits everything else from the context, including later changes. */
 export function reportingOnce<T extends CliContext>(context: T): T {
   let told = '';
   const diagnostics = async (found: readonly Diagnostic[]): Promise<void> => {

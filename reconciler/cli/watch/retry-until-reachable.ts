@@ -1,4 +1,4 @@
-// Repeats what a command that stays cannot do without, for as long as it fails for a reason that passes; says what it waits for.
+// Repeats an attempt that a watching command depends on while it fails for a temporary reason, and says what it waits for.
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { CliContext } from '../session/context.ts';
 import { messageOf } from '../errors/error-outcome.ts';
@@ -8,11 +8,11 @@ const firstPauseMs = 1000;
 const longestPauseMs = 30_000;
 
 export interface Persistence {
-  /** `the manifests`, `the server`. */
+  /** What is waited for: `the manifests`, `the server`. */
   readonly what: string;
-  /** Whether it may pass; else it is thrown. */
+  /** Whether an error is temporary; all others are thrown. */
   readonly passes: (error: unknown) => boolean;
-  /** Ends the repetition; the last error is thrown. */
+  /** Ends the repetition: the last error is thrown. */
   readonly end: AbortSignal;
 }
 

@@ -1,4 +1,4 @@
-// How often and how long a command that stays looks at hosts: --interval and --for.
+// How often and how long a watching command compares hosts: --interval and --for.
 import type { CliContext } from '../session/context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -6,17 +6,17 @@ import { CliError, usageError } from '../errors/usage-error.ts';
 
 export interface WatchTimes {
   readonly intervalMs: number;
-  /** --interval was given: it is kept whatever a look costs. */
+  /** --interval was given: it holds whatever a comparison costs. */
   readonly isIntervalGiven: boolean;
   readonly limitMs?: number;
 }
 
-/** Looks at everything take at most 2 % of a processor, as long as that makes nobody wait for more than five minutes. */
+/** Full comparisons take at most 2 % of a processor, unless the interval would then exceed five minutes. */
 const mostOfProcessor = 0.02;
 const longestPaceMs = 300_000;
 
-/** The time until the next look at everything; `lookCpuMs` is the processor time that the last one took. Between two of them, events
- *  tell of changes at once. */
+/** The time until the next full comparison; `lookCpuMs` is the processor time of the last one. Between two of them, events
+ *  report changes at once. */
 export function pacedIntervalMs({ intervalMs, isIntervalGiven }: WatchTimes, lookCpuMs: number): number {
   if (isIntervalGiven) return intervalMs;
   return Math.max(intervalMs, Math.min(longestPaceMs, lookCpuMs / mostOfProcessor));
@@ -33,10 +33,10 @@ export function timesOf(
   return { intervalMs, isIntervalGiven: options.interval !== undefined, ...(limitMs === undefined ? {} : { limitMs }) };
 }
 
-/** Ctrl-C, or the time is over. */
+/** Aborts at Ctrl-C or when the time is over. */
 export function endOf({ stop }: CliContext, limitMs: number | undefined): AbortSignal {
   if (limitMs === undefined) return stop;
-  // Nothing but its timer holds a signal of AbortSignal.timeout that was joined with others, and that does not hold it.
+  // AbortSignal.timeout joined with other signals can be garbage-collected before it fires.
   const end = new AbortController();
   const timer = setTimeout(() => end.abort(new CliError('The time of --for is over', exitCodes.ok)), limitMs);
   const stopped = (): void => {

@@ -1,4 +1,4 @@
-// Manifests for objects that are to be adopted and that none declares yet: written as export would, into a file of their own.
+// Writes manifests for undeclared objects that are to be adopted, as export does, into one file.
 import { writeFile } from 'node:fs/promises';
 import type { Address } from '../../../core/documents/document.ts';
 import type { CliContext } from '../../session/context.ts';
@@ -9,9 +9,9 @@ import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
 export interface Undeclared {
-  /** Made; it must not be there. */
+  /** File to create; it must not exist. */
   readonly path: string;
-  /** undefined: everything on the server. */
+  /** Addresses; undefined means everything on the server. */
   readonly wanted: ReadonlySet<Address> | undefined;
   readonly declared: ReadonlySet<Address>;
 }

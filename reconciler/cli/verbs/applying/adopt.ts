@@ -1,4 +1,4 @@
-// `gantry adopt` and `gantry release`: objects come into a set's ownership, or leave it, and nothing else about them changes.
+// `gantry adopt` and `gantry release`: objects enter or leave the ownership of a set; nothing else about them changes.
 import type { Client } from '../../../../server/client/client.ts';
 import type { Address } from '../../../core/documents/document.ts';
 import { coreKind } from '../../../core/kinds/index.ts';
@@ -47,7 +47,7 @@ export async function adopt(context: OpenContext<AdoptOptions>, words: readonly 
   });
 }
 
-/** Those with the labels that were asked for. */
+/** Objects with the selected labels. */
 function selectedSet({ options }: OpenContext<AdoptOptions>, { documents }: Loaded): ReadonlySet<Address> | undefined {
   const selected = selectedAddresses(options, documents);
   return selected === undefined ? undefined : new Set(selected);
@@ -59,8 +59,7 @@ const isAliasOf = (address: Address, { documents }: Loaded): boolean =>
 
 function wantedOf(words: readonly string[], options: ReleaseOptions): ReadonlySet<Address> | undefined {
   const isAll = options.all === true || objectSelector(options) !== undefined;
-  if (words.length > 0 === isAll)
-    throw usageError('give exactly one of: objects as KIND/NAME, --all, labels with -l');
+  if (words.length > 0 === isAll) throw usageError('give exactly one of: objects as KIND/NAME, --all, labels with -l');
   return isAll ? undefined : new Set(words.map(parseAddress));
 }
 
@@ -76,7 +75,7 @@ async function documentsFor(
   return loadSet(context, [write]);
 }
 
-/** What was promised is looked at again. */
+/** Verifies that the plan of the adopted objects is empty. */
 async function verifyEmptyPlan(
   context: OpenContext<AdoptOptions>,
   client: Client,

@@ -56,7 +56,7 @@ export function preseed(context: OpenContext<PreseedOptions>, file = '-'): Promi
   return apply(approved, [file], 'apply');
 }
 
-/** Exactly what was looked at, without asking again; exit code 3 when the world has moved on. */
+/** Carries out exactly the saved plan without asking again; exit code 3 when it is stale. */
 async function applySaved(context: OpenContext<ApplyOptions>, client: Client, saved: SavedPlan): Promise<ExitCode> {
   await resume(context, client, saved.set);
   const planned = await planAgain(context, client, saved);
@@ -75,7 +75,7 @@ async function applySaved(context: OpenContext<ApplyOptions>, client: Client, sa
   return codeOfDone(context, plan);
 }
 
-/** Plans again when another run of the set was quicker: approved in advance, what is done then is still what was asked for. */
+/** How often an approved apply plans again because another run of the set came first. */
 const rounds = 5;
 
 async function applyOnce(
@@ -94,7 +94,7 @@ async function applyOnce(
   return carryOutOrReplan(context, client, planned, round, () => applyOnce(context, client, loaded, mode, round + 1));
 }
 
-/** Carries the plan out, or does `again` when another run of the set was quicker. */
+/** Carries the plan out, or calls `again` when another run of the set came first. */
 export async function carryOutOrReplan(
   context: OpenContext<CarryOutOptions & GuardOptions>,
   client: Client,
@@ -116,7 +116,7 @@ export async function carryOutOrReplan(
   }
 }
 
-/** Of a plan whose steps are all done. */
+/** The exit code of a plan whose steps are all done. */
 async function codeOfDone({ options }: CliContext<GuardOptions>, plan: Plan): Promise<ExitCode> {
   if (plan.guards.length > 0) return exitCodes.guard;
   const { hasDifferences } = await import('../../../core/plan/summary.ts');
@@ -126,7 +126,7 @@ async function codeOfDone({ options }: CliContext<GuardOptions>, plan: Plan): Pr
 const question = (mode: Plan['mode']): string =>
   mode === 'apply' ? 'Do you want to perform these actions?' : 'Do you really want to destroy all of this?';
 
-/** Work that an earlier run began and did not see end may still go on: its end comes first. */
+/** Waits for operations that an interrupted run left running. */
 export async function resume(context: CliContext<HostOptions>, client: Client, set: string): Promise<void> {
   const [{ stateDirectory }, { openOperations }] = await Promise.all([
     import('../../../engine/runs/journal.ts'),
@@ -137,13 +137,13 @@ export async function resume(context: CliContext<HostOptions>, client: Client, s
     const found = await client.operations.get(id, context.stop).catch(() => undefined);
     if (found === undefined || found.status_code >= 200) continue;
     context.note(`An earlier run started ${found.description || id}, which is still running: waiting for it`);
-    // How it ended shows in the objects.
+    // Its outcome shows in the objects.
     await client.operations.wait(found, context.stop).catch(() => undefined);
     context.stop.throwIfAborted();
   }
 }
 
-/** `tell`: what was done, also when not all of it was. */
+/** `tell` receives the counts, also of an incomplete run. */
 export async function carryOut(
   context: OpenContext<CarryOutOptions>,
   client: Client,

@@ -1,4 +1,4 @@
-// Declares the verbs that change what a set declares on its hosts, who owns it, and what is kept of it.
+// Declares the verbs that change hosts, the ownership of objects, and locks, and those about revisions.
 import { inSection, list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-flags.ts';
 import { manifestArgs, manifestFlags, manifestSetFlag, setFlag } from '../../flags/manifest-flags.ts';

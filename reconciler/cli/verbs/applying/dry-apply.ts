@@ -1,4 +1,4 @@
-// `gantry apply --dry-run` and `gantry destroy --dry-run`: the plan, and with `server` what became of it on a copy.
+// `gantry apply --dry-run` and `gantry destroy --dry-run`: prints the plan, and with `server` its outcome on a copy of the daemon.
 import type { Client } from '../../../../server/client/client.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
@@ -31,7 +31,7 @@ export async function dryApply(
   );
 }
 
-/** Of a plan that is made already. */
+/** The dry run of an existing plan. */
 export async function dryRunOf(
   context: OpenContext<PlanFlagOptions & RunOptions>,
   client: Client,

@@ -39,7 +39,7 @@ export async function history(context: CliContext<HistoryOptions>): Promise<Exit
   });
 }
 
-/** As programs get it. */
+/** A revision as JSON. */
 export interface HistoryEntry {
   readonly set: string;
   readonly number: number;
@@ -53,10 +53,10 @@ export interface HistoryEntry {
   readonly partial: boolean;
   readonly summary: Revision['counts'];
   readonly changes: readonly string[];
-  /** Addresses that guards kept as they were. */
+  /** Addresses that guards protected. */
   readonly refused?: readonly string[];
   readonly failed?: number;
-  /** Whether it can be gone back to. */
+  /** Whether its documents are still stored, for a rollback. */
   readonly kept: boolean;
 }
 
@@ -144,7 +144,7 @@ function yamlOf(revisions: Revisions, revision: Revision, documents: readonly Wr
 
 const toYaml = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
-/** Without a second number: against the newest. */
+/** Compares with the newest without a second number. */
 export async function historyDiff(context: CliContext<HistoryOptions>, args: readonly string[]): Promise<ExitCode> {
   const [first, second] = args.map(parseRevision);
   return withDiffCodes(() =>
@@ -174,7 +174,7 @@ function difference(revisions: Revisions, before: Revision, after: Revision): st
     .join('');
 }
 
-/** Secrets by the beginning of their hashes: equal ones look equal. */
+/** Secrets as the first digits of their hashes, so that equal ones look equal. */
 function textOf(document: WrittenDocument | undefined): string {
   const walk = (value: Json): Json => {
     const hash = cutHash(value);

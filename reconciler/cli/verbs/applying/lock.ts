@@ -1,4 +1,4 @@
-// `gantry lock`, `gantry force-unlock`: keep runs of a set away for a while, and take away a lock that nobody will release.
+// `gantry lock`, `gantry force-unlock`: block runs of a set for a while, and remove a lock that no run will release.
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
@@ -40,7 +40,7 @@ export async function lock(context: CliContext<LockOptions>): Promise<ExitCode> 
   return exitCodes.ok;
 }
 
-/** `id`: only this lock, so that a newer one is not taken away by mistake. */
+/** `id`: removes only this lock, never a newer one by mistake. */
 export async function forceUnlock(context: CliContext<UnlockOptions>, id: string | undefined): Promise<ExitCode> {
   const set = setNameOf(context.options, []);
   return withClient(context, async (client) => {

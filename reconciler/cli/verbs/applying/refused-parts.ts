@@ -1,4 +1,4 @@
-// Whether a plan of which parts are refused may be carried out at all. Pure.
+// Whether a plan with refused parts may be carried out. Pure.
 import type { Plan } from '../../../core/plan/plan.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import type { RunOptions } from '../../flags/plan-flags.ts';
@@ -6,7 +6,7 @@ import { CliError } from '../../errors/usage-error.ts';
 
 const mostNames = 5;
 
-/** Undefined: nothing is refused, or --partial allows the rest. Else why nothing of the plan is carried out. */
+/** Why the plan is not carried out; undefined when nothing is refused or --partial allows the rest. */
 export function refusalOf({ partial }: Pick<RunOptions, 'partial'>, { guards }: Plan): string | undefined {
   if (guards.length === 0 || partial === true) return undefined;
   const names = [...new Set(guards.map(({ address }) => address))];

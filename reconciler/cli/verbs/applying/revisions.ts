@@ -1,4 +1,4 @@
-// Finds revisions of a set on its server and reads their documents; says what there is when there is no such one.
+// Finds revisions of a set on its server and reads their documents; errors list the existing revisions.
 import type { Client } from '../../../../server/client/client.ts';
 import {
   documentsText,
@@ -39,7 +39,7 @@ export async function readRevisions(
   return { set, config, all };
 }
 
-/** `running` means so only while its run holds the lock. */
+/** A `running` revision is in progress only while its run holds the lock. */
 export function outcomeOf({ config, set }: Revisions, { outcome, run, failed }: Revision): string {
   if (outcome === 'running') return lockIn(config, set)?.id === run ? 'in progress' : 'broken off';
   return outcome === 'failed' ? `failed (${failed ?? 0})` : outcome;
@@ -60,7 +60,7 @@ export function revisionAt({ all, set }: Revisions, number: number): Revision {
   throw new CliError(`The set ${set} has no revision ${number}: ${known} (gantry history)`, exitCodes.error);
 }
 
-/** The newest that ended well with this commit or message. */
+/** The newest successful revision with this commit or message. */
 export function revisionNamed({ all, set }: Revisions, text: string): Revision {
   const found = all.findLast((one) => one.outcome === 'done' && one.mode === 'apply' && isNamed(text)(one));
   if (found !== undefined) return found;
@@ -70,7 +70,7 @@ export function revisionNamed({ all, set }: Revisions, text: string): Revision {
   );
 }
 
-/** Throws when they are not there, or damaged. */
+/** Throws when they are missing or damaged. */
 export function documentsOf({ config, set }: Revisions, revision: Revision): readonly WrittenDocument[] {
   const { number, documents, mode, commit } = revision;
   const elsewhere = commit === undefined ? '' : `; its manifests were those of commit ${commit}`;

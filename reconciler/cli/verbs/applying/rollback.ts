@@ -1,4 +1,4 @@
-// `gantry rollback`: plans the documents of an earlier revision like manifests of today, asks, and applies them under the same guards.
+// `gantry rollback`: plans the documents of an earlier revision like manifests, asks, and applies them under the same guards.
 import type { Client } from '../../../../server/client/client.ts';
 import type { Address, Document } from '../../../core/documents/document.ts';
 import { valueAt } from '../../../core/plan/apply-edits.ts';
@@ -34,11 +34,11 @@ export async function rollback(context: OpenContext<RollbackOptions>, number: st
   );
 }
 
-/** A number, or what names a commit or a message. */
+/** A number, or the text of a commit or message. */
 export const wantedRevision = (text: string | undefined): number | string | undefined =>
   text === undefined ? undefined : /^#?\d{1,6}$/.test(text) ? parseRevision(text) : text;
 
-/** The revision to go back to; without a number the last good one before the newest. Throws when there is none. */
+/** The revision to roll back to, by default the last successful one before the newest. Throws when there is none. */
 export async function readRollbackSource(
   context: OpenContext<RollbackOptions>,
   client: Client,
@@ -55,9 +55,7 @@ export async function readRollbackSource(
         : revisionNamed(revisions, wanted);
   const written = documentsOf(revisions, revision);
   if (revision.isPartial === true && context.options.prune === true)
-    throw usageError(
-      `revision ${revision.number} covers only a part of the set: --prune would delete the rest`,
-    );
+    throw usageError(`revision ${revision.number} covers only a part of the set: --prune would delete the rest`);
   if (revision.isPartial === true)
     context.note(`Revision ${revision.number} covers only a part of the set: only that part is rolled back`);
   return { revisions, revision, written, given };
@@ -67,7 +65,7 @@ export interface RollbackSource {
   readonly revisions: Revisions;
   readonly revision: Revision;
   readonly written: readonly WrittenDocument[];
-  /** Manifests of now. */
+  /** Current manifests. */
   readonly given: readonly Document[];
 }
 
@@ -75,7 +73,9 @@ function previous(revisions: Revisions): Revision {
   const found = previousOf({ revisions: revisions.all });
   if (found !== undefined) return found;
   const why =
-    revisions.all.length < 2 ? 'there is no revision before this one' : 'no earlier revision succeeded with other documents';
+    revisions.all.length < 2
+      ? 'there is no revision before this one'
+      : 'no earlier revision succeeded with other documents';
   throw new CliError(`Nothing to roll back to: ${why} (gantry history --set ${revisions.set})`, exitCodes.error);
 }
 
@@ -100,7 +100,11 @@ async function once(
   return carryOutOrReplan(context, client, planned, round, () => once(context, client, back, round + 1));
 }
 
-export async function planRollback(context: OpenContext<RollbackOptions>, client: Client, back: RollbackSource): Promise<Planned> {
+export async function planRollback(
+  context: OpenContext<RollbackOptions>,
+  client: Client,
+  back: RollbackSource,
+): Promise<Planned> {
   const { revisions, revision } = back;
   const [{ observe }, { ownerOf }] = await Promise.all([
     import('../../../engine/observe/observe.ts'),
@@ -121,7 +125,7 @@ export async function planRollback(context: OpenContext<RollbackOptions>, client
   const message = `rollback to revision ${revision.number}`;
   const source = { written: filled, paths: [], message, rollbackOf: revision.number };
   const { plan } = planned;
-  // Of a part, what it does not declare says nothing about what is declared elsewhere.
+  // A partial revision says nothing about the objects that it leaves out.
   return {
     ...planned,
     plan: revision.isPartial === true ? { ...plan, isPartial: true, orphans: [] } : plan,
@@ -129,7 +133,7 @@ export async function planRollback(context: OpenContext<RollbackOptions>, client
   };
 }
 
-/** From the live object while it holds the same value, else from the manifests of now. */
+/** Takes secrets from the live object if it still holds the same value, else from the current manifests. */
 function filledSecrets(
   { revision, written, given }: RollbackSource,
   observed: Observed,

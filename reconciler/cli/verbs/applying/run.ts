@@ -1,5 +1,5 @@
-// `gantry run`: keeps a host as its manifests say. Looks whenever the server tells of a change, applies what differs under the same
-// guards as `apply`, and leaves things alone while the set is locked, outside its windows, and against somebody who keeps changing them.
+// `gantry run`: keeps a host as declared. Compares at each event of the server and applies differences under the same
+// guards as `apply`. It pauses while the set is locked, outside its windows, and for objects that something keeps changing back.
 import type { Client } from '../../../../server/client/client.ts';
 import { parseWindow, untilOpenMs, type Window } from '../../../core/drift/repair-pace.ts';
 import type { Address } from '../../../core/documents/document.ts';
@@ -37,7 +37,7 @@ const defaultIntervalMs = 60_000;
 export async function run(context: RunContext, args: readonly string[]): Promise<ExitCode> {
   const settings = runSettings(context);
   const end = endOf(context, settings.limitMs);
-  // Those of stdin cannot be read again.
+  // Manifests from stdin cannot be read again.
   const isOnce = args.includes('-');
   const read = isOnce ? {} : { read: (own: RunContext) => loadSet(own, args) };
   try {
@@ -46,19 +46,23 @@ export async function run(context: RunContext, args: readonly string[]): Promise
       const keeper = new Keeper(context, client, { ...settings, ...read, loaded });
       await keeper.keep(end);
     };
-    // A daemon of its own that does not come up is no server that is away.
+    // An embedded daemon that fails to start is not a temporary error.
     const passes = (error: unknown): boolean =>
       context.options.embedded === undefined && codeOf(error) === exitCodes.unreachable;
-    await retryUntilReachable(context, () => withClient({ ...context, stop: end }, work), { what: 'the server', passes, end });
+    await retryUntilReachable(context, () => withClient({ ...context, stop: end }, work), {
+      what: 'the server',
+      passes,
+      end,
+    });
   } catch (error) {
-    // Being told to end is how it ends.
+    // An interruption is the normal end.
     if (context.stop.aborted && codeOf(context.stop.reason) === exitCodes.interrupted) return exitCodes.ok;
     throw error;
   }
   return exitCodes.ok;
 }
 
-/** The first manifests that are good: whoever works on them, or checks them out, may not be done yet. */
+/** Waits for valid manifests: someone may still be editing them or checking them out. */
 export function firstOf<T>(
   context: RunContext,
   isOnce: boolean,
@@ -74,11 +78,10 @@ export interface RunSettings extends WatchTimes {
   readonly windows: readonly Window[];
 }
 
-/** Wrong flags are told before anything is read. */
+/** Refuses wrong flags before anything is read. */
 export function runSettings(context: RunContext): RunSettings {
   const { options } = context;
-  if (!isApproved(options))
-    throw usageError('run applies changes without asking: it needs --auto-approve');
+  if (!isApproved(options)) throw usageError('run applies changes without asking: it needs --auto-approve');
   messageOf(context);
   parseCount('--parallelism', options.parallelism);
   return { ...timesOf(options, defaultIntervalMs), windows: (options.window ?? []).map(windowOf) };
@@ -93,13 +96,13 @@ function windowOf(text: string): Window {
 
 export interface Kept extends RunSettings {
   readonly loaded: Loaded;
-  /** Reads the manifests again; absent when somebody else gives them. */
+  /** Reads the manifests again; absent when the caller passes new ones. */
   readonly read?: (context: RunContext) => Promise<Loaded>;
-  /** Told what a look at these manifests came to; not while it waits for a window or for somebody's patience. */
+  /** Called with the outcome of a comparison; not while repairs wait for a window or are paused. */
   readonly onLook?: (loaded: Loaded, code: ExitCode) => void;
 }
 
-/** Of one host: what it looked at last, and how often it had to put something right. */
+/** Keeps one host as declared: its last manifests and observations, and its recent repairs. */
 export class Keeper {
   readonly #context: RunContext;
   readonly #client: Client;
@@ -111,7 +114,7 @@ export class Keeper {
   #told = '';
   readonly #repairs = new RepairLog();
   #waitMs: number | undefined;
-  /** Of the last look at everything. */
+  /** Processor time of the last full comparison. */
   #lookCpuMs = 0;
   #lookNow = (): void => {};
 
@@ -124,7 +127,7 @@ export class Keeper {
     this.#book = new CertificateBook(this.#lists.list);
   }
 
-  /** Until `end`. */
+  /** Runs until `end`. */
   async keep(end: AbortSignal): Promise<void> {
     const client = this.#client;
     const { options } = this.#context;
@@ -144,13 +147,13 @@ export class Keeper {
     );
   }
 
-  /** What is declared from now on. */
+  /** Takes new manifests. */
   give(loaded: Loaded): void {
     this.#loaded = loaded;
     this.#lookNow();
   }
 
-  /** Sooner than usual when something waits to be put right. */
+  /** Sooner than usual when a repair is pending. */
   #patienceMs(usualMs: number): number {
     return this.#waitMs === undefined ? usualMs : Math.min(usualMs, Math.max(1000, this.#waitMs));
   }
@@ -201,7 +204,7 @@ export class Keeper {
   }
 
   /**
-   * The plan without objects that somebody keeps changing back: the others, and what is declared otherwise by now, need not wait for them.
+   * The plan without paused objects: the other objects need not wait for them.
    * Undefined when nothing else differs.
    */
   async #without(resting: ReadonlyMap<Address, number>, whole: Planned, reader: Client): Promise<Planned | undefined> {
@@ -213,7 +216,7 @@ export class Keeper {
     );
     if (resting.size === addresses.length) return undefined;
     const exclude = [...(this.#context.options.exclude ?? []), ...resting.keys()];
-    // Its members are inherited: a copy would have none of them.
+    // An inheriting object: a spread would lose inherited members.
     const options = { ...this.#context.options, exclude };
     const own = Object.assign(Object.create(this.#context) as RunContext, { options });
     const planned = await planOf(own, reader, this.#loaded, 'apply');
@@ -228,14 +231,14 @@ export class Keeper {
     const { revision } = planned;
     const quiet = revision === undefined ? planned : { ...planned, revision: { ...revision, onlyNew: true } };
     this.#lists.forget();
-    // What it does itself is known at once, not by its events.
+    // Its own changes need no events to become known.
     const code = await carryOut(this.#context, this.#client, quiet);
     this.#repairs.note(addressesOf(planned.plan), this.#context.io.nowMs());
     if (code !== exitCodes.ok) this.#waitMs = 5000;
     return code;
   }
 
-  /** Manifests that are being worked on may be wrong for a while: the last good ones count. */
+  /** Manifests may be invalid while someone edits them: then the last good ones stay in force. */
   async #readAgain(): Promise<void> {
     const { read } = this.#wanted;
     if (this.#isFirst || read === undefined) return;
@@ -257,7 +260,7 @@ export class Keeper {
     );
   }
 
-  /** Once, until something else is to be told. */
+  /** Prints a text once, until there is another one. */
   #tell(text: string): void {
     if (text !== '' && text !== this.#told) this.#context.note(text);
     this.#told = text;

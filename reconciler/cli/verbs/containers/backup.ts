@@ -28,7 +28,7 @@ export async function createBackup(
     ...(containerOnly === true ? { container_only: true } : {}),
     ...(optimized === true ? { optimized_storage: true } : {}),
     ...(compression === undefined ? {} : { compression_algorithm: compression }),
-    // Under both names: older servers know the second.
+    // Both names: older servers only know the second.
     ...(expires === undefined ? {} : { expires_at: expires, expiry: expires }),
   };
   await withClient(context, async (client) => {
@@ -63,7 +63,7 @@ const tell = (context: CliContext, object: object): void => {
 const timeOf = (text: string | undefined): string =>
   text === undefined || text.startsWith(never.expires.slice(0, 10)) ? '' : `${text.slice(0, 10)} ${text.slice(11, 16)}`;
 
-/** Older servers have the older names only. */
+/** Older servers only return the older names. */
 const rowOf = (backup: Partial<Backup>): readonly string[] => [
   backup.name?.slice(backup.name.indexOf('/') + 1) ?? '',
   timeOf(backup.created_at ?? backup.creation_date),
@@ -73,7 +73,7 @@ const rowOf = (backup: Partial<Backup>): readonly string[] => [
   backup.size === undefined ? '' : formatBytes(backup.size),
 ];
 
-/** A file that was there before is not written to; one that is not complete is taken away again. */
+/** Never overwrites a file; removes an incomplete one. */
 export async function exportBackup(
   context: CliContext<HostOptions>,
   [container = '', name = '', file = `${container}-${name}.backup`]: readonly string[],

@@ -24,7 +24,7 @@ export async function exec(context: OpenContext<ExecOptions>, words: readonly st
   };
   const user = parseNumber('--user', flags.user);
   const group = parseNumber('--group', flags.group);
-  // Ctrl-C is the command's; a second one is ours.
+  // The first Ctrl-C goes to the command, the second ends gantry.
   context.onInterrupt = () => {};
   const code = await withClient(context, async (client) => {
     const session = await client.exec(
@@ -44,12 +44,12 @@ export async function exec(context: OpenContext<ExecOptions>, words: readonly st
     );
     const restore = isTerminal ? takeTerminal(io, session) : () => {};
     const interrupt = (): void => session.signal(interruptSignal);
-    // It may have come before there was a command to tell.
+    // The interruption may have come before the command started.
     if (context.stop.aborted) interrupt();
     else context.stop.addEventListener('abort', interrupt, { once: true });
     try {
       const ended = await session.exited;
-      // A shell says it itself.
+      // A shell prints its own error.
       if (session.outputBytes() === 0) tellUnrunnable(io, name, command[0] ?? '', ended);
       return ended;
     } finally {
@@ -62,7 +62,8 @@ export async function exec(context: OpenContext<ExecOptions>, words: readonly st
 
 function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
   const why = code === 127 ? 'command not found' : code === 126 ? 'it cannot be executed' : undefined;
-  if (why !== undefined) stderr.write(`Error: ${command} in ${name}: ${why} (or it exited with ${code} without output)\n`);
+  if (why !== undefined)
+    stderr.write(`Error: ${command} in ${name}: ${why} (or it exited with ${code} without output)\n`);
 }
 
 export async function attachConsole(context: OpenContext<HostOptions>, words: readonly string[]): Promise<ExitCode> {
@@ -94,7 +95,7 @@ const sizeOf = ({ stdout }: Pick<CliIo, 'stdout'>): TerminalSize => ({
   rows: stdout.rows ?? 24,
 });
 
-/** Every key goes to the container as it is, and the container follows the window. Returns how to give the terminal back. */
+/** Sends every key to the container, and changes of the window size. Returns a function that restores the terminal. */
 function takeTerminal(io: ShownIo, session: Pick<ExecSession, 'resize'>): () => void {
   const follow = (): void => session.resize(sizeOf(io));
   io.setRaw?.(true);

@@ -1,4 +1,4 @@
-// `NAME/path` on the command line, and what all file commands say when the daemon refuses.
+// `NAME/path` on the command line, and the errors that all file commands share.
 import { ClientError } from '../../../../server/client/client-error.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -28,7 +28,7 @@ export function modeOption(text: string | undefined): number | undefined {
   return Number.parseInt(text, 8);
 }
 
-/** Names what was asked for where the server's words do not. */
+/** Adds the address to errors of the server that do not name it. */
 export function explain(error: unknown, address: string): unknown {
   if (!(error instanceof ClientError) || error.status === 0) return error;
   const words = error.message.replace(/^[A-Z]+ \S+: /, '');

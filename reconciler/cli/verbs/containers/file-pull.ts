@@ -1,4 +1,4 @@
-// `gantry file pull`: copies files out of a container. What a container says is not trusted: nothing is written outside the target.
+// `gantry file pull`: copies files out of a container. The content of containers is not trusted: nothing is written outside the target.
 import { createWriteStream } from 'node:fs';
 import { constants, lstat, mkdir, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -36,7 +36,7 @@ export async function pullFile(
   return exitCodes.ok;
 }
 
-/** The one named on the command line is followed when it is a link. */
+/** Follows links of the path on the command line. */
 async function readThrough(files: Files, path: string, signal: AbortSignal): Promise<FileEntry> {
   let at = path;
   for (let links = 0; links < maxLinks; links += 1) {
@@ -76,7 +76,7 @@ async function copy(context: CliContext, files: Files, entry: FileEntry, path: s
   if (entry.type === 'file') return writeLocal(entry.body, target, entry.mode, context.stop);
   if (entry.type === 'symlink') return linkLocal(entry.target, target);
   await mkdir(target, { recursive: true });
-  // A listing may name something twice, first as a link to elsewhere.
+  // A listing may name an entry twice, first as a link to another place.
   if (!(await lstat(target)).isDirectory()) throw new CliError(`${target} is not a directory`, exitCodes.error);
   for (const name of [...new Set(entry.names)].toSorted()) {
     if (name === '' || name === '.' || name === '..' || /[/\0]/.test(name)) {
@@ -95,7 +95,7 @@ async function writeLocal(body: Readable, target: string, mode: number, signal: 
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
   const isNew = (await lstat(target).catch(() => undefined)) === undefined;
   try {
-    // Never setuid: the file belongs to whoever pulls it.
+    // Never setuid: the file belongs to the local user.
     await pipeline(body, createWriteStream(target, { flags: flags as unknown as string, mode: mode & 0o777 }), {
       signal,
     });

@@ -16,7 +16,7 @@ interface Push {
   readonly files: Files;
   readonly signal: AbortSignal;
   readonly ids: FileAttributes;
-  /** For files; directories then have the x bits too. */
+  /** Mode of files; directories get the x bits too. */
   readonly mode: number | undefined;
   readonly note: (text: string) => void;
 }
@@ -75,7 +75,7 @@ async function makeParents({ files, signal, ids }: Push, path: string): Promise<
 
 async function pushDirectory(push: Push, source: string, found: Stats, path: string): Promise<void> {
   push.signal.throwIfAborted();
-  // Who may read may enter.
+  // x bits where there are r bits.
   const mode = push.mode === undefined ? found.mode & 0o777 : push.mode | ((push.mode & 0o444) >> 2);
   await push.files.makeDirectory(path, { ...push.ids, mode }, push.signal);
   for (const name of (await readdir(source)).toSorted()) {

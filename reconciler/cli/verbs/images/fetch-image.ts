@@ -1,4 +1,4 @@
-// Has the server look for the image of a document at its source, now, and fetch it; says which image that is.
+// Lets the server fetch the image of a document from its source, and returns its fingerprint.
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { createBody } from '../../../core/plan/creation-bodies.ts';

@@ -1,4 +1,4 @@
-// `gantry image refresh|delete|alias|unalias`: images and names that are there already.
+// `gantry image refresh|delete|alias|unalias`: changes existing images and aliases.
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { CliContext } from '../../session/context.ts';
@@ -56,14 +56,14 @@ export async function deleteAliases(context: CliContext<HostOptions>, names: rea
   return exitCodes.ok;
 }
 
-/** The alias stands for this image afterwards, whatever it stood for before. */
+/** Points the alias to this image, creating it if needed. */
 export async function putAlias(client: Client, name: string, target: string, signal: AbortSignal): Promise<void> {
   const known = await client.get('image_alias', name, signal).catch(unlessMissing);
   if (known === undefined) await client.create('image_alias', { name, target }, {}, signal);
   else await client.patch('image_alias', name, { target }, {}, signal);
 }
 
-/** The fingerprint, or the beginning of one, that an alias or a fingerprint stands for. */
+/** The fingerprint of an alias, or of the beginning of a fingerprint. */
 export async function resolveImage(client: Client, name: string, signal: AbortSignal): Promise<string> {
   const alias = await client.get('image_alias', name, signal).catch(unlessMissing);
   if (alias !== undefined) return alias.metadata.target;

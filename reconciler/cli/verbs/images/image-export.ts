@@ -46,13 +46,13 @@ export async function exportImage(
   return exitCodes.ok;
 }
 
-/** What a server says is a name is at most one here. */
+/** The name that the server gives, as a plain local file name. */
 function ownName({ filename }: ImageExport, fingerprint: string): string {
   const name = basename(filename ?? '');
   return name === '' || name === '.' || name === '..' ? `${fingerprint}.image` : name;
 }
 
-/** Files made by work that fails are taken away again; those that were there before are never written to. */
+/** Removes the files that failed work created; never overwrites a file. */
 async function cleanly(
   files: readonly string[],
   isStdout: boolean,
@@ -99,7 +99,7 @@ async function saveParts(
   let saved: Promise<void> = Promise.resolve();
   let parts = 0;
   busboy.on('file', (_field: string, part: Readable) => {
-    part.on('error', () => {}); // also one that is not read yet may break off
+    part.on('error', () => {}); // a part that is not read yet may fail too
     const path = files[parts];
     parts += 1;
     if (path === undefined) {

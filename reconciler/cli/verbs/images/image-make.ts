@@ -1,4 +1,4 @@
-// `gantry image import|copy|publish`: ways for an image to come to be on a server.
+// `gantry image import|copy|publish`: creates images on a server.
 import { readFile, stat } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
 import type { CliContext } from '../../session/context.ts';
@@ -51,7 +51,7 @@ export async function copyImage(
       type: 'image',
       mode: 'pull',
       server: given.from ?? '',
-      // Servers of either dialect speak to their like unless told otherwise.
+      // Servers assume their own protocol by default.
       ...(given.protocol === undefined ? {} : { protocol: given.protocol }),
       alias: name,
       ...(certificate === undefined ? {} : { certificate }),
@@ -74,7 +74,9 @@ export async function publishImage(
 
 async function make(context: CliContext<HostOptions>, body: ImageCreate): Promise<ExitCode> {
   await withClient(context, async (client) => {
-    const { fingerprint } = await followOperation(context, client, () => client.create('image', body, {}, context.stop));
+    const { fingerprint } = await followOperation(context, client, () =>
+      client.create('image', body, {}, context.stop),
+    );
     tell(context, fingerprint);
   });
   return exitCodes.ok;

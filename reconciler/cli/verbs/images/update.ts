@@ -1,5 +1,5 @@
-// `gantry update`: writes down in gantry.lock to which images the followed aliases and sources point by now. What is behind a source
-// the server finds out, by fetching it; containers and aliases change at the next apply.
+// `gantry update`: pins followed image aliases and sources to their current fingerprints in gantry.lock. The server resolves a
+// source by fetching it; containers and aliases change at the next apply.
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Document } from '../../../core/documents/document.ts';
 import { followedAlias } from '../../../core/live/image-updates.ts';
@@ -55,14 +55,14 @@ const byText = <T>(map: ReadonlyMap<string, T>): readonly (readonly [string, T])
 
 function pinsBefore(context: CliContext<UpdateOptions>, files: readonly string[]): Promise<Pins> {
   return readPins(context, files).catch((error: unknown) => {
-    // A file that was named is made, too.
+    // --lock-file may name a file that does not exist yet.
     if (context.options.lockFile !== undefined && error instanceof CliError && /ENOENT/.test(error.message))
       return new Map();
     throw error;
   });
 }
 
-/** To which fingerprints declared aliases will point; `images`: fetched ones, by the names of their documents. */
+/** Fingerprints that declared aliases will point to; `images`: fetched images by the names of their documents. */
 function declaredAliases(
   objects: readonly Document[],
   images: ReadonlyMap<string, string>,

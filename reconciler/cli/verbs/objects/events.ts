@@ -1,4 +1,4 @@
-// `gantry events`: what happens on the server, as it happens; only listens.
+// `gantry events`: prints server events as they happen; only listens.
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../../server/api/event.ts';
 import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
@@ -11,7 +11,7 @@ import { parseDuration } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
-/** Until Ctrl-C (130), or for so long (0). */
+/** Runs until Ctrl-C (exit code 130) or for the time of --for (0). */
 export async function events(context: CliContext<EventsOptions>): Promise<ExitCode> {
   const { options } = context;
   const types = typesOf(options.type);
@@ -41,7 +41,7 @@ function typesOf(words: readonly string[] = ['lifecycle']): readonly EventType[]
   });
 }
 
-/** Reads the server's certificates at the first event that one of them made, and anew when they change. */
+/** Reads the certificates at the first event with one as its author, and again when they change. */
 async function namesFor(
   { type, metadata }: Event,
   book: CertificateBook,
@@ -58,7 +58,7 @@ function tell(context: CliContext, event: Event, names: CertificateNames | undef
   else context.out([event.timestamp.slice(0, 19), event.type, printable(textOf(event, names))].join('  '));
 }
 
-/** Of a lifecycle event who did what to what; of others the shortest that tells them apart. */
+/** For a lifecycle event its action, object and author; for others a short description. */
 function textOf({ type, metadata }: Event, names: CertificateNames | undefined): string {
   const {
     action = '',

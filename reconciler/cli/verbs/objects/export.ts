@@ -1,4 +1,4 @@
-// `gantry export`: the live host as manifests that plan to nothing. Reads the server, writes files only where it is told to.
+// `gantry export`: writes the live host as manifests whose plan is empty. Reads the server, writes files only with -o.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CliContext } from '../../session/context.ts';
@@ -45,7 +45,7 @@ function writeJson(context: CliContext, { parts }: Written): void {
   }
 }
 
-/** One file for `-o NAME.yaml`, else a file a kind in a directory. */
+/** One file for `-o NAME.yaml`, else one file per kind in a directory. */
 async function writeFiles(
   context: CliContext,
   { parts, variables }: Written,

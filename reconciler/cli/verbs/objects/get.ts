@@ -17,7 +17,7 @@ import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
 export const formats = ['table', 'yaml', 'json', 'name'] as const;
 
-/** `isShown`: objects go into a table in the end, which has columns that plain lists do not know. */
+/** `isShown`: the objects end in a table, whose columns need more than the plain list. */
 export async function get(
   context: CliContext<GetOptions>,
   args: readonly string[],
@@ -78,7 +78,7 @@ function wantedOf([first = '', ...rest]: readonly string[]): {
 const isNamed = (kind: KindName, name: string, wanted: string): boolean =>
   name === wanted || (kindRow(kind).namedBy?.[0] === 'fingerprint' && wanted.length >= 6 && name.startsWith(wanted));
 
-/** One call for all of them; servers that know no such list leave `state` out. */
+/** One call for all containers; older servers leave `state` out. */
 async function containersWithState(client: Client, signal: AbortSignal): Promise<readonly Container[]> {
   const call = { method: 'GET', path: '/1.0/containers', query: { recursion: 2 } } as const;
   const { metadata } = await client.http.send<readonly Container[] | null>(call, signal);

@@ -1,4 +1,4 @@
-// `gantry show`: live objects as the API has them, one by KIND/NAME or all of them.
+// `gantry show`: live objects as the API returns them, by KIND/NAME or all of them.
 import type { Client } from '../../../../server/client/client.ts';
 import type { Reply } from '../../../../server/client/transport/reply.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
@@ -34,7 +34,7 @@ export async function show(context: CliContext<ShowOptions>, addresses: readonly
   return exitCodes.ok;
 }
 
-/** Equal plans once. */
+/** Prints equal plans once. */
 async function showFleetPlan(context: CliContext, args: readonly string[]): Promise<ExitCode> {
   const { fleetPlanAt } = await import('../../fleet/fleet-plan.ts');
   const plans = [...((await fleetPlanAt(args))?.plans ?? [])];
@@ -65,7 +65,7 @@ async function showOne(context: CliContext, client: Client, address: string): Pr
   context.out(`---\n${yamlText(object).trimEnd()}`);
 }
 
-/** `web1@team`, unless something is called just so. */
+/** Also resolves `web1@team`, unless an object has exactly that name. */
 async function read(client: Client, kind: KindName, name: string, signal: AbortSignal): Promise<Reply<object>> {
   const at = name.lastIndexOf('@');
   return client.get(kind, name, signal).catch((error: unknown) => {
@@ -85,7 +85,7 @@ async function showAll(context: CliContext, client: Client): Promise<void> {
   context.out(renderTable(['OBJECT', 'WHAT'], rows, paintFor(context.color)));
 }
 
-/** Enough of a fingerprint to ask for it, and for a row to fit. */
+/** The first digits of a fingerprint identify it and fit a row. */
 const shortened = (text: string): string => (/^[0-9a-f]{64}$/.test(text) ? text.slice(0, 12) : text);
 
 const summaryOf = (object: object): string =>

@@ -1,4 +1,4 @@
-// `gantry wait`: until containers are ready, as their manifests or the command line say; for scripts between two runs.
+// `gantry wait`: waits until containers are ready, as their manifests or the command line say; for scripts.
 import { NotReadyError } from '../../../../server/client/wait/readiness.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { WaitCondition } from '../../../../server/api/container/wait-condition.ts';
@@ -22,7 +22,7 @@ interface Wanted {
   readonly conditions: readonly WaitCondition[];
 }
 
-/** `--for` may be repeated: all of it must hold. One after the other, each with the time that it has in the manifest or 60 s. */
+/** All conditions must hold. They are waited for one after the other, each with its timeout in the manifest or 60 s. */
 export async function wait(context: CliContext<WaitOptions>, args: readonly string[]): Promise<ExitCode> {
   const { for: words = ['ready'] } = context.options;
   const names = args.map(containerOf);
@@ -61,11 +61,12 @@ async function hold(context: CliContext, client: Client, name: string, condition
 function containerOf(text: string): string {
   if (!text.includes('/')) return text;
   const address = parseAddress(text);
-  if (!address.startsWith('container/')) throw usageError(`${address} is not a container: only containers can be waited for`);
+  if (!address.startsWith('container/'))
+    throw usageError(`${address} is not a container: only containers can be waited for`);
   return address.slice('container/'.length);
 }
 
-/** What manifests say of them; all that they declare to run when nobody is named. Named ones need no manifest. */
+/** The waits in the manifests; without names of all containers that should run. Named containers need no manifest. */
 async function declared(context: CliContext<WaitOptions>, names: readonly string[]): Promise<readonly Wanted[]> {
   const hasManifests = (context.options.file ?? []).length > 0;
   if (!hasManifests && names.length > 0) return names.map((name) => ({ name, conditions: [running] }));

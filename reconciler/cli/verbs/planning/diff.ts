@@ -1,4 +1,4 @@
-// `gantry diff`: what an apply would change as a unified diff, with the exit codes of diff(1): 0 same, 1 different, more: trouble.
+// `gantry diff`: what an apply would change as a unified diff, with the exit codes of diff(1): 0 same, 1 different, above 1 error.
 import { stringify } from 'yaml';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { applyEdits, putBody } from '../../../core/plan/apply-edits.ts';
@@ -63,13 +63,13 @@ function diffOf(change: ResourceChange, plan: Plan, of: string): string {
 
 const isOfInside = ({ segments }: Change): boolean => isInside(segments);
 
-/** With the files that somebody asked for. */
+/** With the observed files. */
 function bodyOf(kind: ResourceChange['kind'], live: object): JsonObject {
   const files = mapOf((live as JsonObject)['files']);
   return { ...putBody(kind, live, []), ...(Object.keys(files).length === 0 ? {} : { files }) };
 }
 
-/** A source only says what something is made from. */
+/** `source` is used at creation only. */
 const isField = ({ path }: { readonly path: string }): boolean => path !== 'source';
 
 function withState(body: JsonObject, { power }: ResourceChange, side: 'before' | 'after'): JsonObject {
@@ -78,7 +78,7 @@ function withState(body: JsonObject, { power }: ResourceChange, side: 'before' |
   return { ...body, state: isUp ? 'running' : 'stopped' };
 }
 
-/** As YAML without what the server makes, keys sorted. A secret that changes is told to change. */
+/** As YAML without generated keys, sorted. A secret is masked; a changed one is marked. */
 function toYaml(kind: ResourceChange['kind'], body: JsonObject, change: ResourceChange, isAfter = false): string {
   const { isComputed } = coreKind(kind);
   const changed = new Set(change.changes.map(({ path }) => path));

@@ -1,5 +1,5 @@
-// `gantry drift --watch`: looks whenever the server tells of a change, says what became different or as declared again, who did it and
-// when, and keeps a log of it for later looks. Only reads.
+// `gantry drift --watch`: compares at each event of the server, prints objects that started or stopped to differ, with author and
+// time, and logs the events for later reports. Only reads.
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftObject, DriftReport } from '../../../core/drift/drift.ts';
 import { driftNews } from '../../../core/drift/drift-changes.ts';
@@ -47,7 +47,7 @@ export interface Watched {
   readonly intervalMs: number;
 }
 
-/** Until `end`. */
+/** Runs until `end`. */
 export async function watchHost(
   context: CliContext<DriftOptions>,
   client: Client,
@@ -60,7 +60,7 @@ export async function watchHost(
   return watcher.hasDrift && context.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
-/** Of one watch: what was known at the last look. */
+/** One watch, with the result of its last comparison. */
 class DriftWatcher {
   readonly #context: CliContext<DriftOptions>;
   readonly #client: Client;
@@ -131,11 +131,11 @@ class DriftWatcher {
     const { findDrift } = await import('../../../core/drift/drift.ts');
     const reader = readerOf(this.#client, this.#lists.list);
     const { plan, observed, owner } = await planOf(this.#context, reader, this.#loaded, 'apply');
-    // Rules end while we watch.
+    // Rules can expire during the watch.
     return findDrift({ plan, observed, owner, ignore: ignoreRules(this.#context, this.#context.options.ignore) });
   }
 
-  /** Manifests that are being worked on may be wrong for a while: the last good ones count. */
+  /** Manifests may be invalid while someone edits them: then the last good ones stay in force. */
   async #readAgain(): Promise<void> {
     if (this.#report === undefined || this.#wanted.args.includes('-')) return;
     try {

@@ -1,5 +1,5 @@
-// `gantry drift`: how the live host differs from the manifests and from what was last applied, and what watchers saw of it. Only reads:
-// what it works with has no way to write.
+// `gantry drift`: how the host differs from the manifests and the last apply, with changes that watchers recorded. Only reads:
+// its client cannot write.
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftReport } from '../../../core/drift/drift.ts';
 import type { Address } from '../../../core/documents/document.ts';
@@ -35,7 +35,7 @@ export async function drift(context: CliContext<DriftOptions>, args: readonly st
   return report.objects.length > 0 && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }
 
-/** What watchers of this machine saw since the set's last apply: what came before it cannot have made what differs now. */
+/** Changes that watchers on this machine recorded since the last apply of the set; earlier ones cannot explain differences. */
 async function seenSince(
   context: CliContext<DriftOptions>,
   client: Client,

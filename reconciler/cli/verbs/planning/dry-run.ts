@@ -1,4 +1,4 @@
-// `--dry-run`: what an apply would do, tried by nobody (client) or by a copy of the daemon in this process (server). The live
+// `--dry-run`: what an apply would do, as a plan only (client) or carried out on a copy of the daemon in this process (server). The live
 // daemon is only read.
 import type { Client } from '../../../../server/client/client.ts';
 import { createClient } from '../../../../server/client/client.ts';
@@ -15,10 +15,10 @@ import { readerOf } from '../../session/read-only-client.ts';
 import type { Planned, ReadClient } from '../../session/make-plan.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
-/** Without a result where there was nothing to do. */
+/** `result` is absent when there was nothing to do. */
 export type TriedPlan = DryRun & { readonly result?: RunResult };
 
-/** Carries the plan out on a copy of the server that `client` reads. Throws as an apply would: exit code 5 when the set is locked. */
+/** Carries the plan out on a copy of the client's server. Throws like an apply: exit code 5 when the set is locked. */
 export async function tryPlan(
   context: CliContext<RunOptions>,
   client: ReadClient,
@@ -55,7 +55,7 @@ async function runOn(
     import('../../../../server/lib/shared/deadline.ts'),
   ]);
   const runs = observed.sets?.get(owner.set)?.runs ?? 0;
-  // Whoever holds the lock never renews it in the copy, so waiting for it would tell nothing.
+  // Nothing renews or releases the lock in the copy, so waiting for it is useless.
   const run = new SetRun({ ...owner, client: copy, runs, nowMs: io.nowMs, pause, warn: () => {} });
   const parallelism = parseCount('--parallelism', options.parallelism);
   const deps = { client: copy, run, stop: context.stop, nowMs: io.nowMs, failFast: options.failFast === true };
@@ -66,7 +66,7 @@ async function runOn(
   });
 }
 
-/** Beside the plan: the refusals with their places on stderr, the list of steps on stdout. */
+/** Prints refusals with their places on stderr, the list of steps on stdout. */
 export async function showTried(
   context: CliContext,
   tried: TriedPlan,
@@ -89,7 +89,7 @@ export async function showTried(
   context.json(jsonLine('dry_run_summary', dryRunSummary(tried), { dry_run: counts }, atMs));
 }
 
-/** What an apply of the plan would end with, as far as could be tried. */
+/** The exit code of an apply of the plan, as far as the dry run shows. */
 export async function exitCodeOfTried(
   context: CliContext<GuardOptions>,
   plan: Plan,

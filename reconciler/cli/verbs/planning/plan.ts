@@ -1,4 +1,4 @@
-// `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and keeps it with --out; changes nothing.
+// `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and saves it with --out; changes nothing.
 import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { OpenContext } from '../../session/context.ts';

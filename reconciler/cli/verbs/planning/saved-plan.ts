@@ -1,4 +1,4 @@
-// Plans in files: writing them (`plan --out`), recognising and reading them, and making the same plan from one again.
+// Saved plans: writes them (`plan --out`), recognises and reads them, and makes the same plan from one again.
 import { createHash } from 'node:crypto';
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -31,7 +31,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-/** The one argument, when it is a saved plan. */
+/** The saved plan that the one argument names, if it does. */
 export async function savedPlanAt(
   args: readonly string[],
   context: CliContext<ManifestOptions & HostOptions>,
@@ -45,7 +45,7 @@ export async function savedPlanAt(
   return checkedPlan(await readFile(path, 'utf8'), path);
 }
 
-/** Throws unless the text is a whole plan. */
+/** Throws unless the text is a complete plan. */
 export function checkedPlan(text: string, path: string): SavedPlan {
   const saved = parseSavedPlan(text);
   if (saved === 'newer') throw usageError(`${path} was made by a newer gantry: make the plan again`);
@@ -55,10 +55,10 @@ export function checkedPlan(text: string, path: string): SavedPlan {
   return saved;
 }
 
-/** Of plans of several hosts (fleet/fleet-plan.ts). */
+/** Format of plans of several hosts (fleet/fleet-plan.ts). */
 export const fleetPlanFormat = 'gantry-fleet-plan';
 
-/** Whether it is a file of JSON that begins with this format. */
+/** Whether the file is JSON that begins with this format. */
 export async function startsAs(path: string, format: string): Promise<boolean> {
   const file = await open(path).catch(() => undefined);
   if (file === undefined) return false;
@@ -83,7 +83,7 @@ export async function writePlan(
   await writeWhole(path, await planToSave(context, client, loaded, planned, args));
 }
 
-/** What is kept of a plan. */
+/** The plan as it is saved. */
 export async function planToSave(
   context: CliContext<PlanningOptions>,
   client: Client,
@@ -110,7 +110,7 @@ export async function planToSave(
   });
 }
 
-/** Whole or not at all, and only for its owner to read. */
+/** Writes atomically, readable only by the owner. */
 export async function writeWhole(path: string, saved: object): Promise<void> {
   const partial = `${path}.${process.pid}.tmp`;
   try {
@@ -122,7 +122,7 @@ export async function writeWhole(path: string, saved: object): Promise<void> {
   }
 }
 
-/** One read an object, a few at once; of what is gone none. */
+/** One read per object, a few at once. Objects that are gone have none. */
 async function readEtags(
   client: Client,
   changes: readonly {
@@ -149,7 +149,7 @@ async function readEtags(
   return etags;
 }
 
-/** Images go by their fingerprint. */
+/** Images are named by their fingerprint. */
 const nameOf = ({ live, name }: { readonly live?: object; readonly name: string }): string =>
   live !== undefined && 'fingerprint' in live && typeof live.fingerprint === 'string' ? live.fingerprint : name;
 
@@ -159,7 +159,7 @@ async function serverOf(client: Client, signal: AbortSignal): Promise<string> {
   return environment?.certificate_fingerprint ?? '';
 }
 
-/** What of the saved plan is still to do. Throws with exit code 3 when it is no longer that plan. */
+/** The remaining part of the saved plan. Throws with exit code 3 when the plan is stale. */
 export async function planAgain(
   context: CliContext<PlanningOptions>,
   client: Client,
@@ -172,10 +172,7 @@ export async function planAgain(
   const changed = await changedContents(documents);
   if (changed.length > 0) {
     const why = changed.map((line) => `\n  ${line}`).join('');
-    throw new CliError(
-      `Local files changed since the plan was made; make it again:${why}`,
-      exitCodes.stale,
-    );
+    throw new CliError(`Local files changed since the plan was made; make it again:${why}`, exitCodes.stale);
   }
   const planned = await planFor(context, client, {
     documents,

@@ -36,7 +36,7 @@ export async function status(context: CliContext<StatusOptions>, args: readonly 
   return context.options.detailedExitcode === true && isChanged ? exitCodes.changes : exitCodes.ok;
 }
 
-/** Of every declared container that exists. One that vanishes meanwhile is left out. */
+/** States of declared containers that exist. One that vanishes meanwhile is skipped. */
 async function containerStates(
   context: CliContext,
   client: Client,

@@ -1,4 +1,4 @@
-// `gantry doctor`: looks at everything that a run needs, one line each, and says what to do about what is wrong. Changes nothing on
+// `gantry doctor`: checks everything that a run needs, one line each, with a remedy for each problem. Changes nothing on
 // the server.
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -20,7 +20,7 @@ export interface Finding {
   readonly level: 'ok' | 'warning' | 'error';
   readonly text: string;
   readonly remedy?: string;
-  /** Of several hosts; absent for what is of this machine. */
+  /** Name of the host, with several hosts; absent for findings about this machine. */
   readonly host?: string;
 }
 
@@ -35,7 +35,7 @@ export async function doctor(context: CliContext<DoctorOptions>): Promise<ExitCo
 export const codeOfFindings = (findings: readonly Finding[]): ExitCode =>
   findings.some(({ level }) => level === 'error') ? exitCodes.error : exitCodes.ok;
 
-/** Of this program and this machine. */
+/** Findings about this program and this machine. */
 export const localFindings = async (context: CliContext): Promise<readonly Finding[]> => [
   program(),
   await state(context),
@@ -62,7 +62,7 @@ function program(): Finding {
     : { name: 'program', level: 'ok', text };
 }
 
-/** Journals are kept there; without them a broken run cannot be gone on from. */
+/** Journals are stored there; without them an interrupted run cannot be resumed. */
 async function state(context: CliContext): Promise<Finding> {
   const { stateDirectory } = await import('../../../engine/runs/journal.ts');
   const directory = stateDirectory(context.io.env);
@@ -84,7 +84,7 @@ async function state(context: CliContext): Promise<Finding> {
   }
 }
 
-/** What is wrong names its remedy where there is one; that another host may be meant is worth saying always. */
+/** Always mentions that another host can be selected. */
 const remedyOf = ({ options, io }: CliContext<DoctorOptions>): string =>
   options.embedded !== undefined
     ? 'see the messages of the daemon above'
@@ -159,7 +159,7 @@ export function serverFindings({
 
 const mostSkewMs = 30_000;
 
-/** The header tells whole seconds. */
+/** The Date header has whole seconds. */
 export function clockFinding(date: unknown, beforeMs: number, afterMs: number): Finding {
   const serverMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
   if (Number.isNaN(serverMs)) return { name: 'clock', level: 'warning', text: 'the server reports no time' };

@@ -1,5 +1,5 @@
-// `gantry explain KIND[.path]`: what a manifest may say there, `explain terraform`: what is refused of Terraform JSON. Both from the
-// tables that judge it; reaches no daemon.
+// `gantry explain KIND[.path]`: explains manifest keys, and with `explain terraform` what is refused in Terraform JSON. Both read the
+// tables that validate; contacts no daemon.
 import { kindOfWord } from '../../../../server/api/kinds.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Explanation } from '../../../core/kinds/explain-kinds.ts';
@@ -38,7 +38,7 @@ export async function explainPath(context: CliContext, word: string | undefined)
   return exitCodes.ok;
 }
 
-/** Of Terraform JSON: all codes, or one. */
+/** Explains all codes of Terraform JSON, or one. */
 async function explainRefusals(context: CliContext, code: string): Promise<ExitCode> {
   const { explainTerraform, terraformCodes } = await import('../../../manifest/terraform-json/explain-terraform.ts');
   const found = explainTerraform(code);

@@ -1,4 +1,4 @@
-// `gantry fmt`: manifests in their usual form; with --check only says which are not.
+// `gantry fmt`: formats manifests; with --check only lists the unformatted ones.
 import { randomBytes } from 'node:crypto';
 import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { LoadInput } from '../../../manifest/load-contract.ts';
@@ -34,7 +34,7 @@ export async function fmt(context: CliContext<FmtOptions>, args: readonly string
   return isCheck && changed.length > 0 ? exitCodes.error : exitCodes.ok;
 }
 
-/** Texts come from the command's own stdin, not the process's. */
+/** Reads stdin of the command, which need not be that of the process. */
 async function inputOf(context: CliContext<FmtOptions>, args: readonly string[]): Promise<LoadInput> {
   const input = await loadInputOf(context, args, false);
   if (!input.paths.includes('-')) return input;
@@ -43,7 +43,7 @@ async function inputOf(context: CliContext<FmtOptions>, args: readonly string[])
   return { ...input, stdin: Buffer.concat(chunks).toString('utf8') };
 }
 
-/** Whole or not at all: a full disk leaves the old text. */
+/** Replaces atomically: a full disk leaves the old text. */
 async function replaceFile(file: string, text: string): Promise<void> {
   const path = await realpath(file);
   const { mode } = await stat(path);

@@ -1,11 +1,11 @@
-// The manifests that `gantry init --template` begins with. Each is applied as it stands by a test; none needs an image or the network.
+// The manifests that `gantry init --template` begins with. A test applies each unchanged; none needs an image or the network.
 
 export interface Template {
   /** One line, for lists. */
   readonly about: string;
   /** File names to contents. */
   readonly files: Readonly<Record<string, string>>;
-  /** What to do first, after `gantry`. `DIR` stands for the directory. */
+  /** The next command after `gantry`; `DIR` is replaced by the directory. */
   readonly next: string;
 }
 

@@ -1,4 +1,4 @@
-// `gantry init [dir] [--template NAME]`: first manifests that work, and the schema beside them for editors; never writes over anything.
+// `gantry init [dir] [--template NAME]`: writes working first manifests and their schema for editors; never overwrites a file.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
@@ -36,7 +36,7 @@ export async function init(context: CliContext<InitOptions>, directory = '.'): P
   return exitCodes.ok;
 }
 
-/** Throws a list of all when there is none of the name. */
+/** Throws with a list of all templates for an unknown name. */
 function templateOf(name: string): Template {
   const known: Readonly<Record<string, Template>> = templates;
   const found = Object.hasOwn(known, name) ? known[name] : undefined;

@@ -1,4 +1,4 @@
-// `gantry version`: this program's version, and with a reachable host the daemon's is one `gantry show` away.
+// `gantry version`: prints the version of this program.
 import type { CliContext } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { uiVersion } from '../../output/render-json.ts';
