@@ -1,68 +1,58 @@
-// The reference of the command line, from the tree of commands that parses it. Pure.
-import type { Command, Option } from 'commander';
-import { buildProgram } from '../../reconciler/cli/program/program.ts';
+// The reference of the command line, from the table of declared verbs. Pure.
+import type { Flag } from '../../reconciler/cli/flags/flag.ts';
+import { outputFlags } from '../../reconciler/cli/flags/output-flags.ts';
+import type { Verb } from '../../reconciler/cli/flags/verb.ts';
+import { verbs } from '../../reconciler/cli/program/verbs.ts';
 import { code, table } from './markdown.ts';
-
-interface Verb {
-  readonly path: string;
-  readonly command: Command;
-}
 
 /** A flag that at least this many verbs take is described once, above all verbs. */
 const commonFrom = 5;
 
 /** Block name to text: `flags`, `verbs`. */
 export function verbBlocks(): ReadonlyMap<string, string> {
-  const verbs = verbsOf(
-    buildProgram(async () => {}),
-    '',
-  );
-  const common = commonFlags(verbs);
-  const rows = [...common.values()].map((option) => [code(option.flags), option.description]);
+  const declared = Object.values(verbs)
+    .flat()
+    .map(({ verb }) => verb);
+  const common = commonFlags(declared);
+  const rows = [...common.values()].map(rowOf);
   return new Map([
     ['flags', table(['flag', 'meaning'], rows)],
-    ['verbs', verbs.map((verb) => section(verb, common)).join('\n\n')],
+    ['verbs', declared.map((verb) => section(verb, common)).join('\n\n')],
   ]);
 }
 
-/** Every command that does something, with the words that lead to it. */
-function verbsOf(parent: Command, words: string): Verb[] {
-  return parent.commands.flatMap((command) => {
-    const path = `${words} ${command.name()}`.trim();
-    return command.commands.length > 0 ? verbsOf(command, path) : [{ path, command }];
-  });
+const visible = (flag: Flag): readonly Flag[] => [
+  ...(flag.isHidden === true ? [] : [flag]),
+  ...(flag.opposite === undefined ? [] : [flag.opposite]),
+];
+const flagsOf = ({ flags }: Verb): readonly Flag[] =>
+  [...Object.values<Flag>(flags), ...Object.values(outputFlags)].flatMap(visible);
+const identity = ({ written, doc }: Flag): string => `${written} ${doc}`;
+const rowOf = ({ written, doc }: Flag): readonly string[] => [code(written), doc];
+
+function commonFlags(declared: readonly Verb[]): ReadonlyMap<string, Flag> {
+  const all = declared.flatMap(flagsOf);
+  const counts = new Map<string, number>();
+  for (const flag of all) counts.set(identity(flag), (counts.get(identity(flag)) ?? 0) + 1);
+  return new Map(
+    all.flatMap((flag) => ((counts.get(identity(flag)) ?? 0) < commonFrom ? [] : [[identity(flag), flag]])),
+  );
 }
 
-const optionsOf = (command: Command): readonly Option[] => command.options.filter(({ hidden }) => !hidden);
-const identity = ({ flags, description }: Option): string => `${flags} ${description}`;
-
-function commonFlags(verbs: readonly Verb[]): ReadonlyMap<string, Option> {
-  const counts = new Map<string, { readonly option: Option; count: number }>();
-  for (const option of verbs.flatMap(({ command }) => optionsOf(command))) {
-    const seen = counts.get(identity(option));
-    if (seen === undefined) counts.set(identity(option), { option, count: 1 });
-    else seen.count += 1;
-  }
-  const often = [...counts].filter(([, { count }]) => count >= commonFrom);
-  return new Map(often.map(([key, { option }]) => [key, option]));
-}
-
-function section({ path, command }: Verb, common: ReadonlyMap<string, Option>): string {
-  const options = optionsOf(command);
-  const own = options.filter((option) => !common.has(identity(option)));
-  const shared = options.filter((option) => common.has(identity(option)));
-  const aliases = command.aliases();
-  const described = command.registeredArguments.filter(({ description }) => description !== '');
-  const parts = described.map((argument) => [code(argument.name()), argument.description]);
-  const rows = [...parts, ...own.map((option) => [code(option.flags), option.description])];
+function section(verb: Verb, common: ReadonlyMap<string, Flag>): string {
+  const { name, alias, summary, args = [], examples = [] } = verb;
+  const own = flagsOf(verb).filter((flag) => !common.has(identity(flag)));
+  const shared = flagsOf(verb).filter((flag) => common.has(identity(flag)));
+  const rows = [...args.map(([written, doc = '']) => [code(written), doc]), ...own.map(rowOf)];
   return [
-    `## gantry ${path}`,
-    `${sentence(command.description())}${aliases.length > 0 ? ` Also called ${aliases.map(code).join(', ')}.` : ''}`,
-    `\`\`\`\ngantry ${path} ${command.usage()}\n\`\`\``,
+    `## gantry ${name}`,
+    `${sentence(summary)}${alias === undefined ? '' : ` Also called ${code(alias)}.`}`,
+    `\`\`\`\n${[`gantry ${name} [options]`, ...args.map(([written]) => written)].join(' ')}\n\`\`\``,
     ...(rows.length > 0 ? [table(['argument or flag', 'meaning'], rows)] : []),
-    ...(shared.length > 0 ? [`Common flags: ${shared.map(nameOf).map(code).join(', ')}.`] : []),
+    ...(shared.length > 0 ? [`Common flags: ${shared.map(longOf).map(code).join(', ')}.`] : []),
+    ...(examples.length > 0 ? [`\`\`\`sh\n${examples.join('\n')}\n\`\`\``] : []),
   ].join('\n\n');
 }
 
-const nameOf = ({ long, short, flags }: Option): string => long ?? short ?? flags;
+const longOf = ({ written }: Flag): string => /--[a-z-]+/.exec(written)?.[0] ?? written;
 const sentence = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;

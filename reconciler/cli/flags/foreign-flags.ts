@@ -1,5 +1,5 @@
-// What is taken of a command line before it is parsed: words that users of other tools type, flags and variables that the environment
-// gives. Pure, but for the change of directory, which the caller makes.
+// Rewrites a command line before it is parsed: flags that users of other tools type, and flags and variables from the environment.
+// Pure; the caller changes the directory.
 import { usageError } from '../errors/usage-error.ts';
 
 type Env = Readonly<Record<string, string | undefined>>;
@@ -8,11 +8,11 @@ const renamed: Readonly<Record<string, string>> = { '--remote': '--host', '--fie
 
 export interface CommandLine {
   readonly argv: readonly string[];
-  /** `-chdir=DIR` before the verb, as Terraform has it. */
+  /** `-chdir=DIR` before the verb, as in Terraform. */
   readonly directory?: string;
 }
 
-/** Nothing behind `--` is ours, nor what stands before the verb but `-chdir`. */
+/** Leaves everything after `--` alone, and everything before the verb except `-chdir`. */
 export function readCommandLine(argv: readonly string[], env: Env): CommandLine {
   const chdir = /^--?chdir=(.+)$/.exec(argv[0] ?? '')?.[1];
   const rest = chdir === undefined ? argv : argv.slice(1);
@@ -36,7 +36,7 @@ function translatedWord(word: string): string {
   return name === undefined ? word : [name, ...value].join('=');
 }
 
-/** GANTRY_CLI_ARGS for every verb, GANTRY_CLI_ARGS_plan for one; words are parted by blanks. */
+/** GANTRY_CLI_ARGS for every verb, GANTRY_CLI_ARGS_plan for one; separated by blanks. */
 function environmentFlags(verb: string, env: Env): readonly string[] {
   const texts = [env['GANTRY_CLI_ARGS'], env[`GANTRY_CLI_ARGS_${verb.replaceAll('-', '_')}`]];
   return texts.flatMap((text) => (text ?? '').split(/\s+/)).filter((word) => word !== '');
@@ -44,7 +44,7 @@ function environmentFlags(verb: string, env: Env): readonly string[] {
 
 const variable = /^GANTRY_VAR_(.+)$/;
 
-/** GANTRY_VAR_NAME: the weakest of what is given from outside of the manifests. */
+/** GANTRY_VAR_NAME: variables that every other source overrides. */
 export const environmentVariables = (env: Env): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(env).flatMap(([key, value]) => {
@@ -53,7 +53,7 @@ export const environmentVariables = (env: Env): Readonly<Record<string, string>>
     }),
   );
 
-/** Flags that were not given and have a variable of the environment. */
+/** Adds flags that the environment sets. */
 export function withEnvironment<
   T extends { readonly project?: string | undefined; readonly parallelism?: string | undefined },
 >(options: T, env: Env): T {

@@ -1,4 +1,4 @@
-// What `-l app=web` means for a command: which documents it plans for, which live objects it lists. Pure.
+// Selects documents and live objects by labels, as in `-l app=web`. Pure.
 import type { Address, Document } from '../../core/documents/document.ts';
 import type { Exported } from '../../core/adoption/exported.ts';
 import {
@@ -24,7 +24,7 @@ export function readSelector(flag: string, text: string): LabelSelector {
 
 type SelectingOptions = SelectorOptions & Pick<HostOptions, 'hosts'>;
 
-/** With --hosts, -l chooses hosts, and --object-selector objects. */
+/** With --hosts, -l selects hosts and --object-selector objects. */
 export function objectSelector(options: SelectingOptions): LabelSelector | undefined {
   if (options.objectSelector !== undefined) return readSelector('--object-selector', options.objectSelector);
   return options.selector === undefined || options.hosts !== undefined
@@ -32,7 +32,7 @@ export function objectSelector(options: SelectingOptions): LabelSelector | undef
     : readSelector('--selector', options.selector);
 }
 
-/** Addresses of the documents that fit; undefined: nobody asked for labels. */
+/** Addresses of the selected documents; undefined without a selector. */
 export function selectedAddresses(
   options: SelectingOptions,
   documents: readonly Document[],
@@ -42,7 +42,7 @@ export function selectedAddresses(
   return documents.filter(({ labels }) => matchesSelector(selector, labels ?? {})).map(({ address }) => address);
 }
 
-/** Flags with labels made into targets. Throws when labels fit no document: no targets would mean everything. */
+/** Plan options with selected documents as targets. Throws when none is selected, since no targets would mean everything. */
 export function planOptionsFor(options: SelectingOptions & GuardOptions, documents: readonly Document[]): PlanOptions {
   const given = planOptionsOf(options);
   const selected = selectedAddresses(options, documents);
@@ -62,7 +62,7 @@ export function noneSelected(what: string, all: readonly Readonly<Record<string,
   return new CliError(`The selector matches no ${what}: ${which}`, exitCodes.error);
 }
 
-/** Those that fit, all without a selector. */
+/** The selected objects; all without a selector. */
 export function filterLabelled<T>(
   options: SelectingOptions,
   objects: readonly T[],

@@ -3,7 +3,7 @@ import { kindNames, kindOfWord } from '../../../server/api/kinds.ts';
 import type { Address } from '../../core/documents/document.ts';
 import { usageError } from '../errors/usage-error.ts';
 
-/** `container/web1`, with some leniency about the kind. */
+/** `container/web1`; the kind may also be a plural or short form. */
 export function parseAddress(text: string): Address {
   const slash = text.indexOf('/');
   const word = text.slice(0, Math.max(slash, 0));
@@ -34,7 +34,7 @@ export function parseCount(flag: string, text: string | undefined): number | und
   return count;
 }
 
-/** From 0 on. */
+/** 0 or more. */
 export function parseNumber(flag: string, text: string | undefined): number | undefined {
   if (text !== undefined && !/^\d+$/.test(text)) throw usageError(`${flag} ${JSON.stringify(text)} is not a number`);
   return text === undefined ? undefined : Number(text);

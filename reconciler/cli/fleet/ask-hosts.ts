@@ -1,4 +1,4 @@
-// Does the command for one host on each of several, side by side, and keeps what it said; who could not be asked is told.
+// Runs the command for one host on several hosts at once and collects the answers; unreachable hosts are listed.
 import { Writable } from 'node:stream';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { OpenContext } from '../session/context.ts';
@@ -21,7 +21,7 @@ export interface AskedHost<O extends object = object> {
   readonly context: HostContext<O>;
 }
 
-/** For what reads no manifests. */
+/** For verbs that read no manifests. */
 export function hostsToAsk<O extends HostOptions>(
   context: OpenContext<O>,
   { chosen, all }: Fleet,
@@ -31,7 +31,7 @@ export function hostsToAsk<O extends HostOptions>(
   return chosen.map((host) => ({ host, context: hostContext(context, host, scope, width) }));
 }
 
-/** `form`: in which the command of each host writes. */
+/** `form`: the output format of the command on each host. */
 export async function askHosts<O extends object, T extends AskedHost<O>>(
   context: OpenContext,
   hosts: readonly (T & AskedHost<O>)[],

@@ -1,4 +1,4 @@
-// In which order and how many at a time hosts are rolled out to: canaries first, then batches. Pure.
+// The order of a rollout: canaries first, then batches of hosts. Pure.
 import { usageError } from '../errors/usage-error.ts';
 import type { RolloutOptions } from '../flags/host-flags.ts';
 
@@ -11,7 +11,7 @@ interface Named {
   readonly name: string;
 }
 
-/** `hosts`: those with something to do, in the order of the file. `known`: names that --canary may say beside them. */
+/** `hosts`: hosts with changes, in the order of the file. `known`: further names that --canary accepts. */
 export function batchesOf<T extends Named>(
   options: RolloutOptions,
   hosts: readonly T[],
@@ -25,14 +25,14 @@ export function batchesOf<T extends Named>(
   return batches;
 }
 
-/** Throws for flags that mean nothing, before anything is read. */
+/** Refuses wrong flags before anything is read. */
 export function checkBatchFlags(options: RolloutOptions): void {
   sizeOf(options.batch ?? '1', 1);
   if (options.canary === '' || options.canary === '0')
     throw usageError('--canary takes names of hosts or their number');
 }
 
-/** A share is rounded up, and never nobody. */
+/** A share is rounded up to at least one host. */
 function sizeOf(text: string, count: number): number {
   const match = /^(\d{1,6})(%?)$/.exec(text);
   const number = Number(match?.[1]);

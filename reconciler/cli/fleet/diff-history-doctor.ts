@@ -1,4 +1,4 @@
-// `gantry diff|history|doctor --hosts`: the command for one host, done for each, and what they said put together.
+// `gantry diff|history|doctor --hosts`: runs the command for one host on each, and merges the answers.
 import type { OpenContext } from '../session/context.ts';
 import { formatOf } from '../flags/output-flags.ts';
 import type { HistoryOptions } from '../verbs/applying/applying-verbs.ts';
@@ -17,7 +17,7 @@ import { worstCodeOf, codesOf, errorOf, askHosts, hostsToAsk, rowsOf } from './a
 import { loadHosts } from './plan-hosts.ts';
 import { firstLine } from './render-plans.ts';
 
-/** One patch: the names in it begin with the host's. */
+/** One patch, in which names begin with that of the host. */
 export const diffFleet = (
   context: OpenContext<DiffOptions>,
   fleet: Fleet,
@@ -65,7 +65,7 @@ export async function historyFleet(context: OpenContext<HistoryOptions>, fleet: 
   return worstCodeOf(answers);
 }
 
-/** What is of this machine once, then each host. */
+/** Checks this machine once, then each host. */
 export async function doctorFleet(context: OpenContext<DoctorOptions>, fleet: Fleet): Promise<ExitCode> {
   const local = await localFindings(context);
   const hosts = hostsToAsk(context, fleet);

@@ -1,4 +1,4 @@
-// `gantry drift|status|get --hosts`: the command for one host, done for each, and what they said put together.
+// `gantry drift|status|get --hosts`: runs the command for one host on each, and merges the answers.
 import type { Shown } from '../verbs/objects/columns.ts';
 import { columnsOf, formats } from '../verbs/objects/get.ts';
 import type { GetOptions } from '../verbs/objects/object-verbs.ts';

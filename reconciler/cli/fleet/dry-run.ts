@@ -1,4 +1,4 @@
-// `--dry-run=server --hosts`: each host's plan carried out on a copy of that host in this process, and what became of them together.
+// `--dry-run=server --hosts`: carries the plan of each host out on a copy of it in this process, and shows the outcomes together.
 import { countOf, dryRunSummary, refusalsOf, renderDryRun, type Verdict } from '../../core/plan/dry-run.ts';
 import type { OpenContext } from '../session/context.ts';
 import { showTried, tryPlan } from '../verbs/planning/dry-run.ts';
@@ -10,10 +10,10 @@ import { eachHost, outcomeWord } from './each-host.ts';
 import { showDiagnostics, type PlannedHost } from './plan-hosts.ts';
 import { firstLine, groupsOf, hostCount, namesOf, type PlanOutcome } from './render-plans.ts';
 
-/** Each copy is a daemon in this process: more of them at once would only share its processor. */
+/** Each copy is a daemon in this process, so more of them would only share its processor. */
 const copiesAtOnce = 2;
 
-/** Adds to each plan what became of it; hosts that have none stay as they are. Their servers get nothing but GET. */
+/** Adds its outcome to each plan. The hosts only get GET requests. */
 export async function tryHosts(
   context: OpenContext,
   outcomes: readonly PlanOutcome[],
@@ -44,7 +44,7 @@ const titles: readonly (readonly [Verdict, string])[] = [
   ['untried', 'NOT TRIED'],
 ];
 
-/** After the plans, for people: equal ones once, then a table of all hosts; for programs the lines of each. */
+/** For people: equal outcomes once, then a table of all hosts; for programs the lines of each host. */
 export async function showTriedHosts(context: OpenContext, outcomes: readonly PlanOutcome[]): Promise<void> {
   const hosts = outcomes.flatMap((one) => (one.failure === undefined ? [one.value] : []));
   if (context.isJson) {
@@ -77,7 +77,7 @@ export async function showTriedHosts(context: OpenContext, outcomes: readonly Pl
   context.out(`\n${paint.bold(triedLine(outcomes))}`);
 }
 
-/** With their places in the manifests, each once. */
+/** Prints each refusal once, with its place in the manifests. */
 export const showRefusals = (context: OpenContext, hosts: readonly PlannedHost[]): Promise<void> =>
   showDiagnostics(
     context,

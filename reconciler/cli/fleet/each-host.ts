@@ -1,4 +1,4 @@
-// Does something for several hosts at once, a bounded number of them, and keeps what came of each: a value or why there is none.
+// Works on several hosts at once, up to a limit, and collects the outcome of each: a value or a failure.
 import type { Host } from '../../manifest/hosts-file.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
@@ -13,10 +13,10 @@ export type HostOutcome<T> =
   | { readonly host: Host; readonly value: T; readonly failure?: undefined }
   | { readonly host: Host; readonly failure: HostFailure };
 
-/** Hosts that are asked at the same time; each may be slow, none is much work here. */
+/** Concurrency limit: hosts may be slow, but cost little here. */
 export const hostsAtOnce = 10;
 
-/** In the order given. Rejects only when `stop` fires, with its reason and who was not heard of. */
+/** Outcomes in the given order. Rejects only when `stop` fires, with its reason and the hosts without an answer. */
 export async function eachHost<T>(
   hosts: readonly Host[],
   work: (host: Host) => Promise<T>,
@@ -59,7 +59,7 @@ const order: readonly ExitCode[] = [
   exitCodes.changes,
 ];
 
-/** Of several hosts' codes the one that needs attention first. */
+/** The most urgent of several exit codes. */
 export const worstCode = (codes: readonly ExitCode[]): ExitCode =>
   order.find((code) => codes.includes(code)) ?? exitCodes.ok;
 

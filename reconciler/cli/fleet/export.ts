@@ -1,4 +1,4 @@
-// `gantry export --hosts -o DIR`: each host as manifests in a directory of its own below DIR.
+// `gantry export --hosts -o DIR`: exports each host to its own directory below DIR.
 import { join } from 'node:path';
 import { exportHost } from '../verbs/objects/export.ts';
 import type { ExportOptions } from '../verbs/objects/object-verbs.ts';
@@ -14,7 +14,7 @@ export async function exportFleet(
   words: readonly string[],
 ): Promise<ExitCode> {
   const { output } = context.options;
-  // Objects of different hosts have the same names: in one stream or file nobody could tell them apart.
+  // Objects of different hosts share names, so they cannot share a stream or file.
   if (output === undefined || /\.ya?ml$/.test(output))
     throw usageError('each host is exported to its own directory DIR/HOST: name DIR with -o DIR');
   const answers = await askHosts(

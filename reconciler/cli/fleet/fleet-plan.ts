@@ -1,4 +1,4 @@
-// A kept plan of several hosts: one file with the plan of each, bound to its server, applied through the same hosts file.
+// A saved plan of several hosts: one file with the plan of each, bound to its server, applied through the same hosts file.
 import { readFile } from 'node:fs/promises';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { SavedPlan } from '../../core/history/saved-plan.ts';
@@ -16,11 +16,11 @@ import type { PlannedHost } from './plan-hosts.ts';
 export interface FleetPlan {
   readonly mode: Plan['mode'];
   readonly createdAt: string;
-  /** By the names of the hosts file. */
+  /** Keys are names of the hosts file. */
   readonly plans: ReadonlyMap<string, SavedPlan>;
 }
 
-/** As the file has it; its first member is how it is known. */
+/** The content of the file, which is recognised by its first member. */
 export const fleetPlanOf = (plans: ReadonlyMap<string, SavedPlan>, nowMs: number): object => ({
   format: fleetPlanFormat,
   version: 1,
@@ -31,7 +31,7 @@ export const fleetPlanOf = (plans: ReadonlyMap<string, SavedPlan>, nowMs: number
 export const isFleetPlan = async ([path, ...others]: readonly string[]): Promise<boolean> =>
   path !== undefined && path !== '-' && others.length === 0 && startsAs(path, fleetPlanFormat);
 
-/** The one argument, when it is such a plan. */
+/** The plan that the one argument names, if it does. */
 export async function fleetPlanAt(args: readonly string[]): Promise<FleetPlan | undefined> {
   const [path = ''] = args;
   if (!(await isFleetPlan(args))) return undefined;
@@ -59,7 +59,7 @@ function parse(text: string, path: string): File {
   return { version: 1, createdAt: String(file.createdAt), hosts: Array.isArray(file.hosts) ? file.hosts : [] };
 }
 
-/** What of it is still to do on each of the chosen hosts that it has. */
+/** The remaining part of the plan on each selected host. */
 export async function planSaved(
   context: OpenContext<ApplyOptions>,
   fleet: Fleet,

@@ -1,5 +1,5 @@
-// The context of a command for one host of several: its connection and variables in the options, its name before everything that is
-// said, its diagnostics kept until all hosts have been heard.
+// The context of a command for one host of several: options with its connection and variables, its name before every line,
+// its diagnostics collected until all hosts have answered.
 import { randomBytes } from 'node:crypto';
 import { Writable } from 'node:stream';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
@@ -10,12 +10,12 @@ import { hasColor } from '../output/process-io.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 
 export interface HostContext<O extends object = object> extends OpenContext<O> {
-  /** What stands before its lines. */
+  /** Prefix of its lines. */
   readonly head: string;
   readonly collected: readonly Diagnostic[];
 }
 
-/** Everything that the loads of all hosts share. */
+/** What the loads of all hosts share. */
 export interface FleetScope {
   readonly rollout: string;
   readonly all: HostView['all'];
@@ -58,7 +58,7 @@ function optionsFor<O extends HostOptions>(host: Host, options: O): O {
   };
 }
 
-/** For a command that works on one host only: nothing stands before its lines. */
+/** For a command that works on one host only: its lines have no prefix. */
 export function oneHostContext<O extends HostOptions>(
   context: OpenContext<O>,
   host: Host,
@@ -77,7 +77,7 @@ export function oneHostContext<O extends HostOptions>(
   };
 }
 
-/** `width` of the longest name: lines of different hosts stand below each other. */
+/** `width` of the longest name, to align the lines of different hosts. */
 export function hostContext<O extends HostOptions>(
   context: OpenContext<O>,
   host: Host,
@@ -96,12 +96,12 @@ export function hostContext<O extends HostOptions>(
     ...context,
     options: optionsFor(host, context.options),
     host: scopeFor(host, scope),
-    // Signals of its own: everything that waits for a host listens to them.
+    // Own signals, since everything that waits for the host listens to them.
     stop: AbortSignal.any([context.stop]),
     cancel: AbortSignal.any([context.cancel]),
     io: {
       ...io,
-      // Never a terminal: rows of several hosts cannot be painted over each other.
+      // Never a terminal: rows of several hosts cannot be repainted.
       env: colored ? { ...io.env, FORCE_COLOR: '1' } : io.env,
       stdout: lineWriter(context.isJson ? json : (line) => context.note(`${head}${line}`)),
       stderr: lineWriter((line) => note(line)),
@@ -115,7 +115,7 @@ export function hostContext<O extends HostOptions>(
       collected.push(...found);
       return Promise.resolve();
     },
-    // The first line about an interruption is everybody's.
+    // The command itself prints the line about an interruption.
     onInterrupt: () => {},
     close: () => {},
   };
@@ -144,7 +144,7 @@ export function stayingContext<O extends object>(
   };
 }
 
-/** As the second member, where eyes find it. */
+/** Adds the host as the second member, where it is easy to see. */
 function withHost(line: string, host: string): string {
   const { '@level': level, ...rest } = JSON.parse(line) as Record<string, unknown>;
   return JSON.stringify({ '@level': level, host, ...rest });

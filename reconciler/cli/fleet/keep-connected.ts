@@ -1,4 +1,4 @@
-// Stays at a host for as long as a command runs: who cannot be reached is told once and tried again.
+// Keeps a watching command connected to a host: reports once that it is unreachable, and retries.
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { OpenContext } from '../session/context.ts';
@@ -11,8 +11,8 @@ import { outcomeWord } from './each-host.ts';
 const againMs = 10_000;
 
 /**
- * What `work` ends with; when it was never begun before `end`, why. `onFailure` gets each failed attempt.
- * Anything but an unreachable host ends it at once.
+ * The exit code of `work`, or the reason why it never started before `end`. `onFailure` is called after each failed attempt.
+ * Only an unreachable host is retried.
  */
 export async function keepConnected(
   context: OpenContext<HostOptions>,

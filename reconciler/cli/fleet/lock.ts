@@ -1,4 +1,4 @@
-// `gantry lock|force-unlock --hosts`: the lock of the set on each host, each on its own; what could not be locked is told.
+// `gantry lock|force-unlock --hosts`: the lock of the set on each host; hosts that could not be locked are listed.
 import { forceUnlock, lock } from '../verbs/applying/lock.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';

@@ -1,5 +1,5 @@
-// Makes the plans of several hosts: reads the manifests once a host, all problems told before any host is reached, then asks the
-// hosts side by side. Who could not be planned for has a failure in the place of a plan.
+// Makes the plans of several hosts: reads the manifests once per host and reports all problems before it contacts any host, then
+// plans several hosts at a time. A host that could not be planned has a failure in place of a plan.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import { hasDifferences } from '../../core/plan/summary.ts';
@@ -22,11 +22,11 @@ export interface LoadedHost<O extends object = ApplyOptions> {
   readonly host: Host;
   readonly context: HostContext<O>;
   readonly loaded: Loaded;
-  /** Labels were asked for, and none of its documents has them. */
+  /** Labels were selected, and no document of the host has them. */
   readonly isUnselected: boolean;
 }
 
-/** Throws after the problems of all have been shown. */
+/** Throws after printing the problems of all hosts. */
 export async function loadHosts<O extends LoadOptions>(
   context: OpenContext<O>,
   { chosen, all }: Fleet,
@@ -65,7 +65,7 @@ interface HostDiagnostics {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Each once, with the hosts that have it when not all do. */
+/** Prints each diagnostic once, with the names of its hosts unless all have it. */
 export async function showDiagnostics(
   context: OpenContext,
   found: readonly HostDiagnostics[],
@@ -92,17 +92,17 @@ export interface PlannedHost {
   readonly context: HostContext<ApplyOptions>;
   readonly isUnselected: boolean;
   readonly planned: Planned;
-  /** Adds places in the manifests, where there are manifests. */
+  /** Adds the place in the manifests to a diagnostic; absent without manifests. */
   readonly locate?: Loaded['locate'];
-  /** What became of the plan on a copy of the host. */
+  /** The outcome of the plan on a copy of the host. */
   readonly tried?: TriedPlan;
-  /** The same made anew; absent when it is exactly this plan that was approved. */
+  /** Makes the plan again; absent when exactly this plan was approved. */
   readonly replan?: (client: Client) => Promise<Planned>;
 }
 
 export interface PlanHostsOptions {
   readonly mode: Plan['mode'];
-  /** What comes before the plan is made, and after. */
+  /** Work on each host before and after its plan is made. */
   readonly before?: (host: LoadedHost, client: Client) => Promise<void>;
   readonly after?: (host: LoadedHost, client: Client, planned: Planned) => Promise<void>;
 }
@@ -136,7 +136,7 @@ export async function planHosts(
   return outcomes;
 }
 
-/** No targets would mean everything: who has nothing that was asked for is planned for without documents. */
+/** A host without selected objects is planned without documents, since no targets would mean everything. */
 const planOne = (
   { context, loaded, isUnselected }: LoadedHost,
   client: ReadClient,

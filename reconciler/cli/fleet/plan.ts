@@ -57,7 +57,7 @@ export async function showFleetPlan(
   return code;
 }
 
-/** `apply --dry-run` of a kept plan: nothing is carried out but, with `server`, on copies. */
+/** `apply --dry-run` of a saved plan: nothing is carried out, except on copies with `server`. */
 export async function dryRunSaved(
   context: OpenContext<ApplyOptions>,
   fleet: Fleet,
@@ -67,7 +67,7 @@ export async function dryRunSaved(
   return showPlansOrDryRuns(context, await planSaved(context, fleet, saved), 'text');
 }
 
-/** With `--dry-run=server` tried first. */
+/** Tries the plans on copies first with `--dry-run=server`. */
 export async function showPlansOrDryRuns(
   context: OpenContext<ApplyOptions>,
   planned: readonly PlanOutcome[],
@@ -98,7 +98,7 @@ export function codeOfPlans(outcomes: readonly PlanOutcome[], isDetailed: boolea
   );
 }
 
-/** With --expect-no-changes a host that has something to do is a failure, and nothing is done anywhere. */
+/** With --expect-no-changes a host with changes is an error, and nothing is done on any host. */
 export function refuseFleetChanges({ options }: OpenContext<ApplyOptions>, outcomes: readonly PlanOutcome[]): void {
   if (options.expectNoChanges !== true) return;
   const changed = outcomes.flatMap((one) =>
@@ -111,7 +111,7 @@ export function refuseFleetChanges({ options }: OpenContext<ApplyOptions>, outco
     );
 }
 
-/** For people, or the lines of each host and a last one of all. */
+/** For people; or for programs the lines of each host and one for all. */
 export async function showPlans(
   context: OpenContext<ApplyOptions>,
   outcomes: readonly PlanOutcome[],

@@ -39,7 +39,7 @@ export interface Group {
   readonly members: PlannedHost[];
 }
 
-/** Hosts whose plans read the same, in the order of the first of each. */
+/** Groups hosts with equal plans, in the order of their first host. */
 export function groupsOf(outcomes: readonly PlanOutcome[], render: (host: PlannedHost) => string): readonly Group[] {
   const groups = new Map<string, Group>();
   for (const outcome of outcomes) {
@@ -90,7 +90,7 @@ function noteOf({ planned: { plan }, isUnselected }: PlannedHost): string {
   return hasChanges(plan) ? '' : 'no changes';
 }
 
-/** One object a host, in the order of the file. */
+/** One object per host, in the order of the file. */
 export const plansJson = (outcomes: readonly PlanOutcome[]): object => ({
   format_version: '1.0',
   hosts: outcomes.map((outcome) => {
@@ -106,7 +106,7 @@ export const plansJson = (outcomes: readonly PlanOutcome[]): object => ({
   }),
 });
 
-/** Of what a comment on a pull request holds. */
+/** Limit of a comment on a pull request. */
 const mostCharacters = 60_000;
 
 export function plansMarkdown(outcomes: readonly PlanOutcome[]): string {

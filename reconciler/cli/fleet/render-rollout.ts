@@ -1,4 +1,4 @@
-// What came of a rollout: a table of hosts, the line that sums it up, the same for programs.
+// The result of a rollout: a table of hosts and a summary line, for people or programs.
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { OpenContext } from '../session/context.ts';

@@ -65,7 +65,7 @@ export async function rollBackFleet(
   );
 }
 
-/** One for all hosts that can be asked. Undefined when nothing tells which revisions of the hosts belong together: each has its own then. */
+/** One revision for all reachable hosts. Undefined when revisions cannot be matched across hosts: then each host uses its own. */
 async function chooseRevision(
   context: OpenContext<RollbackOptions>,
   targets: readonly Target[],
@@ -116,7 +116,7 @@ const remarkOf = ({ revision: { message, commit } }: RollbackSource): string => 
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
 };
 
-/** Each host counts its own revisions: one number may stand for different things. */
+/** Each host counts its own revisions, so one number may mean different ones. */
 function refuseDifferentRevisions(number: number, backs: ReadonlyMap<Host, RollbackSource>): void {
   const byRemark = new Map<string, string[]>();
   for (const [host, back] of backs) {

@@ -1,5 +1,5 @@
-// `gantry apply --hosts` and `gantry destroy --hosts`: plans all hosts, asks once, then works batch by batch. The first bad host ends
-// it: nobody after its batch is begun, unless --keep-going says so.
+// `gantry apply --hosts` and `gantry destroy --hosts`: plans all hosts, asks once, then works batch by batch. The first failed host
+// ends it: no later batch starts, unless --keep-going is given.
 import { hasChanges } from '../../core/plan/summary.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
@@ -44,7 +44,7 @@ export async function rollOut(
   );
 }
 
-/** What was looked at before, without asking again; nobody is begun when one host has moved on. */
+/** Carries out a saved plan without asking again; no host starts when the plan of one is stale. */
 export async function rollOutSaved(
   context: OpenContext<ApplyOptions>,
   fleet: Fleet,
@@ -125,7 +125,7 @@ function question(mode: Plan['mode'], hosts: number, batches: number): string {
     : `Do you really want to destroy all of this ${where}?`;
 }
 
-/** What is so when no batch is begun. */
+/** The result of a host if no batch starts. */
 function resultWithoutRun(outcome: PlanOutcome): HostResult {
   const { host, failure } = outcome;
   if (failure !== undefined) return { host, code: failure.code, state: 'failed', message: failure.message };
@@ -146,7 +146,7 @@ export function noteBatch(
   context.note(`${isCanary ? 'Canary' : 'Batch'} (${at + 1} of ${of}): ${names}`);
 }
 
-/** Its waits are part of the plan: who is done is ready, too. Never rejects. */
+/** Waits are part of the plan, so a finished host is also ready. Never rejects. */
 async function runHost(context: OpenContext, one: PlannedHost): Promise<HostResult> {
   const { host, context: own, replan } = one;
   let counts: Counts | undefined;

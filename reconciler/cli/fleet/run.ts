@@ -1,5 +1,5 @@
-// `gantry run --hosts`: brings the hosts to what is declared batch by batch, then keeps each as it is. New manifests go out like a rollout:
-// no batch is begun while a host of the ones before is not well, unless --keep-going.
+// `gantry run --hosts`: makes the hosts match the manifests batch by batch, then keeps each as declared. New manifests are rolled out
+// the same way: no batch starts while a host of an earlier one fails, unless --keep-going.
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
 import type { RunVerbOptions } from '../verbs/applying/applying-verbs.ts';
@@ -31,12 +31,12 @@ export async function runFleet(context: RunContext, fleet: Fleet, args: readonly
 type RunContext = OpenContext<RunVerbOptions>;
 type RunHost = LoadedHost<RunVerbOptions>;
 
-/** Of one command: the hosts, and what each is to be. */
+/** The hosts of one command, each with its current manifests. */
 class FleetRun {
   readonly #context: RunContext;
   readonly #settings: RunSettings;
   readonly #end: AbortSignal;
-  readonly #seats = new Map<string, Seat>();
+  readonly #hosts = new Map<string, HostRun>();
   #changed = (): void => {};
 
   constructor(context: RunContext, settings: RunSettings, end: AbortSignal) {
@@ -45,7 +45,7 @@ class FleetRun {
     this.#end = end;
   }
 
-  /** `read`: the manifests as they are by then. */
+  /** `read` reads the current manifests. */
   async keep(first: readonly RunHost[], read: (() => Promise<readonly RunHost[]>) | undefined): Promise<ExitCode> {
     let loaded: readonly RunHost[] | undefined = first;
     while (loaded !== undefined) {
@@ -55,13 +55,13 @@ class FleetRun {
       overtaken.abort();
       await rolling;
     }
-    const seats = [...this.#seats.values()];
-    await Promise.all(seats.map(({ ended }) => ended));
-    // Being told to end is how it ends; that a host was not well by then is worth a code.
-    return worstCode(seats.map(({ code = exitCodes.ok }) => code));
+    const hosts = [...this.#hosts.values()];
+    await Promise.all(hosts.map(({ ended }) => ended));
+    // An interruption is the normal end; a host that failed at that time decides the exit code.
+    return worstCode(hosts.map(({ code = exitCodes.ok }) => code));
   }
 
-  /** Resolves when the manifests of a host are others, or with nothing at the end. */
+  /** Resolves when the manifests of a host changed, or with undefined at the end. */
   async #nextOf(
     before: readonly RunHost[],
     read: (() => Promise<readonly RunHost[]>) | undefined,
@@ -87,7 +87,7 @@ class FleetRun {
 
   async #rollOut(loaded: readonly RunHost[], signal: AbortSignal): Promise<void> {
     const { options } = this.#context;
-    const other = loaded.filter((one) => this.#seats.get(one.host.name)?.text !== textOf(one));
+    const other = loaded.filter((one) => this.#hosts.get(one.host.name)?.text !== textOf(one));
     const named = other.map((one) => ({ ...one, name: one.host.name }));
     const batches = batchesOf(
       options,
@@ -98,52 +98,52 @@ class FleetRun {
     for (const [index, batch] of batches.entries()) {
       if (signal.aborted) return;
       noteBatch(this.#context, batch, index, batches.length);
-      const seats = batch.hosts.map((one) => this.#seatOf(one));
-      for (const [at, seat] of seats.entries()) seat.give(batch.hosts[at]);
+      const hosts = batch.hosts.map((one) => this.#hostRunOf(one));
+      for (const [at, host] of hosts.entries()) host.give(batch.hosts[at]);
       const later = batches.slice(index + 1).flatMap(({ hosts }) => hosts.map(({ name }) => name));
-      await this.#settled(seats, later, signal);
+      await this.#settled(hosts, later, signal);
     }
   }
 
-  /** Until all are well, or with --keep-going as good as they get. */
-  async #settled(seats: readonly Seat[], later: readonly string[], signal: AbortSignal): Promise<void> {
+  /** Waits until all hosts succeeded, or with --keep-going until all were tried. */
+  async #settled(hosts: readonly HostRun[], later: readonly string[], signal: AbortSignal): Promise<void> {
     let told = '';
     while (!signal.aborted) {
       const change = new Promise<void>((resolve) => (this.#changed = resolve));
-      const bad = seats.filter(({ code = exitCodes.ok }) => code !== exitCodes.ok);
-      const isDone = seats.every(({ code }) => code !== undefined);
+      const bad = hosts.filter(({ code = exitCodes.ok }) => code !== exitCodes.ok);
+      const isDone = hosts.every(({ code }) => code !== undefined);
       if (isDone && (bad.length === 0 || this.#context.options.keepGoing === true)) return;
       const text = bad.map(({ name, code = exitCodes.ok }) => `${name} (${outcomeWord(code)})`).join(', ');
-      if (bad.length > 0 && later.length > 0 && text !== told) this.#halt(text, later);
+      if (bad.length > 0 && later.length > 0 && text !== told) this.#reportHalt(text, later);
       told = text;
       await change;
     }
   }
 
-  #halt(bad: string, later: readonly string[]): void {
+  #reportHalt(bad: string, later: readonly string[]): void {
     const text = `Failing: ${bad}. Until they recover, these hosts are not changed: ${later.join(', ')}`;
     this.#context.note(text);
     this.#context.json(jsonLine('fleet_halt', text, { waiting: later }, this.#context.io.nowMs(), 'warn'));
   }
 
-  #seatOf(one: RunHost): Seat {
+  #hostRunOf(one: RunHost): HostRun {
     const { name } = one.host;
-    const seat =
-      this.#seats.get(name) ??
-      new Seat(stayingContext(this.#context, one.context, one.host), {
+    const host =
+      this.#hosts.get(name) ??
+      new HostRun(stayingContext(this.#context, one.context, one.host), {
         name,
         settings: this.#settings,
         end: AbortSignal.any([this.#end]),
         onCode: () => this.#changed(),
       });
-    this.#seats.set(name, seat);
-    return seat;
+    this.#hosts.set(name, host);
+    return host;
   }
 }
 
 /**
- * Hosts are read one after the other: files that were written meanwhile would be old for the first and new for the last, who would
- * then go first. Two readings that agree are of the same files.
+ * Manifests are read host by host: files that change meanwhile would be old for the first host and new for the last, which would
+ * then go first. Two equal readings are of the same files.
  */
 async function settledOf(
   first: readonly RunHost[],
@@ -159,25 +159,25 @@ async function settledOf(
 
 const textOf = ({ loaded }: LoadedHost): string => JSON.stringify(loaded.documents);
 
-interface SeatDeps {
+interface HostRunDeps {
   readonly name: string;
   readonly settings: RunSettings;
   readonly end: AbortSignal;
-  /** Something is known of it that was not. */
+  /** Called when the state of the host is known. */
   readonly onCode: () => void;
 }
 
-/** One host of the run: what it was given last, and how it is since. */
-class Seat {
+/** One host of the run, with its current manifests and state. */
+class HostRun {
   readonly #context: RunContext;
-  readonly #deps: SeatDeps;
+  readonly #deps: HostRunDeps;
   #loaded: Loaded | undefined;
   #keeper: Keeper | undefined;
   #code: ExitCode | undefined;
   #text = '';
   #ended: Promise<unknown> | undefined;
 
-  constructor(context: RunContext, deps: SeatDeps) {
+  constructor(context: RunContext, deps: HostRunDeps) {
     this.#context = context;
     this.#deps = deps;
   }
@@ -186,12 +186,12 @@ class Seat {
     return this.#deps.name;
   }
 
-  /** Of the documents that it was given last. */
+  /** Text of its current documents. */
   get text(): string {
     return this.#text;
   }
 
-  /** Of the last look at what it was given; absent: it was not looked at since. */
+  /** Outcome of the last comparison with its current manifests; absent before the first. */
   get code(): ExitCode | undefined {
     return this.#code;
   }
@@ -215,7 +215,7 @@ class Seat {
       this.#context,
       end,
       async (client) => {
-        // It may have been given others while it could not be reached.
+        // It may have got new manifests while it was unreachable.
         const loaded = this.#loaded;
         if (loaded === undefined) throw new Error(`nothing was given to ${this.name}`);
         const onLook = (looked: Loaded, code: ExitCode): void => this.#heard(looked, code);

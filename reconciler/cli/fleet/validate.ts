@@ -1,4 +1,4 @@
-// `gantry validate --hosts`: the hosts file, and the manifests as each host would have them; reaches no host.
+// `gantry validate --hosts`: checks the hosts file, and the manifests as each host gets them; contacts no host.
 import { validateDocuments } from '../../core/graph/check-documents.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { ValidateOptions } from '../verbs/planning/planning-verbs.ts';

@@ -1,4 +1,4 @@
-// `gantry drift --watch --hosts`: a watch at each host, their lines together as they come, until Ctrl-C or the end of --for.
+// `gantry drift --watch --hosts`: watches every host and prints changes as they come, until Ctrl-C or the end of --for.
 import { watchHost, watchTimes } from '../verbs/planning/drift-watch.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { DriftOptions } from '../verbs/planning/planning-verbs.ts';
