@@ -372,7 +372,7 @@ describe('a daemon over TLS', () => {
       ['plan', ...host, '--client-cert', join(work, 'me.crt'), '--client-key', join(work, 'me.crt')],
       64,
     );
-    expect(swapped.stderr).toContain('holds no PEM private key');
+    expect(swapped.stderr).toContain('contains no PEM private key');
     expect(readFileSync(join(gantryd.dir, 'server.crt'), 'utf8')).toContain('BEGIN CERTIFICATE');
   });
 

@@ -175,7 +175,7 @@ for (const { host, reason } of hosts) {
       const two = ['a', 'b'].map((name) => `  - { name: ${name}, address: "unix:///nowhere/${name}" }\n`);
       writeFileSync(fleet, `kind: hosts\nhosts:\n${two.join('')}`);
       const several = await cli(['drift', file(), '--watch', '--hosts', fleet, '--for', '1s'], { env });
-      expect([several.code, several.stderr]).toEqual([7, expect.stringMatching(/^a \| unreachable: .*tried again$/m)]);
+      expect([several.code, several.stderr]).toEqual([7, expect.stringMatching(/^a \| unreachable: .*retrying$/m)]);
       expect((await cli([...words, '-o', 'markdown'], { env })).code).toBe(64);
       expect((await cli([...words, '--interval', '1ms'], { env })).code).toBe(64);
       expect((await cli(['drift', file(), '--watch', '--host', 'unix:///nowhere/socket'], { env })).code).toBe(7);

@@ -74,7 +74,7 @@ for (const { host, reason } of hosts) {
       const out = join(bench.dir, 'everything');
       const exported = await run('export', '-o', out);
       expect(exported.code, exported.stderr).toBe(0);
-      expect(exported.stderr).toContain('secrets are written in clear');
+      expect(exported.stderr).toContain('secrets are written in plain text');
       expect(exported.stderr).not.toContain('left out');
       const containers = readFileSync(join(out, 'container.yaml'), 'utf8');
       expect(containers).toContain('name: bare');
@@ -145,7 +145,7 @@ devices:
       expect(plan.code, plan.stdout).toBe(0);
       expect(plan.stdout).toMatch(/"add":0,"change":0/);
       expect((await run('plan', file)).stderr).toContain(`the variable ${name} has no value`);
-      expect((await run('export', 'profile/by-hand', '-o', file)).stderr).toContain('--force writes over it');
+      expect((await run('export', 'profile/by-hand', '-o', file)).stderr).toContain('--force overwrites it');
     });
   });
 }

@@ -44,7 +44,7 @@ describe('rollback of a fleet', { timeout: 120_000 }, () => {
     await apply('three', '--host', 'h1', '--host', 'h2');
     const back = await gantry('rollback', '-y');
     expect(back.code, back.stderr).toBe(0);
-    expect(back.stderr).toContain('Back to the rollout of');
+    expect(back.stderr).toContain('Rolling back all hosts to the rollout of');
     expect(await texts()).toEqual(['two', 'two', 'two']);
   });
 

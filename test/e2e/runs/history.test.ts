@@ -103,7 +103,7 @@ for (const { host, reason } of hosts) {
       const nothing = await on('rollback', '1', '--set', 'two', '-y');
       expect([nothing.code, nothing.stdout]).toEqual([
         0,
-        expect.stringContaining('Everything that revision 1 declares'),
+        expect.stringContaining('The host already matches revision 1'),
       ]);
       // The plan needs approval.
       expect((await on('rollback', '2', '--set', 'two')).code).toBe(64);
@@ -211,7 +211,7 @@ for (const { host, reason } of hosts) {
       expect(second).toMatchObject({ commit: `${commit}+`, partial: true });
       expect(third).toMatchObject({ message: 'as looked at', partial: false, outcome: 'done' });
       const part = await on('rollback', '2', ...set);
-      expect(part.stderr).toContain('Revision 2 is of a part');
+      expect(part.stderr).toContain('Revision 2 covers only a part');
       expect((await on('rollback', '2', ...set, '--prune')).code).toBe(64);
       const whole = await on('rollback', '1', ...set);
       expect(whole.code, whole.stderr).toBe(0);

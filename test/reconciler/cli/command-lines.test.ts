@@ -305,7 +305,7 @@ describe('an embedded daemon', () => {
       env: { GANTRY_DAEMON_LIBRARY: library },
     });
     expect(failed.code).toBe(7);
-    expect(failed.stderr).toMatch(/did not come up in .*: the store is locked/);
+    expect(failed.stderr).toMatch(/did not start in .*: the store is locked/);
   });
 
   test('is looked for beside the program', () => {

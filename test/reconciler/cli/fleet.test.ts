@@ -228,7 +228,7 @@ describe('one host of several', () => {
     expect((await gantry('plan', ['--detailed-exitcode', '--prune', ...set])).code).toBe(0);
 
     const refused = await gantry('destroy', ['-y', ...set]);
-    expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('bad: db1; not begun: web1')]);
+    expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('failed: db1; not started: web1')]);
     expect(await profiles(web1)).toEqual(['common']);
   }, 120_000);
 });
@@ -244,11 +244,11 @@ describe('a bad host', () => {
     expect(plan.stdout).toContain('1 unreachable');
     const stopped = await gantry('apply', ['-y']);
     expect(stopped.code).toBe(7);
-    expect(stopped.stdout).toContain('Apply incomplete: 0 of 3 hosts done; bad: web2; not begun: web1, db1.');
+    expect(stopped.stdout).toContain('Apply incomplete: 0 of 3 hosts done; failed: web2; not started: web1, db1.');
     expect(await profiles(web1)).toEqual([]);
     const onward = await gantry('apply', ['-y', '--keep-going', '--batch', '100%']);
     expect(onward.code).toBe(7);
-    expect(onward.stdout).toContain('Apply incomplete: 2 of 3 hosts done; bad: web2.');
+    expect(onward.stdout).toContain('Apply incomplete: 2 of 3 hosts done; failed: web2.');
     expect(await profiles(db1)).toEqual(['common', 'store']);
     for (const verb of ['status', 'drift']) {
       const run = await gantry(verb);
@@ -272,7 +272,7 @@ manage: { hosts: web2 }
     const run = await gantry('apply', ['-y', '--batch', '2']);
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('web2 | storage_pool/failing: Creation failed');
-    expect(run.stdout).toContain('Apply incomplete: 1 of 3 hosts done; bad: web2; not begun: db1.');
+    expect(run.stdout).toContain('Apply incomplete: 1 of 3 hosts done; failed: web2; not started: db1.');
     expect(run.stdout).toMatch(/^web2 +failed +2 /m);
     expect([await profiles(web1), await profiles(web2), await profiles(db1)]).toEqual([
       ['common', 'front'],
@@ -316,7 +316,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     await web1.stop();
     const run = await running;
     expect([run.code, run.stdout]).toEqual([7, expect.stringMatching(/^web1 +unreachable/m)]);
-    expect(run.stdout).toContain('not begun: db1.');
+    expect(run.stdout).toContain('not started: db1.');
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
     await web1.restart();
     write('stack.yaml', waiting.replace(/manage.*\n/, ''));
@@ -339,7 +339,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect(run.code).toBe(130);
     expect(run.stderr.match(/Interrupted: finishing/g)).toHaveLength(1);
     expect(run.stdout).toMatch(/^web1 +interrupted/m);
-    expect(run.stdout).toContain('not begun: db1.');
+    expect(run.stdout).toContain('not started: db1.');
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
   }, 120_000);
 
@@ -512,7 +512,7 @@ hosts:
     ]);
     expect(await tell(['--host', 'role=cache'])).toEqual([
       1,
-      expect.stringContaining('fits no host: the labels are env=prod'),
+      expect.stringContaining('matches no host: the labels are env=prod'),
     ]);
     expect(await tell(['-l', 'role in web'])).toEqual([64, expect.stringContaining('is no condition on a label')]);
     expect(await tell(['--embedded', dir])).toEqual([64, expect.stringContaining('cannot be used together')]);

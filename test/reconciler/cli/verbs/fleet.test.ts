@@ -143,7 +143,7 @@ describe('looking at several hosts', () => {
       interrupts: (given) => void (interrupt = given),
     });
     await until(() => (stdout.match(/^web\d \| .*Watching for changes/gm) ?? []).length === 2, 30_000);
-    await until(() => /^gone \| unreachable: .*tried again$/m.test(stderr), 30_000);
+    await until(() => /^gone \| unreachable: .*retrying$/m.test(stderr), 30_000);
     await patch(1, '1GiB');
     await until(() => /^web2 \| .*1 of 1 object/m.test(stdout), 30_000);
     interrupt();
@@ -207,7 +207,7 @@ describe('going back on several hosts', () => {
     expect((await gantry(['rollback'])).code).toBe(64);
     expect((await cli(['lock', '--host', `unix://${at(1).socketPath}`])).code).toBe(0);
     const stopped = await gantry(['rollback', '1', '-y', '--canary', 'web2']);
-    expect([stopped.code, stopped.stdout]).toEqual([5, expect.stringContaining('bad: web2; not begun: web1')]);
+    expect([stopped.code, stopped.stdout]).toEqual([5, expect.stringContaining('failed: web2; not started: web1')]);
     expect((await cli(['force-unlock', '-y', '--host', `unix://${at(1).socketPath}`])).code).toBe(0);
     const back = await gantry(['rollback', '1', '-y', '--batch', '1']);
     expect(back.code, back.stderr + back.stdout).toBe(0);
@@ -224,7 +224,7 @@ describe('going back on several hosts', () => {
     const number = ((await gantry(['history', '--host', 'web1', '-o', 'json'])).stdout.match(/"number": (\d+)/) ??
       [])[1];
     const strange = await gantry(['rollback', String(Number(number) - 1), '-y']);
-    expect([strange.code, strange.stderr]).toEqual([64, expect.stringContaining('is not the same on all hosts')]);
+    expect([strange.code, strange.stderr]).toEqual([64, expect.stringContaining('differs between hosts')]);
     expect(strange.stderr).toContain('web1: ("alone"');
     const lost = await gantry(['rollback', '99', '-y']);
     expect([lost.code, lost.stdout]).toEqual([1, expect.stringContaining('has no revision 99')]);
@@ -269,7 +269,7 @@ describe('keeping several hosts', () => {
     });
     try {
       await until(
-        () => stderr.includes('Not well: web1 (locked). Until that is over these stay as they are: web2'),
+        () => stderr.includes('Failing: web1 (locked). Until they recover, these hosts are not changed: web2'),
         30_000,
       );
       expect(stderr).not.toContain('Batch (2 of 2)');
@@ -285,7 +285,7 @@ describe('keeping several hosts', () => {
       expect(await memoryOf(0), stderr).toBe('128MiB');
       expect(stderr).toMatch(/Batch \(1 of 2\): web1[^]*Batch \(2 of 2\): web2/);
       write('stack.yaml', 'kind: profil\n');
-      await until(() => stderr.includes('those read before still count'), 30_000);
+      await until(() => stderr.includes('the last good ones stay in force'), 30_000);
     } finally {
       interrupt();
     }

@@ -64,7 +64,7 @@ describe('gantry image', () => {
     expect(sha256(readFileSync(back))).toBe(sha256(bytes));
     await ok(['delete', 'two/x']);
     const gone = await image(['delete', 'two/x']);
-    expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/There is no image two\/x/)]);
+    expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/Image two\/x not found/)]);
   });
 
   test('import and export: two files', async () => {
@@ -122,8 +122,8 @@ describe('gantry image', () => {
     });
     expect((await image(['import', 'https://x/y', 'second'])).stderr).toMatch(/whole image/);
     expect((await image(['publish', 'web', '--property', 'x'])).stderr).toMatch(/is not NAME=VALUE/);
-    expect((await image(['export', 'nothing'])).stderr).toMatch(/There is no image nothing/);
-    expect((await image(['unalias', 'nothing'])).stderr).toMatch(/There is no alias nothing/);
+    expect((await image(['export', 'nothing'])).stderr).toMatch(/Image nothing not found/);
+    expect((await image(['unalias', 'nothing'])).stderr).toMatch(/Alias nothing not found/);
     expect(readdirSync(here)).toEqual(before);
   });
 });

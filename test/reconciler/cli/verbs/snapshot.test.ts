@@ -91,9 +91,9 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
   test.skipIf(skipped)('says in words what does not exist, exists already or is written wrongly', async () => {
     await ok('create', 'web/one');
     expect(await refused(1, 'create', 'web/one')).toContain('web/one');
-    expect(await refused(1, 'create', 'nobody')).toContain('There is no container nobody');
-    expect(await refused(1, 'list', 'nobody')).toContain('There is no container nobody');
-    expect(await refused(1, 'delete', 'web/two')).toContain('There is no snapshot two of container web');
+    expect(await refused(1, 'create', 'nobody')).toContain('Container nobody not found');
+    expect(await refused(1, 'list', 'nobody')).toContain('Container nobody not found');
+    expect(await refused(1, 'delete', 'web/two')).toContain('Snapshot two of container web not found');
     expect(await refused(1, 'restore', 'web/two')).toContain('two');
     expect(await refused(1, 'create', 'web/three', '--stateful')).toContain('running container');
     expect(await refused(64, 'delete', 'web')).toContain('is not NAME/SNAPSHOT');
