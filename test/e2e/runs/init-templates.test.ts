@@ -54,7 +54,7 @@ test.each(Object.keys(templates))('the template %s is applied as it stands and t
 test('init lists its templates when there is none of the name, and writes over nothing', async () => {
   const run = await cli(['init', dir, '--template', 'databse']);
   expect(run.code).toBe(64);
-  expect(run.stderr).toContain('unknown template "databse" (did you mean database?); there are:');
+  expect(run.stderr).toContain('unknown template "databse" (did you mean database?); the templates are:');
   for (const name of Object.keys(templates)) expect(run.stderr).toContain(`\n  ${name} `);
   await gantry('init', dir);
   const before = readFileSync(join(dir, 'stack.yaml'), 'utf8');

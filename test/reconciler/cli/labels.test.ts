@@ -108,7 +108,9 @@ describe('labels', () => {
     const released = await on('release', '-l', 'app=db');
     expect([released.code, released.stdout]).toEqual([0, expect.stringContaining('profile/db')]);
     expect(released.stdout).not.toContain('profile/web');
-    expect((await on('release', '-l', 'app=db')).stderr).toContain('matches no object of the set: the labels are app=web');
+    expect((await on('release', '-l', 'app=db')).stderr).toContain(
+      'matches no object of the set: the labels are app=web',
+    );
     expect((await on('release', '--all')).code).toBe(0);
     const adopted = await on('adopt', '-f', stack, '-l', 'app=db');
     expect(adopted.code, adopted.stderr).toBe(0);
@@ -135,7 +137,10 @@ describe('labels', () => {
   test('that fit nothing, or are none, end the command before anything is reached', async () => {
     const stack = folder('wrong', { 'a.yaml': profile('web', 'app: web') });
     const none = await on('apply', '-y', '-f', stack, '-l', 'app=wbe');
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('matches no document: the labels are app=web')]);
+    expect([none.code, none.stderr]).toEqual([
+      1,
+      expect.stringContaining('matches no document: the labels are app=web'),
+    ]);
     const bad = await cli(['plan', '-f', stack, '-l', 'app in web', '--host', 'unix:///nowhere/at/all']);
     expect([bad.code, bad.stderr]).toEqual([64, expect.stringContaining('is no condition on a label')]);
     expect((await on('plan', '-f', stack, '-l', 'app=web', '--target', 'profile/web')).code).toBe(64);

@@ -31,7 +31,7 @@ describe('a kept plan', () => {
     expect(config()['user.a']).toBe('1');
     const again = await run('apply', file());
     expect(again.code).toBe(0);
-    expect(again.stdout).toContain('Nothing of the plan is left to do');
+    expect(again.stdout).toContain('The plan is already carried out');
   });
 
   test('goes on when an object changed elsewhere than where the plan changes it, and keeps that change', async () => {

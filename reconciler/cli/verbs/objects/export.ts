@@ -28,8 +28,8 @@ export async function exportHost(context: CliContext<ExportOptions>, words: read
   });
   const written = writeExport(objects, options.redact === true);
   const head = `# Written by gantry export from ${host}. Keys that the server generates are left out.
-# Of the contents of containers, only the files that the set ${set} has written are here; commands (exec:), waits,
-# snapshots and other files are not: keep the manifests that have them.\n`;
+# Of the contents of containers, only the files that the set ${set} has written are here; commands (exec:), waits, snapshots
+# and other files are not: keep the manifests that have them.\n`;
   const target = context.options.output;
   if (target === undefined) {
     if (context.isJson) writeJson(context, written);

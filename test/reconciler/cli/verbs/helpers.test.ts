@@ -122,7 +122,7 @@ describe('init', () => {
     expect((await onHost('plan', at, '--detailed-exitcode')).code).toBe(0);
     writeFileSync(join(at, 'stack.yaml'), 'mine');
     const again = await cli(['init', at]);
-    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('left as it is')]);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('already exists: not changed')]);
     expect(readFileSync(join(at, 'stack.yaml'), 'utf8')).toBe('mine');
     expect((await cli(['init', join(at, 'stack.yaml', 'x')])).code).toBe(1);
   });
