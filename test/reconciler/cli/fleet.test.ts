@@ -483,7 +483,7 @@ hosts:
 
   test('is explained, kept in form by fmt, and passed over where manifests are read', async () => {
     expect((await cli(['explain', 'hosts.hosts.server_cert'])).stdout).toContain(
-      'The one server certificate to accept',
+      'The only server certificate to accept',
     );
     expect((await cli(['explain', 'hosts.groups'])).code).toBe(0);
     expect((await cli(['explain', 'hosts.host'])).stderr).toContain('did you mean hosts?');

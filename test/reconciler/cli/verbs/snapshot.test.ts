@@ -99,7 +99,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
     expect(await refused(64, 'delete', 'web')).toContain('is not NAME/SNAPSHOT');
     expect(await refused(64, 'rename', 'web/one', 'web/other')).toContain('without the container');
     expect(await refused(64, 'create', 'web/four', '--expires', 'soon')).toContain('1w 2d');
-    expect(await refused(64, 'create', 'web/four', '--expires', '2001-01-01T00:00:00Z')).toContain('over already');
+    expect(await refused(64, 'create', 'web/four', '--expires', '2001-01-01T00:00:00Z')).toContain('is in the past');
     await ok('delete', 'web/one');
   });
 });
