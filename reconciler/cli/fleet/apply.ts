@@ -1,4 +1,5 @@
 // `gantry apply --hosts` and `gantry destroy --hosts`: of manifests or of a saved plan, for real or as a dry run.
+import type { RunOnHosts } from './choose-hosts.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import { dryRunKind } from '../flags/plan-flags.ts';
@@ -10,25 +11,18 @@ import type { Fleet } from './choose-hosts.ts';
 import { fleetPlanAt } from './fleet-plan.ts';
 import { onOneHost } from './one-host.ts';
 
-export async function applyFleet(
-  context: OpenContext<ApplyOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> {
+export const applyFleet: RunOnHosts<ApplyOptions> = async (context, fleet, args) => {
   if ((await savedPlanAt(args, context)) !== undefined)
-    return onOneHost(context, fleet, 'A saved plan', (own) => apply(own, args, 'apply'));
+    return onOneHost(context, fleet, 'A saved plan', (own) => apply(own, args));
   const saved = await fleetPlanAt(args);
   if (saved === undefined) return changeFleet(context, fleet, args, 'apply');
   return dryRunKind(context.options) === undefined
     ? (await import('./rollout.ts')).rollOutSaved(context, fleet, saved)
     : (await import('./plan.ts')).dryRunSaved(context, fleet, saved);
-}
+};
 
-export const destroyFleet = (
-  context: OpenContext<ApplyOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> => changeFleet(context, fleet, args, 'destroy');
+export const destroyFleet: RunOnHosts<ApplyOptions> = (context, fleet, args) =>
+  changeFleet(context, fleet, args, 'destroy');
 
 const changeFleet = async (
   context: OpenContext<ApplyOptions>,

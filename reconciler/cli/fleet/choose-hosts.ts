@@ -2,7 +2,8 @@
 import { matchesHost, parseHostPattern, strangeTo, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { matchesSelector } from '../../core/documents/label-selector.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import type { CliContext } from '../session/context.ts';
+import type { ExitCode } from '../errors/exit-codes.ts';
+import type { CliContext, OpenContext } from '../session/context.ts';
 import { noneSelected, readSelector } from '../flags/label-options.ts';
 import type { HostOptions, SelectorOptions } from '../flags/host-flags.ts';
 import type { ManifestOptions } from '../flags/manifest-flags.ts';
@@ -15,6 +16,13 @@ export interface Fleet {
   readonly chosen: readonly Host[];
   readonly all: readonly Host[];
 }
+
+/** The code of a verb for several hosts at once. */
+export type RunOnHosts<O extends object = object> = (
+  context: OpenContext<O>,
+  fleet: Fleet,
+  args: readonly string[],
+) => Promise<ExitCode>;
 
 type ChoosingOptions = HostOptions & SelectorOptions & Pick<ManifestOptions, 'var'>;
 

@@ -1,4 +1,5 @@
 // `gantry diff|history|doctor --hosts`: runs the command for one host on each, and merges the answers.
+import type { RunOnHosts } from './choose-hosts.ts';
 import type { OpenContext } from '../session/context.ts';
 import { formatOf } from '../flags/output-flags.ts';
 import type { HistoryOptions } from '../verbs/applying/applying-verbs.ts';
@@ -40,10 +41,13 @@ export const diffFleet = (
     return worstDiffCode(codesOf(answers));
   });
 
-export async function historyFleet(context: OpenContext<HistoryOptions>, fleet: Fleet): Promise<ExitCode> {
+export const historyFleet: RunOnHosts<HistoryOptions> = async (context, fleet) => {
   const { isJson, io } = context;
   const format = formatOf(context.options.output, ['table', 'json']);
-  const answers = await askHosts(context, hostsToAsk(context, fleet), history, { isJson: false, output: 'json' });
+  const answers = await askHosts(context, hostsToAsk(context, fleet), (own) => history(own, []), {
+    isJson: false,
+    output: 'json',
+  });
   const entries = answers.flatMap((one) =>
     rowsOf<HistoryEntry>(one).map((entry) => ({ host: one.host.name, ...entry })),
   );
@@ -63,10 +67,10 @@ export async function historyFleet(context: OpenContext<HistoryOptions>, fleet: 
     context.out(renderTable(['HOST', ...historyHead], rows, paintFor(context.color)));
   }
   return worstCodeOf(answers);
-}
+};
 
 /** Checks this machine once, then each host. */
-export async function doctorFleet(context: OpenContext<DoctorOptions>, fleet: Fleet): Promise<ExitCode> {
+export const doctorFleet: RunOnHosts<DoctorOptions> = async (context, fleet) => {
   const local = await localFindings(context);
   const hosts = hostsToAsk(context, fleet);
   const outcomes = await eachHost(
@@ -85,4 +89,4 @@ export async function doctorFleet(context: OpenContext<DoctorOptions>, fleet: Fl
   });
   showFindings(context, [...local, ...each.flatMap(({ findings }) => findings)]);
   return worstCode([codeOfFindings(local), ...each.map(({ code }) => code)]);
-}
+};

@@ -1,26 +1,22 @@
 // `gantry drift|status|get --hosts`: runs the command for one host on each, and merges the answers.
+import type { RunOnHosts } from './choose-hosts.ts';
 import type { Shown } from '../verbs/objects/columns.ts';
 import { columnsOf, formats } from '../verbs/objects/get.ts';
 import type { GetOptions } from '../verbs/objects/object-verbs.ts';
 import type { DriftOptions, StatusOptions } from '../verbs/planning/planning-verbs.ts';
-import type { OpenContext } from '../session/context.ts';
-import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { formatOf } from '../flags/output-flags.ts';
 import { paintFor } from '../output/paint.ts';
 import { renderTable } from '../output/table.ts';
 import type { StatusRow } from '../verbs/planning/status.ts';
-import type { Fleet } from './choose-hosts.ts';
 import { outcomeWord } from './each-host.ts';
 import { worstCodeOf, errorOf, askHosts, hostsToAsk, rowsOf, type HostAnswer } from './ask-hosts.ts';
 import { loadHosts } from './plan-hosts.ts';
 import { firstLine } from './render-plans.ts';
 import { yamlText } from '../../manifest/text/yaml-text.ts';
 
-export async function driftFleet(
-  context: OpenContext<DriftOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> {
+export const driftFleet: RunOnHosts<DriftOptions> = async (context, fleet, args) => {
+  if (context.options.watch === true) return (await import('./watch.ts')).watchFleet(context, fleet, args);
   const { drift } = await import('../verbs/planning/drift.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const output = context.isJson ? undefined : (context.options.output ?? 'text');
@@ -43,7 +39,7 @@ export async function driftFleet(
     context.out(driftSummary(answers));
   }
   return worstCodeOf(answers);
-}
+};
 
 function driftSummary(answers: readonly HostAnswer[]): string {
   const names = (fits: (one: HostAnswer) => boolean): string =>
@@ -57,11 +53,7 @@ function driftSummary(answers: readonly HostAnswer[]): string {
   return `${what}${unheard === '' ? '' : `; not checked: ${unheard}`}.`;
 }
 
-export async function statusFleet(
-  context: OpenContext<StatusOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> {
+export const statusFleet: RunOnHosts<StatusOptions> = async (context, fleet, args) => {
   const { status } = await import('../verbs/planning/status.ts');
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const answers = await askHosts(context, loaded, (own) => status(own, args), { isJson: true });
@@ -86,13 +78,9 @@ export async function statusFleet(
     context.out(renderTable(['HOST', 'OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'], rows, paintFor(context.color)));
   }
   return worstCodeOf(answers);
-}
+};
 
-export async function getFleet(
-  context: OpenContext<GetOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> {
+export const getFleet: RunOnHosts<GetOptions> = async (context, fleet, args) => {
   const { get } = await import('../verbs/objects/get.ts');
   const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
   const columns = columnsOf(args);
@@ -119,4 +107,4 @@ export async function getFleet(
     context.out(renderTable(['HOST', ...columns.head], rows, paintFor(context.color)));
   }
   return worstCodeOf(answers);
-}
+};

@@ -1,18 +1,12 @@
 // `gantry export --hosts -o DIR`: exports each host to its own directory below DIR.
+import type { RunOnHosts } from './choose-hosts.ts';
 import { join } from 'node:path';
 import { exportHost } from '../verbs/objects/export.ts';
 import type { ExportOptions } from '../verbs/objects/object-verbs.ts';
-import type { OpenContext } from '../session/context.ts';
-import type { ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
-import type { Fleet } from './choose-hosts.ts';
 import { worstCodeOf, askHosts, hostsToAsk } from './ask-hosts.ts';
 
-export async function exportFleet(
-  context: OpenContext<ExportOptions>,
-  fleet: Fleet,
-  words: readonly string[],
-): Promise<ExitCode> {
+export const exportFleet: RunOnHosts<ExportOptions> = async (context, fleet, words) => {
   const { output } = context.options;
   // Objects of different hosts share names, so they cannot share a stream or file.
   if (output === undefined || /\.ya?ml$/.test(output))
@@ -24,4 +18,4 @@ export async function exportFleet(
     { isJson: context.isJson },
   );
   return worstCodeOf(answers);
-}
+};

@@ -1,29 +1,25 @@
 // `gantry lock|force-unlock --hosts`: the lock of the set on each host; hosts that could not be locked are listed.
+import type { RunOnHosts } from './choose-hosts.ts';
 import { forceUnlock, lock } from '../verbs/applying/lock.ts';
 import type { OpenContext } from '../session/context.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import { isApproved } from '../flags/plan-flags.ts';
 import type { LockOptions, UnlockOptions } from '../verbs/applying/applying-verbs.ts';
 import { usageError } from '../errors/usage-error.ts';
-import type { Fleet } from './choose-hosts.ts';
 import { worstCodeOf, errorOf, askHosts, hostsToAsk, type HostAnswer } from './ask-hosts.ts';
 
-export async function lockFleet(context: OpenContext<LockOptions>, fleet: Fleet): Promise<ExitCode> {
-  return tell(context, await askHosts(context, hostsToAsk(context, fleet), lock, { isJson: false }));
-}
+export const lockFleet: RunOnHosts<LockOptions> = async (context, fleet) => {
+  return tell(context, await askHosts(context, hostsToAsk(context, fleet), (own) => lock(own, []), { isJson: false }));
+};
 
-export async function unlockFleet(
-  context: OpenContext<UnlockOptions>,
-  fleet: Fleet,
-  id: string | undefined,
-): Promise<ExitCode> {
+export const unlockFleet: RunOnHosts<UnlockOptions> = async (context, fleet, [id]) => {
   if (id !== undefined) throw usageError(`lock ids are those of one host: select the host of ${id} with --host`);
   if (!isApproved(context.options)) throw usageError('removing the locks of several hosts needs --auto-approve');
-  const answers = await askHosts(context, hostsToAsk(context, fleet), (own) => forceUnlock(own, undefined), {
+  const answers = await askHosts(context, hostsToAsk(context, fleet), (own) => forceUnlock(own, []), {
     isJson: false,
   });
   return tell(context, answers);
-}
+};
 
 function tell(context: OpenContext, answers: readonly HostAnswer[]): ExitCode {
   const textOf = (one: HostAnswer): string => (one.failure === undefined ? one.value.text.trimEnd() : '');

@@ -9,7 +9,7 @@ import type { PlanVerbOptions } from '../verbs/planning/planning-verbs.ts';
 import type { SavedPlan } from '../../core/history/saved-plan.ts';
 import { planToSave, writeWhole } from '../verbs/planning/saved-plan.ts';
 import { CliError } from '../errors/usage-error.ts';
-import type { Fleet } from './choose-hosts.ts';
+import type { Fleet, RunOnHosts } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { fleetPlanOf, type FleetPlan } from './fleet-plan.ts';
 import { loadHosts, planHasDifferences, planHosts } from './plan-hosts.ts';
@@ -17,11 +17,8 @@ import { plansJson, plansLine, plansMarkdown, renderPlans, type PlanOutcome } fr
 
 const formats = ['text', 'json', 'markdown'] as const;
 
-export const planFleet = (
-  context: OpenContext<PlanVerbOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> => showFleetPlan(context, fleet, args, context.options.destroy === true ? 'destroy' : 'apply');
+export const planFleet: RunOnHosts<PlanVerbOptions> = (context, fleet, args) =>
+  showFleetPlan(context, fleet, args, context.options.destroy === true ? 'destroy' : 'apply');
 
 export async function showFleetPlan(
   context: OpenContext<ApplyOptions & PlanVerbOptions>,

@@ -5,14 +5,14 @@ import { namedInFleet, previousOfFleet, type FleetRevision } from '../../core/hi
 import { planRollback, readRollbackSource, wantedRevision, type RollbackSource } from '../verbs/applying/rollback.ts';
 import type { OpenContext } from '../session/context.ts';
 import { confirm } from '../session/confirm.ts';
-import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { dryRunKind } from '../flags/plan-flags.ts';
 import type { RollbackOptions } from '../verbs/applying/applying-verbs.ts';
 import { messageOf } from '../session/revision.ts';
 import { readRevisions } from '../verbs/applying/revisions.ts';
 import { withClient } from '../session/connect.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
-import type { Fleet } from './choose-hosts.ts';
+import type { RunOnHosts } from './choose-hosts.ts';
 import { eachHost } from './each-host.ts';
 import { hostsToAsk } from './ask-hosts.ts';
 import { loadHosts, showDiagnostics, type LoadedHost, type PlannedHost } from './plan-hosts.ts';
@@ -21,11 +21,7 @@ import { carryOutInBatches, checkRolloutFlags, hostsAndBatches } from './rollout
 
 type Target = Pick<LoadedHost<RollbackOptions>, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };
 
-export async function rollBackFleet(
-  context: OpenContext<RollbackOptions>,
-  fleet: Fleet,
-  number: string | undefined,
-): Promise<ExitCode> {
+export const rollBackFleet: RunOnHosts<RollbackOptions> = async (context, fleet, [number]) => {
   messageOf(context);
   checkRolloutFlags(context);
   const dryRun = dryRunKind(context.options);
@@ -63,7 +59,7 @@ export async function rollBackFleet(
   return carryOutInBatches(context, outcomes, 'apply', (batches, hosts) =>
     confirm(context, `Do you want to roll back ${hostsAndBatches(hosts, batches)}?`),
   );
-}
+};
 
 /** One revision for all reachable hosts. Undefined when revisions cannot be matched across hosts: then each host uses its own. */
 async function chooseRevision(

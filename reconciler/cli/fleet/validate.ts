@@ -1,17 +1,12 @@
 // `gantry validate --hosts`: checks the hosts file, and the manifests as each host gets them; contacts no host.
+import type { RunOnHosts } from './choose-hosts.ts';
 import { validateDocuments } from '../../core/graph/check-documents.ts';
-import type { OpenContext } from '../session/context.ts';
 import type { ValidateOptions } from '../verbs/planning/planning-verbs.ts';
-import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
 import { throwOnErrors } from '../session/load-set.ts';
-import type { Fleet } from './choose-hosts.ts';
 import { loadHosts, showDiagnostics } from './plan-hosts.ts';
 
-export async function validateFleet(
-  context: OpenContext<ValidateOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> {
+export const validateFleet: RunOnHosts<ValidateOptions> = async (context, fleet, args) => {
   const loaded = await loadHosts(context, fleet, args, false);
   const found = loaded.map(({ host, loaded: { documents, broken, locate } }) => ({
     host,
@@ -31,4 +26,4 @@ export async function validateFleet(
     for (const { host, documents } of each)
       context.out(`Valid: ${documents} ${documents === 1 ? 'document' : 'documents'} for ${host}`);
   return exitCodes.ok;
-}
+};

@@ -1,20 +1,14 @@
 // `gantry drift --watch --hosts`: watches every host and prints changes as they come, until Ctrl-C or the end of --for.
+import type { RunOnHosts } from './choose-hosts.ts';
 import { watchHost, watchTimes } from '../verbs/planning/drift-watch.ts';
-import type { OpenContext } from '../session/context.ts';
 import type { DriftOptions } from '../verbs/planning/planning-verbs.ts';
-import type { ExitCode } from '../errors/exit-codes.ts';
 import { endOf } from '../watch/watch-times.ts';
-import type { Fleet } from './choose-hosts.ts';
 import { worstCode } from './each-host.ts';
 import { stayingContext } from './host-context.ts';
 import { loadHosts } from './plan-hosts.ts';
 import { keepConnected } from './keep-connected.ts';
 
-export async function watchFleet(
-  context: OpenContext<DriftOptions>,
-  fleet: Fleet,
-  args: readonly string[],
-): Promise<ExitCode> {
+export const watchFleet: RunOnHosts<DriftOptions> = async (context, fleet, args) => {
   const { intervalMs, limitMs } = watchTimes(context.options);
   const loaded = (await loadHosts(context, fleet, args)).filter(({ isUnselected }) => !isUnselected);
   const end = endOf(context, limitMs);
@@ -27,4 +21,4 @@ export async function watchFleet(
     }),
   );
   return worstCode(codes);
-}
+};

@@ -76,7 +76,7 @@ async function dispatch(
   const fleet = await chooseHosts(context);
   return onHosts === undefined
     ? onOneHost(context, fleet, `gantry ${verb.name}`, (own) => run(own, args))
-    : onHosts(context, args, fleet);
+    : onHosts(context, fleet, args);
 }
 
 const appended = (value: string, earlier: readonly string[] = []): readonly string[] => [...earlier, value];

@@ -2,7 +2,7 @@
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { MarkedColor } from '../../core/text/terminal-text.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
-import { exitCodes } from '../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { colorOf, type ShownIo } from '../output/safe-io.ts';
 import type { OutputOptions } from '../flags/output-flags.ts';
 import { parseDuration } from '../flags/parse-values.ts';
@@ -46,6 +46,9 @@ export interface OpenContext<O extends object = object> extends CliContext<O> {
   onInterrupt: (text: string) => void;
   readonly close: () => void;
 }
+
+/** The code of a verb. */
+export type Run<O extends object = object> = (context: OpenContext<O>, args: readonly string[]) => Promise<ExitCode>;
 
 export function openContext(io: ShownIo, options: OutputOptions): OpenContext {
   const isJson = options.json === true;

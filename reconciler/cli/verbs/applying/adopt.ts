@@ -1,4 +1,5 @@
 // `gantry adopt` and `gantry release`: objects enter or leave the ownership of a set; nothing else about them changes.
+import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Address } from '../../../core/documents/document.ts';
 import { coreKind } from '../../../core/kinds/index.ts';
@@ -18,7 +19,7 @@ import { CliError, usageError } from '../../errors/usage-error.ts';
 import { carryOut } from './apply.ts';
 import { writeUndeclared } from './adopt-write.ts';
 
-export async function adopt(context: OpenContext<AdoptOptions>, words: readonly string[]): Promise<ExitCode> {
+export const adopt: Run<AdoptOptions> = async (context, words) => {
   const wanted = wantedOf(words, context.options);
   return withClient(context, async (client) => {
     const loaded = await documentsFor(context, client, wanted);
@@ -45,7 +46,7 @@ export async function adopt(context: OpenContext<AdoptOptions>, words: readonly 
     if (code === exitCodes.ok) await verifyEmptyPlan(context, client, loaded, chosen);
     return code;
   });
-}
+};
 
 /** Objects with the selected labels. */
 function selectedSet({ options }: OpenContext<AdoptOptions>, { documents }: Loaded): ReadonlySet<Address> | undefined {
@@ -106,7 +107,7 @@ async function record(
   return plan.steps.length === 0 ? exitCodes.ok : carryOut(context, client, planned);
 }
 
-export async function release(context: OpenContext<ReleaseOptions>, words: readonly string[]): Promise<ExitCode> {
+export const release: Run<ReleaseOptions> = async (context, words) => {
   const { options } = context;
   wantedOf(words, options);
   const set = setNameOf(context.options, []);
@@ -133,4 +134,4 @@ export async function release(context: OpenContext<ReleaseOptions>, words: reado
       );
     return code;
   });
-}
+};

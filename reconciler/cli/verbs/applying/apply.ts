@@ -5,7 +5,7 @@ import type { SavedPlan } from '../../../core/history/saved-plan.ts';
 import type { RunResult } from '../../../engine/execute.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { CliContext, OpenContext } from '../../session/context.ts';
+import type { CliContext, OpenContext, Run } from '../../session/context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -28,7 +28,10 @@ import { CliError } from '../../errors/usage-error.ts';
 
 type CarryOutOptions = HostOptions & RunOptions;
 
-export async function apply(
+export const apply: Run<ApplyOptions> = (context, args) => applyOrDestroy(context, args, 'apply');
+export const destroy: Run<ApplyOptions> = (context, args) => applyOrDestroy(context, args, 'destroy');
+
+async function applyOrDestroy(
   context: OpenContext<ApplyOptions>,
   args: readonly string[],
   mode: Plan['mode'],
@@ -48,13 +51,13 @@ export async function apply(
 }
 
 /** The preseed document of a file, or of stdin. */
-export function preseed(context: OpenContext<PreseedOptions>, file = '-'): Promise<ExitCode> {
+export const preseed: Run<PreseedOptions> = (context, [file = '-']) => {
   // An inheriting object: interruptions and output stay those of the command.
   const approved: OpenContext<ApplyOptions> = Object.assign(Object.create(context) as OpenContext, {
     options: { ...context.options, autoApprove: true },
   });
-  return apply(approved, [file], 'apply');
-}
+  return apply(approved, [file]);
+};
 
 /** Carries out exactly the saved plan without asking again; exit code 3 when it is stale. */
 async function applySaved(context: OpenContext<ApplyOptions>, client: Client, saved: SavedPlan): Promise<ExitCode> {

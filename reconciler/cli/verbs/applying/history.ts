@@ -1,21 +1,21 @@
 // `gantry history`, `history show`, `history diff`: what was applied to a set when, by whom and why. Only reads.
+import type { Run } from '../../session/context.ts';
 import type { Json } from '../../../core/documents/document.ts';
 import type { Revision, WrittenDocument } from '../../../core/history/revisions.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { unifiedDiff } from '../../../core/text/unified-diff.ts';
 import { cutHash, holdsCuts, shownDocument } from '../../../core/history/revision-secrets.ts';
-import type { CliContext } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { HistoryOptions } from './applying-verbs.ts';
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { documentsOf, outcomeOf, parseRevision, readRevisions, revisionAt, type Revisions } from './revisions.ts';
 import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 
-export async function history(context: CliContext<HistoryOptions>): Promise<ExitCode> {
+export const history: Run<HistoryOptions> = async (context) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'json']);
   return withClient(context, async (client) => {
     const revisions = await readRevisions(context, client);
@@ -37,7 +37,7 @@ export async function history(context: CliContext<HistoryOptions>): Promise<Exit
     }
     return exitCodes.ok;
   });
-}
+};
 
 /** A revision as JSON. */
 export interface HistoryEntry {
@@ -107,10 +107,7 @@ export function rowOf({
   ];
 }
 
-export async function historyShow(
-  context: CliContext<HistoryOptions>,
-  [number = '']: readonly string[],
-): Promise<ExitCode> {
+export const historyShow: Run<HistoryOptions> = async (context, [number = '']) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['yaml', 'json']);
   const wanted = parseRevision(number);
   return withClient(context, async (client) => {
@@ -123,7 +120,7 @@ export async function historyShow(
     } else context.io.stdout.write(yamlOf(revisions, revision, documents));
     return exitCodes.ok;
   });
-}
+};
 
 function yamlOf(revisions: Revisions, revision: Revision, documents: readonly WrittenDocument[]): string {
   const { number, at, who, message, commit, rollbackOf } = revision;
@@ -145,7 +142,7 @@ function yamlOf(revisions: Revisions, revision: Revision, documents: readonly Wr
 const toYaml = (value: Json): string => yamlText(value, { lineWidth: 0, aliasDuplicateObjects: false });
 
 /** Compares with the newest without a second number. */
-export async function historyDiff(context: CliContext<HistoryOptions>, args: readonly string[]): Promise<ExitCode> {
+export const historyDiff: Run<HistoryOptions> = async (context, args) => {
   const [first, second] = args.map(parseRevision);
   return withDiffCodes(() =>
     withClient(context, async (client) => {
@@ -157,7 +154,7 @@ export async function historyDiff(context: CliContext<HistoryOptions>, args: rea
       return text === '' ? exitCodes.ok : different;
     }),
   );
-}
+};
 
 function difference(revisions: Revisions, before: Revision, after: Revision): string {
   const [a, b] = [before, after].map((one) => new Map(documentsOf(revisions, one).map((each) => [each.address, each])));

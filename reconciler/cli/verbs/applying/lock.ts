@@ -1,13 +1,13 @@
 // `gantry lock`, `gantry force-unlock`: block runs of a set for a while, and remove a lock that no run will release.
+import type { Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
 import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../../engine/runs/lock.ts';
 import { changeNotes } from '../../../engine/runs/server-notes.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { LockOptions, UnlockOptions } from './applying-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import { setNameOf } from '../../flags/set-name.ts';
@@ -15,7 +15,7 @@ import { CliError, usageError } from '../../errors/usage-error.ts';
 
 const defaultLockMs = 3_600_000;
 
-export async function lock(context: CliContext<LockOptions>): Promise<ExitCode> {
+export const lock: Run<LockOptions> = async (context) => {
   const { options } = context;
   const set = setNameOf(context.options, []);
   const ttlMs = parseDuration('--for', options.for) ?? defaultLockMs;
@@ -38,10 +38,10 @@ export async function lock(context: CliContext<LockOptions>): Promise<ExitCode> 
     `The set ${set} is locked until ${made.expires}; gantry force-unlock --set ${set} ${made.id} releases it.`,
   );
   return exitCodes.ok;
-}
+};
 
 /** `id`: removes only this lock, never a newer one by mistake. */
-export async function forceUnlock(context: CliContext<UnlockOptions>, id: string | undefined): Promise<ExitCode> {
+export const forceUnlock: Run<UnlockOptions> = async (context, [id]) => {
   const set = setNameOf(context.options, []);
   return withClient(context, async (client) => {
     const find = async (): Promise<Lock | undefined> =>
@@ -68,4 +68,4 @@ export async function forceUnlock(context: CliContext<UnlockOptions>, id: string
     context.out(`The set ${set} is unlocked.`);
     return exitCodes.ok;
   });
-}
+};

@@ -10,7 +10,7 @@ import { hashOf } from '../../../core/ownership/owner-records.ts';
 import { fillSecrets } from '../../../core/history/revision-secrets.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { OpenContext, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { dryRunKind, planOptionsOf } from '../../flags/plan-flags.ts';
 import type { RollbackOptions } from './applying-verbs.ts';
@@ -24,7 +24,7 @@ import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { carryOutOrReplan, resume } from './apply.ts';
 
-export async function rollback(context: OpenContext<RollbackOptions>, number: string | undefined): Promise<ExitCode> {
+export const rollback: Run<RollbackOptions> = async (context, [number]) => {
   messageOf(context);
   dryRunKind(context.options);
   const wanted = wantedRevision(number);
@@ -32,7 +32,7 @@ export async function rollback(context: OpenContext<RollbackOptions>, number: st
   return withClient(context, async (client) =>
     once(context, client, await readRollbackSource(context, client, wanted, given?.documents ?? []), 1),
   );
-}
+};
 
 /** A number, or the text of a commit or message. */
 export const wantedRevision = (text: string | undefined): number | string | undefined =>

@@ -1,4 +1,5 @@
 // `gantry backup create|list|export|import|delete`: backups of containers from the command line.
+import type { Run } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -10,7 +11,7 @@ import { backupsOf, importBackup } from '../../../../server/client/files/backups
 import type { BackupCreateOptions, BackupImportOptions } from './backup-verbs.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CliContext } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
@@ -18,10 +19,7 @@ import { CliError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
-export async function createBackup(
-  context: CliContext<BackupCreateOptions>,
-  [container = '', name]: readonly string[],
-): Promise<ExitCode> {
+export const createBackup: Run<BackupCreateOptions> = async (context, [container = '', name]) => {
   const { containerOnly, optimized, compression, expires } = context.options;
   const body = {
     ...(name === undefined ? {} : { name }),
@@ -39,12 +37,9 @@ export async function createBackup(
     else context.out(shown);
   });
   return exitCodes.ok;
-}
+};
 
-export async function listBackups(
-  context: CliContext<HostOptions>,
-  [container = '']: readonly string[],
-): Promise<ExitCode> {
+export const listBackups: Run<HostOptions> = async (context, [container = '']) => {
   await withClient(context, async (client) => {
     const backups = await backupsOf(client.http, container).list(context.stop);
     if (context.isJson) for (const backup of backups) tell(context, backup);
@@ -54,7 +49,7 @@ export async function listBackups(
     }
   });
   return exitCodes.ok;
-}
+};
 
 const tell = (context: CliContext, object: object): void => {
   context.io.stdout.write(`${JSON.stringify(object)}\n`);
@@ -74,10 +69,10 @@ const rowOf = (backup: Partial<Backup>): readonly string[] => [
 ];
 
 /** Never overwrites a file; removes an incomplete one. */
-export async function exportBackup(
-  context: CliContext<HostOptions>,
-  [container = '', name = '', file = `${container}-${name}.backup`]: readonly string[],
-): Promise<ExitCode> {
+export const exportBackup: Run<HostOptions> = async (
+  context,
+  [container = '', name = '', file = `${container}-${name}.backup`],
+) => {
   await withClient(context, async (client) => {
     const { body, sizeBytes } = await backupsOf(client.http, container).open(name, context.stop);
     try {
@@ -95,7 +90,7 @@ export async function exportBackup(
     }
   });
   return exitCodes.ok;
-}
+};
 
 async function toStdout(context: CliContext, body: Readable): Promise<number> {
   const counted = counter();
@@ -136,10 +131,7 @@ function counter(): Counter {
   };
 }
 
-export async function importBackupFile(
-  context: CliContext<BackupImportOptions>,
-  [file = '', name]: readonly string[],
-): Promise<ExitCode> {
+export const importBackupFile: Run<BackupImportOptions> = async (context, [file = '', name]) => {
   const { storage, allowHostAccess } = context.options;
   if (file !== '-')
     await stat(file).catch((error: unknown) => {
@@ -164,15 +156,12 @@ export async function importBackupFile(
     else context.out(made);
   });
   return exitCodes.ok;
-}
+};
 
-export async function deleteBackups(
-  context: CliContext<HostOptions>,
-  [container = '', ...names]: readonly string[],
-): Promise<ExitCode> {
+export const deleteBackups: Run<HostOptions> = async (context, [container = '', ...names]) => {
   await withClient(context, async (client) => {
     const backups = backupsOf(client.http, container);
     for (const name of names) await client.operations.run(() => backups.delete(name, context.stop), context.stop);
   });
   return exitCodes.ok;
-}
+};

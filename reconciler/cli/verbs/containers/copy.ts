@@ -8,14 +8,17 @@ import {
   type CopyOptions,
   type MigrationMode,
 } from '../../../../server/client/channels/migrate.ts';
-import type { OpenContext } from '../../session/context.ts';
+import type { OpenContext, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
 import type { CopyOptions as CopyVerbOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
-export async function copy(
+export const copy: Run<CopyVerbOptions> = (context, args) => copyOrMove(context, 'copy', args);
+export const move: Run<CopyVerbOptions> = (context, args) => copyOrMove(context, 'move', args);
+
+async function copyOrMove(
   context: OpenContext<CopyVerbOptions>,
   verb: 'copy' | 'move',
   [name = '', target = name]: readonly string[],

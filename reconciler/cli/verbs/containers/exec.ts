@@ -1,8 +1,8 @@
 // `gantry exec NAME -- COMMAND...` and `gantry console NAME`: this program's streams or terminal, connected to a container.
+import type { Run } from '../../session/context.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
-import type { OpenContext } from '../../session/context.ts';
-import { exitCodeOfCommand, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodeOfCommand, exitCodes } from '../../errors/exit-codes.ts';
 import type { CliIo } from '../../output/process-io.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -13,7 +13,7 @@ import { usageError } from '../../errors/usage-error.ts';
 
 const interruptSignal = 2;
 
-export async function exec(context: OpenContext<ExecOptions>, words: readonly string[]): Promise<ExitCode> {
+export const exec: Run<ExecOptions> = async (context, words) => {
   const [name, ...command] = words;
   if (name === undefined || command.length === 0) throw usageError('usage: gantry exec NAME -- COMMAND...');
   const { io, options: flags } = context;
@@ -58,7 +58,7 @@ export async function exec(context: OpenContext<ExecOptions>, words: readonly st
     }
   });
   return exitCodeOfCommand(code);
-}
+};
 
 function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
   const why = code === 127 ? 'command not found' : code === 126 ? 'it cannot be executed' : undefined;
@@ -66,7 +66,7 @@ function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: 
     stderr.write(`Error: ${command} in ${name}: ${why} (or it exited with ${code} without output)\n`);
 }
 
-export async function attachConsole(context: OpenContext<HostOptions>, words: readonly string[]): Promise<ExitCode> {
+export const attachConsole: Run<HostOptions> = async (context, words) => {
   const [name] = words;
   if (name === undefined || words.length > 1) throw usageError('usage: gantry console NAME');
   const { io } = context;
@@ -88,7 +88,7 @@ export async function attachConsole(context: OpenContext<HostOptions>, words: re
   });
   if (isTerminal) context.note('');
   return exitCodes.ok;
-}
+};
 
 const sizeOf = ({ stdout }: Pick<CliIo, 'stdout'>): TerminalSize => ({
   columns: stdout.columns ?? 80,

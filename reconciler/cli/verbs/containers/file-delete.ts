@@ -1,12 +1,12 @@
 // `gantry file delete`: removes files, links and empty directories of containers.
+import type { Run } from '../../session/context.ts';
 import { filesOf } from '../../../../server/client/files/container-files.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
 import { explain, parseFileAddress } from './file-address.ts';
 
-export async function deleteFiles(context: CliContext<HostOptions>, args: readonly string[]): Promise<ExitCode> {
+export const deleteFiles: Run<HostOptions> = async (context, args) => {
   const addresses = args.map((text) => ({ text, ...parseFileAddress(text) }));
   await withClient(context, async (client) => {
     for (const { text, container, path } of addresses) {
@@ -18,4 +18,4 @@ export async function deleteFiles(context: CliContext<HostOptions>, args: readon
     }
   });
   return exitCodes.ok;
-}
+};

@@ -1,4 +1,5 @@
 // `gantry file pull`: copies files out of a container. The content of containers is not trusted: nothing is written outside the target.
+import type { Run } from '../../session/context.ts';
 import { createWriteStream } from 'node:fs';
 import { constants, lstat, mkdir, rm, stat, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -6,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { filesOf, type FileEntry, type Files } from '../../../../server/client/files/container-files.ts';
 import type { CliContext } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import type { FilePullOptions } from './container-verbs.ts';
 import { localError } from '../../errors/local-error.ts';
 import { withClient } from '../../session/connect.ts';
@@ -16,10 +17,7 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const maxLinks = 20;
 
-export async function pullFile(
-  context: CliContext<FilePullOptions>,
-  [source = '', target = '']: readonly string[],
-): Promise<ExitCode> {
+export const pullFile: Run<FilePullOptions> = async (context, [source = '', target = '']) => {
   const { options } = context;
   const { container, path } = parseFileAddress(source);
   if (target === '-' && options.recursive === true) throw usageError('--recursive cannot write to -');
@@ -34,7 +32,7 @@ export async function pullFile(
     }
   });
   return exitCodes.ok;
-}
+};
 
 /** Follows links of the path on the command line. */
 async function readThrough(files: Files, path: string, signal: AbortSignal): Promise<FileEntry> {

@@ -1,11 +1,11 @@
 // `gantry file push`: copies files into a container.
+import type { Run } from '../../session/context.ts';
 import { createReadStream, type Stats } from 'node:fs';
 import { lstat, readdir, readlink, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { discard, readIfThere } from '../../../../server/client/files/file-helpers.ts';
 import { filesOf, type FileAttributes, type Files } from '../../../../server/client/files/container-files.ts';
-import type { CliContext } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import type { FilePushOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -21,10 +21,7 @@ interface Push {
   readonly note: (text: string) => void;
 }
 
-export async function pushFile(
-  context: CliContext<FilePushOptions>,
-  [source = '', target = '']: readonly string[],
-): Promise<ExitCode> {
+export const pushFile: Run<FilePushOptions> = async (context, [source = '', target = '']) => {
   const { options } = context;
   const { container, path } = parseFileAddress(target);
   const uid = idOption('--uid', options.uid);
@@ -50,7 +47,7 @@ export async function pushFile(
     }
   });
   return exitCodes.ok;
-}
+};
 
 async function lookAt(source: string, isRecursive: boolean): Promise<Stats> {
   const found = await stat(source).catch((error: unknown) => {

@@ -1,10 +1,11 @@
 // `gantry snapshot create|list|show|rename|restore|delete`: snapshots of containers, each named NAME/SNAPSHOT.
+import type { Run } from '../../session/context.ts';
 import { applyExpiry, parseExpiry } from '../../../../server/api/container/snapshot-expiry.ts';
 import type { Snapshot, SnapshotCreate } from '../../../../server/api/container/snapshot.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { CliContext } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -18,10 +19,7 @@ interface SnapshotAddress {
   readonly snapshot: string;
 }
 
-export async function createSnapshot(
-  context: CliContext<SnapshotCreateOptions>,
-  [text = '']: readonly string[],
-): Promise<ExitCode> {
+export const createSnapshot: Run<SnapshotCreateOptions> = async (context, [text = '']) => {
   const { options } = context;
   const { container, snapshot } = text.includes('/') ? parseSnapshot(text) : { container: text, snapshot: undefined };
   const body: SnapshotCreate = {
@@ -42,12 +40,9 @@ export async function createSnapshot(
     say(context, { container, snapshot: name ?? '' });
   });
   return exitCodes.ok;
-}
+};
 
-export async function listSnapshots(
-  context: CliContext<HostOptions>,
-  [container = '']: readonly string[],
-): Promise<ExitCode> {
+export const listSnapshots: Run<HostOptions> = async (context, [container = '']) => {
   if (container.includes('/')) throw usageError(`${JSON.stringify(container)} is not the name of a container`);
   await withClient(context, async (client) => {
     const snapshots = await read(client, container, context);
@@ -65,9 +60,9 @@ export async function listSnapshots(
     context.out(renderTable(['NAME', 'TAKEN', 'EXPIRES', 'STATEFUL', 'DESCRIPTION'], rows, paintFor(context.color)));
   });
   return exitCodes.ok;
-}
+};
 
-export async function showSnapshots(context: CliContext<HostOptions>, texts: readonly string[]): Promise<ExitCode> {
+export const showSnapshots: Run<HostOptions> = async (context, texts) => {
   const addresses = texts.map(parseSnapshot);
   await withClient(context, async (client) => {
     for (const address of addresses) {
@@ -78,12 +73,9 @@ export async function showSnapshots(context: CliContext<HostOptions>, texts: rea
     }
   });
   return exitCodes.ok;
-}
+};
 
-export async function renameSnapshot(
-  context: CliContext<HostOptions>,
-  [text = '', name = '']: readonly string[],
-): Promise<ExitCode> {
+export const renameSnapshot: Run<HostOptions> = async (context, [text = '', name = '']) => {
   const address = parseSnapshot(text);
   if (name === '' || name.includes('/')) {
     throw usageError(`${JSON.stringify(name)} is not the name of a snapshot: give it without the container`);
@@ -91,26 +83,23 @@ export async function renameSnapshot(
   await change(context, address, 'POST', pathOf(address.container, address.snapshot), { name });
   say(context, { container: address.container, snapshot: name });
   return exitCodes.ok;
-}
+};
 
-export async function restoreSnapshot(
-  context: CliContext<SnapshotRestoreOptions>,
-  [text = '']: readonly string[],
-): Promise<ExitCode> {
+export const restoreSnapshot: Run<SnapshotRestoreOptions> = async (context, [text = '']) => {
   const { options } = context;
   const address = parseSnapshot(text);
   const { container, snapshot } = address;
   const body = { restore: snapshot, ...(options.stateful === true ? { stateful: true } : {}) };
   await change(context, address, 'PUT', `/1.0/containers/${encodeURIComponent(container)}`, body);
   return exitCodes.ok;
-}
+};
 
-export async function deleteSnapshots(context: CliContext<HostOptions>, texts: readonly string[]): Promise<ExitCode> {
+export const deleteSnapshots: Run<HostOptions> = async (context, texts) => {
   for (const address of texts.map(parseSnapshot)) {
     await change(context, address, 'DELETE', pathOf(address.container, address.snapshot));
   }
   return exitCodes.ok;
-}
+};
 
 function parseSnapshot(text: string): SnapshotAddress {
   const [container = '', snapshot = '', ...rest] = text.split('/');

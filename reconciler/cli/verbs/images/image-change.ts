@@ -1,17 +1,14 @@
 // `gantry image refresh|delete|alias|unalias`: changes existing images and aliases.
+import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
-export async function refreshImage(
-  context: CliContext<HostOptions>,
-  [name = '']: readonly string[],
-): Promise<ExitCode> {
+export const refreshImage: Run<HostOptions> = async (context, [name = '']) => {
   await withClient(context, async (client) => {
     const fingerprint = await resolveImage(client, name, context.stop);
     const path = `/1.0/images/${encodeURIComponent(fingerprint)}/refresh`;
@@ -22,9 +19,9 @@ export async function refreshImage(
     context.out(refreshed === true ? `${name} has been replaced by a newer image` : `${name} is the newest`);
   });
   return exitCodes.ok;
-}
+};
 
-export async function deleteImages(context: CliContext<HostOptions>, names: readonly string[]): Promise<ExitCode> {
+export const deleteImages: Run<HostOptions> = async (context, names) => {
   await withClient(context, async (client) => {
     for (const name of names) {
       const fingerprint = await resolveImage(client, name, context.stop);
@@ -32,20 +29,17 @@ export async function deleteImages(context: CliContext<HostOptions>, names: read
     }
   });
   return exitCodes.ok;
-}
+};
 
-export async function setAlias(
-  context: CliContext<HostOptions>,
-  [name = '', image = '']: readonly string[],
-): Promise<ExitCode> {
+export const setAlias: Run<HostOptions> = async (context, [name = '', image = '']) => {
   await withClient(context, async (client) => {
     const { metadata } = await client.get('image', await resolveImage(client, image, context.stop), context.stop);
     await putAlias(client, name, metadata.fingerprint, context.stop);
   });
   return exitCodes.ok;
-}
+};
 
-export async function deleteAliases(context: CliContext<HostOptions>, names: readonly string[]): Promise<ExitCode> {
+export const deleteAliases: Run<HostOptions> = async (context, names) => {
   await withClient(context, async (client) => {
     for (const name of names) {
       await client.delete('image_alias', name, context.stop).catch((error: unknown) => {
@@ -54,7 +48,7 @@ export async function deleteAliases(context: CliContext<HostOptions>, names: rea
     }
   });
   return exitCodes.ok;
-}
+};
 
 /** Points the alias to this image, creating it if needed. */
 export async function putAlias(client: Client, name: string, target: string, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 // `gantry image export`: downloads the file or the two files of an image, checked against its fingerprint.
+import type { Run } from '../../session/context.ts';
 import { createHash, type Hash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -8,17 +9,14 @@ import { pipeline } from 'node:stream/promises';
 import type { ImageExport } from '../../../../server/client/files/image-files.ts';
 import type { CliContext } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
 import { resolveImage } from './image-change.ts';
 
 /** An image in two files: its metadata is FILE, its root file system FILE.root. */
-export async function exportImage(
-  context: CliContext<HostOptions>,
-  [name = '', target]: readonly string[],
-): Promise<ExitCode> {
+export const exportImage: Run<HostOptions> = async (context, [name = '', target]) => {
   await withClient(context, async (client) => {
     const fingerprint = await resolveImage(client, name, context.stop);
     const image = await client.exportImage(fingerprint, context.stop);
@@ -44,7 +42,7 @@ export async function exportImage(
     }
   });
   return exitCodes.ok;
-}
+};
 
 /** The name that the server gives, as a plain local file name. */
 function ownName({ filename }: ImageExport, fingerprint: string): string {

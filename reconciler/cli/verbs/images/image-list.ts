@@ -1,14 +1,14 @@
 // `gantry image list`: the images of a server, newest last.
+import type { Run } from '../../session/context.ts';
 import { formatBytes } from '../../../../server/api/text/byte-size.ts';
 import type { Image } from '../../../../server/api/image/image.ts';
-import type { CliContext } from '../../session/context.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 
-export async function listImages(context: CliContext<HostOptions>, wanted: readonly string[]): Promise<ExitCode> {
+export const listImages: Run<HostOptions> = async (context, wanted) => {
   await withClient(context, async (client) => {
     const images = (await client.list('image', context.stop))
       .filter((image) => wanted.every((text) => mentions(image, text)))
@@ -21,7 +21,7 @@ export async function listImages(context: CliContext<HostOptions>, wanted: reado
     context.out(renderTable(head, images.map(rowOf), paintFor(context.color)));
   });
   return exitCodes.ok;
-}
+};
 
 const mentions = ({ fingerprint, aliases, properties }: Image, text: string): boolean =>
   fingerprint.startsWith(text) ||

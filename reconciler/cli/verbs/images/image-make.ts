@@ -1,4 +1,5 @@
 // `gantry image import|copy|publish`: creates images on a server.
+import type { Run } from '../../session/context.ts';
 import { readFile, stat } from 'node:fs/promises';
 import type { ImageCreate } from '../../../../server/api/image/image.ts';
 import type { CliContext } from '../../session/context.ts';
@@ -12,10 +13,7 @@ import { localError } from '../../errors/local-error.ts';
 import { putAlias } from './image-change.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
-export async function importImage(
-  context: CliContext<ImageImportOptions>,
-  [file = '', rootfs]: readonly string[],
-): Promise<ExitCode> {
+export const importImage: Run<ImageImportOptions> = async (context, [file = '', rootfs]) => {
   const given = context.options;
   const properties = parsePairs('--property', given.property);
   if (/^https?:\/\//.test(file)) {
@@ -35,12 +33,9 @@ export async function importImage(
     tell(context, fingerprint);
   });
   return exitCodes.ok;
-}
+};
 
-export async function copyImage(
-  context: CliContext<ImageCopyOptions>,
-  [name = '']: readonly string[],
-): Promise<ExitCode> {
+export const copyImage: Run<ImageCopyOptions> = async (context, [name = '']) => {
   const given = context.options;
   const certificate = given.fromCert === undefined ? undefined : await readText(given.fromCert);
   return make(context, {
@@ -58,19 +53,16 @@ export async function copyImage(
       ...(given.secret === undefined ? {} : { secret: given.secret }),
     },
   });
-}
+};
 
-export async function publishImage(
-  context: CliContext<ImagePublishOptions>,
-  [name = '']: readonly string[],
-): Promise<ExitCode> {
+export const publishImage: Run<ImagePublishOptions> = async (context, [name = '']) => {
   const given = context.options;
   return make(context, {
     ...factsOf(given),
     ...(given.compression === undefined ? {} : { compression_algorithm: given.compression }),
     source: { type: name.includes('/') ? 'snapshot' : 'container', name },
   });
-}
+};
 
 async function make(context: CliContext<HostOptions>, body: ImageCreate): Promise<ExitCode> {
   await withClient(context, async (client) => {

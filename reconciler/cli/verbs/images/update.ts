@@ -1,5 +1,6 @@
 // `gantry update`: pins followed image aliases and sources to their current fingerprints in gantry.lock. The server resolves a
 // source by fetching it; containers and aliases change at the next apply.
+import type { Run } from '../../session/context.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
 import type { Document } from '../../../core/documents/document.ts';
 import { followedAlias } from '../../../core/live/image-updates.ts';
@@ -9,14 +10,14 @@ import { plainName } from '../../../core/text/scoped-name.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { CliContext } from '../../session/context.ts';
 import type { UpdateOptions } from './image-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { fetchImage } from './fetch-image.ts';
 import { lockFilePath, readPins, writePins, type Pins } from '../../session/lock-file.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
-export async function update(context: CliContext<UpdateOptions>, args: readonly string[]): Promise<ExitCode> {
+export const update: Run<UpdateOptions> = async (context, args) => {
   const loaded = await loadSet(context, args);
   const { objects } = normalizeDocuments(loaded.documents);
   const followers = new Map(objects.flatMap((one) => keyed(followedAlias(one), one)));
@@ -45,7 +46,7 @@ export async function update(context: CliContext<UpdateOptions>, args: readonly 
   report(context, before, after, changed, dropped);
   if (changed.length + dropped.length === 0) context.out(`${path} is up to date: ${after.size} images`);
   return context.options.detailedExitcode === true && changed.length > 0 ? exitCodes.changes : exitCodes.ok;
-}
+};
 
 const keyed = <T>(key: string | undefined, one: T): readonly (readonly [string, T])[] =>
   key === undefined ? [] : [[key, one]];

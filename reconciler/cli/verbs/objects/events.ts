@@ -1,4 +1,5 @@
 // `gantry events`: prints server events as they happen; only listens.
+import type { Run } from '../../session/context.ts';
 import { eventTypes, type Event, type EventType, type LifecycleMetadata } from '../../../../server/api/event.ts';
 import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
@@ -6,13 +7,13 @@ import { userText, type CertificateNames } from '../../../core/drift/lifecycle-c
 import { CertificateBook } from '../../../engine/observe/certificate-names.ts';
 import type { CliContext } from '../../session/context.ts';
 import type { EventsOptions } from './object-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseDuration } from '../../flags/parse-values.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
 /** Runs until Ctrl-C (exit code 130) or for the time of --for (0). */
-export async function events(context: CliContext<EventsOptions>): Promise<ExitCode> {
+export const events: Run<EventsOptions> = async (context) => {
   const { options } = context;
   const types = typesOf(options.type);
   const limitMs = parseDuration('--for', options.for);
@@ -31,7 +32,7 @@ export async function events(context: CliContext<EventsOptions>): Promise<ExitCo
     }
     return context.stop.aborted ? exitCodes.interrupted : exitCodes.ok;
   });
-}
+};
 
 function typesOf(words: readonly string[] = ['lifecycle']): readonly EventType[] {
   return words.map((word) => {

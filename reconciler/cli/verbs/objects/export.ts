@@ -1,8 +1,9 @@
 // `gantry export`: writes the live host as manifests whose plan is empty. Reads the server, writes files only with -o.
+import type { Run } from '../../session/context.ts';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CliContext } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { filterExported } from '../../flags/label-options.ts';
 import type { ExportOptions } from './object-verbs.ts';
 import { selectObjects } from '../../flags/selector.ts';
@@ -12,7 +13,7 @@ import { setNameOf } from '../../flags/set-name.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import type { Written } from '../../../manifest/write-export.ts';
 
-export async function exportHost(context: CliContext<ExportOptions>, words: readonly string[]): Promise<ExitCode> {
+export const exportHost: Run<ExportOptions> = async (context, words) => {
   const { options } = context;
   const set = setNameOf(context.options, []);
   const [{ exportAcls, exportWorld }, { writeExport }] = await Promise.all([
@@ -37,7 +38,7 @@ export async function exportHost(context: CliContext<ExportOptions>, words: read
   } else await writeFiles(context, written, head, target, options.force === true);
   warn(context, written, options.redact === true);
   return exitCodes.ok;
-}
+};
 
 function writeJson(context: CliContext, { parts }: Written): void {
   for (const { exported } of parts) {

@@ -1,4 +1,5 @@
 // `gantry show`: live objects as the API returns them, by KIND/NAME or all of them.
+import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Reply } from '../../../../server/client/transport/reply.ts';
 import { isNotFound } from '../../../../server/client/client-error.ts';
@@ -17,7 +18,7 @@ import { yamlText } from '../../../manifest/text/yaml-text.ts';
 /** Every server has these. */
 const listed = listedKinds.filter((kind) => kindRow(kind).since === undefined);
 
-export async function show(context: CliContext<ShowOptions>, addresses: readonly string[]): Promise<ExitCode> {
+export const show: Run<ShowOptions> = async (context, addresses) => {
   const [path = ''] = addresses;
   if (addresses.length === 1 && path !== '-' && (await startsAs(path, fleetPlanFormat)))
     return showFleetPlan(context, addresses);
@@ -32,7 +33,7 @@ export async function show(context: CliContext<ShowOptions>, addresses: readonly
     for (const address of parsed) await showOne(context, client, address);
   });
   return exitCodes.ok;
-}
+};
 
 /** Prints equal plans once. */
 async function showFleetPlan(context: CliContext, args: readonly string[]): Promise<ExitCode> {

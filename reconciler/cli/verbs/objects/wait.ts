@@ -1,4 +1,5 @@
 // `gantry wait`: waits until containers are ready, as their manifests or the command line say; for scripts.
+import type { Run } from '../../session/context.ts';
 import { NotReadyError } from '../../../../server/client/wait/readiness.ts';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import type { WaitCondition } from '../../../../server/api/container/wait-condition.ts';
@@ -8,7 +9,7 @@ import type { JsonObject } from '../../../core/documents/document.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
 import type { CliContext } from '../../session/context.ts';
 import type { WaitOptions } from './object-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
@@ -23,7 +24,7 @@ interface Wanted {
 }
 
 /** All conditions must hold. They are waited for one after the other, each with its timeout in the manifest or 60 s. */
-export async function wait(context: CliContext<WaitOptions>, args: readonly string[]): Promise<ExitCode> {
+export const wait: Run<WaitOptions> = async (context, args) => {
   const { for: words = ['ready'] } = context.options;
   const names = args.map(containerOf);
   const wanted: readonly Wanted[] = words.includes('ready')
@@ -40,7 +41,7 @@ export async function wait(context: CliContext<WaitOptions>, args: readonly stri
     }
     return exitCodes.ok;
   });
-}
+};
 
 const running: WaitCondition = { type: 'running', timeoutMs: waitMs };
 

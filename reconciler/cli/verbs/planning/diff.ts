@@ -12,7 +12,7 @@ import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
 import { isSecret, redact } from '../../../core/documents/secret.ts';
 import { unifiedDiff } from '../../../core/text/unified-diff.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { CliContext, Run } from '../../session/context.ts';
 import type { DiffOptions } from './planning-verbs.ts';
 import { different, withDiffCodes } from '../../errors/diff-codes.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
@@ -21,7 +21,7 @@ import { loadSet } from '../../session/load-set.ts';
 import { planOf } from '../../session/make-plan.ts';
 import { withClient } from '../../session/connect.ts';
 
-export const diff = (context: CliContext<DiffOptions>, args: readonly string[]): Promise<ExitCode> =>
+export const diff: Run<DiffOptions> = (context, args) =>
   withDiffCodes(async () => showDiff(context, await loadSet(context, args)));
 
 /** `of` stands before the names of objects, such as the name of their host. */

@@ -1,5 +1,6 @@
 // `gantry drift --watch`: compares at each event of the server, prints objects that started or stopped to differ, with author and
 // time, and logs the events for later reports. Only reads.
+import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftObject, DriftReport } from '../../../core/drift/drift.ts';
 import { driftNews } from '../../../core/drift/drift-changes.ts';
@@ -28,13 +29,13 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 const defaultIntervalMs = 300_000;
 
-export async function watchDrift(context: CliContext<DriftOptions>, args: readonly string[]): Promise<ExitCode> {
+export const watchDrift: Run<DriftOptions> = async (context, args) => {
   const { intervalMs, limitMs } = watchTimes(context.options);
   const loaded = await loadSet(context, args);
   return withClient(context, (client) =>
     watchHost(context, client, { args, loaded, intervalMs }, endOf(context, limitMs)),
   );
-}
+};
 
 export function watchTimes(options: DriftOptions): WatchTimes {
   if (options.output === 'markdown') throw usageError('--watch prints one line per change: use -o text or json');

@@ -1,5 +1,6 @@
 // `gantry drift`: how the host differs from the manifests and the last apply, with changes that watchers recorded. Only reads:
 // its client cannot write.
+import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftReport } from '../../../core/drift/drift.ts';
 import type { Address } from '../../../core/documents/document.ts';
@@ -9,7 +10,7 @@ import type { CliContext } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { ignoreRules } from './ignore-rules.ts';
 import type { DriftOptions } from './planning-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { readerOf } from '../../session/read-only-client.ts';
 import { jsonLine } from '../../output/render-json.ts';
 import { hostName, withClient } from '../../session/connect.ts';
@@ -19,7 +20,7 @@ import { planOf, type Planned } from '../../session/make-plan.ts';
 const formats = ['text', 'json', 'markdown'] as const;
 type Format = (typeof formats)[number];
 
-export async function drift(context: CliContext<DriftOptions>, args: readonly string[]): Promise<ExitCode> {
+export const drift: Run<DriftOptions> = async (context, args) => {
   const { options } = context;
   const format = formatOf(options.output, formats);
   if (options.watch === true) return (await import('./drift-watch.ts')).watchDrift(context, args);
@@ -33,7 +34,7 @@ export async function drift(context: CliContext<DriftOptions>, args: readonly st
   });
   await show(context, report, format);
   return report.objects.length > 0 && options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
-}
+};
 
 /** Changes that watchers on this machine recorded since the last apply of the set; earlier ones cannot explain differences. */
 async function seenSince(

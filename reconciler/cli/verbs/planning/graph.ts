@@ -1,14 +1,14 @@
 // `gantry graph`: the dependencies among declared objects, as Mermaid or DOT; contacts no daemon.
-import type { CliContext } from '../../session/context.ts';
+import type { Run } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { GraphOptions } from './planning-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { loadSet } from '../../session/load-set.ts';
 
-export async function graph(context: CliContext<GraphOptions>, args: readonly string[]): Promise<ExitCode> {
+export const graph: Run<GraphOptions> = async (context, args) => {
   const format = formatOf(context.options.output, ['mermaid', 'dot']);
   const { documents } = await loadSet(context, args, false);
   const { graphDot, graphMermaid } = await import('../../../core/render/render-graph.ts');
   context.io.stdout.write(format === 'dot' ? graphDot({ documents }) : graphMermaid({ documents }));
   return exitCodes.ok;
-}
+};

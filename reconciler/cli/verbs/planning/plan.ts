@@ -1,8 +1,9 @@
 // `gantry plan`: shows what apply (or, with --destroy, destroy) would do, and saves it with --out; changes nothing.
+import type { Run } from '../../session/context.ts';
 import type { DryRun } from '../../../core/plan/dry-run.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { OpenContext } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { dryRunKind } from '../../flags/plan-flags.ts';
 import type { PlanVerbOptions } from './planning-verbs.ts';
@@ -16,7 +17,7 @@ import { usageError } from '../../errors/usage-error.ts';
 const formats = ['text', 'json', 'yaml', 'markdown', 'junit'] as const;
 type Format = (typeof formats)[number];
 
-export async function plan(context: OpenContext<PlanVerbOptions>, args: readonly string[]): Promise<ExitCode> {
+export const plan: Run<PlanVerbOptions> = async (context, args) => {
   const { options } = context;
   const format = planFormatOf(options);
   const isTried = dryRunKind(options) === 'server';
@@ -37,7 +38,7 @@ export async function plan(context: OpenContext<PlanVerbOptions>, args: readonly
   if (made.guards.length > 0) return exitCodes.guard;
   const { hasDifferences } = await import('../../../core/plan/summary.ts');
   return options.detailedExitcode === true && hasDifferences(made) ? exitCodes.changes : exitCodes.ok;
-}
+};
 
 function planFormatOf({ output, format }: PlanVerbOptions): Format {
   if (format !== undefined && !['text', 'plan-json'].includes(format))

@@ -1,11 +1,12 @@
 // `gantry status`: each declared object beside its live state, addresses, and whether a plan would change it.
+import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { ContainerState } from '../../../../server/api/container/container.ts';
 import { plainName } from '../../../core/text/scoped-name.ts';
 import type { Plan, ResourceChange } from '../../../core/plan/plan.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
 import type { CliContext } from '../../session/context.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import type { StatusOptions } from './planning-verbs.ts';
 import { loadSet } from '../../session/load-set.ts';
@@ -20,7 +21,7 @@ export interface StatusRow {
   readonly addresses: readonly string[];
 }
 
-export async function status(context: CliContext<StatusOptions>, args: readonly string[]): Promise<ExitCode> {
+export const status: Run<StatusOptions> = async (context, args) => {
   const loaded = await loadSet(context, args);
   const { rows, isChanged } = await withClient(context, async (client) => {
     const { plan } = await planOf(context, client, loaded, 'apply');
@@ -34,7 +35,7 @@ export async function status(context: CliContext<StatusOptions>, args: readonly 
     context.out(renderTable(['OBJECT', 'STATE', 'MANIFEST', 'ADDRESSES'], table, paintFor(context.color)));
   }
   return context.options.detailedExitcode === true && isChanged ? exitCodes.changes : exitCodes.ok;
-}
+};
 
 /** States of declared containers that exist. One that vanishes meanwhile is skipped. */
 async function containerStates(

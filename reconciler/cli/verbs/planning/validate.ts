@@ -1,11 +1,11 @@
 // `gantry validate`: reads the manifests and reports their problems; contacts no daemon.
-import type { CliContext } from '../../session/context.ts';
+import type { Run } from '../../session/context.ts';
 import type { ValidateOptions } from './planning-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { colorOf } from '../../output/safe-io.ts';
 import { loadInputOf } from '../../session/load-set.ts';
 
-export async function validate(context: CliContext<ValidateOptions>, args: readonly string[]): Promise<ExitCode> {
+export const validate: Run<ValidateOptions> = async (context, args) => {
   const { options, io } = context;
   const { loadManifests } = await import('../../../manifest/load.ts');
   const input = await loadInputOf(context, args, false);
@@ -37,4 +37,4 @@ export async function validate(context: CliContext<ValidateOptions>, args: reado
     );
   }
   return errors === 0 ? exitCodes.ok : exitCodes.error;
-}
+};

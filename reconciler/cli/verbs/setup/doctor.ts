@@ -1,5 +1,6 @@
 // `gantry doctor`: checks everything that a run needs, one line each, with a remedy for each problem. Changes nothing on
 // the server.
+import type { Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -24,13 +25,13 @@ export interface Finding {
   readonly host?: string;
 }
 
-export async function doctor(context: CliContext<DoctorOptions>): Promise<ExitCode> {
+export const doctor: Run<DoctorOptions> = async (context) => {
   const there = await daemonFindings(context);
   const findings = [...(await localFindings(context)), ...there.findings];
   showFindings(context, findings);
   if (!there.isReached) return exitCodes.unreachable;
   return codeOfFindings(findings);
-}
+};
 
 export const codeOfFindings = (findings: readonly Finding[]): ExitCode =>
   findings.some(({ level }) => level === 'error') ? exitCodes.error : exitCodes.ok;

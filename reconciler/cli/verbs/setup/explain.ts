@@ -3,12 +3,12 @@
 import { kindOfWord } from '../../../../server/api/kinds.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Explanation } from '../../../core/kinds/explain-kinds.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { CliContext, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { paintFor } from '../../output/paint.ts';
 import { CliError } from '../../errors/usage-error.ts';
 
-export async function explainPath(context: CliContext, word: string | undefined): Promise<ExitCode> {
+export const explainPath: Run = async (context, [word]) => {
   const { explain, explainKinds, isUnknown } = await import('../../../core/kinds/explain-kinds.ts');
   if (word === undefined) {
     show(context, { path: 'kinds', type: '', doc: 'What manifests declare.', facts: [], members: explainKinds() });
@@ -36,7 +36,7 @@ export async function explainPath(context: CliContext, word: string | undefined)
   }
   show(context, found);
   return exitCodes.ok;
-}
+};
 
 /** Explains all codes of Terraform JSON, or one. */
 async function explainRefusals(context: CliContext, code: string): Promise<ExitCode> {

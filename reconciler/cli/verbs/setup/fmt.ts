@@ -1,15 +1,16 @@
 // `gantry fmt`: formats manifests; with --check only lists the unformatted ones.
+import type { Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { chmod, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
 import type { LoadInput } from '../../../manifest/load-contract.ts';
 import type { CliContext } from '../../session/context.ts';
 import type { FmtOptions } from './setup-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { loadInputOf } from '../../session/load-set.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
-export async function fmt(context: CliContext<FmtOptions>, args: readonly string[]): Promise<ExitCode> {
+export const fmt: Run<FmtOptions> = async (context, args) => {
   const isCheck = context.options.check === true;
   const [{ readSources }, { formatManifest }] = await Promise.all([
     import('../../../manifest/text/sources.ts'),
@@ -32,7 +33,7 @@ export async function fmt(context: CliContext<FmtOptions>, args: readonly string
   else for (const file of changed) context.out(file);
   if (problems.length > 0) throw new CliError(problems.join('\n       '), exitCodes.error);
   return isCheck && changed.length > 0 ? exitCodes.error : exitCodes.ok;
-}
+};
 
 /** Reads stdin of the command, which need not be that of the process. */
 async function inputOf(context: CliContext<FmtOptions>, args: readonly string[]): Promise<LoadInput> {

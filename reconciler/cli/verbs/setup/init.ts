@@ -2,15 +2,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
-import type { CliContext } from '../../session/context.ts';
+import type { Run } from '../../session/context.ts';
 import type { InitOptions } from './setup-verbs.ts';
-import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { templates, type Template } from './init-templates.ts';
 
 export const schemaFile = 'gantry.schema.json';
 
-export async function init(context: CliContext<InitOptions>, directory = '.'): Promise<ExitCode> {
+export const init: Run<InitOptions> = async (context, [directory = '.']) => {
   const template = templateOf(context.options.template ?? 'container');
   const { manifestSchema } = await import('../../../../server/api/schema/manifest-schema.ts');
   const files: readonly (readonly [string, string])[] = [
@@ -34,7 +34,7 @@ export async function init(context: CliContext<InitOptions>, directory = '.'): P
   for (const path of made) context.out(`Wrote ${path}`);
   if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}`);
   return exitCodes.ok;
-}
+};
 
 /** Throws with a list of all templates for an unknown name. */
 function templateOf(name: string): Template {
