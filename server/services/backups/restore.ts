@@ -23,7 +23,8 @@ import { settingOf } from '../server/settings.ts';
 import { keptKeys, receiveContainerSaga, type ReceiveContainerParams } from '../migration/container-target.ts';
 import { checkHostAccess } from './host-access.ts';
 import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
-import { inspectBackup, readIndex, unpackBackup } from './tarball-reader.ts';
+import { inspectBackup, readIndex } from './tarball-reader.ts';
+import { unpackBackup } from './unpack-backup.ts';
 
 export type RestoreDeps = Pick<
   ContainerDeps,

@@ -1,5 +1,4 @@
-// Reads the archive of a backup that somebody sent: its index, whether all of it is safe and in its place, and then, part by part,
-// into a pool. Nothing in it is trusted.
+// Reads the archive of a backup from a client: its index, and whether all of it is safe and complete. Nothing in it is trusted.
 import { DriverError } from '../../drivers/driver-error.ts';
 import { openTar } from '../../drivers/image/archive.ts';
 import { createEntryCheck, type EntryCheck, type EntryLimits } from '../../drivers/image/check-entries.ts';
@@ -7,10 +6,7 @@ import { detectFormat } from '../../drivers/image/format.ts';
 import { shownName } from '../../drivers/image/tar-header.ts';
 import { readTar, type TarMember } from '../../drivers/image/tar-reader.ts';
 import { errors } from '../../api/errors.ts';
-import { gather } from '../../lib/join-chunks.ts';
-import type { PoolSpec, StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import { onlyListed, parseBackupYaml, parseIndex, type BackupIndex, type SavedParts } from './index-yaml.ts';
-import { createStreamChain, type StreamChain } from './send-stream.ts';
 
 const maxTextBytes = 8 * 1024 * 1024;
 /** Beyond the content of files: headers, padding and the end of the archive. */
@@ -20,7 +16,7 @@ const overheadOfEntry = 4096;
 const indexWithin = 8;
 
 /** A part of the archive: the container, or a snapshot of it. */
-interface Section {
+export interface Section {
   readonly snapshot: string | undefined;
   /** What the names of its members begin with. */
   readonly prefix: string;
@@ -157,7 +153,7 @@ function checkOther(member: TarMember, index: BackupIndex): void {
   );
 }
 
-function sectionOf(name: string, { optimized }: BackupIndex): Section | undefined {
+export function sectionOf(name: string, { optimized }: BackupIndex): Section | undefined {
   const form = optimized
     ? /^(backup\/(?:container|snapshots\/([^/]+)))\.bin$/s
     : /^(backup\/(?:container|snapshots\/([^/]+)))(?:\/.*)?$/s;
@@ -177,97 +173,7 @@ function inSection(member: TarMember, { prefix }: Section): TarMember {
   return { ...member, name: own, link: `.${member.link.slice(prefix.length)}` };
 }
 
-interface Store {
-  readonly driver: StorageDriver;
-  readonly pool: PoolSpec;
-}
-
-export interface UnpackPlan {
-  readonly volume: VolumeRef;
-  readonly index: BackupIndex;
-  /** Of a privileged container: keeps device nodes. */
-  readonly keepNodes: boolean;
-}
-
-/** After inspectBackup has accepted it. On a throw a part may be there: the caller deletes the volume with its snapshots. */
-export async function unpackBackup(
-  path: string,
-  store: Store,
-  plan: UnpackPlan,
-  progress: (part: string) => void,
-  signal: AbortSignal,
-): Promise<void> {
-  await eachMember(
-    path,
-    () => Number.MAX_SAFE_INTEGER,
-    signal,
-    async (members) => {
-      const { index } = plan;
-      const chain = createStreamChain({ allowNodes: plan.keepNodes });
-      let next = await members.next();
-      const current = (): TarMember | undefined => (next.done === true ? undefined : next.value);
-      const advance = async (): Promise<void> => {
-        next = await members.next();
-      };
-      for (let member = current(); member !== undefined; member = current()) {
-        const section = sectionOf(member.name, index);
-        if (section === undefined) {
-          await advance();
-          continue;
-        }
-        const inPart = (): TarMember | undefined => {
-          const each = current();
-          return each !== undefined && sectionOf(each.name, index)?.prefix === section.prefix ? each : undefined;
-        };
-        progress(section.prefix);
-        await unpackPart(store, plan, { section, first: member, inPart, advance, chain }, signal);
-        while (inPart() !== undefined) await advance();
-      }
-    },
-  );
-}
-
-interface Part {
-  readonly section: Section;
-  readonly first: TarMember;
-  /** The member that it is the turn of, while it is one of this part. */
-  readonly inPart: () => TarMember | undefined;
-  readonly advance: () => Promise<void>;
-  readonly chain: StreamChain;
-}
-
-async function unpackPart(
-  { driver, pool }: Store,
-  { volume, index, keepNodes }: UnpackPlan,
-  { section, first, inPart, advance, chain }: Part,
-  signal: AbortSignal,
-): Promise<void> {
-  const to = { volume, ...(section.snapshot === undefined ? {} : { snapshot: section.snapshot }) };
-  if (index.optimized) {
-    const stream = chain.next(first.content(), `${section.prefix}.bin`);
-    return driver.importVolume(pool, to, stream, { kind: 'native' }, signal);
-  }
-  async function* blocks(): AsyncGenerator<Buffer> {
-    for (let member = inPart(); member !== undefined; member = inPart()) {
-      if (isWanted(member, section)) yield* member.blocks();
-      await advance();
-    }
-    yield Buffer.alloc(1024);
-  }
-  const form = { kind: 'tar', prefix: section.prefix, strange: !keepNodes } as const;
-  await driver.importVolume(pool, to, gather(blocks()), form, signal);
-}
-
-/** What a volume has; the rest is of the system that made the backup. */
-function isWanted({ name }: TarMember, { prefix }: Section): boolean {
-  const [top] = name
-    .slice(prefix.length)
-    .split('/')
-    .filter((part) => part !== '' && part !== '.');
-  return top === 'rootfs' || top === 'metadata.yaml' || top === 'templates';
-}
-
-async function eachMember<T>(
+export async function eachMember<T>(
   path: string,
   allowed: () => number,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 // Containers: the use cases of the API in one place, and what the daemon does by itself (autostart, noticing ends).
+import { autostart } from './life/autostart.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import { isTrue } from '../../api/container/container-config.ts';
 import type {
   Container,
   ContainerCreate,
@@ -33,19 +33,14 @@ import {
 import { restoreSnapshot } from './snapshots/restore.ts';
 import { snapshotsOf } from './snapshots/records.ts';
 import { renderSnapshot } from './snapshots/snapshots.ts';
-import {
-  afterStop,
-  putState,
-  rememberFoundRunning,
-  startNow,
-  stopStateful,
-  type StateDeps,
-} from './life/start-stop.ts';
+import { putState } from './life/start-stop.ts';
+import { type StateDeps } from './life/state-deps.ts';
+import { stopStateful, afterStop } from './life/stop.ts';
+import { startNow, rememberFoundRunning } from './life/start.ts';
 import { dropCheckpoint, dropCheckpointSaga, storeCheckpointSaga } from './life/checkpoint.ts';
 import { patchContainer, putContainer } from './life/update.ts';
 import { templatesBetweenBoots } from './files/apply-templates.ts';
 import type { ContainerEntry } from './view.ts';
-import { pause } from '../../lib/shared/deadline.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -175,40 +170,14 @@ export class Containers {
     this.#stopBetween();
   }
 
-  /** Starts what should run (real system section 4): autostart true, or unset and running when the host went down. */
-  async autostart(signal: AbortSignal): Promise<void> {
-    for (const entry of autostartOrder(
-      this.#deps.records.containers.list(),
-      (e) => this.#deps.view.expanded(e).config,
-    )) {
-      if (signal.aborted) return;
-      const { name } = entry;
-      try {
-        const started = await this.#deps.locks.run(lockOf(name), async () => {
-          if (this.#deps.runtime.probe(name).status !== 'stopped' || this.#isDecided(entry)) return false;
-          await startNow(this.#deps, daemonCaller, name, signal);
-          return true;
-        });
-        const delay = Number(this.#deps.view.expanded(entry).config['boot.autostart.delay'] ?? '0');
-        if (started && delay > 0) await pause(Math.min(delay * 1000, 2 ** 31 - 1), signal).catch(() => {});
-      } catch (error) {
-        this.#deps.log.error(`Starting ${name} at daemon start failed: ${errorText(error)}`);
-      }
-    }
+  autostart(signal: AbortSignal): Promise<void> {
+    return autostart(this.#deps, signal);
   }
 
   /** Stops all of them because the host goes down: the next daemon starts those again that ran. */
   shutDown(): Promise<void> {
     this.#hostGoesDown = true;
     return stopForHost(this.#deps);
-  }
-
-  /** While others were started, somebody stopped or deleted it: their word counts. */
-  #isDecided({ name, document }: ContainerEntry): boolean {
-    const now = this.#deps.records.containers.get(name)?.document;
-    return (
-      now?.lifecycle !== 'ready' || now.uuid !== document.uuid || now.config[powerKey] !== document.config[powerKey]
-    );
   }
 
   async #full(entry: ContainerEntry): Promise<ContainerFull> {
@@ -285,18 +254,3 @@ const limitKeys = (config: ConfigMap): ConfigMap =>
 
 const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
   Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
-
-/** Higher boot.autostart.priority first, then by name. Pure. */
-export function autostartOrder(
-  entries: readonly ContainerEntry[],
-  configOf: (entry: ContainerEntry) => Readonly<Record<string, string>>,
-): readonly ContainerEntry[] {
-  const priority = (entry: ContainerEntry): number => Number(configOf(entry)['boot.autostart.priority'] ?? '0') || 0;
-  return entries
-    .filter((entry) => {
-      const wanted = configOf(entry)['boot.autostart'];
-      if (entry.document.lifecycle !== 'ready') return false;
-      return wanted === undefined ? entry.document.config[powerKey] === 'RUNNING' : isTrue(wanted);
-    })
-    .toSorted((a, b) => priority(b) - priority(a) || (a.name < b.name ? -1 : 1));
-}

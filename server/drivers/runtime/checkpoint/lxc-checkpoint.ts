@@ -1,16 +1,8 @@
 // Checkpoints LXC containers with lxc-checkpoint, which drives CRIU, and restores them. criu.ts has CRIU's settings and output.
-import {
-  appendFileSync,
-  chmodSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { checkpointArgv, preDumpArgv, preDumpLog } from './commands.ts';
+import { imagesOf, linkTo, makeImagesDir, makeRoundsPassable } from './images.ts';
+import { appendFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import type { Log } from '../../../lib/log.ts';
@@ -261,84 +253,6 @@ export class LxcCheckpoints implements Checkpoints {
       const reason = reasonsIn(read(log)) || firstReason(read(toolLog), stderr);
       throw new DriverError('Failed', `${what} container "${name}"`, new Error(`CRIU: ${reason}`));
     }
-  }
-}
-
-/** Pure. `-q`: a tool whose daemon died must not write to a closed pipe. */
-export function checkpointArgv(
-  program: string,
-  options: {
-    readonly lxcPath: string;
-    readonly key: string;
-    readonly images: string;
-    readonly toolLog: string;
-    readonly args: readonly string[];
-  },
-): readonly string[] {
-  const { lxcPath, key, images, toolLog, args } = options;
-  return [program, '-q', '-P', lxcPath, '-n', key, '-D', images, '-o', toolLog, '-l', 'WARN', ...args];
-}
-
-const preDumpLog = 'pre-dump.log';
-
-/** Pure. Its settings come by the file that the environment names. */
-export const preDumpArgv = (criu: string, initPid: number, images: string): readonly string[] => [
-  criu,
-  'pre-dump',
-  '--tree',
-  initPid.toString(),
-  '--images-dir',
-  images,
-  '--log-file',
-  preDumpLog,
-  '--track-mem',
-];
-
-/** From the files of one directory to those of the one before: relative, so that both can be carried elsewhere. */
-function linkTo(dir: string, previous: string | undefined): string | undefined {
-  if (previous === undefined) return undefined;
-  if (dirname(previous) !== dirname(dir)) {
-    throw new DriverError('Invalid', `${previous} and ${dir} must lie in the same directory`);
-  }
-  return `../../${basename(previous)}/images`;
-}
-
-const imagesOf = (dir: string): string => join(dir, 'images');
-
-/** The restored processes read some of it themselves, as the container's root. No other user of the host gets as far as `dir`. */
-function makeImagesDir(dir: string): string {
-  const images = imagesOf(dir);
-  mkdirSync(images, { recursive: true });
-  chmodSync(images, 0o755);
-  chmodSync(dir, 0o711);
-  return images;
-}
-
-/** Rounds before it lie beside it; restored processes read from them too. What was carried here may have other modes, or lie. */
-function makeRoundsPassable(dir: string): void {
-  const seen = new Set<string>();
-  for (let images = imagesOf(dir); !seen.has(images);) {
-    seen.add(images);
-    const link = linkIn(images);
-    if (link === undefined) return;
-    images = resolve(images, link);
-    const round = dirname(images);
-    const isBeside = dirname(round) === dirname(dir) && imagesOf(round) === images;
-    if (!isBeside || lstatSync(round, { throwIfNoEntry: false })?.isDirectory() !== true) {
-      throw new DriverError(
-        'Invalid',
-        `${seen.size === 1 ? dir : round} goes on from ${images}, which does not lie beside it`,
-      );
-    }
-    makeImagesDir(round);
-  }
-}
-
-function linkIn(images: string): string | undefined {
-  try {
-    return readlinkSync(join(images, 'parent'));
-  } catch {
-    return undefined;
   }
 }
 

@@ -1,9 +1,10 @@
 // Starts commands in running LXC containers, or says why that is not possible now; those whose client is still connecting half-way.
+import type { RuntimeDriver, RuntimeExecResult, PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
+import { captureOutput } from '../exec/capture.ts';
 import { DriverError } from '../../driver-error.ts';
 import { type AttachedProcess, spawnAttached } from '../exec/attach.ts';
 import { type CgroupTree, isFrozen } from '../cgroup/cgroup.ts';
 import { type Gate, Gates } from '../exec/start-gates.ts';
-import type { PreparedCommand, RuntimeCommand, RuntimeProcess } from '../driver.ts';
 import type { GroupMoves } from '../cgroup/group-moves.ts';
 import type { FileDeps } from '../mounts/container-files.ts';
 import { findProgram } from '../host/programs.ts';
@@ -43,7 +44,23 @@ export class LxcCommands {
     this.#gates = deps.libc === undefined ? undefined : new Gates(deps.libc, deps.paths.lxcPath);
   }
 
-  spawn(name: string, command: RuntimeCommand): RuntimeProcess {
+  async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {
+    signal.throwIfAborted();
+    return this.#spawn(name, command);
+  }
+
+  async exec(
+    name: string,
+    argv: readonly string[],
+    options: Parameters<RuntimeDriver['exec']>[2],
+    signal: AbortSignal,
+  ): Promise<RuntimeExecResult> {
+    const { timeoutMs, ...rest } = options;
+    const command = await this.spawn(name, { ...rest, argv, stdio: { kind: 'pipes' } }, signal);
+    return captureOutput(command, `${argv[0] ?? ''} in container "${name}"`, timeoutMs, signal);
+  }
+
+  #spawn(name: string, command: RuntimeCommand): RuntimeProcess {
     const state = this.#access.need(name);
     this.#access.moves.expect();
     this.#refuseUnable(state);
@@ -76,7 +93,7 @@ export class LxcCommands {
           throw error;
         }
         giveUp(ready);
-        return this.spawn(name, command);
+        return this.#spawn(name, command);
       },
       discard: () => giveUp(settle()),
     };

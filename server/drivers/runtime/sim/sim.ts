@@ -1,18 +1,16 @@
 // A runtime without containers: the same states, events and errors as a real one, kept in small files. Needs no root and no Linux.
+import type { SimDeps, SimRuntime } from './deps.ts';
+import { SimProcesses } from './processes.ts';
+import { checkLimits, checkRun } from './check-run.ts';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import { DriverError } from '../../driver-error.ts';
-import type { InterfaceAddress } from '../../interface-state.ts';
 import { captureOutput } from '../exec/capture.ts';
-import { ConsoleHub } from '../exec/console-hub.ts';
-import { parseCpus, pickCpus } from '../cgroup/cpu-limits.ts';
 import type {
-  NicRun,
   RunConfig,
   RuntimeCommand,
   RuntimeConsole,
-  RuntimeDriver,
   RuntimeExecResult,
   RuntimeExit,
   RuntimeMetrics,
@@ -20,8 +18,7 @@ import type {
   RuntimeProcess,
   TerminalSize,
 } from '../driver.ts';
-import { type HostFacts, readLimits } from '../cgroup/limits.ts';
-import { renderLxcConfig } from '../lxc/config.ts';
+import { type HostFacts } from '../cgroup/limits.ts';
 import { SimFaults } from './faults.ts';
 import { appendConsole } from './console-log.ts';
 import { SimLive } from './live-devices.ts';
@@ -32,35 +29,9 @@ import { type SimRunningRecord, SimRecordFiles, type SimRunningRecords } from '.
 import { SimCheckpoints } from './checkpoint.ts';
 import { nextStop } from '../wait-exit.ts';
 
+export type { SimDeps, SimRuntime } from './deps.ts';
 export { SimFaults } from './faults.ts';
 export { endWhileDown } from './running-record.ts';
-
-export interface SimDeps {
-  /** Where its state lives: a second runtime opened here later finds the same containers. */
-  readonly dir: string;
-  /** Instead of files in `dir`. */
-  readonly states?: SimRunningRecords;
-  /** What the simulated host has; default: 4 processors, 8 GiB. */
-  readonly host?: HostFacts;
-  /** Addresses that an interface got, e.g. from a simulated network's leases. Default: only the link-local one. */
-  readonly addressesOf?: (nic: NicRun) => readonly InterfaceAddress[];
-  readonly faults?: SimFaults;
-  /** Milliseconds since the epoch; for tests of figures. */
-  readonly now?: () => number;
-}
-
-/** The driver, and what a test may do to its containers from "inside". */
-export interface SimRuntime extends RuntimeDriver {
-  readonly name: 'sim';
-  readonly faults: SimFaults;
-  /** The container shuts itself down. Throws NotFound when it does not run. */
-  poweroff(name: string): Promise<void>;
-  /** The container reboots itself. */
-  reboot(name: string): Promise<void>;
-  limits(name: string): Readonly<Record<string, string>>;
-  /** How it runs, with the devices in force. */
-  runOf(name: string): RunConfig;
-}
 
 export async function openSimRuntime(deps: SimDeps): Promise<SimRuntime> {
   return new Sim(deps);
@@ -80,8 +51,7 @@ class Sim implements SimRuntime {
   readonly #mutex = new KeyedMutex();
   readonly #betweenBoots = new Set<(name: string) => Promise<void>>();
   readonly #listeners = new Set<(exit: RuntimeExit) => void>();
-  readonly #processes = new Map<string, Set<RuntimeProcess>>();
-  readonly #consoles = new ConsoleHub((name, size) => this.#openConsole(name, size));
+  readonly #processes = new SimProcesses((name) => this.#need(name).run);
   readonly live: SimLive;
   readonly checkpoints: SimCheckpoints;
   #lastPid = firstPid;
@@ -149,7 +119,7 @@ class Sim implements SimRuntime {
     ageMs?: number,
   ): SimRunningRecord {
     this.#lastPid++;
-    this.#killAll(run.name);
+    this.#processes.killAll(run.name);
     appendConsole(
       join(run.logDir, 'console.log'),
       Buffer.from(ageMs === undefined ? 'sim: init started\n' : 'sim: init goes on\n'),
@@ -167,7 +137,7 @@ class Sim implements SimRuntime {
   #end(name: string): void {
     unlinkMounts(this.#need(name).run);
     this.#live.delete(name);
-    this.#killAll(name);
+    this.#processes.killAll(name);
     this.#files.remove(name);
     this.#announce({ name, target: 'stop' });
   }
@@ -254,35 +224,12 @@ class Sim implements SimRuntime {
       throw new DriverError('Failed', `Cannot run a command in container "${name}"`, new Error('it is frozen'));
     }
     await this.faults.pass('exec', name, signal);
-    return this.#started(name, startSimProcess(command, run));
-  }
-
-  /** A process ends with its container. */
-  #started(name: string, process: RuntimeProcess): RuntimeProcess {
-    const processes = this.#processes.get(name) ?? new Set();
-    this.#processes.set(name, processes.add(process));
-    void process.exited.then(() => processes.delete(process));
-    return process;
-  }
-
-  #killAll(name: string): void {
-    for (const process of this.#processes.get(name) ?? []) process.kill();
-    this.#processes.delete(name);
+    return this.#processes.started(name, startSimProcess(command, run));
   }
 
   console(name: string, size: TerminalSize): RuntimeConsole {
     this.#need(name);
-    return this.#consoles.attach(name, size);
-  }
-
-  #openConsole(name: string, size: TerminalSize): RuntimeProcess {
-    const { run } = this.#need(name);
-    const log = join(run.logDir, 'console.log');
-    const onOutput = (chunk: Buffer): void => appendConsole(log, chunk);
-    return this.#started(
-      name,
-      startSimProcess({ argv: ['sh'], cwd: '/', stdio: { kind: 'terminal', size } }, { ...run, onOutput }),
-    );
+    return this.#processes.attach(name, size);
   }
 
   async exec(
@@ -324,8 +271,7 @@ class Sim implements SimRuntime {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.#consoles.close();
-    for (const name of this.#processes.keys()) this.#killAll(name);
+    this.#processes.close();
   }
 
   #announce(exit: RuntimeExit): void {
@@ -351,22 +297,4 @@ class Sim implements SimRuntime {
   #now(): number {
     return this.#deps.now?.() ?? Date.now();
   }
-}
-
-function checkLimits(config: Readonly<Record<string, string>>, host: HostFacts): void {
-  readLimits(config, host, pickCpus(parseCpus(config['limits.cpu'] ?? ''), host.onlineCpus));
-}
-
-/** Refuses what the real runtime would refuse. */
-function checkRun(run: RunConfig, host: HostFacts): void {
-  checkLimits(run.config, host);
-  renderLxcConfig(run, {
-    postStopHook: 'true',
-    cgroup: { monitor: 'm', pivot: 'p', container: 'c' },
-    cgroup1: [],
-    cgroup2: [],
-    seccompProfile: undefined,
-    apparmorProfile: undefined,
-    lxcfsFiles: [],
-  });
 }

@@ -1,5 +1,6 @@
 // Keeps the devices of running containers as they are wanted: plugs and unplugs when they change, forwards connections, and
 // follows hardware that comes and goes.
+import { keepAddresses } from './keep-addresses.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import type { DeviceRun } from '../../../drivers/devices/device.ts';
@@ -19,7 +20,6 @@ import { deviceRuns, rootfsOf, volatileKeys } from './prepare-devices.ts';
 import { planDevices, type DeviceStep } from './plan.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { withHardwareAddresses } from '../life/draft.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerView } from '../view.ts';
 
@@ -300,17 +300,4 @@ const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
 function plugOf(device: string, properties: ConfigMap, run: DeviceRun | undefined): Plug {
   const { nics = [], mounts = [], nodes = [], diskRates = [] } = run ?? {};
   return { device, properties, nics, mounts, nodes, diskRates };
-}
-
-/** Every nic of the container has its hardware address recorded, also those that profiles brought later. */
-export async function keepAddresses(records: Records, name: string, devices: DeviceMap): Promise<void> {
-  const { config } = readyContainer(records, name).document;
-  if (withHardwareAddresses(records, config, devices) === config) return;
-  await records.retry((changes) => {
-    const { document } = readyContainer(records, name);
-    changes.put('containers', name, {
-      ...document,
-      config: withHardwareAddresses(records, document.config, devices),
-    });
-  });
 }

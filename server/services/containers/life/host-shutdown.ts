@@ -4,7 +4,8 @@ import { errorText } from '../../../lib/log.ts';
 import { daemonCaller } from '../../caller.ts';
 import { lockOf } from '../find.ts';
 import { containerUrl } from '../../../api/names.ts';
-import { afterStop, halt, type StateDeps } from './start-stop.ts';
+import { type StateDeps } from './state-deps.ts';
+import { halt, afterStop } from './stop.ts';
 import type { ContainerEntry } from '../view.ts';
 
 type Config = Readonly<Record<string, string>>;

@@ -13,7 +13,9 @@ import { containerUrl } from '../../../api/names.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
 import { restoreSnapshotSaga } from './sagas.ts';
-import { halt, startNow, type StateDeps } from '../life/start-stop.ts';
+import { type StateDeps } from '../life/state-deps.ts';
+import { startNow } from '../life/start.ts';
+import { halt } from '../life/stop.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
 
 export function restoreSnapshot(

@@ -22,7 +22,7 @@ import {
   unchangedPercent,
 } from '../../../../server/drivers/runtime/checkpoint/criu.ts';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
-import { checkpointArgv, preDumpArgv } from '../../../../server/drivers/runtime/checkpoint/lxc-checkpoint.ts';
+import { checkpointArgv, preDumpArgv } from '../../../../server/drivers/runtime/checkpoint/commands.ts';
 import type { RuntimeDriver } from '../../../../server/drivers/runtime/driver.ts';
 import type { SimRuntime } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { silentLog } from '../../../../server/lib/log.ts';

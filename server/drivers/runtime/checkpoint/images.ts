@@ -1,0 +1,52 @@
+// The directories of CRIU's images: where they lie, how one links to the round before it, who may enter them.
+import { DriverError } from '../../driver-error.ts';
+import { basename, dirname, join, resolve } from 'node:path';
+import { chmodSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';
+
+/** From the files of one directory to those of the one before: relative, so that both can be carried elsewhere. */
+export function linkTo(dir: string, previous: string | undefined): string | undefined {
+  if (previous === undefined) return undefined;
+  if (dirname(previous) !== dirname(dir)) {
+    throw new DriverError('Invalid', `${previous} and ${dir} must lie in the same directory`);
+  }
+  return `../../${basename(previous)}/images`;
+}
+
+export const imagesOf = (dir: string): string => join(dir, 'images');
+
+/** The restored processes read some of it themselves, as the container's root. No other user of the host gets as far as `dir`. */
+export function makeImagesDir(dir: string): string {
+  const images = imagesOf(dir);
+  mkdirSync(images, { recursive: true });
+  chmodSync(images, 0o755);
+  chmodSync(dir, 0o711);
+  return images;
+}
+
+/** Rounds before it lie beside it; restored processes read from them too. What was carried here may have other modes, or lie. */
+export function makeRoundsPassable(dir: string): void {
+  const seen = new Set<string>();
+  for (let images = imagesOf(dir); !seen.has(images);) {
+    seen.add(images);
+    const link = linkIn(images);
+    if (link === undefined) return;
+    images = resolve(images, link);
+    const round = dirname(images);
+    const isBeside = dirname(round) === dirname(dir) && imagesOf(round) === images;
+    if (!isBeside || lstatSync(round, { throwIfNoEntry: false })?.isDirectory() !== true) {
+      throw new DriverError(
+        'Invalid',
+        `${seen.size === 1 ? dir : round} goes on from ${images}, which does not lie beside it`,
+      );
+    }
+    makeImagesDir(round);
+  }
+}
+
+function linkIn(images: string): string | undefined {
+  try {
+    return readlinkSync(join(images, 'parent'));
+  } catch {
+    return undefined;
+  }
+}

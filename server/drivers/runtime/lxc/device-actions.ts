@@ -1,0 +1,158 @@
+// Adds parts of devices to a running container and removes them: mounts, nodes, nics and disk rates. Keeps no record.
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { exec } from '../../../lib/exec.ts';
+import type { Revert } from '../../../lib/revert.ts';
+import { type DeviceParts, noParts } from '../../device-parts.ts';
+import { DriverError } from '../../driver-error.ts';
+import { applyDiskRates } from '../cgroup/apply-disk-rates.ts';
+import type { CgroupTree } from '../cgroup/cgroup.ts';
+import type { MountRun, NicRun, NodeRun } from '../driver.ts';
+import { findProgram } from '../host/programs.ts';
+import { type FileDeps, mapOfMount } from '../mounts/container-files.ts';
+import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-nodes.ts';
+import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';
+import { mountInside, unmountInside } from '../mounts/mount-inside.ts';
+import { giveBack, plugInto, removeVlan, shape, unplugFrom } from '../nic/plug.ts';
+import { addRoutes, dropRoutes } from '../nic/routes.ts';
+import { joined, withoutParts } from './parts.ts';
+import type { DeviceState, RunningRecord } from './running-record.ts';
+
+export interface LiveDeps extends FileDeps {
+  readonly tree: CgroupTree;
+}
+
+export class DeviceActions {
+  readonly #deps: LiveDeps;
+
+  constructor(deps: LiveDeps) {
+    this.#deps = deps;
+  }
+
+  async plug(state: RunningRecord, devices: DeviceState, parts: DeviceParts, revert: Revert): Promise<void> {
+    for (const mount of parts.mounts) {
+      await this.mount(state, devices, mount);
+      revert.push(() => unmountInside(state.initPid, mount.target, false));
+    }
+    for (const node of parts.nodes) {
+      revert.push(() => this.#removeNode(state, node));
+      await this.#addNode(state, devices, node);
+    }
+    for (const nic of parts.nics) {
+      if (nic.kind === 'physical') await this.#keepNamespace(state);
+      await plugInto(nic, state.initPid, this.#deps.paths.tag);
+      revert.push(() => this.#unplugNic(state, devices, nic));
+    }
+    if (parts.diskRates.length > 0) {
+      revert.push(() => this.setRates(state, devices.now, parts));
+      this.setRates(state, joined(devices.now, parts), noParts);
+    }
+  }
+
+  /** Rates, filter and routes of a nic, in place of those that it has. */
+  async reshape(nic: NicRun, was: NicRun | undefined): Promise<void> {
+    await shape(nic, this.#deps.paths.tag);
+    if (was !== undefined) await dropRoutes(was, nic.routes);
+    await addRoutes(nic);
+  }
+
+  async changeNodes(
+    state: RunningRecord,
+    devices: DeviceState,
+    old: readonly NodeRun[],
+    wanted: readonly NodeRun[],
+    revert: Revert,
+  ): Promise<void> {
+    const lacks = (list: readonly NodeRun[]) => (node: NodeRun) =>
+      !list.some((one) => JSON.stringify(one) === JSON.stringify(node));
+    for (const node of old.filter(lacks(wanted))) {
+      revert.push(() => this.#addNode(state, devices, node));
+      await this.#removeNode(state, node);
+    }
+    for (const node of wanted.filter(lacks(old))) {
+      revert.push(() => this.#removeNode(state, node));
+      await this.#addNode(state, devices, node);
+    }
+  }
+
+  async unplug(state: RunningRecord, devices: DeviceState, parts: DeviceParts): Promise<void> {
+    for (const nic of parts.nics) await this.#unplugNic(state, devices, nic);
+    for (const mount of parts.mounts) {
+      await unmountInside(state.initPid, mount.target, false);
+      this.#letGo(state.name, devices, mount.target);
+    }
+    for (const node of parts.nodes) {
+      await this.#removeNode(state, node);
+      this.#letGo(state.name, devices, node.target);
+    }
+    if (parts.diskRates.length > 0) this.setRates(state, withoutParts(devices.now, parts), parts);
+  }
+
+  /** LXC made the container from a second mount on the host; left there it would keep the source busy. */
+  #letGo(name: string, devices: DeviceState, target: string): void {
+    const { libc, paths } = this.#deps;
+    const index = [...devices.atStart.mounts, ...devices.atStart.nodes].findIndex((one) => one.target === target);
+    if (index >= 0 && libc !== undefined) unmount(libc, paths.mappedMount(name, index));
+  }
+
+  async #unplugNic(state: RunningRecord, devices: DeviceState, nic: NicRun): Promise<void> {
+    const { paths } = this.#deps;
+    await unplugFrom(nic, state.initPid, paths.tag);
+    const before = devices.lent[nic.hostName];
+    if (nic.kind === 'physical' && before !== undefined) await giveBack(nic.hostName, before);
+    await removeVlan(nic, paths.tag);
+  }
+
+  async mount(state: RunningRecord, devices: DeviceState, mount: MountRun): Promise<void> {
+    const { libc, namespaces } = this.#deps;
+    if (libc === undefined)
+      throw new DriverError('NotSupported', 'Plugging disks into running containers needs koffi (npm)');
+    if (mount.optional && !existsSync(mount.source)) return;
+    const run = { name: state.name, idmap: devices.idmap };
+    const map = await mapOfMount(this.#deps, run, mount, new AbortController().signal);
+    const tree = await openMountTree({ libc, namespaces }, { ...mount, map });
+    await mountInside(state.initPid, tree, mount);
+  }
+
+  async #addNode(state: RunningRecord, devices: DeviceState, node: NodeRun): Promise<void> {
+    const { tree, paths } = this.#deps;
+    const file = await makeNode(paths.nodesDir(state.name), node, devices.idmap);
+    await permitNode(tree, paths, state.name, node, true);
+    await this.mount(state, devices, nodeMount(node, file));
+  }
+
+  async #removeNode(state: RunningRecord, node: NodeRun): Promise<void> {
+    const { tree, paths } = this.#deps;
+    await unmountInside(state.initPid, node.target, true);
+    const others = state.devices?.now.nodes.filter((one) => one.target !== node.target) ?? [];
+    const isShared = others.some(
+      (one) => one.kind === node.kind && one.major === node.major && one.minor === node.minor,
+    );
+    if (!isShared && !isUsual(node)) await permitNode(tree, paths, state.name, node, false);
+    removeNode(paths.nodesDir(state.name), node);
+  }
+
+  /** Rates of the devices in `gone` that `now` does not name are lifted. */
+  setRates(state: RunningRecord, now: DeviceParts, gone: DeviceParts): void {
+    const { tree, paths, log } = this.#deps;
+    applyDiskRates(tree, paths.group(state.name), now.diskRates, gone.diskRates, (reason) =>
+      log.warn('disk rates cannot be set', { container: state.name, reason }),
+    );
+  }
+
+  /** An interface lent to a namespace that vanishes could vanish with it, or come back under another name. */
+  async #keepNamespace(state: RunningRecord): Promise<void> {
+    const file = this.#deps.paths.namespaceFile(state.name);
+    const { libc } = this.#deps;
+    if (libc !== undefined) unmount(libc, file);
+    mkdirSync(this.#deps.paths.containerDir(state.name), { recursive: true });
+    writeFileSync(file, '');
+    await exec([findProgram('mount') ?? 'mount', '--bind', `/proc/${state.initPid}/ns/net`, file], {
+      timeoutMs: 10_000,
+    });
+  }
+}
+
+/** Every container may use these anyway. */
+const isUsual = (node: NodeRun): boolean =>
+  node.kind === 'char' &&
+  ['1:3', '1:5', '1:7', '1:8', '1:9', '5:0', '5:1', '5:2', '10:229', '10:200'].includes(`${node.major}:${node.minor}`);

@@ -1,0 +1,128 @@
+// Notices that a container ended or rebooted, does what follows and announces it. A hook of LXC wakes it; a sweep catches the rest.
+import type { CpuSets } from '../cgroup/cpu-sets.ts';
+import type { ExitSpool } from './exit-spool.ts';
+import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import type { LiveDeps } from './device-actions.ts';
+import type { LxcLive } from './live-devices.ts';
+import type { ModulePaths } from '../host/kernel-modules.ts';
+import { type RunningRecord, removeRunningRecord } from './running-record.ts';
+import type { RuntimeExit } from '../driver.ts';
+import { awaitOutcome, awaitRunning, buryRemains, hasMonitor, isAlive } from './liveness.ts';
+import { clearKeys, restoreLimits } from './live-keys.ts';
+import { errorText } from '../../../lib/log.ts';
+import { unmountFiles } from '../mounts/container-files.ts';
+
+const sweepMs = 1_000;
+/** Without a monitor no hook reports an exit. */
+const orphanSweepMs = 100;
+
+export interface ExitDeps extends LiveDeps {
+  readonly modules: ModulePaths | undefined;
+}
+
+/** The parts of the runtime that exits change. */
+export interface ExitParts {
+  readonly running: Map<string, RunningRecord>;
+  readonly mutex: KeyedMutex;
+  readonly spool: ExitSpool;
+  readonly cpus: CpuSets;
+  readonly devices: LxcLive;
+  remember(state: RunningRecord): void;
+}
+
+export class Exits {
+  readonly #deps: ExitDeps;
+  readonly #parts: ExitParts;
+  readonly #listeners = new Set<(exit: RuntimeExit) => void>();
+  #sweeper: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  constructor(deps: ExitDeps, parts: ExitParts) {
+    this.#deps = deps;
+    this.#parts = parts;
+    parts.spool.start(
+      (key) => this.#wake(key),
+      (error) => deps.log.warn('cannot watch for exits, falling back to polling', { reason: errorText(error) }),
+    );
+    this.#scheduleSweep();
+  }
+
+  onExit(listener: (exit: RuntimeExit) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#sweeper);
+    this.#parts.spool.close();
+  }
+
+  /** Called when something may have ended: deals with it unless a live init proves the hint stale. */
+  #wake(key: string): void {
+    const name = [...this.#parts.running.keys()].find((one) => this.#deps.paths.key(one) === key);
+    if (name === undefined) return;
+    void this.#parts.mutex
+      .run(name, async () => {
+        const state = this.#parts.running.get(name);
+        if (state !== undefined && !isAlive(state) && !this.#closed) await this.settle(state);
+      })
+      .catch((error: unknown) =>
+        this.#deps.log.error('cannot deal with an exit', { container: name, reason: errorText(error) }),
+      );
+  }
+
+  /** The container's init is dead: waits for what follows (a new init, or the end), cleans up, tells the listeners. */
+  async settle(state: RunningRecord): Promise<void> {
+    const { tree, paths, log } = this.#deps;
+    const key = paths.key(state.name);
+    const between = (): Promise<void> => this.#parts.spool.answer(key, state.name, log);
+    const outcome = await awaitOutcome(tree, paths.group(state.name), state, between);
+    this.#parts.spool.discard(key);
+    if (outcome.kind === 'reboot') {
+      await awaitRunning(paths, state.name, outcome.init);
+      const reborn = { ...state, initPid: outcome.init.pid, initStartTime: outcome.init.startTime };
+      this.#parts.remember(reborn);
+      await this.#parts.devices.afterReboot(reborn);
+      restoreLimits(this.#deps, this.#parts.cpus, state);
+      this.announce({ name: state.name, target: 'reboot' });
+      return;
+    }
+    await this.#parts.devices.afterStop(state);
+    await clearKeys(this.#deps, state);
+    await buryRemains(tree, paths, state, log);
+    unmountFiles(this.#deps, state.name);
+    this.#parts.running.delete(state.name);
+    this.#parts.cpus.release(state.name);
+    removeRunningRecord(paths.stateFile(state.name));
+    this.announce({ name: state.name, target: 'stop' });
+  }
+
+  announce(exit: RuntimeExit): void {
+    if (this.#closed) return;
+    for (const listener of this.#listeners) {
+      try {
+        listener(exit);
+      } catch (error) {
+        this.#deps.log.error('a listener for exits failed', { container: exit.name, reason: errorText(error) });
+      }
+    }
+  }
+
+  /** Catches exits that no hook told us about. */
+  #scheduleSweep(): void {
+    if (this.#closed) return;
+    const orphans = [...this.#parts.running.values()].some((state) => !hasMonitor(state));
+    this.#sweeper = setTimeout(
+      () => {
+        this.#parts.cpus.settleIfChanged();
+        for (const state of this.#parts.running.values()) {
+          if (!isAlive(state)) this.#wake(this.#deps.paths.key(state.name));
+        }
+        this.#scheduleSweep();
+      },
+      orphans ? orphanSweepMs : sweepMs,
+    );
+    this.#sweeper.unref();
+  }
+}

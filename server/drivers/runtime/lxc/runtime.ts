@@ -1,0 +1,298 @@
+// The LXC runtime: starts, stops and changes containers with LXC's tools. Reads and live changes go straight to the kernel.
+import { Exits } from './exits.ts';
+import { errorText } from '../../../lib/log.ts';
+import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import { DriverError } from '../../driver-error.ts';
+import { endOrphans } from '../exec/attach.ts';
+import { type CgroupTree, isFrozen, removeGroup, setFrozen } from '../cgroup/cgroup.ts';
+import { ConsoleHub } from '../exec/console-hub.ts';
+import type {
+  FileView,
+  PreparedCommand,
+  RunConfig,
+  RuntimeCommand,
+  RuntimeConsole,
+  RuntimeDriver,
+  RuntimeExit,
+  RuntimeMetrics,
+  RuntimePeer,
+  RuntimeProbe,
+  TerminalSize,
+} from '../driver.ts';
+import { viewThrough } from '../mounts/file-view.ts';
+import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
+import { GroupMoves } from '../cgroup/group-moves.ts';
+import { requestShutdown } from './halt-signal.ts';
+import { applyKeys, sweepKeys } from './live-keys.ts';
+import { awaitRunning, findRemains, isAlive, makeReceptive, removeEmptyPlaces } from './liveness.ts';
+import { LxcCommands } from './spawn.ts';
+import type { ModulePaths } from '../host/kernel-modules.ts';
+import { LxcLive } from './live-devices.ts';
+import { type FileDeps, removeContainerDir } from '../mounts/container-files.ts';
+import { openLxcConsole } from './console.ts';
+import { completeStart, findRun } from './recover.ts';
+import { type Launch, startContainer } from './start.ts';
+import { LxcCheckpoints } from '../checkpoint/lxc-checkpoint.ts';
+import { CpuSets } from '../cgroup/cpu-sets.ts';
+import type { CheckpointPrograms } from '../checkpoint/criu.ts';
+import { readMetrics } from '../cgroup/metrics.ts';
+import { sweepShapes } from '../nic/plug.ts';
+import { started, type RunningRecord, writeRunningRecord } from './running-record.ts';
+import { Slots } from './concurrency-limit.ts';
+import { peerOf } from '../host/socket-peer.ts';
+import { nextStop } from '../wait-exit.ts';
+
+const startsAtOnce = 8;
+const freezeTimeoutMs = 10_000;
+/** Longest that the kernel may take to end killed processes. */
+const killTimeoutMs = 30_000;
+
+export interface RuntimeDeps extends FileDeps {
+  readonly modules: ModulePaths | undefined;
+  readonly tree: CgroupTree;
+  readonly version: string;
+  readonly programs: CheckpointPrograms | undefined;
+}
+
+export class LxcRuntime implements RuntimeDriver {
+  readonly name = 'lxc';
+  readonly version: string;
+  readonly rootfsIdmapped: boolean;
+  readonly #deps: RuntimeDeps;
+  readonly #live = new Map<string, RunningRecord>();
+  readonly #mutex = new KeyedMutex();
+  readonly #slots = new Slots(startsAtOnce);
+  readonly #spool: ExitSpool;
+  readonly #consoles: ConsoleHub;
+  readonly #cpus: CpuSets;
+  readonly #commands: LxcCommands;
+  readonly #moves: GroupMoves;
+  readonly live: LxcLive;
+  readonly checkpoints: LxcCheckpoints;
+  readonly #exits: Exits;
+
+  constructor(deps: RuntimeDeps) {
+    this.#deps = deps;
+    this.version = deps.version;
+    this.rootfsIdmapped = deps.rootfsIdmapped;
+    this.#spool = new ExitSpool(deps.paths.exits);
+    this.#cpus = new CpuSets(deps);
+    this.#consoles = new ConsoleHub((name, size) => openLxcConsole(deps, name, size));
+    this.live = new LxcLive(deps, {
+      need: (name) => this.#need(name),
+      remember: (state) => this.#remember(state),
+      lock: (name, work) => this.#mutex.run(name, work),
+    });
+    this.checkpoints = new LxcCheckpoints(deps, {
+      need: (name) => this.#need(name),
+      lock: (name, work) => this.#mutex.run(name, work),
+      nextStop: (name) => nextStop(this, name),
+      start: (run, signal, launch) => this.start(run, signal, launch),
+    });
+    this.#moves = new GroupMoves(deps.tree);
+    endOrphans(deps.paths.lxcPath);
+    this.#commands = new LxcCommands(deps, { need: (name) => this.#need(name), moves: this.#moves });
+    this.#exits = new Exits(deps, {
+      running: this.#live,
+      mutex: this.#mutex,
+      spool: this.#spool,
+      cpus: this.#cpus,
+      devices: this.live,
+      remember: (state) => this.#remember(state),
+    });
+  }
+
+  async recover(names: readonly string[]): Promise<void> {
+    const { paths, tree } = this.#deps;
+    await this.checkpoints.awaitOrphans();
+    const remains = findRemains(tree, paths);
+    const found = names.filter((name) => remains.has(paths.key(name)));
+    await Promise.all(found.map((name) => this.#mutex.run(name, async () => this.#recoverOne(name))));
+    for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
+    this.#cpus.settle();
+    const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
+    await sweepShapes(cables, paths.tag, this.#deps.log);
+    await sweepKeys(this.#deps, [...this.#live.keys()]);
+  }
+
+  async #recoverOne(name: string): Promise<void> {
+    const { paths } = this.#deps;
+    if (this.#live.has(name)) return;
+    const found = findRun(this.#deps, name);
+    if (found.kind === 'nothing') return;
+    if (found.kind === 'ended') {
+      this.#live.set(name, found.state);
+      await this.#exits.settle(found.state);
+      return;
+    }
+    this.#spool.discard(paths.key(name));
+    if (found.kind === 'starting') {
+      return completeStart(this.#deps, found.state, {
+        live: this.live,
+        running: this.#live,
+        remember: (state) => this.#remember(state),
+      });
+    }
+    const { state, rebooted } = found;
+    this.#remember(state);
+    if (found.hasMonitor && rebooted) await awaitRunning(paths, name, found.init);
+    await this.live.afterCrash(state);
+    if (rebooted) await this.live.afterReboot(this.#live.get(name) ?? state);
+    if (rebooted) this.#exits.announce({ name, target: 'reboot' });
+  }
+
+  async start(run: RunConfig, signal: AbortSignal, launch?: Launch): Promise<{ readonly initPid: number }> {
+    this.#moves.expect();
+    return this.#mutex.run(run.name, async () => {
+      const before = this.#live.get(run.name);
+      if (before !== undefined && !isAlive(before)) await this.#exits.settle(before);
+      if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
+      const state = await this.#slots.run(() => this.#startOn(run, signal, launch));
+      this.#live.set(state.name, state);
+      await this.live.afterStart(state).catch((error: unknown) => this.#undoStart(state, error));
+      this.#remember(started(state));
+      return { initPid: state.initPid };
+    });
+  }
+
+  async #startOn(run: RunConfig, signal: AbortSignal, launch: Launch | undefined): Promise<RunningRecord> {
+    const cpus = this.#cpus.claim(run.name, run.config['limits.cpu']);
+    try {
+      const state = await startContainer({ ...this.#deps, spool: this.#spool, cpus, launch }, run, signal);
+      this.#cpus.confirm(run.name);
+      return state;
+    } catch (error) {
+      this.#cpus.release(run.name);
+      throw error;
+    }
+  }
+
+  /** A container without the limits that were asked for does not run. */
+  async #undoStart(state: RunningRecord, error: unknown): Promise<never> {
+    process.kill(state.initPid, 'SIGKILL');
+    await this.#exits.settle(state);
+    throw new DriverError('Failed', `Cannot start container "${state.name}"`, error);
+  }
+
+  async stop(
+    name: string,
+    options: { readonly force: boolean; readonly timeoutMs?: number },
+    signal: AbortSignal,
+  ): Promise<void> {
+    signal.throwIfAborted();
+    const { tree, paths } = this.#deps;
+    // After a start that is under way, and before the exit is dealt with: both hold the lock.
+    const { wait, state } = await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      await makeReceptive(tree, paths.group(name), state, options.force);
+      return { wait: nextStop(this, name), state };
+    });
+    const over = new AbortController();
+    if (!options.force) {
+      requestShutdown(state, over.signal).catch((error: unknown) =>
+        this.#deps.log.warn('cannot ask for a shutdown', { container: name, reason: errorText(error) }),
+      );
+    }
+    try {
+      await wait(options.timeoutMs ?? (options.force ? killTimeoutMs : undefined), signal);
+    } finally {
+      over.abort();
+    }
+  }
+
+  freeze = (name: string): Promise<void> => this.#setFrozen(name, true);
+  unfreeze = (name: string): Promise<void> => this.#setFrozen(name, false);
+
+  async #setFrozen(name: string, frozen: boolean): Promise<void> {
+    const { tree, paths } = this.#deps;
+    await this.#mutex.run(name, async () => {
+      this.#need(name);
+      await setFrozen(tree, paths.group(name), frozen, freezeTimeoutMs);
+    });
+  }
+
+  probe(name: string): RuntimeProbe {
+    const state = this.#live.get(name);
+    // Until its exit is delivered a container counts as running, so that states and events tell the same story.
+    if (state === undefined) return { status: 'stopped', initPid: 0 };
+    const frozen = isFrozen(this.#deps.tree, this.#deps.paths.group(name));
+    return { status: frozen ? 'frozen' : 'running', initPid: state.initPid };
+  }
+
+  async metrics(name: string): Promise<RuntimeMetrics> {
+    const state = this.#need(name);
+    return readMetrics(this.#deps.tree, this.#deps.paths.group(name), state.initPid, state.nics);
+  }
+
+  async updateLimits(name: string, config: Readonly<Record<string, string>>): Promise<void> {
+    await this.#mutex.run(name, async () => {
+      const state = this.#need(name);
+      // Between the two a crash leaves some of each: the next daemon sets them all again.
+      this.#remember({ ...state, limitsChanging: true });
+      let now = state;
+      try {
+        now = await applyKeys(this.#deps, this.#cpus, state, config);
+      } finally {
+        this.#remember(now);
+      }
+    });
+  }
+
+  limits(name: string): Readonly<Record<string, string>> | undefined {
+    const { limits, limitsChanging } = this.#need(name);
+    return limitsChanging === true ? undefined : limits;
+  }
+
+  prepareCommand = (name: string, command: RuntimeCommand): PreparedCommand => this.#commands.prepare(name, command);
+
+  spawn: RuntimeDriver['spawn'] = (...all) => this.#commands.spawn(...all);
+
+  console(name: string, size: TerminalSize): RuntimeConsole {
+    this.#need(name);
+    return this.#consoles.attach(name, size);
+  }
+
+  exec: RuntimeDriver['exec'] = (...all) => this.#commands.exec(...all);
+
+  fileView = (name: string): FileView | undefined => viewThrough(this.#live.get(name));
+
+  peer(name: string, socketFd: number): RuntimePeer {
+    const initPid = this.#live.get(name)?.initPid;
+    return initPid === undefined ? 'stranger' : peerOf(this.#deps.libc, initPid, socketFd);
+  }
+
+  async forget(name: string): Promise<void> {
+    const { tree, paths } = this.#deps;
+    await this.#mutex.run(name, async () => {
+      if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);
+      removeContainerDir(this.#deps, name);
+      this.#spool.discard(paths.key(name));
+      removeGroup(tree, paths.group(name));
+      removeGroup(tree, paths.monitorGroup(name));
+    });
+  }
+
+  betweenBoots = (listener: BetweenBoots): (() => void) => this.#spool.betweenBoots(listener);
+  onExit = (listener: (exit: RuntimeExit) => void): (() => void) => this.#exits.onExit(listener);
+
+  async close(): Promise<void> {
+    this.#exits.close();
+    this.#consoles.close();
+    this.#commands.close();
+    this.#moves.close();
+    await this.#deps.namespaces.close();
+    // Empty ones only: what still runs, known or not, keeps its own.
+    if (this.#live.size === 0) removeEmptyPlaces(this.#deps.tree, this.#deps.paths);
+  }
+
+  #remember(state: RunningRecord): void {
+    this.#live.set(state.name, state);
+    writeRunningRecord(this.#deps.paths.stateFile(state.name), state);
+  }
+
+  #need(name: string): RunningRecord {
+    const state = this.#live.get(name);
+    if (state === undefined) throw new DriverError('NotFound', `Container "${name}" is not running`);
+    return state;
+  }
+}

@@ -1,0 +1,133 @@
+// Starts a container, and records one that was found running.
+import type { Caller } from '../../caller.ts';
+import type { ContainerEntry } from '../view.ts';
+import { type PreparedRun, prepareRun } from './run-config.ts';
+import type { RunConfig } from '../../../drivers/runtime/driver.ts';
+import type { StateDeps } from './state-deps.ts';
+import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
+import { checkpointDirOf, checkpointLogName, dropCheckpoint, needCheckpoints } from './checkpoint.ts';
+import { containerUrl } from '../../../api/names.ts';
+import { errorText } from '../../../lib/log.ts';
+import { errors } from '../../../api/errors.ts';
+import { hostVolumes } from '../../storage/host-volumes.ts';
+import { join } from 'node:path';
+import { keepAddresses } from '../devices/keep-addresses.ts';
+import { mkdir } from 'node:fs/promises';
+import { readyContainer } from '../find.ts';
+import { statusCodes } from '../../../api/status.ts';
+
+const powerKey = 'volatile.last_state.power';
+
+/** The caller holds the container's lock. `stateful`: it starts from its checkpoint, which any other start removes. */
+export async function startNow(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  signal: AbortSignal,
+  stateful = false,
+): Promise<void> {
+  if (deps.runtime.probe(name).status !== 'stopped')
+    throw errors.badRequest(`The container ${name} is already running`);
+  await deps.sagas.settleHeld('containers', name);
+  const found = readyContainer(deps.records, name);
+  if (stateful) await needStored(deps, found);
+  else await dropCheckpoint(deps, name);
+  await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
+  const idmap = await deps.idMaps.settle(name);
+  const entry = readyContainer(deps.records, name);
+  await deps.view.during(name, statusCodes.starting, async () => {
+    const logDir = join(deps.logsDir, name);
+    await mkdir(logDir, { recursive: true, mode: 0o700 });
+    const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
+    const prepared = await prepareRun(entry, deps.view.expanded(entry), {
+      rootfs,
+      logDir,
+      volumes: hostVolumes(deps, name),
+      idmap,
+      fileMaps: deps.idMaps.fileMapsOf(entry.document),
+      ...(deps.paths === undefined ? {} : { host: deps.paths }),
+    });
+    if (!stateful) await applyTemplates(deps, entry, rootfs, signal);
+    const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
+    await deps.guests.whileStarting(entry, () =>
+      deps.hosts.whileStarting(name, prepared.networks, () => launch(deps, entry, run, stateful, signal)),
+    );
+    await followStart(deps, name, prepared);
+    await remember(deps, name, volatileOf(deps, prepared, entry));
+  });
+  if (stateful) await dropCheckpoint(deps, name);
+  // Real system section 6: what goes on from its state has not been started.
+  else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);
+}
+
+async function needStored(deps: StateDeps, { name, document }: ContainerEntry): Promise<void> {
+  if (!document.stateful) throw errors.badRequest(`The container ${name} has no checkpoint to start from`);
+  await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
+}
+
+async function launch(
+  deps: StateDeps,
+  { name, document }: ContainerEntry,
+  run: RunConfig,
+  stateful: boolean,
+  signal: AbortSignal,
+): Promise<{ readonly initPid: number }> {
+  if (!stateful) return deps.runtime.start(run, signal);
+  const able = await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
+  const dir = checkpointDirOf(deps, { name, pool: document.pool });
+  const logFile = join(run.logDir, checkpointLogName('restore', deps.clock.nowMs()));
+  return able.restore(run, { dir, logFile }, signal);
+}
+
+/** A container whose forwards cannot be opened is stopped. */
+async function followStart(deps: StateDeps, name: string, prepared: PreparedRun): Promise<void> {
+  try {
+    await deps.running.started(name, prepared.devices);
+  } catch (error) {
+    await deps.runtime.stop(name, { force: true }, new AbortController().signal);
+    throw error;
+  }
+}
+
+const volatileOf = (
+  deps: Pick<StateDeps, 'idMaps'>,
+  { run, volatile }: PreparedRun,
+  entry: ContainerEntry,
+): Readonly<Record<string, string>> => ({
+  ...volatile,
+  [powerKey]: 'RUNNING',
+  ...deps.idMaps.volatileOf(run.idmap, entry.document),
+});
+
+/** Records a container whose daemon died after starting it. If a device can no longer
+ *  be examined, only the power state is recorded. */
+export async function rememberFoundRunning(deps: StateDeps, entry: ContainerEntry): Promise<void> {
+  const volatile = await volatileOfFound(deps, entry).catch((error: unknown) => {
+    deps.log.error(`The devices of ${entry.name}, which was found running, cannot be recorded: ${errorText(error)}`);
+    return { [powerKey]: 'RUNNING', ...deps.idMaps.volatileOf(deps.idMaps.mapOf(entry.document), entry.document) };
+  });
+  await remember(deps, entry.name, volatile);
+}
+
+async function volatileOfFound(deps: StateDeps, entry: ContainerEntry): Promise<Readonly<Record<string, string>>> {
+  const prepared = await prepareRun(entry, deps.view.expanded(entry), {
+    rootfs: '',
+    logDir: '',
+    volumes: hostVolumes(deps),
+    idmap: deps.idMaps.mapOf(entry.document),
+    fileMaps: [],
+    ...(deps.paths === undefined ? {} : { host: deps.paths }),
+  });
+  return volatileOf(deps, prepared, entry);
+}
+
+async function remember(deps: StateDeps, name: string, volatile: Readonly<Record<string, string>>): Promise<void> {
+  await deps.records.retry((changes) => {
+    const { document } = readyContainer(deps.records, name);
+    changes.put('containers', name, {
+      ...document,
+      lastUsedAt: deps.clock.timestamp(),
+      config: { ...withoutTemplateTrigger(document.config), ...volatile },
+    });
+  });
+}

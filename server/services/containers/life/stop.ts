@@ -1,0 +1,103 @@
+// Stops a container, cleanly, by force or with a checkpoint, and does what follows any stop.
+import type { Caller } from '../../caller.ts';
+import type { StateDeps, Wanted } from './state-deps.ts';
+import { checkpointLogName, needCheckpoints, storeCheckpointSaga } from './checkpoint.ts';
+import { containerUrl } from '../../../api/names.ts';
+import { errors } from '../../../api/errors.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import { join } from 'node:path';
+import { lockOf, readyContainer } from '../find.ts';
+import { nicNetworks } from '../../expand.ts';
+import { removeNow } from './remove.ts';
+import { statusCodes } from '../../../api/status.ts';
+
+const powerKey = 'volatile.last_state.power';
+
+export async function stopNow(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  wanted: Wanted,
+  signal: AbortSignal,
+): Promise<void> {
+  await halt(deps, name, wanted, signal);
+  tellStopped(deps, caller, name, wanted);
+  await afterStop(deps, caller, name, signal);
+}
+
+export function tellStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: Wanted): void {
+  events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), undefined, requestor);
+}
+
+/** Checkpoints the container and ends it at once, as by force. `previous`: the last round of memory, if any was made. The caller
+ *  holds the container's lock. */
+export async function stopStateful(
+  deps: StateDeps,
+  caller: Caller,
+  name: string,
+  signal: AbortSignal,
+  previous?: string,
+): Promise<void> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
+  const { ephemeral, pool } = readyContainer(deps.records, name).document;
+  if (ephemeral) {
+    throw errors.badRequest(`${name} cannot be checkpointed: it is ephemeral and is deleted when it stops`);
+  }
+  await needCheckpoints(deps.runtime, `Checkpointing ${name}`);
+  await deps.view.during(name, statusCodes.stopping, async () => {
+    // A frozen container cannot be checkpointed. As at a clean stop, it stays thawed when that fails.
+    if (status === 'frozen') await deps.runtime.unfreeze(name);
+    const logFile = join(deps.logsDir, name, checkpointLogName('dump', deps.clock.nowMs()));
+    const params = { name, pool, logFile, ...(previous === undefined ? {} : { previous }) };
+    await deps.sagas.run(storeCheckpointSaga(deps), params, { signal, progress: () => {} });
+  });
+  deps.events.lifecycle('container-stopped', containerUrl(name), undefined, caller.requestor);
+  await afterStop(deps, caller, name, signal);
+}
+
+/** The caller holds the container's lock, and does what follows a stop. */
+export async function halt(deps: StateDeps, name: string, wanted: Wanted, signal: AbortSignal): Promise<void> {
+  const { status } = deps.runtime.probe(name);
+  if (status === 'stopped') throw errors.badRequest(`The container ${name} is already stopped`);
+  await deps.view.during(name, statusCodes.stopping, async () => {
+    // A frozen init cannot obey: it is thawed first, and stays running when the shutdown times out.
+    if (status === 'frozen' && !wanted.force) await deps.runtime.unfreeze(name);
+    const { force, timeoutMs } = wanted;
+    await deps.runtime.stop(name, { force, ...(timeoutMs === undefined ? {} : { timeoutMs }) }, signal);
+  });
+}
+
+/** After any stop that was not part of a restart. The caller holds the container's lock. */
+export async function afterStop(deps: StateDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+  const entry = deps.records.containers.get(name);
+  if (entry === undefined || entry.document.lifecycle !== 'ready') return;
+  const isProtected = isTrue(deps.view.expanded(entry).config['security.protection.delete'] ?? '');
+  if (entry.document.ephemeral && isProtected)
+    deps.log.warn(`The container ${name} stays although it is ephemeral: security.protection.delete is set`);
+  if (entry.document.ephemeral && !isProtected) {
+    await removeNow(deps, caller, name, signal);
+    return;
+  }
+  await recordStopped(deps, name).catch((error: unknown) => {
+    // It has stopped all the same, for example on a full disk.
+    deps.sagas.tryLater(`recording that ${name} stopped`, () => recordLater(deps, name), error);
+  });
+  const { devices } = deps.view.expanded(entry);
+  await deps.hosts.settle(nicNetworks(devices));
+}
+
+function recordStopped(deps: Pick<StateDeps, 'records'>, name: string): Promise<void> {
+  return deps.records.retry((changes) => {
+    const { document } = readyContainer(deps.records, name);
+    changes.put('containers', name, { ...document, config: { ...document.config, [powerKey]: 'STOPPED' } });
+  });
+}
+
+/** Unless it was started again, or deleted, meanwhile. */
+function recordLater(deps: StateDeps, name: string): Promise<void> {
+  return deps.locks.run(lockOf(name), async () => {
+    const isReady = deps.records.containers.get(name)?.document.lifecycle === 'ready';
+    if (isReady && deps.runtime.probe(name).status === 'stopped') await recordStopped(deps, name);
+  });
+}
