@@ -3,7 +3,7 @@
 import { keepAddresses } from './keep-addresses.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
-import type { DeviceRun } from '../../../drivers/devices/device.ts';
+import { type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
 import { deviceHandler } from '../../../drivers/devices/index.ts';
 import { DirectoryWatch } from '../../../drivers/devices/directory-watch.ts';
 import type { HostPaths } from '../../../drivers/devices/host-paths.ts';
@@ -50,8 +50,7 @@ export class RunningDevices {
 
   /** The container was just started with these devices. On a throw it must not go on running. */
   async started(name: string, runs: ReadonlyMap<string, DeviceRun>): Promise<void> {
-    for (const { warnings } of runs.values())
-      for (const warning of warnings) this.#deps.log.warn(`${name}: ${warning}`);
+    this.#logWarnings(name, runs);
     const { initPid } = this.#deps.runtime.probe(name);
     for (const run of [...runs.values()].flatMap(({ proxies }) => proxies)) {
       await this.#deps.proxies.open(name, run, initPid);
@@ -105,10 +104,7 @@ export class RunningDevices {
 
   async #followHardware(name: string, plugged: DeviceMap): Promise<void> {
     const watched = new Set(Object.keys(plugged).filter((device) => followsHardware(plugged[device])));
-    if (watched.size === 0) {
-      this.#watch.set(name, []);
-      return;
-    }
+    if (watched.size === 0) return this.#watch.set(name, []);
     const found = await this.#runsOf(name, plugged, watched).catch(() => new Map<string, DeviceRun>());
     this.#watch.set(
       name,
@@ -192,9 +188,12 @@ export class RunningDevices {
     const { devices } = this.#deps.view.expanded(readyContainer(this.#deps.records, name));
     // Devices that stay keep their names although profiles may say nothing of them any more.
     const runs = await this.#runsOf(name, { ...before, ...devices }, wanted);
-    for (const { warnings } of runs.values())
-      for (const warning of warnings) this.#deps.log.warn(`${name}: ${warning}`);
+    this.#logWarnings(name, runs);
     return runs;
+  }
+
+  #logWarnings(name: string, runs: ReadonlyMap<string, DeviceRun>): void {
+    for (const warning of [...runs.values()].flatMap((run) => run.warnings)) this.#deps.log.warn(`${name}: ${warning}`);
   }
 
   #runsOf(name: string, devices: DeviceMap, only: ReadonlySet<string>): Promise<ReadonlyMap<string, DeviceRun>> {
@@ -297,7 +296,7 @@ const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait
 const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
   Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
 
-function plugOf(device: string, properties: ConfigMap, run: DeviceRun | undefined): Plug {
-  const { nics = [], mounts = [], nodes = [], diskRates = [] } = run ?? {};
+function plugOf(device: string, properties: ConfigMap, run: DeviceRun = nothing): Plug {
+  const { nics, mounts, nodes, diskRates } = run;
   return { device, properties, nics, mounts, nodes, diskRates };
 }
