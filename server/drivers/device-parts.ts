@@ -14,11 +14,11 @@ export interface IdMapEntry {
 export interface NicRun {
   /** Device name in the container's `devices`. */
   readonly device: string;
-  /** veth: a cable of two ends; macvlan: a second address of a host interface; physical: a host interface itself, lent out. */
+  /** veth: a cable of two ends; macvlan: a second address of a host interface; physical: a host interface, moved into the container. */
   readonly kind: 'veth' | 'macvlan' | 'physical';
   /** Interface name inside the container (eth0). */
   readonly name: string;
-  /** Interface name on the host, at most 15 characters: the veth's other end, or what the interface is called while not lent out. */
+  /** Interface name on the host, at most 15 characters: the veth's other end, or the name of the interface while no container has it. */
   readonly hostName: string;
   /** Absent: as the interface has it (physical only). */
   readonly hwaddr?: string;

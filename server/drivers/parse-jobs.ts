@@ -1,4 +1,4 @@
-// What is done with text of strangers in a thread of its own: parsing it, and keeping what is needed of it. Runs in the worker.
+// Parses untrusted text in a thread of its own and returns the needed part. Runs in the worker.
 import { parseYaml } from './image/yaml-parser.ts';
 import { yamlShapeProblem } from './image/yaml-shape.ts';
 import { parseStreamIndex, parseStreamProducts } from './remote/streams-index.ts';
@@ -56,7 +56,7 @@ function boundedYaml(text: string): unknown {
   return bounded(parseYaml(text));
 }
 
-/** The value, if the thread that asked for it can take it at once. What aliases repeat counts each time. */
+/** The value, if it is small enough for the calling thread. Content repeated by aliases is counted each time. */
 function bounded(value: unknown): unknown {
   const open: { readonly value: unknown; readonly depth: number }[] = [{ value, depth: 0 }];
   let count = 0;

@@ -34,7 +34,7 @@ export class SimFaultList<F extends InjectedFault<string>> {
     this.#entries = [];
   }
 
-  /** Called by the driver at the start of each operation; `meets` says which faults are about its object. */
+  /** Called by the driver at the start of each operation; `meets` selects the faults of its object. */
   async pass(
     { operation, what }: { readonly operation: F['operation']; readonly what: string },
     meets: (fault: F) => boolean,

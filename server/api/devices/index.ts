@@ -1,4 +1,4 @@
-// The table of device types, and what is wrong with a set of devices; what exists on the host is not looked at. Pure.
+// The table of device schemas, validation of devices and the effect of their changes. Pure: never looks at the host.
 import { deviceName } from '../names.ts';
 import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
@@ -53,7 +53,7 @@ export function validateDevices(devices: Devices): Problem[] {
   return [...problems, ...rootProblems(devices), ...clashes(devices)];
 }
 
-/** The device with what follows from its properties written out, for those who act on it. */
+/** The device with the properties that follow from others. */
 export const resolveDevice = (device: DeviceConfig): DeviceConfig =>
   deviceSchema(device['type'])?.resolve?.(device) ?? device;
 
@@ -174,7 +174,7 @@ export function hostAccess(device: DeviceConfig): string | undefined {
 
 const hotplugs = (device: DeviceConfig): boolean => deviceSchema(device['type'])?.hotplug ?? true;
 
-/** Without what says nothing: unset properties, and values that are the default. */
+/** Without unset properties and default values. */
 function normal(device: DeviceConfig | undefined): DeviceConfig {
   const properties = deviceSchema(device?.['type'])?.properties ?? {};
   return Object.fromEntries(

@@ -18,7 +18,7 @@ export type MountFlag = (typeof mountFlags)[number];
 
 const times: readonly string[] = ['noatime', 'relatime', 'strictatime'];
 
-/** A comma list of flags, of which one at most says how access times are kept. */
+/** A comma list of flags, of which at most one sets how access times are kept. */
 export const mountOptions: Check = (value) => {
   const broken = is.listOf(is.oneOf(...mountFlags))(value);
   if (broken !== undefined) return `${broken}; options of the file system itself belong where the host mounts it`;

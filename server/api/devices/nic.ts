@@ -63,7 +63,7 @@ export const nic: DeviceSchema = {
   rules: nicRules,
 };
 
-/** Who names a managed network means a bridged nic on its bridge. */
+/** A nic with a managed network is a bridged nic on its bridge. */
 function resolveNic(device: DeviceConfig): DeviceConfig {
   const network = device['network'] ?? '';
   if (network === '') return device;

@@ -38,7 +38,7 @@ export interface DeviceRun extends DeviceParts {
   readonly proxies: readonly ProxyRun[];
   /** Directories of the host whose changes may bring or take parts of this device. */
   readonly watch: readonly string[];
-  /** What was asked for and cannot be had on this host, though the device works. */
+  /** Properties that this host cannot serve, though the device works. */
   readonly warnings: readonly string[];
 }
 
@@ -48,7 +48,7 @@ export interface DeviceHandler {
   /** Whether nodes appear and disappear with the hardware of the host. Absent: never. */
   readonly followsHardware?: (properties: ConfigMap) => boolean;
   /** Called right before a start or a plugging-in. Throws DriverError Invalid, NotFound or NotSupported, naming property and
-   *  value, when the host lacks what it needs. Idempotent, makes nothing. */
+   *  value, when the host lacks what it needs. Idempotent; changes nothing on the host. */
   start(context: DeviceContext): Promise<DeviceRun>;
 }
 

@@ -48,7 +48,7 @@ export class DirectoryWatch {
         });
         this.#watchers.set(dir, watcher);
       } catch {
-        // Gone in between: its parent tells when it is back.
+        // Removed meanwhile: the watch of its parent fires when it is back.
       }
     }
   }

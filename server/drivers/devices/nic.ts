@@ -1,4 +1,4 @@
-// Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (lent host interfaces).
+// Nics: bridged and p2p (a veth pair), macvlan (a second address of a host interface), physical and sriov (host interfaces moved into the container).
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { parseBits } from '../../api/text/bit-rate.ts';

@@ -1,4 +1,4 @@
-// Finds a virtual function of a network card that nobody uses, in the kernel's own description of its devices. Changes nothing.
+// Finds a virtual function of a network card that is free, in sysfs. Changes nothing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { DriverError } from '../driver-error.ts';
@@ -34,7 +34,7 @@ export function chooseVirtualFunction(
   );
 }
 
-/** Those with an interface on the host: one that is lent to a container has none here. */
+/** Those with an interface on the host: a function that a container has shows none here. */
 function virtualFunctions(dir: string): readonly VirtualFunction[] {
   return list(dir)
     .flatMap((entry) => {

@@ -1,4 +1,4 @@
-// What every container runtime must do: run one container described as plain data, tell its state, say when it ends.
+// The contract of container runtimes: run a container described as plain data, report its state, announce its end.
 // Knows nothing of records, operations or HTTP; names are opaque and unique on this host.
 import type { Readable, Writable } from 'node:stream';
 import type { InterfaceState } from '../interface-state.ts';
@@ -28,7 +28,7 @@ export interface RunConfig {
   readonly properties?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
-/** A device of a running container: what it was asked to be, and what it brings. */
+/** A device of a running container: its properties and its parts. */
 export interface Plug extends DeviceParts {
   readonly device: string;
   readonly properties: Readonly<Record<string, string>>;
@@ -79,7 +79,8 @@ export interface Checkpoints {
     signal: AbortSignal,
   ): Promise<{ readonly unchangedPercent: number }>;
   /** `leave` stopped: the container ends with the last moment stored, as by a forced stop, and this resolves after the exit was
-   *  delivered to onExit listeners. Frozen: it stands at that moment, so that its files can be copied too. On a throw it goes on running, and what is in `dir` is worth nothing; `logFile` then has the
+   *  delivered to onExit listeners. Frozen: it stands still, so that its files can be copied too. On a throw it goes on running, and
+   *  the content of `dir` is worthless; `logFile` then has the
    *  tool's whole output. Not running -> NotFound; frozen -> Failed; cannot be done here -> NotSupported. The signal only ends the
    *  beginning: half a checkpoint is not broken off. */
   checkpoint(
@@ -102,7 +103,7 @@ export interface Checkpoints {
   ): Promise<{ readonly initPid: number }>;
 }
 
-/** Who opened the other end of a local connection: root of that container, another of its users, or no process of it. */
+/** The user at the other end of a local connection: root of that container, another of its users, or a process outside it. */
 export type RuntimePeer = 'root' | 'user' | 'stranger';
 
 export type RuntimeStatus = 'stopped' | 'running' | 'frozen';
@@ -243,7 +244,7 @@ export interface RuntimeDriver {
    *  it does not run. */
   limits(name: string): Readonly<Record<string, string>> | undefined;
   /** Power of runtimes that can get a command ready while its client is still connecting. Throws nothing: what stands in its way
-   *  is told by `begin`. */
+   *  is thrown by `begin`. */
   prepareCommand?(name: string, command: RuntimeCommand): PreparedCommand;
   /** Starts a command in a running container. Not running -> DriverError NotFound; frozen -> Failed. Its life ends with
    *  `kill`, not with the signal, which only ends the starting. */
@@ -264,7 +265,7 @@ export interface RuntimeDriver {
   /** Power of runtimes whose containers see more than the directory `rootfs`. Undefined when it does not run (any more). */
   fileView?(name: string): FileView | undefined;
   /** Power of runtimes whose containers have processes of this host: asks the kernel about a connected local socket, given as
-   *  its descriptor. What cannot be told counts as a stranger. */
+   *  its descriptor. An unknown peer is a stranger. */
   peer?(name: string, socketFd: number): RuntimePeer;
   /** Forgets a stopped container: config, run directory, stale cgroups. Idempotent. Logs are not touched. */
   forget(name: string): Promise<void>;

@@ -1,10 +1,10 @@
-// Says where the LXC driver keeps what: files below its directory, control groups below names of its own. Makes nothing.
+// The paths of the LXC driver: files below its directory, control groups below its own names. Makes nothing.
 import { dirTag, encodeName } from './safe-names.ts';
 
 export class LxcPaths {
   readonly lxcPath: string;
   readonly exits: string;
-  /** In names that are the host's own, to know what is ours. */
+  /** Part of names on the host, to recognise our own. */
   readonly tag: string;
   readonly #dir: string;
   /** Parent of the control groups of all containers. */
@@ -47,7 +47,7 @@ export class LxcPaths {
   mappedMount(name: string, index: number): string {
     return `${this.containerDir(name)}/mount-${index}`;
   }
-  /** Keeps the network namespace of a container that an interface of the host was lent to. */
+  /** Keeps the network namespace of a container that has an interface of the host. */
   namespaceFile(name: string): string {
     return `${this.containerDir(name)}/netns`;
   }

@@ -101,7 +101,7 @@ function streamToStream(client: Socket, ends: Ends): () => void {
   };
 }
 
-/** The other end is closed: what it said before still goes out, unless it broke off. */
+/** The other end has closed: data it sent before is still delivered, unless the connection broke. */
 function followClose(socket: Socket | undefined, failed: boolean): void {
   if (socket === undefined || socket.destroyed) return;
   if (failed || socket.connecting) socket.destroy();

@@ -17,7 +17,7 @@ export interface ProxyKeeper {
   /** Idempotent. */
   close(container: string, device: string): Promise<void>;
   closeAll(container: string): Promise<void>;
-  /** After a crash: takes away what was forwarded for containers that do not run any more. */
+  /** After a crash: closes the forwards of containers that no longer run. */
   sweep(): Promise<void>;
   /** Lets go of everything in this process; what the kernel forwards goes on. */
   release(): Promise<void>;
@@ -30,7 +30,7 @@ interface Open {
 
 export class Proxies implements ProxyKeeper {
   readonly #log: Log;
-  /** In names that are the host's own, to know what is ours. */
+  /** Part of names on the host, to recognise our own. */
   readonly #tag: string;
   readonly #open = new Map<string, Map<string, Open>>();
 

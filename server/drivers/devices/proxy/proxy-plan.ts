@@ -25,7 +25,7 @@ export interface ProxyRun {
   readonly proxyProtocol: boolean;
   /** Of a listening socket file; ids of the side it is on. */
   readonly socket: { readonly uid: number; readonly gid: number; readonly mode: number | undefined };
-  /** Who connects; ids of the side that is connected to. */
+  /** The user that connects, as ids of the side that is connected to. */
   readonly runAs: { readonly uid: number; readonly gid: number };
 }
 
@@ -69,7 +69,7 @@ export function endpointText(endpoint: Endpoint): string {
   return `${endpoint.kind}:${host}:${endpoint.port}`;
 }
 
-/** First line of the PROXY protocol, version 1, that tells a server who its client is. */
+/** First line of the PROXY protocol, version 1, that gives a server the address of its client. */
 export function proxyHeader(
   from: { readonly address?: string | undefined; readonly port?: number | undefined },
   to: { readonly address?: string | undefined; readonly port?: number | undefined },

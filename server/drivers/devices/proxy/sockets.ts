@@ -10,7 +10,7 @@ import { endpointText, type Endpoint } from './proxy-plan.ts';
 export interface Side {
   /** Process whose network and files it is to have; undefined: the host's. */
   readonly pid: number | undefined;
-  /** Ids on the host of who makes it. */
+  /** Host ids of the user that makes it. */
   readonly uid: number;
   readonly gid: number;
   /** File modes do not stop it, as they do not stop root; otherwise it is that user and no more. */
@@ -26,7 +26,7 @@ interface Calls {
   setsockopt(fd: number, level: number, name: number, value: Int32Array, length: number): number;
   /** Of the calling thread only, unlike libc's. */
   setIds(uid: number, gid: number): boolean;
-  /** Root's rights over files for the calling thread, whoever it is otherwise. */
+  /** Root's rights over files for the calling thread, whatever its other ids. */
   overrideFiles(): void;
   openInRoot(root: number, path: string, flags: number): number;
   reason(): string;

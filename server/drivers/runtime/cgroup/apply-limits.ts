@@ -27,7 +27,7 @@ export function applyLimits(
   writeGroupFiles(tree, group, diskValues(limits, tree.version));
 }
 
-/** What LXC cannot set: the weight for disk time, of a kernel that may have none, and what counts only in the groups it makes itself. */
+/** Values that LXC cannot set: the weight for disk time, which a kernel may lack, and values of the groups that LXC itself makes. */
 export function applyAfterStart(tree: CgroupTree, group: string, limits: Limits): void {
   if (limits.diskPriority !== undefined) writeGroupFiles(tree, group, diskValues(limits, tree.version));
   if (tree.version === 2) return;

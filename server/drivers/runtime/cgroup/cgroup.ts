@@ -86,7 +86,7 @@ function writeExisting(path: string, value: string): void {
   }
 }
 
-/** cgroup v1 asks only a process's own group for these, not those above it: a container's processes are in groups below. */
+/** In cgroup v1 these hold only in a process's own group, not in groups above it: a container's processes are in groups below. */
 const isOwnOnly = (tree: CgroupTree, file: string): boolean =>
   tree.version === 1 && (file.startsWith('blkio.throttle.') || file === 'memory.swappiness');
 

@@ -88,7 +88,7 @@ export function balanceCpus(
   return sets;
 }
 
-/** Who has no choice comes first, then who needs most. */
+/** Pinned containers come first, then those that need most cpus. */
 const rank = (wish: CpuWish): number => (wish.kind === 'pinned' ? 2 ** 31 : wish.kind === 'count' ? wish.count : 0);
 
 export interface CpuTime {

@@ -1,4 +1,4 @@
-// Keeps the cpusets of all running containers in balance, live: whoever starts, stops or asks for other cpus moves the others.
+// Keeps the cpusets of all running containers in balance, live: a container that starts, stops or changes its cpus moves the others.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { errorText, type Log } from '../../../lib/log.ts';
 import { type CgroupTree, groupDir } from './cgroup.ts';
@@ -43,7 +43,7 @@ export class CpuSets {
     this.#claims.set(name, { wish: parseCpus(limit ?? ''), held: held.length === 0 ? undefined : held });
   }
 
-  /** It has started with what it was given; who came or went meanwhile may have moved it. */
+  /** It has started with its claimed cpus; containers that started or stopped meanwhile may have moved it. */
   confirm(name: string): void {
     const { tree, paths, log } = this.#deps;
     try {
@@ -71,7 +71,7 @@ export class CpuSets {
     }
   }
 
-  /** Cheap: for whoever looks every second. */
+  /** Cheap: called every second. */
   settleIfChanged(): void {
     if (formatCpus(readOnlineCpus()) !== formatCpus(this.#online)) this.settle();
   }

@@ -1,4 +1,4 @@
-// Turns limits.* keys into control group values for both generations of cgroups. Pure: what is written where, not the writing.
+// Turns limits.* keys into control group values for both generations of cgroups. Pure: computes files and values, writes nothing.
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import { DriverError } from '../../driver-error.ts';

@@ -1,4 +1,4 @@
-// What CRIU needs to be told, and what it said: its settings, what it counted, why it failed, whether it works on this host.
+// CRIU's settings, figures and errors, and whether it works on this host.
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
@@ -75,16 +75,16 @@ export function criuEnvironment(criu: string, settingsFile: string | undefined):
 }
 
 /**
- * Packets are not held back while a container is stored: many kernels lack what that takes, and what is lost is sent again.
+ * Packets are not held back during a checkpoint: many kernels lack what that needs, and lost packets are sent again.
  * `previous`: images of an earlier round, relative to those that are made.
  */
 export const criuSettings = (previous: string | undefined): string =>
   `network-lock skip\n${previous === undefined ? '' : `track-mem\nprev-images-dir ${previous}\n`}`;
 
-/** CRIU asks them for the rules of the container's network. */
+/** CRIU reads the rules of the container's network with these. */
 const ruleTools = ['iptables-save', 'iptables-restore', 'ip6tables-save', 'ip6tables-restore'] as const;
 
-/** The last of what is marked as an error in CRIU's output or log: the last lines name the step, those before it the cause. */
+/** The last errors in CRIU's output or log: the last lines name the step, the lines before it the cause. */
 export function reasonsIn(log: string, most = 4): string {
   const said = [...log.matchAll(/\bError \([^)]*\): (.*)$/gm)]
     .map((match) => (match[1] ?? '').trim())
@@ -92,7 +92,7 @@ export function reasonsIn(log: string, most = 4): string {
   return [...new Set(said)].slice(-most).join('; ');
 }
 
-/** Said of every run: of programs it asked something, and of limits it may not raise here. */
+/** Printed in every run: helper programs that it ran, and limits that it may not raise here. */
 const isNoise = (text: string): boolean => /^exited, status=|Can't setup RLIMIT_NOFILE/.test(text);
 
 const statsFile = 'stats-dump';

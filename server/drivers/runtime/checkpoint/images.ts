@@ -1,4 +1,4 @@
-// The directories of CRIU's images: where they lie, how one links to the round before it, who may enter them.
+// The directories of CRIU's images: their paths, the link to the round before, their modes.
 import { DriverError } from '../../driver-error.ts';
 import { basename, dirname, join, resolve } from 'node:path';
 import { chmodSync, lstatSync, mkdirSync, readlinkSync } from 'node:fs';

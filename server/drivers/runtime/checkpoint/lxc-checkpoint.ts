@@ -33,7 +33,7 @@ export interface CheckpointDeps {
   readonly programs: CheckpointPrograms | undefined;
 }
 
-/** The runtime's own book of containers. */
+/** The runtime's records of its running containers. */
 export interface CheckpointRecords {
   need(name: string): RunningRecord;
   lock<T>(name: string, work: () => Promise<T>): Promise<T>;
@@ -111,7 +111,7 @@ export class LxcCheckpoints implements Checkpoints {
         if (leave === 'frozen') await setFrozen(this.#deps.tree, this.#deps.paths.group(name), true, freezeTimeoutMs);
         return wait;
       } catch (error) {
-        // Ends the listening; nobody waits.
+        // Ends the listening: the exit is not awaited.
         wait(0, AbortSignal.abort()).catch(() => {});
         await this.#thaw(name);
         throw error;
@@ -124,7 +124,7 @@ export class LxcCheckpoints implements Checkpoints {
   #leaveArgs(name: string, leave: CheckpointOptions['leave']): readonly string[] {
     if (leave === 'stopped') return ['--stop'];
     if (leave === 'running') return [];
-    // Run while everything still stands: what is frozen then goes on, once thawed, where its memory was stored.
+    // The script runs while all processes stand still: frozen then and thawed later, they go on from the stored memory.
     const { tree, paths } = this.#deps;
     const dir = groupDir(tree, 'freezer', paths.group(name)) ?? '';
     const freeze =
@@ -162,7 +162,7 @@ export class LxcCheckpoints implements Checkpoints {
     });
   }
 
-  /** A daemon that died left its tool at work; what that does to the container must be over before anybody looks at it. */
+  /** A killed daemon leaves its tool running. Wait for that tool before the state of containers is read. */
   async awaitOrphans(): Promise<void> {
     const deadline = performance.now() + orphanTimeoutMs;
     while (this.#orphans().length > 0 && performance.now() < deadline) await sleep(50);
@@ -262,7 +262,7 @@ function keep(logFile: string, texts: readonly string[]): void {
     writeFileSync(logFile, '', { mode: 0o600 });
     for (const text of texts) if (text !== '') appendFileSync(logFile, text.endsWith('\n') ? text : `${text}\n`);
   } catch {
-    // The reason is told anyway.
+    // The error carries the reason anyway.
   }
 }
 

@@ -214,7 +214,7 @@ interface Streams {
 function processOf(child: HostChild, streams: Streams): AttachedProcess {
   const { stdin, stdout, stderr, resize } = streams;
   const inside = new ProcessInside(child);
-  // A command may end before it has read its input; its exit code tells what there is to tell.
+  // A command may end before it has read its input; its exit code is the result.
   stdin?.on('error', () => {});
   const exited = new Promise<number>((resolve) => child.onEnd(resolve));
   child.onEnd(() => {

@@ -1,4 +1,4 @@
-// Waits for the end of a command and keeps what it put out, within limits of time and size. Starts nothing.
+// Waits for the end of a command and keeps its output, within limits of time and size. Starts nothing.
 import { DriverError } from '../../driver-error.ts';
 import type { RuntimeExecResult, RuntimeProcess } from '../driver.ts';
 

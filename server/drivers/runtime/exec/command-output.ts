@@ -8,7 +8,7 @@ const lookMs = 20;
 export interface OutputOptions {
   readonly filter?: OutputFilter;
   /**
-   * What the kernel still holds, read at once; undefined when that is nothing. For a source that nobody but the command writes to:
+   * The data that the kernel still holds, or undefined. For a source that only the command writes to:
    * it is read to its end, however long that takes.
    */
   readonly rest?: () => Buffer | undefined;

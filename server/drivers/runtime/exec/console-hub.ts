@@ -119,7 +119,7 @@ class Shared {
     else stdin.write(chunk, done);
   }
 
-  /** The viewer who came or changed last decides for all. */
+  /** The size of the newest or last resized viewer holds for all. */
   #resize(size: TerminalSize): void {
     this.#wanted = size;
     this.#connection?.resize(size);

@@ -5,7 +5,7 @@ import type { HostChild } from '../host/child-process.ts';
 import { readNamespacePids } from '../host/proc.ts';
 
 const lookAgainMs = 5;
-/** A host program that has come no further by then never will: it is killed itself. */
+/** A host program that takes longer than this hangs: it is killed itself. */
 const stuckMs = 1_000;
 
 /**

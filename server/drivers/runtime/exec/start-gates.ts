@@ -1,11 +1,11 @@
-// Gates that programs of the host stand at until they are let through: FIFOs, which open for writing only when somebody reads. Runs
+// StartGates that programs of the host stand at until they are let through: FIFOs, which open for writing only when somebody reads. Runs
 // nothing, and nothing is ever said through one.
 import { closeSync, constants, existsSync, openSync, readdirSync, unlinkSync } from 'node:fs';
 import type { Libc } from '../host/syscalls.ts';
 
 export interface Gate {
   readonly path: string;
-  /** From now on whoever comes goes through. False when that cannot be: the file is gone, or there are too many open ones. */
+  /** Opens the gate for good. False when it cannot: the file is gone, or too many files are open. */
   open(this: void): boolean;
   /** Call it when the waiting program has ended: it would make a file of its own there, and go through. Idempotent. */
   remove(this: void): void;
@@ -15,7 +15,7 @@ export interface Gate {
 const prefix = '.gate-';
 let count = 0;
 
-export class Gates {
+export class StartGates {
   readonly #libc: Libc;
   readonly #dir: string;
 

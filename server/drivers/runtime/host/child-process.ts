@@ -1,4 +1,4 @@
-// A program of the host that was started here, until its end is told. What it is and does is others' business.
+// A program of the host: starts it and reports its end.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
@@ -10,7 +10,7 @@ export interface HostChild {
   /** Undefined when it could not be started. */
   readonly pid: number | undefined;
   readonly isOver: boolean;
-  /** Told once, never before the caller's own turn is over: its exit code, 128 and the number of what killed it, 127 if it never ran. */
+  /** Called once, never within the caller's own turn: its exit code, 128 plus the number of the signal that killed it, 127 if it never ran. */
   onEnd(this: void, listener: (code: number) => void): void;
   /** SIGKILL. */
   kill(this: void): void;
@@ -83,7 +83,7 @@ class SpawnedChild extends Ending implements HostChild {
     }
   }
 
-  /** Until it is collected its pid is nobody else's. */
+  /** Until it is collected no other process can have its pid. */
   readonly kill = (): void => {
     if (this.pid !== undefined && !this.isOver) process.kill(this.pid, 'SIGKILL');
   };

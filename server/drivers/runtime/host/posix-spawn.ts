@@ -24,7 +24,7 @@ const room = 1024;
 const freshSignals = 0x04 | 0x08;
 const ownSession = 0x80;
 
-/** Undefined where libc is too old to be told a directory (before glibc 2.29). */
+/** Undefined where libc cannot set a directory (before glibc 2.29). */
 export function loadPosixSpawn(libc: LibraryHandle): PosixSpawn | undefined {
   try {
     const spawn = libc.func(

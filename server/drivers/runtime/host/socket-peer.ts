@@ -1,4 +1,4 @@
-// Tells from the kernel who opened the other end of a local socket: which process, of which container, as which user.
+// Asks the kernel which process opened the other end of a local socket, in which container, as which user.
 import { readlinkSync } from 'node:fs';
 import type { RuntimePeer } from '../driver.ts';
 import { hostIdOf, readProcess } from './proc.ts';
@@ -9,7 +9,7 @@ const soPeercred = 17;
 /** Processes nest deeper only to mislead. */
 const maxDepth = 256;
 
-/** Without the system call nobody is trusted. */
+/** Without the system call every peer is a stranger. */
 export function peerOf(libc: Libc | undefined, initPid: number, socketFd: number): RuntimePeer {
   const peer = libc === undefined ? undefined : readPeer(libc, socketFd);
   if (peer === undefined || !isInside(peer.pid, initPid)) return 'stranger';
@@ -18,7 +18,7 @@ export function peerOf(libc: Libc | undefined, initPid: number, socketFd: number
 
 interface Credentials {
   readonly pid: number;
-  /** As this host counts. */
+  /** An id of this host. */
   readonly uid: number;
 }
 

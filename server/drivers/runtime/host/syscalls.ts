@@ -10,7 +10,7 @@ export interface Libc {
   umount2(path: string, flags: number): number;
   setns(fd: number, kind: number): number;
   socket(domain: number, type: number, protocol: number): number;
-  /** Fills `value`; `length` holds its room, and what was filled of it afterwards. */
+  /** Fills `value`; `length` holds its capacity before, and the number of filled bytes afterwards. */
   getsockopt(fd: number, level: number, option: number, value: Uint8Array, length: Uint32Array): number;
   send(fd: number, bytes: Uint8Array, length: number, flags: number): number;
   recv(fd: number, bytes: Uint8Array, length: number, flags: number): number;

@@ -6,7 +6,7 @@ import { defaultMap, type HostIds, type IdRange, smallestRange } from './id-map.
 type Config = Readonly<Record<string, string>>;
 
 export interface ReservedIds extends IdRange {
-  /** Nobody else may have them; those named by raw.idmap others may name as well, but are given to nobody. */
+  /** No other container may have them. Ids named by raw.idmap may be named by others too, but are never assigned. */
   readonly isolated: boolean;
 }
 
@@ -101,7 +101,7 @@ function parseRawIdMap(value: string): readonly RawLine[] {
   });
 }
 
-/** What the rest of a sentence about the line says. */
+/** The rest of a sentence about the line. */
 function refuseLine(
   ids: HostIds,
   all: readonly RawLine[],
@@ -186,7 +186,7 @@ function findFree(
   return start === undefined ? undefined : { start, count };
 }
 
-/** Puts the lines of raw.idmap in the place of what the map says of those container ids. */
+/** Replaces the map's entries for the container ids of raw.idmap by its lines. */
 function withRaw(
   config: Config,
   main: readonly IdMapEntry[],

@@ -1,6 +1,6 @@
 // Lets a limited number of pieces of work run at once; the others wait in order of arrival.
 
-export class Slots {
+export class ConcurrencyLimit {
   #free: number;
   readonly #waiting: (() => void)[] = [];
   constructor(count: number) {

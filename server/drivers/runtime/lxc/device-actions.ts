@@ -139,7 +139,7 @@ export class DeviceActions {
     );
   }
 
-  /** An interface lent to a namespace that vanishes could vanish with it, or come back under another name. */
+  /** A host interface in a namespace that vanishes could vanish with it, or come back under another name. */
   async #keepNamespace(state: RunningRecord): Promise<void> {
     const file = this.#deps.paths.namespaceFile(state.name);
     const { libc } = this.#deps;

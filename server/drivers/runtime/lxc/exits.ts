@@ -72,7 +72,7 @@ export class Exits {
       );
   }
 
-  /** The container's init is dead: waits for what follows (a new init, or the end), cleans up, tells the listeners. */
+  /** The container's init is dead: waits for a new init or the end, cleans up, calls the listeners. */
   async settle(state: RunningRecord): Promise<void> {
     const { tree, paths, log } = this.#deps;
     const key = paths.key(state.name);
@@ -109,7 +109,7 @@ export class Exits {
     }
   }
 
-  /** Catches exits that no hook told us about. */
+  /** Catches exits that no hook reported. */
   #scheduleSweep(): void {
     if (this.#closed) return;
     const orphans = [...this.#parts.running.values()].some((state) => !hasMonitor(state));

@@ -1,5 +1,5 @@
 // Changes the devices of running LXC containers: nics, mounts, device nodes, rates. Each change is written down before it is made,
-// so that whoever comes after a crash knows what may be there.
+// so that a daemon that starts after a crash knows what may be there.
 import { DeviceActions, type LiveDeps } from './device-actions.ts';
 import { joined, partKinds, partsOf, pick, without } from './parts.ts';
 import { existsSync } from 'node:fs';
@@ -10,12 +10,20 @@ import { type DeviceParts, noParts, ownMount } from '../../device-parts.ts';
 import type { LiveDevices, MountRun, NicRun, Plug } from '../driver.ts';
 import { followPriority } from './live-keys.ts';
 import { unmount } from '../mounts/mapped-mounts.ts';
-import type { Dress } from '../nic/commands.ts';
-import { checkNicPlaces, giveBack, readDress, removeShape, removeVlan, shape, takeBack } from '../nic/plug.ts';
+import type { InterfaceSettings } from '../nic/commands.ts';
+import {
+  checkNicPlaces,
+  giveBack,
+  readInterfaceSettings,
+  removeShape,
+  removeVlan,
+  shape,
+  takeBack,
+} from '../nic/plug.ts';
 import { addRoutes, dropRoutes } from '../nic/routes.ts';
 import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
 
-/** The runtime's own book of containers. */
+/** The runtime's records of its running containers. */
 export interface LiveBook {
   need(name: string): RunningRecord;
   remember(state: RunningRecord): void;
@@ -50,7 +58,7 @@ export class LxcLive implements LiveDevices {
       }
       checkTargets(devices.now, plug);
       for (const nic of plug.nics) checkNicPlaces(nic, before.initPid);
-      const lent = { ...devices.lent, ...lentBy(plug.nics) };
+      const lent = { ...devices.lent, ...settingsBefore(plug.nics) };
       this.#note(before, { ...devices, lent, now: joined(devices.now, plug) });
       await withRevert(async (revert) => {
         revert.push(() => this.#book.remember(before));
@@ -132,7 +140,7 @@ export class LxcLive implements LiveDevices {
     this.#book.remember({ ...state, nics: cablesOf(devices.now), devices });
   }
 
-  /** LXC has started the container: what it does not do itself. */
+  /** LXC has started the container: does the work that LXC does not. */
   async afterStart(state: RunningRecord): Promise<void> {
     const { now } = needDevices(state);
     for (const nic of now.nics) {
@@ -182,7 +190,7 @@ export class LxcLive implements LiveDevices {
     await attempt('limits of devices', () => this.afterStart(state));
   }
 
-  /** The container is gone: brings back what was lent to it and removes what does not go by itself. */
+  /** The container is gone: brings back interfaces of the host and removes what the kernel leaves. */
   async afterStop(state: RunningRecord): Promise<void> {
     const { paths, libc, log } = this.#deps;
     await this.#fetchLent(state);
@@ -215,12 +223,12 @@ export class LxcLive implements LiveDevices {
 
 const isShaped = (nic: NicRun): boolean => nic.rates !== undefined || nic.macFilter === true;
 
-/** How the interfaces look that are about to be lent. */
-export function lentBy(nics: readonly NicRun[]): Readonly<Record<string, Dress>> {
-  const lent: Record<string, Dress> = {};
+/** The settings of the host interfaces that are about to move into the container. */
+export function settingsBefore(nics: readonly NicRun[]): Readonly<Record<string, InterfaceSettings>> {
+  const lent: Record<string, InterfaceSettings> = {};
   for (const nic of nics) {
     if (nic.kind !== 'physical' || !existsSync(`/sys/class/net/${nic.hostName}`)) continue;
-    const { hwaddr, mtu } = readDress(nic.hostName);
+    const { hwaddr, mtu } = readInterfaceSettings(nic.hostName);
     lent[nic.hostName] = {
       ...(nic.hwaddr === undefined || hwaddr === undefined ? {} : { hwaddr }),
       ...(mtu === undefined ? {} : { mtu }),

@@ -39,7 +39,7 @@ export type Found =
 export function findRun(deps: RecoverDeps, name: string): Found {
   const { paths, tree, log } = deps;
   const saved = readRunningRecord(paths.stateFile(name));
-  // Of another boot: the host went down, nobody stopped this container.
+  // Of another boot: the host went down, no client stopped this container.
   const before = saved?.bootId === readBootId() ? saved : undefined;
   if (before?.starting === true) return { kind: 'starting', state: before };
   const init = findInit(tree, paths.group(name));

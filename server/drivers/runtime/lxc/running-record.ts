@@ -1,7 +1,7 @@
-// What the LXC driver remembers of a running container over its own restart: one small file per container.
+// The record of a running container that outlives the daemon: one small file per container.
 import type { DeviceParts } from '../../device-parts.ts';
 import type { IdMapEntry } from '../driver.ts';
-import type { Dress } from '../nic/commands.ts';
+import type { InterfaceSettings } from '../nic/commands.ts';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 
 export interface RunningRecord {
@@ -29,13 +29,13 @@ export interface RunningRecord {
 
 export interface DeviceState {
   readonly idmap: readonly IdMapEntry[];
-  /** What each device was made of, for whoever asks. */
+  /** The properties of each device, as its users wrote them. */
   readonly properties: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly now: DeviceParts;
   /** What LXC makes again at a reboot from inside. */
   readonly atStart: DeviceParts;
-  /** How lent interfaces of the host looked before, by their name there. */
-  readonly lent: Readonly<Record<string, Dress>>;
+  /** Settings of the host's interfaces before the container got them, by their host names. */
+  readonly lent: Readonly<Record<string, InterfaceSettings>>;
 }
 
 /** Interfaces of a container whose other end is on the host and goes with it, by name inside. */

@@ -38,7 +38,7 @@ import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { readMetrics } from '../cgroup/metrics.ts';
 import { sweepShapes } from '../nic/plug.ts';
 import { started, type RunningRecord, writeRunningRecord } from './running-record.ts';
-import { Slots } from './concurrency-limit.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
 import { peerOf } from '../host/socket-peer.ts';
 import { nextStop } from '../wait-exit.ts';
 
@@ -61,7 +61,7 @@ export class LxcRuntime implements RuntimeDriver {
   readonly #deps: RuntimeDeps;
   readonly #live = new Map<string, RunningRecord>();
   readonly #mutex = new KeyedMutex();
-  readonly #slots = new Slots(startsAtOnce);
+  readonly #starts = new ConcurrencyLimit(startsAtOnce);
   readonly #spool: ExitSpool;
   readonly #consoles: ConsoleHub;
   readonly #cpus: CpuSets;
@@ -147,7 +147,7 @@ export class LxcRuntime implements RuntimeDriver {
       const before = this.#live.get(run.name);
       if (before !== undefined && !isAlive(before)) await this.#exits.settle(before);
       if (this.#live.has(run.name)) throw new DriverError('InUse', `Container "${run.name}" is already running`);
-      const state = await this.#slots.run(() => this.#startOn(run, signal, launch));
+      const state = await this.#starts.run(() => this.#startOn(run, signal, launch));
       this.#live.set(state.name, state);
       await this.live.afterStart(state).catch((error: unknown) => this.#undoStart(state, error));
       this.#remember(started(state));
@@ -167,7 +167,7 @@ export class LxcRuntime implements RuntimeDriver {
     }
   }
 
-  /** A container without the limits that were asked for does not run. */
+  /** A container whose limits cannot be set does not run. */
   async #undoStart(state: RunningRecord, error: unknown): Promise<never> {
     process.kill(state.initPid, 'SIGKILL');
     await this.#exits.settle(state);
@@ -213,7 +213,7 @@ export class LxcRuntime implements RuntimeDriver {
 
   probe(name: string): RuntimeProbe {
     const state = this.#live.get(name);
-    // Until its exit is delivered a container counts as running, so that states and events tell the same story.
+    // Until its exit is delivered a container counts as running, so that states and events agree.
     if (state === undefined) return { status: 'stopped', initPid: 0 };
     const frozen = isFrozen(this.#deps.tree, this.#deps.paths.group(name));
     return { status: frozen ? 'frozen' : 'running', initPid: state.initPid };

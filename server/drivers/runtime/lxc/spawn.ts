@@ -4,7 +4,7 @@ import { captureOutput } from '../exec/capture.ts';
 import { DriverError } from '../../driver-error.ts';
 import { type AttachedProcess, spawnAttached } from '../exec/attach.ts';
 import { type CgroupTree, isFrozen } from '../cgroup/cgroup.ts';
-import { type Gate, Gates } from '../exec/start-gates.ts';
+import { type Gate, StartGates } from '../exec/start-gates.ts';
 import type { GroupMoves } from '../cgroup/group-moves.ts';
 import type { FileDeps } from '../mounts/container-files.ts';
 import { findProgram } from '../host/programs.ts';
@@ -34,14 +34,14 @@ export class LxcCommands {
   readonly #deps: CommandDeps;
   readonly #access: Access;
   readonly #program: SealedProgram;
-  readonly #gates: Gates | undefined;
+  readonly #gates: StartGates | undefined;
   readonly #waiting = new Set<Waiting>();
 
   constructor(deps: CommandDeps, access: Access) {
     this.#deps = deps;
     this.#access = access;
     this.#program = new SealedProgram(deps.libc, findProgram('lxc-attach') ?? 'lxc-attach');
-    this.#gates = deps.libc === undefined ? undefined : new Gates(deps.libc, deps.paths.lxcPath);
+    this.#gates = deps.libc === undefined ? undefined : new StartGates(deps.libc, deps.paths.lxcPath);
   }
 
   async spawn(name: string, command: RuntimeCommand, signal: AbortSignal): Promise<RuntimeProcess> {

@@ -18,7 +18,7 @@ import { clearAfterFailedStart, findInit, findMonitor, interfaceGone } from './l
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { prepareKeys } from './live-keys.ts';
 import { applyAfterStart, limitKeys } from '../cgroup/apply-limits.ts';
-import { lentBy } from './live-devices.ts';
+import { settingsBefore } from './live-devices.ts';
 import { firstReason } from './failure-reason.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 import { nativeOnly } from './native-abi-filter.ts';
@@ -83,7 +83,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
   }
 }
 
-/** What whoever comes after a crash needs to complete the start, or to take it back. */
+/** The record that a daemon needs after a crash to complete the start, or to undo it. */
 function intentOf(run: RunConfig): RunningRecord {
   const haltSignal = parseHaltSignal(run.config['raw.lxc'] ?? '');
   return {
@@ -96,7 +96,7 @@ function intentOf(run: RunConfig): RunningRecord {
     monitorStartTime: 0,
     nics: cablesOf(run),
     limits: limitKeys(run.config),
-    devices: deviceState(run, lentBy(run.nics)),
+    devices: deviceState(run, settingsBefore(run.nics)),
     ...(haltSignal === undefined ? {} : { haltSignal }),
     ...(filterFor(run).length === 0 ? {} : { nativeOnly: true as const }),
   };

@@ -210,7 +210,7 @@ export function removeContainerDir(deps: Pick<FileDeps, 'paths' | 'libc'>, name:
   rmdirSync(dir);
 }
 
-/** LXC gives up when the container's root cannot go through its path; nobody else gets more than that. */
+/** LXC gives up when the container's root cannot pass its path; no other user gets more than that. */
 export function makePassable(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o711 });
   for (const path of [dirname(dir), dir]) {

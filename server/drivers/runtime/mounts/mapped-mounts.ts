@@ -54,7 +54,7 @@ export interface SecondMount {
   /** Device nodes in it are to work, also when the source's own mount forbids that. */
   readonly nodes?: boolean;
   readonly flags?: readonly MountFlag[];
-  /** How what is mounted later on either side is seen on the other one. Default private. */
+  /** Whether later mounts on one side appear on the other. Default private. */
   readonly propagation?: string;
 }
 

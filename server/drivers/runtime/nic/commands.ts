@@ -57,7 +57,7 @@ export function plugNic(nic: NicRun, pid: number): IpPlan {
   }
 }
 
-/** `hostPid`: a process in the host's network namespace, where lent interfaces go back to. */
+/** `hostPid`: a process in the host's network namespace, where physical interfaces return to. */
 export function unplugNic(nic: NicRun, hostPid: number): IpPlan {
   switch (nic.kind) {
     case 'veth':
@@ -74,20 +74,20 @@ export function unplugNic(nic: NicRun, hostPid: number): IpPlan {
   }
 }
 
-export interface Dress {
+export interface InterfaceSettings {
   readonly hwaddr?: string;
   readonly mtu?: number;
 }
 
 /** Gives a host interface an address and size; it must be down for the first. */
-export function dress(name: string, { hwaddr, mtu }: Dress): readonly string[] {
+export function dress(name: string, { hwaddr, mtu }: InterfaceSettings): readonly string[] {
   return [
     ...(hwaddr === undefined ? [] : [`link set dev ${name} down`, `link set dev ${name} address ${hwaddr}`]),
     ...(mtu === undefined ? [] : [`link set dev ${name} mtu ${mtu}`]),
   ];
 }
 
-/** What must be on the host before the interface can be made, without what is there already. */
+/** Commands that prepare the host for the interface, without those already done. */
 export function prepareNic(nic: NicRun, exists: (name: string) => boolean, mark: string): readonly string[] {
   const lines: string[] = [];
   if (nic.vlan !== undefined) {
@@ -113,7 +113,7 @@ const short = (text: string): string => createHash('sha256').update(text).digest
 /** The interface that what comes out of a container is sent through to be slowed down. */
 export const ifbName = (hostName: string): string => `gtifb${short(hostName)}`;
 
-/** `tag` tells the daemons of one host apart. */
+/** `tag` distinguishes the daemons of one host. */
 export const filterTable = (hostName: string, tag: string): string => `gantry_${tag}_${short(hostName)}`;
 
 /** Lines of `ip -batch` and `tc -batch` that bring the rates of a veth into force; nothing of them is there. */

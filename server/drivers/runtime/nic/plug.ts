@@ -1,4 +1,4 @@
-// Runs `ip`, `tc` and `nft` for the interfaces of containers: plugs, unplugs, shapes, filters. What they are told is in commands.ts.
+// Runs `ip`, `tc` and `nft` for the interfaces of containers: plugs, unplugs, shapes, filters. commands.ts has their arguments.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText, type Log } from '../../../lib/log.ts';
@@ -7,7 +7,7 @@ import type { NicRun } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';
 import {
   checkNicNames,
-  type Dress,
+  type InterfaceSettings,
   dress,
   filterTable,
   ifbName,
@@ -110,7 +110,7 @@ export async function unplugFrom(nic: NicRun, pid: number, tag: string): Promise
   } else if (namesInside(pid).includes(nic.name)) await batch('ip', insideOf(pid), plan.inside);
 }
 
-/** Brings a lent interface back out of a network namespace that is kept in a file. */
+/** Moves a host interface back out of a network namespace that is kept in a file. */
 export async function takeBack(nic: NicRun, namespaceFile: string): Promise<void> {
   const enter = [findProgram('nsenter') ?? 'nsenter', `--net=${namespaceFile}`, '--'];
   await batch('ip', enter, unplugNic(nic, process.pid).inside);
@@ -194,12 +194,12 @@ export async function removeVlan(nic: NicRun, tag: string): Promise<void> {
   await batch('ip', [], [`link delete dev ${name}`]);
 }
 
-/** How a lent interface looked, to be given back the same. */
-export function readDress(name: string): Dress {
+/** The settings of a host interface, to restore them later. */
+export function readInterfaceSettings(name: string): InterfaceSettings {
   const read = (file: string): string => readFileSync(`/sys/class/net/${name}/${file}`, 'utf8').trim();
   return { hwaddr: read('address'), mtu: Number(read('mtu')) };
 }
 
-export async function giveBack(name: string, before: Dress): Promise<void> {
+export async function giveBack(name: string, before: InterfaceSettings): Promise<void> {
   if (interfaceExists(name)) await batch('ip', [], dress(name, before));
 }

@@ -14,7 +14,7 @@ const families = ['bridge', 'inet'] as const;
 /** 0 = none is set: what the container sends is sorted as what the host sends. */
 export const networkPriority = (config: Config): number => Number(config['limits.network.priority'] || 0);
 
-/** `tag` tells the daemons of one host apart. */
+/** `tag` distinguishes the daemons of one host. */
 export const priorityTable = (container: string, tag: string): string =>
   `gantryprio_${tag}_${createHash('sha256').update(container).digest('hex').slice(0, 12)}`;
 

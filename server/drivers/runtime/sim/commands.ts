@@ -16,7 +16,7 @@ export interface SimProcessView {
   readonly terminal: () => TerminalSize | undefined;
   /** Next bytes of the input; undefined at its end. */
   readonly read: () => Promise<Buffer | undefined>;
-  /** Resolves when there is room for more. Rejects when nobody will read it. */
+  /** Resolves when there is room for more. Rejects when the reader is gone. */
   readonly out: (text: string | Buffer) => Promise<void>;
   readonly err: (text: string) => Promise<void>;
   /** Aborts when the process is killed. */

@@ -1,4 +1,4 @@
-// Lets a test tell the simulated runtime to fail or be slow, per operation and container. Decides nothing by itself.
+// Lets a test make the simulated runtime fail or be slow, per operation and container.
 import { SimFaultList, type InjectedFault } from '../../sim-fault-list.ts';
 
 export type SimOperation =

@@ -8,7 +8,7 @@ import { runProgram } from './shell.ts';
 export interface SimProcessContext {
   readonly rootfs: string;
   readonly hostname: string;
-  /** Called with all output, also what nobody reads. */
+  /** Called with all output, read or not. */
   readonly onOutput?: (chunk: Buffer) => void;
 }
 
@@ -46,7 +46,7 @@ export function startSimProcess(command: RuntimeCommand, context: SimProcessCont
   const out = writeTo(output);
   // Whoever stops reading ends a writer that waits for room.
   for (const one of [output, errors]) one.once('close', () => one.writableNeedDrain && raise(brokenPipe));
-  // A terminal that nobody holds any more hangs up.
+  // A terminal without a holder hangs up.
   if (hasTerminal) output.once('close', () => raise(hangUp));
   const process: SimProcessView = {
     ...context,

@@ -47,13 +47,13 @@ export class SimRecordFiles implements SimRunningRecords {
   }
 
   #fileOf(name: string): string {
-    // Lower and upper case are told apart even where the file system does not.
+    // Names that differ in case only get different files, also on a case-insensitive file system.
     const marked = encodeName(name).replace(/[A-Z]/g, (letter) => `@@${letter}`);
     return join(this.#dir, `${marked}.json`);
   }
 }
 
-/** Kept nowhere, for a runtime that nobody opens again. */
+/** Kept in memory, for a runtime that is not opened again. */
 export function heldRecords(first: readonly SimRunningRecord[]): SimRunningRecords {
   const held = new Map(first.map((state) => [state.run.name, state]));
   return {

@@ -37,7 +37,7 @@ export async function openSimRuntime(deps: SimDeps): Promise<SimRuntime> {
   return new Sim(deps);
 }
 
-/** Beyond the largest pid of any kernel: nobody can signal a stranger by mistake. */
+/** Beyond the largest pid of any kernel: no real process can be signalled by mistake. */
 const firstPid = 5_000_000;
 
 class Sim implements SimRuntime {
