@@ -1,8 +1,6 @@
 // Makes a document of the value of one YAML document, or says everything that is wrong with it.
 import { X509Certificate } from 'node:crypto';
-import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isInProject, kinds, type KindName } from '../../../server/api/kinds.ts';
-import { lxdPropertyNames } from '../../../server/api/server/lxd-keys.ts';
 import { documentSchema } from '../../../server/api/schema/document-schema.ts';
 import type { JsonSchema } from '../../../server/api/schema/json-schema.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
@@ -15,15 +13,14 @@ import {
   type JsonObject,
   type PowerState,
 } from '../../core/documents/document.ts';
-import { foreignNames } from '../../core/settings/lxd-settings.ts';
-import { coreKind } from '../../core/kinds/index.ts';
 import { asText, isMap, mapOf } from '../../core/documents/json-values.ts';
 import { labelConfig, labelProblems, presentLabels } from '../../core/documents/labels.ts';
-import { hasConfig, isNote } from '../../core/ownership/owner-records.ts';
+import { hasConfig } from '../../core/ownership/owner-records.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
-import { hidden, isSecret } from '../../core/documents/secret.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import { withSeedTexts } from './cloud-config.ts';
+import { coerce } from './coerce.ts';
+import { ruleFindings } from './document-rules.ts';
 import { withoutComputed } from '../messages/computed-members.ts';
 import { kindProblem, machineProblem } from '../messages/kind-problems.ts';
 import { schemaFinding } from '../messages/wrong-type.ts';
@@ -215,118 +212,10 @@ function withoutForeignWaits(flat: JsonObject): { readonly value: JsonObject; re
 
 const foreignWaits = ['ready', 'delay', 'agent'];
 
-const booleanWords: Readonly<Record<string, boolean>> = {
-  true: true,
-  yes: true,
-  on: true,
-  false: false,
-  no: false,
-  off: false,
-};
-
-/** Texts for booleans and booleans for texts, where the schema leaves no doubt. */
-function coerce(value: JsonObject, schema: JsonSchema): JsonObject {
-  const properties = schema['properties'] as Readonly<Record<string, JsonSchema>>;
-  const out: Record<string, Json> = {};
-  for (const [key, item] of Object.entries(value)) {
-    const type = Object.hasOwn(properties, key) ? properties[key]?.['type'] : undefined;
-    if (type === 'boolean' && typeof item === 'string') out[key] = booleanWords[item.toLowerCase()] ?? item;
-    else if (typeof item === 'boolean' && (type === 'string' || takesText(properties[key]))) out[key] = String(item);
-    // `profiles: null` is the API's other way to leave them out, and `config:` with all entries commented out is null as well.
-    else if (!(item === null && isOptionalGroup(key, type, schema))) out[key] = item;
-  }
-  return out;
-}
-
-/** `description: true`: any scalar may be written where the API has a text. */
-const takesText = (schema: JsonSchema | undefined): boolean =>
-  ((schema?.['anyOf'] ?? []) as readonly JsonSchema[]).some(({ type }) => type === 'string');
-
-/** A map or list that need not be there. */
-const isOptionalGroup = (key: string, type: unknown, schema: JsonSchema): boolean =>
-  (type === 'object' || type === 'array' || key === 'profiles' || key === 'snapshots') &&
-  !(schema['required'] as readonly string[]).includes(key);
-
 const schemaFindings = (value: JsonObject, schema: JsonSchema): readonly Finding[] =>
   validateBody(schema as Parameters<typeof validateBody>[0], value, { unknownKeys: 'report' }).map((problem) =>
     schemaFinding(problem, value),
   );
-
-/** Config, device and file rules; places that are wrong already are not judged twice. */
-function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding[]): readonly Finding[] {
-  const seen = known.map((finding) => finding.path);
-  const isKnown = (path: string): boolean =>
-    seen.some((one) => one === path || path.startsWith(`${one}.`) || one.startsWith(`${path}.`));
-  const findings = coreKind(kind)
-    .validate(textual(value), asText(value['name']))
-    .map(({ path, message }) =>
-      wrong(
-        /(?:^|: )unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
-        path,
-        withoutSecret(path, withSubject(path, withForeignHint(kind, path, message))),
-      ),
-    );
-  if (kind === 'image') findings.push(...fileFindings(value));
-  findings.push(...noteFindings(mapOf(value['config'])));
-  return findings.filter((finding) => !isKnown(finding.path));
-}
-
-/** The contract's own tables know no keys of LXD. */
-function withForeignHint(kind: KindName, path: string, message: string): string {
-  if (message.includes('did you mean')) return message;
-  const type = /^is not a property of (\S+) devices$/.exec(message)?.[1];
-  if (type !== undefined) return `${message}${hint(path.split('.').slice(2).join('.'), lxdPropertyNames(type))}`;
-  const isKey = /(?:^|: )unknown key/.test(message);
-  return isKey ? `${message}${hint(path.slice(path.indexOf('.') + 1), foreignNames(kind))}` : message;
-}
-
-/** Rules begin with a verb ("must be ..."), some name their key already. */
-const withSubject = (path: string, message: string): string =>
-  /^(must|is|has|sets|cannot) /.test(message) ? `${path} ${message}` : message;
-
-/** Rules quote the value they refuse; names are no secrets. */
-const withoutSecret = (path: string, message: string): string =>
-  isSecret(path.split('.', 1), undefined) || isSecret(['config', path.slice(path.indexOf('.') + 1)], undefined)
-    ? message.replaceAll(/"(?:[^"\\]|\\.)*"/g, (quoted) => (path.endsWith(quoted.slice(1, -1)) ? quoted : hidden))
-    : message;
-
-/** Booleans of maps as the texts they will be. */
-function textual(value: JsonObject): JsonObject {
-  let out: Record<string, Json> | undefined;
-  for (const key of Object.keys(value)) {
-    const item = value[key] ?? null;
-    const text = typeof item === 'boolean' ? String(item) : isMap(item) ? textual(item) : item;
-    if (text !== item) (out ??= { ...value })[key] = text;
-  }
-  return out ?? value;
-}
-
-/** What gantry itself notes on a server: who owns what, locks, history. Said by a document it would be another's. */
-const noteFindings = (config: JsonObject): readonly Finding[] =>
-  Object.keys(config)
-    .filter(isNote)
-    .map((key) =>
-      wrong(
-        'reserved-key',
-        `config.${key}`,
-        `config.${key} is a note that gantry keeps on the server itself: no document may say it`,
-        'take it out; on another server it would claim what is not there',
-      ),
-    );
-
-function fileFindings(value: JsonObject): Finding[] {
-  const has = (key: string): boolean => typeof value[key] === 'string';
-  const split = has('metadata') && has('rootfs');
-  if (value['source'] !== undefined) {
-    const other = ['file', 'metadata', 'rootfs'].find(has);
-    return other === undefined
-      ? []
-      : [wrong('image-files', other, `${other} cannot stand beside source: the image is one or the other`)];
-  }
-  if (has('file') !== split && !(has('file') && (has('metadata') || has('rootfs')))) return [];
-  const message = 'an image needs either `file:`, or `metadata:` and `rootfs:`, or `source:`';
-  return [wrong('image-files', has('file') ? 'file' : '', message)];
-}
 
 function readFiles(value: JsonObject): ImageFiles {
   const text = (key: string): string => asText(value[key]);

@@ -34,3 +34,11 @@ export const SnapshotPut = Type.Object({
   description: Type.Optional(Type.String()),
 });
 export type SnapshotPut = Static<typeof SnapshotPut>;
+
+/** Config keys of the policy of automatic snapshots, by the words of documents. */
+export const snapshotPolicyKeys: Readonly<Record<string, string>> = {
+  schedule: 'snapshots.schedule',
+  pattern: 'snapshots.pattern',
+  expiry: 'snapshots.expiry',
+  stopped: 'snapshots.schedule.stopped',
+};

@@ -1,14 +1,9 @@
 // Checks the whole config of a managed network, all problems at once; pure, looks at no host.
 import { cidrsOverlap, containsIp, parseCidr, parseIp, parseIpRange } from '../text/ip.ts';
 import type { IpFamily } from '../text/ip.ts';
-import {
-  findNetworkConfigKey,
-  networkBool,
-  networkConfigKeys,
-  networkNameRule,
-  networkValueRule,
-  splitList,
-} from './network-config.ts';
+import { findNetworkConfigKey, networkConfigKeys } from './network-config.ts';
+import { networkBool, networkValueRule, splitList } from './network-values.ts';
+import { networkName } from '../names.ts';
 import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
 import { shown } from '../text/value-checks.ts';
@@ -21,7 +16,7 @@ type Config = Readonly<Record<string, string>>;
 /** Empty = valid. `auto` is valid: fillConfig resolves it. */
 export function validateNetworkConfig(name: string, config: Config): Problem[] {
   const problems: Problem[] = [...countProblems('config', config)];
-  const broken = networkNameRule(name);
+  const broken = networkName(name);
   if (broken !== undefined) problems.push({ path: 'name', message: `name ${JSON.stringify(name)} ${broken}` });
   for (const [key, value] of Object.entries(config)) {
     if (problems.length >= maxProblems) return problems;

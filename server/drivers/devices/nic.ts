@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { parseBits } from '../../api/text/bit-rate.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { formatCidr, parseCidr, subnetOf } from '../../api/text/ip.ts';
-import { splitList } from '../../api/network/network-config.ts';
+import { splitList } from '../../api/network/network-values.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NicRun } from '../device-parts.ts';

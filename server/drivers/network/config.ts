@@ -1,7 +1,7 @@
 // Reads a validated network config into typed intent; pure, and the one place of the driver that knows the defaults.
 import { formatIp, parseCidr, parseIp, parseIpRange } from '../../api/text/ip.ts';
 import type { Cidr, IpFamily, IpRange } from '../../api/text/ip.ts';
-import { networkBool, splitList } from '../../api/network/network-config.ts';
+import { networkBool, splitList } from '../../api/network/network-values.ts';
 import { tunnelNames, validateNetworkConfig } from '../../api/network/validate-network-config.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NetworkSpec } from './driver.ts';

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { networkNameRule } from '../../api/network/network-config.ts';
+import { networkName } from '../../api/names.ts';
 import { DriverError } from '../driver-error.ts';
 import type { NetworkHost } from './driver.ts';
 import type { DnsmasqPlaces } from './dnsmasq/format.ts';
@@ -77,7 +77,7 @@ export function openNetworkFiles(dir: string, runDir: string): NetworkFiles {
 }
 
 function checked(name: string): string {
-  const broken = networkNameRule(name);
+  const broken = networkName(name);
   if (broken !== undefined) throw new DriverError('Invalid', `network name ${JSON.stringify(name)} ${broken}`);
   return name;
 }

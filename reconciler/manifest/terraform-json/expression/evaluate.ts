@@ -1,8 +1,9 @@
 // Gives an expression its value in a scope, as Terraform would. Knows no resources: the scope answers for names.
 import { callFunction, isLazyFunction, type FunctionContext } from './functions/table.ts';
+import { binary, unary } from './operators.ts';
 import { parseTemplate } from './parse.ts';
 import type { FileReader } from './functions/file-reader.ts';
-import { ExpressionError, type Binary, type Expression, type RefusalCode, type Span } from './syntax.ts';
+import { ExpressionError, type Expression, type RefusalCode, type Span } from './syntax.ts';
 import {
   ConversionError,
   describe,
@@ -12,10 +13,7 @@ import {
   isMap,
   isSet,
   mapFrom,
-  numberText,
-  same,
   setOf,
-  tidy,
   toBool,
   toNumber,
   toText,
@@ -88,7 +86,7 @@ function compute(expression: Expression, place: Place): Value {
     case 'negative':
       return unary(expression.type, valueOf(expression.operand, place));
     case 'binary':
-      return binary(expression, place);
+      return binary(expression.operator, valueOf(expression.left, place), valueOf(expression.right, place));
     case 'if':
       return conditional(expression, place);
     case 'list':
@@ -226,66 +224,6 @@ function argumentsOf(
 
 /** What the language itself forbids, or we do not do, is not hidden by try(). */
 const mayBeTried = (code: RefusalCode): boolean => code === 'E_VALUE' || code === 'E_TYPE';
-
-function unary(type: 'not' | 'negative', operand: Value): Value {
-  const value = type === 'not' ? toBool(operand) : toNumber(operand);
-  if (value === unknown) return unknown;
-  if (value === null) throw new ConversionError('null is no operand');
-  return typeof value === 'boolean' ? !value : tidy(-value);
-}
-
-type Sum = (a: number, b: number) => number | boolean;
-const sums: Readonly<Partial<Record<Binary, Sum>>> = {
-  '+': (a, b) => tidy(a + b),
-  '-': (a, b) => tidy(a - b),
-  '*': (a, b) => tidy(a * b),
-  '/': divide,
-  '%': remainder,
-  '<': (a, b) => a < b,
-  '<=': (a, b) => a <= b,
-  '>': (a, b) => a > b,
-  '>=': (a, b) => a >= b,
-};
-
-function divide(a: number, b: number): number {
-  if (b === 0) throw new ConversionError('division by zero');
-  return tidy(a / b);
-}
-
-/** Of decimals without their binary noise; a remainder of nothing is the number itself, as with Terraform. */
-function remainder(a: number, b: number): number {
-  if (b === 0) return a;
-  const places = Math.max(decimals(a), decimals(b));
-  const scale = 10 ** places;
-  return tidy((Math.round(a * scale) % Math.round(b * scale)) / scale);
-}
-
-const decimals = (value: number): number => numberText(value).split('.')[1]?.length ?? 0;
-
-function binary({ operator, left, right }: Expression & { readonly type: 'binary' }, place: Place): Value {
-  const a = valueOf(left, place);
-  const b = valueOf(right, place);
-  if (operator === '==' || operator === '!=') {
-    const equal = same(a, b);
-    return equal === unknown ? unknown : equal === (operator === '==');
-  }
-  if (operator === '&&' || operator === '||') return logic(operator, a, b);
-  const x = toNumber(a);
-  const y = toNumber(b);
-  if (x === unknown || y === unknown) return unknown;
-  if (x === null || y === null) throw new ConversionError('null is no operand');
-  return sums[operator]?.(x, y) ?? null;
-}
-
-/** Both sides are evaluated. A known side decides for an unknown one where it can. */
-function logic(operator: '&&' | '||', a: Value, b: Value): Value {
-  const x = toBool(a);
-  const y = toBool(b);
-  if (x === null || y === null) throw new ConversionError('null is no operand');
-  const decisive = operator === '||';
-  if (x === decisive || y === decisive) return decisive;
-  return x === unknown || y === unknown ? unknown : !decisive;
-}
 
 function conditional({ condition, yes, no }: Expression & { readonly type: 'if' }, place: Place): Value {
   const truth = toBool(valueOf(condition, place));

@@ -1,4 +1,5 @@
 // gantry_container of a Terraform configuration as a document: its source, files, commands and waits.
+import { snapshotPolicyKeys } from '../../../../server/api/container/snapshot.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import { commandMembers, commandOf, plainMode, taking, timeouts } from './gantry-parts.ts';
@@ -110,7 +111,9 @@ export const container: ObjectType = {
     ...longestTimeout(args),
   }),
   writtenAs: (args) => ({
-    ...Object.fromEntries(Object.entries(policyKeys).map(([name, key]) => [`config.${key}`, `snapshots.${name}`])),
+    ...Object.fromEntries(
+      Object.entries(snapshotPolicyKeys).map(([name, key]) => [`config.${key}`, `snapshots.${name}`]),
+    ),
     ...Object.fromEntries(namesOf(args['files']).map((path, at) => [`files.${at}`, `files.${path}`])),
     ...Object.fromEntries(namesOf(args['exec']).map((name, at) => [`exec.${at}`, `exec.${name}`])),
     'manage.wait': 'wait_for',
@@ -132,17 +135,10 @@ function originOf(source: Json | undefined): JsonObject {
   return withoutNull({ ...source, snapshot: null });
 }
 
-const policyKeys: Readonly<Record<string, string>> = {
-  schedule: 'snapshots.schedule',
-  pattern: 'snapshots.pattern',
-  expiry: 'snapshots.expiry',
-  stopped: 'snapshots.schedule.stopped',
-};
-
 function policyOf(policy: Json | undefined): JsonObject {
   if (!isMap(policy)) return {};
   return Object.fromEntries(
-    Object.entries(withoutNull(policy)).map(([name, value]) => [policyKeys[name] ?? name, value] as const),
+    Object.entries(withoutNull(policy)).map(([name, value]) => [snapshotPolicyKeys[name] ?? name, value] as const),
   );
 }
 

@@ -16,11 +16,8 @@ import {
   parseIpRange,
 } from '../../../../server/api/text/ip.ts';
 import type { Cidr } from '../../../../server/api/text/ip.ts';
-import {
-  findNetworkConfigKey,
-  networkConfigKeys,
-  networkValueRule,
-} from '../../../../server/api/network/network-config.ts';
+import { findNetworkConfigKey, networkConfigKeys } from '../../../../server/api/network/network-config.ts';
+import { networkValueRule } from '../../../../server/api/network/network-values.ts';
 import { validateNetworkConfig } from '../../../../server/api/network/validate-network-config.ts';
 import { planNetwork } from '../../../../server/drivers/network/config.ts';
 import {

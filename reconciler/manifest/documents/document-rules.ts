@@ -1,0 +1,87 @@
+// Rules of a document that its schema cannot say, as findings in the words of a manifest.
+import { lxdPropertyNames } from '../../../server/api/server/lxd-keys.ts';
+import type { KindName } from '../../../server/api/kinds.ts';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { asText, isMap, mapOf } from '../../core/documents/json-values.ts';
+import { hidden, isSecret } from '../../core/documents/secret.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+import { isNote } from '../../core/ownership/owner-records.ts';
+import { foreignNames } from '../../core/settings/lxd-settings.ts';
+import { wrong, type Finding } from '../text/finding.ts';
+
+/** Config, device and file rules; places that are wrong already are not judged twice. */
+export function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding[]): readonly Finding[] {
+  const seen = known.map((finding) => finding.path);
+  const isKnown = (path: string): boolean =>
+    seen.some((one) => one === path || path.startsWith(`${one}.`) || one.startsWith(`${path}.`));
+  const findings = coreKind(kind)
+    .validate(textual(value), asText(value['name']))
+    .map(({ path, message }) =>
+      wrong(
+        /(?:^|: )unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
+        path,
+        withoutSecret(path, withSubject(path, withForeignHint(kind, path, message))),
+      ),
+    );
+  if (kind === 'image') findings.push(...fileFindings(value));
+  findings.push(...noteFindings(mapOf(value['config'])));
+  return findings.filter((finding) => !isKnown(finding.path));
+}
+
+/** The contract's own tables know no keys of LXD. */
+function withForeignHint(kind: KindName, path: string, message: string): string {
+  if (message.includes('did you mean')) return message;
+  const type = /^is not a property of (\S+) devices$/.exec(message)?.[1];
+  if (type !== undefined) return `${message}${hint(path.split('.').slice(2).join('.'), lxdPropertyNames(type))}`;
+  const isKey = /(?:^|: )unknown key/.test(message);
+  return isKey ? `${message}${hint(path.slice(path.indexOf('.') + 1), foreignNames(kind))}` : message;
+}
+
+/** Rules begin with a verb ("must be ..."), some name their key already. */
+const withSubject = (path: string, message: string): string =>
+  /^(must|is|has|sets|cannot) /.test(message) ? `${path} ${message}` : message;
+
+/** Rules quote the value they refuse; names are no secrets. */
+const withoutSecret = (path: string, message: string): string =>
+  isSecret(path.split('.', 1), undefined) || isSecret(['config', path.slice(path.indexOf('.') + 1)], undefined)
+    ? message.replaceAll(/"(?:[^"\\]|\\.)*"/g, (quoted) => (path.endsWith(quoted.slice(1, -1)) ? quoted : hidden))
+    : message;
+
+/** Booleans of maps as the texts they will be. */
+function textual(value: JsonObject): JsonObject {
+  let out: Record<string, Json> | undefined;
+  for (const key of Object.keys(value)) {
+    const item = value[key] ?? null;
+    const text = typeof item === 'boolean' ? String(item) : isMap(item) ? textual(item) : item;
+    if (text !== item) (out ??= { ...value })[key] = text;
+  }
+  return out ?? value;
+}
+
+/** What gantry itself notes on a server: who owns what, locks, history. Said by a document it would be another's. */
+const noteFindings = (config: JsonObject): readonly Finding[] =>
+  Object.keys(config)
+    .filter(isNote)
+    .map((key) =>
+      wrong(
+        'reserved-key',
+        `config.${key}`,
+        `config.${key} is a note that gantry keeps on the server itself: no document may say it`,
+        'take it out; on another server it would claim what is not there',
+      ),
+    );
+
+function fileFindings(value: JsonObject): Finding[] {
+  const has = (key: string): boolean => typeof value[key] === 'string';
+  const split = has('metadata') && has('rootfs');
+  if (value['source'] !== undefined) {
+    const other = ['file', 'metadata', 'rootfs'].find(has);
+    return other === undefined
+      ? []
+      : [wrong('image-files', other, `${other} cannot stand beside source: the image is one or the other`)];
+  }
+  if (has('file') !== split && !(has('file') && (has('metadata') || has('rootfs')))) return [];
+  const message = 'an image needs either `file:`, or `metadata:` and `rootfs:`, or `source:`';
+  return [wrong('image-files', has('file') ? 'file' : '', message)];
+}
