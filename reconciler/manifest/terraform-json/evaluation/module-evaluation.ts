@@ -1,22 +1,21 @@
 // One instance of a module: its variables, locals, resources, data sources and calls are evaluated when they are first asked for, each
 // once; circles are told.
-import { hint } from '../../../../server/api/text/nearest-word.ts';
-import type { Json, JsonObject } from '../../../core/documents/document.ts';
-import { below, listOf, moduleArguments, type ModuleCall, type Piece, type Resource } from '../config/blocks.ts';
+import type { Json } from '../../../core/documents/document.ts';
+import { below, listOf, type Piece, type Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
 import { evaluate, type Scope } from '../expression/evaluate.ts';
 import { fromJson } from '../expression/json-text.ts';
 import { ExpressionError } from '../expression/syntax.ts';
-import { ConversionError, mapFrom, toText, unknown, type Value } from '../expression/values.ts';
-import type { Problem } from '../problem.ts';
-import type { Code } from '../unsupported.ts';
+import { ConversionError, mapFrom, unknown, type Value } from '../expression/values.ts';
 import { judge, judgeCheck } from './conditions.ts';
 import type { Shared } from './evaluation.ts';
 import type { Context, Instance } from './instance.ts';
 import { InstanceMaker } from './instance-maker.ts';
 import type { References } from './references.ts';
-import { keyIn, repetitionOf, type Repeated } from './repetition.ts';
-import { readVariable, validateVariable, type Given } from './variables.ts';
+import { valueOfJson, type Leaf } from './json-value.ts';
+import { Memo, orUnknown } from './memo.ts';
+import { gathered, repetitionOf, type Repeated } from './repetition.ts';
+import { readVariable, unknownArguments, validateVariable, type Given } from './variables.ts';
 
 interface ModuleInput {
   readonly tree: ModuleTree;
@@ -38,7 +37,7 @@ export class ModuleEvaluation {
   readonly references: References;
   readonly shared: Shared;
   readonly #call: Context | undefined;
-  readonly #values = new Map<string, Value>();
+  readonly #memo: Memo;
   readonly #instances = new Map<string, readonly Instance[]>();
   readonly #gathered = new WeakMap<readonly Instance[], Value>();
   readonly #calls = new Map<string, readonly (readonly [key: string, module: ModuleEvaluation])[]>();
@@ -50,6 +49,7 @@ export class ModuleEvaluation {
     this.address = address;
     this.parent = parent;
     this.#call = call;
+    this.#memo = new Memo(shared, address);
   }
 
   /** Of managed resources whose types are known. */
@@ -63,7 +63,7 @@ export class ModuleEvaluation {
     const known = this.#instances.get(resource.address);
     if (known !== undefined) return known;
     const make = (): readonly Instance[] => new InstanceMaker(this, resource).all();
-    const made = this.#once(resource.address, resource, make) ?? [];
+    const made = this.#memo.once(resource.address, resource, make) ?? [];
     this.#instances.set(resource.address, made);
     return made;
   }
@@ -126,34 +126,15 @@ export class ModuleEvaluation {
 
   /** Any JSON with templates in it. What fails is reported and unknown. */
   evaluate(json: Json, context: Context): Value {
-    if (typeof json === 'string') return this.#text(json, context);
-    if (Array.isArray(json)) return json.map((item: Json, at) => this.evaluate(item, inside(context, String(at))));
-    if (typeof json !== 'object' || json === null) return this.#literal(json, context);
-    const entries: [string, Value][] = [];
-    for (const [key, item] of Object.entries(json as JsonObject)) {
-      const name = key.includes('{') ? this.#text(key, context) : key;
-      const value = this.evaluate(item, inside(context, key));
-      if (name === unknown) return unknown;
-      entries.push([toText(name) as string, value]);
-    }
-    return mapFrom(entries);
+    return valueOfJson(json, context, (leaf, at) => this.#leaf(leaf, at));
   }
 
-  #literal(json: number | boolean | null, context: Context): Value {
+  #leaf(leaf: Leaf, context: Context): Value {
     try {
-      return fromJson(json);
+      if (typeof leaf !== 'string') return fromJson(leaf);
+      return leaf.includes('{') ? evaluate(this.shared.parsed.parse(leaf), this.#scope(context)) : leaf;
     } catch (error) {
-      this.#fail(error, context.place, undefined);
-      return unknown;
-    }
-  }
-
-  #text(text: string, context: Context): Value {
-    if (!text.includes('{')) return text;
-    try {
-      return evaluate(this.shared.parsed.parse(text), this.#scope(context));
-    } catch (error) {
-      this.#fail(error, context.place, text);
+      this.#memo.fail(error, context.place, typeof leaf === 'string' ? leaf : undefined);
       return unknown;
     }
   }
@@ -198,21 +179,21 @@ export class ModuleEvaluation {
   #variable(name: string): Value | undefined {
     const piece = this.tree.config.variables.get(name);
     if (piece === undefined) return undefined;
-    return this.#memo(`var.${name}`, piece, () => this.#readVariable(name, piece));
+    return this.#memo.value(`var.${name}`, piece, () => this.#readVariable(name, piece));
   }
 
   #readVariable(name: string, piece: Piece): Value {
     try {
       const value = readVariable(piece, this.#given(name));
       if (value === undefined) {
-        this.#tell('E_NO_VALUE', `the variable ${this.address}${name} has no value`, piece);
+        this.#memo.tell('E_NO_VALUE', `the variable ${this.address}${name} has no value`, piece);
         return unknown;
       }
       validateVariable(name, piece, value, this.#scope({ place: piece }));
       return value;
     } catch (error) {
       if (!(error instanceof ConversionError || error instanceof ExpressionError)) throw error;
-      this.#tell('E_VARIABLE', `the variable ${this.address}${name}: ${error.message}`, piece);
+      this.#memo.tell('E_VARIABLE', `the variable ${this.address}${name}: ${error.message}`, piece);
       return unknown;
     }
   }
@@ -228,14 +209,14 @@ export class ModuleEvaluation {
   #local(name: string): Value | undefined {
     const local = this.tree.config.locals.get(name);
     if (local === undefined) return undefined;
-    return this.#memo(`local.${name}`, local, () => this.evaluate(local.value, { place: local }));
+    return this.#memo.value(`local.${name}`, local, () => this.evaluate(local.value, { place: local }));
   }
 
   #output(name: string): Value | undefined {
     const piece = this.tree.config.outputs.get(name);
     if (piece === undefined) return undefined;
     const make = (): Value => this.evaluate(piece.body['value'] ?? null, { place: below(piece, 'value') });
-    return this.#memo(`output.${name}`, piece, make);
+    return this.#memo.value(`output.${name}`, piece, make);
   }
 
   #resource(resource: Resource | undefined, used: number): Found {
@@ -286,8 +267,9 @@ export class ModuleEvaluation {
     const call = tree?.call;
     const references = this.references.child(name);
     if (known !== undefined || tree === undefined || call === undefined || references === undefined) return known ?? [];
-    this.#checkArguments(call, tree);
-    const repeated = this.#once(`module.${name}`, call, () => this.repetition(call)) ?? [];
+    for (const { name, text } of unknownArguments(call, tree.config.variables))
+      this.#memo.tell('E_ARGUMENT', text, below(call, name));
+    const repeated = this.#memo.once(`module.${name}`, call, () => this.repetition(call)) ?? [];
     const { shared } = this;
     const made = repeated.map(({ key, context }) => {
       const address = `${this.address}module.${name}${key}.`;
@@ -295,14 +277,6 @@ export class ModuleEvaluation {
     });
     this.#calls.set(name, made);
     return made;
-  }
-
-  #checkArguments(call: ModuleCall, { config }: ModuleTree): void {
-    for (const name of Object.keys(call.body)) {
-      if (moduleArguments.has(name) || config.variables.has(name)) continue;
-      const near = hint(name, [...config.variables.keys()]);
-      this.#tell('E_ARGUMENT', `module.${call.name} has no variable ${name}${near}`, below(call, name));
-    }
   }
 
   repetition(piece: Piece): readonly Repeated[] | undefined {
@@ -319,53 +293,6 @@ export class ModuleEvaluation {
       judge({ label: resource.address, kind, piece, rules }, this.#at(context), this.shared.report);
     }
   }
-
-  #memo(key: string, place: Pick<Piece, 'file' | 'steps'>, make: () => Value): Value {
-    const known = this.#values.get(key);
-    if (known !== undefined) return known;
-    const value = orUnknown(this.#once(key, place, make));
-    this.#values.set(key, value);
-    return value;
-  }
-
-  #once<T>(name: string, place: Pick<Piece, 'file' | 'steps'>, make: () => T): T | undefined {
-    const { busy } = this.shared;
-    const key = name.startsWith(this.address) ? name : `${this.address}${name}`;
-    const at = busy.indexOf(key);
-    if (at >= 0) {
-      this.#tell('E_CYCLE', `a circle of references: ${[...busy.slice(at), key].join(' -> ')}`, place);
-      return undefined;
-    }
-    busy.push(key);
-    try {
-      return make();
-    } finally {
-      busy.pop();
-    }
-  }
-
-  #fail(error: unknown, place: Context['place'], expression: string | undefined): void {
-    if (error instanceof ConversionError) return this.#tell('E_BIG_NUMBER', error.message, place);
-    if (!(error instanceof ExpressionError)) throw error;
-    this.#tell(error.code, error.message, place, {
-      ...(expression === undefined ? {} : { expression }),
-      offset: error.span.start,
-    });
-  }
-
-  #tell(code: Code, message: string, { file, steps, construct }: Context['place'], more: Partial<Problem> = {}): void {
-    this.shared.report({ code, message, file, steps, ...(construct === undefined ? {} : { construct }), ...more });
-  }
 }
 
-/** As references see it: one value, a list by count, a map by for_each. */
-function gathered(piece: Piece, values: readonly (readonly [key: string, value: Value])[]): Value {
-  if (piece.body['count'] !== undefined) return values.map(([, value]) => value);
-  if (piece.body['for_each'] === undefined) return values[0]?.[1] ?? unknown;
-  return mapFrom(values.map(([key, value]) => [String(keyIn(key)), value] as const));
-}
-
-/** Null is a value. */
-const orUnknown = (value: Value | undefined): Value => (value === undefined ? unknown : value);
 const found = (value: Value | undefined, used: number): Found => (value === undefined ? undefined : { value, used });
-const inside = (context: Context, step: string): Context => ({ ...context, place: below(context.place, step) });

@@ -1,6 +1,6 @@
 // `count` and `for_each` of a resource, a data source or a module: which instances there are, with their keys.
 import { below, type Piece } from '../config/blocks.ts';
-import { isMap, isSet, keysOf, toNumber, typeName, unknown, type Value } from '../expression/values.ts';
+import { isMap, isSet, keysOf, mapFrom, toNumber, typeName, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';
 import type { Context } from './instance.ts';
 
@@ -73,3 +73,10 @@ function numberIn(value: Value): Value {
 
 /** `[0]` -> 0, `["a"]` -> "a". */
 export const keyIn = (key: string): string | number => JSON.parse(key.slice(1, -1)) as string | number;
+
+/** What a reference to the whole yields: one value, a list by count, a map by for_each. */
+export function gathered(piece: Piece, values: readonly (readonly [key: string, value: Value])[]): Value {
+  if (piece.body['count'] !== undefined) return values.map(([, value]) => value);
+  if (piece.body['for_each'] === undefined) return values[0]?.[1] ?? unknown;
+  return mapFrom(values.map(([key, value]) => [String(keyIn(key)), value] as const));
+}

@@ -1,6 +1,7 @@
 // The value of a variable: given or by default, in its type, and by its rules.
+import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../../core/documents/document.ts';
-import { listOf, type Piece } from '../config/blocks.ts';
+import { listOf, moduleArguments, type ModuleCall, type Piece } from '../config/blocks.ts';
 import { evaluate, type Scope } from '../expression/evaluate.ts';
 import { fromJson } from '../expression/json-text.ts';
 import { parseExpression, parseTemplate } from '../expression/parse.ts';
@@ -61,3 +62,15 @@ export function validateVariable(name: string, piece: Piece, value: Value, outer
     throw new ConversionError(typeof text === 'string' ? text : 'it breaks its rule');
   }
 }
+
+/** Arguments of a call that name no variable of the module. */
+export const unknownArguments = (
+  call: ModuleCall,
+  variables: ReadonlyMap<string, unknown>,
+): readonly { readonly name: string; readonly text: string }[] =>
+  Object.keys(call.body)
+    .filter((name) => !moduleArguments.has(name) && !variables.has(name))
+    .map((name) => ({
+      name,
+      text: `module.${call.name} has no variable ${name}${hint(name, [...variables.keys()])}`,
+    }));

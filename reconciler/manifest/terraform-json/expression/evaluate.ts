@@ -1,4 +1,5 @@
 // Gives an expression its value in a scope, as Terraform would. Knows no resources: the scope answers for names.
+import { attributes, fail, index } from './access.ts';
 import { callFunction, isLazyFunction, type FunctionContext } from './functions/table.ts';
 import { binary, unary } from './operators.ts';
 import { parseTemplate } from './parse.ts';
@@ -6,7 +7,6 @@ import type { FileReader } from './functions/file-reader.ts';
 import { ExpressionError, type Expression, type RefusalCode, type Span } from './syntax.ts';
 import {
   ConversionError,
-  describe,
   elementsOf,
   has,
   isList,
@@ -15,7 +15,6 @@ import {
   mapFrom,
   setOf,
   toBool,
-  toNumber,
   toText,
   typeName,
   unify,
@@ -100,9 +99,6 @@ function compute(expression: Expression, place: Place): Value {
   }
 }
 
-const fail = (code: RefusalCode, message: string, { start, end }: Span): ExpressionError =>
-  new ExpressionError(code, message, { start, end });
-
 function template({ parts, isText }: Expression & { readonly type: 'template' }, place: Place): Value {
   const [only] = parts;
   if (isText !== true && parts.length === 1 && only !== undefined && typeof only !== 'string')
@@ -136,29 +132,6 @@ function reference(expression: Expression, place: Place): Value {
   const found = place.scope.resolve([at.name, ...names], expression);
   if (found === undefined) throw fail('E_REFERENCE', `there is no ${[at.name, ...names].join('.')}`, expression);
   return attributes(found.value, [at.name, ...names].slice(found.used), expression);
-}
-
-const attributes = (value: Value, names: readonly string[], span: Span): Value =>
-  names.reduce((object, name) => index(object, name, span), value);
-
-function index(object: Value, key: Value, span: Span): Value {
-  if (object === unknown || key === unknown) return unknown;
-  if (isMap(object)) {
-    const name = toText(key);
-    if (typeof name === 'string' && has(object, name)) return object[name] ?? null;
-    throw fail(
-      'E_VALUE',
-      `the object has no element ${typeof name === 'string' ? JSON.stringify(name) : describe(key)}`,
-      span,
-    );
-  }
-  if (isList(object)) {
-    const at = toNumber(key);
-    const item = typeof at === 'number' && Number.isInteger(at) ? object[at] : undefined;
-    if (item !== undefined && Number(at) >= 0) return item;
-    throw fail('E_VALUE', `the list of ${object.length} has no element ${describe(key)}`, span);
-  }
-  throw fail('E_TYPE', `${typeName(object)} has no element or attribute ${describe(key)}`, span);
 }
 
 function splat(expression: Expression & { readonly type: 'splat' }, place: Place): Value {

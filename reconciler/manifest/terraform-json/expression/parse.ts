@@ -1,7 +1,8 @@
 // Reads templates and expressions of Terraform's language into a tree; refuses by name what the evaluator does not do.
-import { ExpressionError, type Binary, type Expression, type ForClause, type ObjectItem, type Span } from './syntax.ts';
+import type { Binary, Expression, ForClause, ObjectItem } from './syntax.ts';
 import { readTemplate, type Cursor } from './template.ts';
-import { tokenAt, type Token } from './tokens.ts';
+import { TokenReader } from './token-reader.ts';
+import type { Token } from './tokens.ts';
 
 /** Deeper texts are no configuration, and would exhaust the stack. */
 const maxDepth = 200;
@@ -29,22 +30,16 @@ const precedence: readonly (readonly Binary[])[] = [
 ];
 
 /** A cursor in a text; templates and files of values move it, too. */
-export class Parser implements Cursor {
-  readonly text: string;
-  at = 0;
+export class Parser extends TokenReader implements Cursor {
   #depth = 0;
 
-  constructor(text: string) {
-    this.text = text;
-  }
-
   expression(): Expression {
-    if (++this.#depth > maxDepth) throw this.#error('E_SYNTAX', 'it is nested too deeply', this.#span(this.at, 1));
+    if (++this.#depth > maxDepth) throw this.error('E_SYNTAX', 'it is nested too deeply', this.span(this.at, 1));
     const condition = this.#binary(0);
     let result = condition;
-    if (this.#takeSign('?') !== undefined) {
+    if (this.takeSign('?') !== undefined) {
       const yes = this.expression();
-      this.#expectSign(':');
+      this.expectSign(':');
       const no = this.expression();
       result = { type: 'if', condition, yes, no, start: condition.start, end: no.end };
     }
@@ -69,7 +64,7 @@ export class Parser implements Cursor {
   #unary(): Expression {
     const token = this.peek();
     if (token.type === 'sign' && (token.text === '!' || token.text === '-')) {
-      if (++this.#depth > maxDepth) throw this.#error('E_SYNTAX', 'it is nested too deeply', token);
+      if (++this.#depth > maxDepth) throw this.error('E_SYNTAX', 'it is nested too deeply', token);
       this.at = token.end;
       const operand = this.#unary();
       this.#depth--;
@@ -85,12 +80,12 @@ export class Parser implements Cursor {
       if (token.type !== 'sign' || (token.text !== '.' && token.text !== '[')) return object;
       this.at = token.end;
       if (token.text === '.') object = this.#attribute(object);
-      else if (this.#takeSign('*') === undefined) {
+      else if (this.takeSign('*') === undefined) {
         const key = this.expression();
-        const close = this.#expectSign(']');
+        const close = this.expectSign(']');
         object = { type: 'index', object, key, start: object.start, end: close.end };
       } else {
-        const close = this.#expectSign(']');
+        const close = this.expectSign(']');
         const element: Expression = { type: 'element', start: close.end, end: close.end };
         const each = this.#postfix(element);
         return { type: 'splat', object, each, start: object.start, end: Math.max(each.end, close.end) };
@@ -110,7 +105,7 @@ export class Parser implements Cursor {
       }, object);
     }
     if (token.type === 'sign' && token.text === '*') return this.#attributeSplat(object, token.end);
-    throw this.#error('E_SYNTAX', 'an attribute name must follow the dot', token);
+    throw this.error('E_SYNTAX', 'an attribute name must follow the dot', token);
   }
 
   /** `.*`: only names and numbers that follow are done to every element; an index in brackets is of the result. */
@@ -135,7 +130,7 @@ export class Parser implements Cursor {
       }
       at = next;
     }
-    throw this.#error('E_SYNTAX', `the heredoc does not end with a line ${mark}`, { start, end: from });
+    throw this.error('E_SYNTAX', `the heredoc does not end with a line ${mark}`, { start, end: from });
   }
 
   #primary(): Expression {
@@ -146,12 +141,12 @@ export class Parser implements Cursor {
     if (token.type === 'name') return this.#named(token);
     if (token.type === 'sign' && token.text === '(') {
       const inner = this.expression();
-      const close = this.#expectSign(')');
+      const close = this.expectSign(')');
       return { ...inner, start: token.start, end: close.end };
     }
     if (token.type === 'sign' && token.text === '[') return this.#list(token.start);
     if (token.type === 'sign' && token.text === '{') return this.#object(token.start);
-    throw this.#error(
+    throw this.error(
       'E_SYNTAX',
       token.type === 'end' ? 'the expression ends too early' : 'an expression must stand here',
       token,
@@ -163,10 +158,10 @@ export class Parser implements Cursor {
     if (text === 'true' || text === 'false') return { type: 'literal', value: text === 'true', start, end };
     if (text === 'null') return { type: 'literal', value: null, start, end };
     let name = text;
-    while (this.#takeSign('::') !== undefined) name += `::${this.#expectName()}`;
+    while (this.takeSign('::') !== undefined) name += `::${this.expectName()}`;
     const after = this.peek();
     if (after.type !== 'sign' || after.text !== '(') {
-      if (name !== text) throw this.#error('E_SYNTAX', `${name} must be followed by (`, token);
+      if (name !== text) throw this.error('E_SYNTAX', `${name} must be followed by (`, token);
       return { type: 'name', name: text, start, end };
     }
     this.at = after.end;
@@ -181,14 +176,14 @@ export class Parser implements Cursor {
   ): { readonly items: readonly Expression[]; readonly end: number; readonly isExpanded: boolean } {
     const items: Expression[] = [];
     for (;;) {
-      const done = this.#takeSign(close);
+      const done = this.takeSign(close);
       if (done !== undefined) return { items, end: done.end, isExpanded: false };
       items.push(this.expression());
-      if (mayExpand && this.#takeSign('...') !== undefined) {
-        this.#takeSign(',');
-        return { items, end: this.#expectSign(close).end, isExpanded: true };
+      if (mayExpand && this.takeSign('...') !== undefined) {
+        this.takeSign(',');
+        return { items, end: this.expectSign(close).end, isExpanded: true };
       }
-      if (this.#takeSign(',') === undefined) return { items, end: this.#expectSign(close).end, isExpanded: false };
+      if (this.takeSign(',') === undefined) return { items, end: this.expectSign(close).end, isExpanded: false };
     }
   }
 
@@ -200,7 +195,7 @@ export class Parser implements Cursor {
     }
     const result = this.expression();
     const condition = this.#ifClause();
-    const end = this.#expectSign(']').end;
+    const end = this.expectSign(']').end;
     return { type: 'for-list', clause: { ...clause, condition }, result, start, end };
   }
 
@@ -208,21 +203,21 @@ export class Parser implements Cursor {
     const clause = this.#forClause();
     if (clause !== undefined) {
       const key = this.expression();
-      this.#expectSign('=>');
+      this.expectSign('=>');
       const value = this.expression();
-      const isGrouped = this.#takeSign('...') !== undefined;
+      const isGrouped = this.takeSign('...') !== undefined;
       const condition = this.#ifClause();
-      const end = this.#expectSign('}').end;
+      const end = this.expectSign('}').end;
       const grouped = isGrouped ? { isGrouped } : {};
       return { type: 'for-object', clause: { ...clause, condition }, key, value, ...grouped, start, end };
     }
     const items: ObjectItem[] = [];
     for (;;) {
-      const done = this.#takeSign('}');
+      const done = this.takeSign('}');
       if (done !== undefined) return { type: 'object', items, start, end: done.end };
       items.push(this.#objectItem());
       // A line break may stand for the comma.
-      this.#takeSign(',');
+      this.takeSign(',');
     }
   }
 
@@ -233,7 +228,7 @@ export class Parser implements Cursor {
       this.at = token.end;
       key = { type: 'literal', value: token.text, start: token.start, end: token.end };
     } else key = this.expression();
-    if (this.#takeSign('=') === undefined) this.#expectSign(':');
+    if (this.takeSign('=') === undefined) this.expectSign(':');
     return { key, value: this.expression() };
   }
 
@@ -242,16 +237,16 @@ export class Parser implements Cursor {
     if (token.type !== 'name' || token.text !== 'for') return undefined;
     this.at = token.end;
     const head = this.forHead();
-    this.#expectSign(':');
+    this.expectSign(':');
     return head;
   }
 
   /** `k, v in map`, behind the word `for`. */
   forHead(): Omit<ForClause, 'condition'> {
-    const first = this.#expectName();
-    const second = this.#takeSign(',') === undefined ? undefined : this.#expectName();
-    const word = this.#expectName();
-    if (word !== 'in') throw this.#error('E_SYNTAX', 'the word in must follow', this.#span(this.at, 1));
+    const first = this.expectName();
+    const second = this.takeSign(',') === undefined ? undefined : this.expectName();
+    const word = this.expectName();
+    if (word !== 'in') throw this.error('E_SYNTAX', 'the word in must follow', this.span(this.at, 1));
     const from = this.expression();
     return second === undefined ? { key: undefined, value: first, from } : { key: first, value: second, from };
   }
@@ -261,47 +256,5 @@ export class Parser implements Cursor {
     if (token.type !== 'name' || token.text !== 'if') return undefined;
     this.at = token.end;
     return this.expression();
-  }
-
-  expectEnd(): void {
-    const token = this.next();
-    if (token.type !== 'end') throw this.#error('E_SYNTAX', 'nothing may follow the expression', token);
-  }
-
-  #expectName(): string {
-    const token = this.next();
-    if (token.type !== 'name') throw this.#error('E_SYNTAX', 'a name must stand here', token);
-    return token.text;
-  }
-
-  #expectSign(text: string): Token {
-    const token = this.next();
-    if (token.type === 'sign' && token.text === text) return token;
-    throw this.#error('E_SYNTAX', `${text} must stand here`, token);
-  }
-
-  #takeSign(text: string): Token | undefined {
-    const token = this.peek();
-    if (token.type !== 'sign' || token.text !== text) return undefined;
-    this.at = token.end;
-    return token;
-  }
-
-  peek(): Token {
-    return tokenAt(this.text, this.at);
-  }
-
-  next(): Token {
-    const token = this.peek();
-    this.at = token.end;
-    return token;
-  }
-
-  #span(start: number, length: number): Span {
-    return { start, end: Math.min(start + length, this.text.length) };
-  }
-
-  #error(code: ExpressionError['code'], message: string, { start, end }: Span): ExpressionError {
-    return new ExpressionError(code, message, { start, end });
   }
 }

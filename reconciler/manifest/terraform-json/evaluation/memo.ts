@@ -1,0 +1,61 @@
+// Values of one module that are computed once each; a value that needs itself is a problem, not an endless loop.
+import type { Piece } from '../config/blocks.ts';
+import { ExpressionError } from '../expression/syntax.ts';
+import { ConversionError, unknown, type Value } from '../expression/values.ts';
+import type { Problem } from '../problem.ts';
+import type { Code } from '../unsupported.ts';
+import type { Shared } from './evaluation.ts';
+import type { Context } from './instance.ts';
+
+export class Memo {
+  readonly #shared: Shared;
+  readonly #address: string;
+  readonly #values = new Map<string, Value>();
+
+  constructor(shared: Shared, address: string) {
+    this.#shared = shared;
+    this.#address = address;
+  }
+
+  /** The value under the key, computed when it is first asked for. */
+  value(key: string, place: Pick<Piece, 'file' | 'steps'>, make: () => Value): Value {
+    const known = this.#values.get(key);
+    if (known !== undefined) return known;
+    const value = orUnknown(this.once(key, place, make));
+    this.#values.set(key, value);
+    return value;
+  }
+
+  /** Undefined, with a problem, when computing it needs itself. */
+  once<T>(name: string, place: Pick<Piece, 'file' | 'steps'>, make: () => T): T | undefined {
+    const { busy } = this.#shared;
+    const key = name.startsWith(this.#address) ? name : `${this.#address}${name}`;
+    const at = busy.indexOf(key);
+    if (at >= 0) {
+      this.tell('E_CYCLE', `a circle of references: ${[...busy.slice(at), key].join(' -> ')}`, place);
+      return undefined;
+    }
+    busy.push(key);
+    try {
+      return make();
+    } finally {
+      busy.pop();
+    }
+  }
+
+  fail(error: unknown, place: Context['place'], expression: string | undefined): void {
+    if (error instanceof ConversionError) return this.tell('E_BIG_NUMBER', error.message, place);
+    if (!(error instanceof ExpressionError)) throw error;
+    this.tell(error.code, error.message, place, {
+      ...(expression === undefined ? {} : { expression }),
+      offset: error.span.start,
+    });
+  }
+
+  tell(code: Code, message: string, { file, steps, construct }: Context['place'], more: Partial<Problem> = {}): void {
+    this.#shared.report({ code, message, file, steps, ...(construct === undefined ? {} : { construct }), ...more });
+  }
+}
+
+/** Null is a value. */
+export const orUnknown = (value: Value | undefined): Value => (value === undefined ? unknown : value);
