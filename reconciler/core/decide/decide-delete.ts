@@ -45,7 +45,8 @@ export function decideDelete(object: Document, world: DeleteWorld): Deletion {
   const others = new Map(records);
   others.delete(world.owner.set);
   const isOrphaned = object.manage.onDelete === 'orphan';
-  if (isOrphaned) return letGo(object, live, world.owner, record, ['on_delete: orphan: it is only let go of']);
+  if (isOrphaned)
+    return letGo(object, live, world.owner, record, ['on_delete: orphan: the object stays on the server, unowned']);
   if (!isPermanent && record.whole && others.size === 0) return deleteWhole(object, live, left);
   return takeOut(object, live, { owner: world.owner, record, others, left, isPermanent });
 }

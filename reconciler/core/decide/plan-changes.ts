@@ -195,6 +195,6 @@ const unreadImage = (object: Document): Diagnostic =>
   problemOf(
     object,
     'image-not-read',
-    `the files of ${object.address} were not read, so nobody knows whether the server has it`,
+    `the files of ${object.address} were not read, so it is unknown whether the server has the image`,
     'load the manifests with their image files',
   );

@@ -1,4 +1,4 @@
-// What lifecycle events tell of an object: which one, what was done, when and by whom. Servers spell them in two ways. Pure.
+// Lifecycle events: which object was changed, how, when and by whom. Servers spell them in two ways. Pure.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, textOf } from '../documents/json-values.ts';
 import { addressOfUrl } from '../live/object-urls.ts';
@@ -49,7 +49,7 @@ const fingerprint = /^[0-9a-f]{64}$/;
 /** `certificate laptop (1f2e3d4c5b6a)`; without a name `certificate 1f2e3d4c5b6a`. Any other user is called what the server calls it. */
 export function userText(user: string, names?: CertificateNames): string {
   if (!fingerprint.test(user)) return user;
-  // On one line: whoever is trusted chose it.
+  // On one line: any trusted client may have chosen the name.
   const name = (names?.get(user) ?? '').replaceAll(/\s+/g, ' ').trim();
   return name === '' ? anonymous(user) : `certificate ${name} (${user.slice(0, 12)})`;
 }

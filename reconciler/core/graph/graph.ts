@@ -21,7 +21,7 @@ const noneBroken: ReadonlySet<Address> = new Set();
 
 /**
  * `observed` undefined: offline, where what is not declared may still be there. Objects must be sorted. `broken` are
- * declared too, but have problems of their own: nobody is told that they are missing.
+ * declared too, but have problems of their own: they are not reported as missing.
  */
 export function buildGraph(
   objects: readonly Document[],
@@ -218,7 +218,7 @@ export function sortByNeeds(
   return { order, cycles };
 }
 
-/** The same circle is told the same way wherever it was entered. */
+/** A circle reads the same wherever it was entered. */
 function fromSmallest(cycle: readonly Address[]): readonly Address[] {
   const smallest = cycle.reduce((best, address, index) => (address < (cycle[best] ?? '') ? index : best), 0);
   return [...cycle.slice(smallest), ...cycle.slice(0, smallest)];

@@ -7,7 +7,7 @@ import { reverseEdges, type Edges } from './targets.ts';
 
 /**
  * What has no wave of its own is in wave 0, or later with what it needs, or earlier with what needs it: needs are drawn along
- * wherever nobody said otherwise. Empty where all are in wave 0, as in most sets: whoever asks is done at once.
+ * unless the document names a wave. Empty when all objects are in wave 0, as in most sets, so that callers finish at once.
  */
 export function wavesOf(objects: readonly Document[], needs: Edges): ReadonlyMap<Address, number> {
   const written = new Set(objects.filter(({ manage }) => manage.wave !== undefined).map(({ address }) => address));

@@ -14,7 +14,7 @@ export function sourceOf({ kind, values }: Pick<Document, 'kind' | 'values'>): J
   return kind === 'image' && values['source'] !== undefined ? mapOf(values['source']) : undefined;
 }
 
-/** The image document follows what its source points at by then, with `gantry update`; undefined: it never gets newer, or by itself. */
+/** The source that `gantry update` asks for a newer image; undefined: the image never changes, or the server updates it by itself. */
 export function followedSource(document: Document): string | undefined {
   const source = sourceOf(document);
   if (source === undefined || isWhole(source['fingerprint']) || document.values['auto_update'] === true)

@@ -115,7 +115,7 @@ export function refusalsOf({ trials }: DryRun): readonly Diagnostic[] {
 }
 
 export const dryRunLimits =
-  'Only the host itself can refuse what its disks, kernel, devices, ports and other servers lack: nobody asked it.';
+  'Not checked: what only the host can refuse, such as missing disks, kernel features, devices, ports and other servers.';
 
 const words: Readonly<Record<Verdict, string>> = {
   accepted: 'would succeed',

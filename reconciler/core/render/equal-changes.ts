@@ -47,7 +47,7 @@ interface Run {
   next: string | undefined;
 }
 
-/** `c1 ... c100, db`: every name is told, numbered ones as ranges. */
+/** `c1 ... c100, db`: every name is listed, numbered names as ranges. */
 export function spellRanges(addresses: readonly string[]): string {
   const runs: Run[] = [];
   for (const address of addresses.toSorted((a, b) => a.localeCompare(b, 'en', { numeric: true }))) {

@@ -90,7 +90,7 @@ function resourceChange(change: ResourceChange, bodies: Bodies): JsonObject {
   };
 }
 
-/** What somebody changed since the set's last apply. What it was then nobody keeps, but for a hash: only what it is now is told. */
+/** Changes since the set's last apply. Only a hash of the former value is kept, so only the present value is shown. */
 function driftOf(change: ResourceChange): readonly JsonObject[] {
   const drifted = change.changes.filter(({ origin }) => origin === 'drift');
   if (drifted.length === 0) return [];

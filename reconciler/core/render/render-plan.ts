@@ -64,7 +64,7 @@ function renderOwnership({ claims, releases, isPruned }: ResourceChange, paint: 
   return [
     ...(paths.length > 0 ? [paint.dim(`      <= taken over as they are: ${listed(paths)}`)] : []),
     ...(claims.includes('') ? [paint.dim('      <= what manage: says is noted on it')] : []),
-    ...(releases.length > 0 ? [paint.dim(`      => let go as they are: ${listed(releases)}`)] : []),
+    ...(releases.length > 0 ? [paint.dim(`      => no longer owned, left as they are: ${listed(releases)}`)] : []),
     ...(isPruned === true ? [paint.dim('      # no document declares it any more')] : []),
   ];
 }

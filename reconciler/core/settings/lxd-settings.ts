@@ -209,7 +209,7 @@ function newerParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readon
   ];
 }
 
-/** On a server: what it has not is an error, what nobody here knows is told and left to its judgement. */
+/** On a server: a setting that it lacks is an error; an unknown setting is a warning, and the server judges it. */
 export function foreignProblems(documents: readonly Document[], observed: Observed): readonly Diagnostic[] {
   const problems: Diagnostic[] = [];
   for (const document of documents) {

@@ -1,5 +1,5 @@
 // Lays documents with `patch: true` over those they name: maps are merged key by key, other values replaced, `null` takes a key out.
-// Texts and places stay with whoever wrote them.
+// Texts and places stay those of the document that wrote them.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { asText, isMap } from '../../core/documents/json-values.ts';
@@ -84,7 +84,7 @@ function mergedMaps(base: JsonObject, changes: JsonObject): JsonObject {
 /** `$patch: delete` takes a document, a map or an entry out; `$patch: replace` puts it in the place of what was there. */
 const directiveOf = (value: Json): Json | undefined => (isMap(value) ? value['$patch'] : undefined);
 
-/** Told as an unknown key when the document is read. */
+/** Reported as an unknown key when the document is read. */
 const unknownDirective = ($patch: Json | undefined): JsonObject =>
   $patch === undefined || $patch === 'merge' ? {} : { $patch };
 

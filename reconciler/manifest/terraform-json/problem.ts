@@ -1,4 +1,4 @@
-// One thing in a Terraform configuration that cannot be done, with its place; all of them are told together.
+// One thing in a Terraform configuration that cannot be done, with its place; all problems are reported together.
 import type { Code } from './unsupported.ts';
 
 export interface Problem {

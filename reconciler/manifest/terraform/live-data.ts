@@ -1,4 +1,4 @@
-// What data sources of the gantry provider tell of a server: the same members as the provider's, read through the API when a plan is
+// What data sources of the gantry provider read of a server: the same members as the provider's, read through the API when a plan is
 // made.
 import type { Static } from 'typebox';
 import type { Cluster, ClusterMember, Project } from '../../../server/api/cluster/cluster.ts';

@@ -25,7 +25,7 @@ export interface TerraformInput {
   /** Of the command line; names may be meant for manifests beside it. */
   readonly vars: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** For whoever declares them, weaker than `vars`. */
+  /** For modules that declare them, weaker than `vars`. */
   readonly offered?: Readonly<Record<string, string>>;
   /** Files of values that were asked for, weakest first; stronger than those found in the folder. */
   readonly valueFiles?: readonly string[];

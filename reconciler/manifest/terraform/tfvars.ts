@@ -27,7 +27,7 @@ export async function automaticFiles(folder: string): Promise<readonly string[]>
   return names.toSorted((a, b) => rank(a) - rank(b)).map((name) => join(folder, name));
 }
 
-/** What cannot be read is told with its place, and has no values. */
+/** A text that cannot be read is reported with its place, and has no values. */
 export async function readTfvars(file: string, diagnostics: Diagnostic[]): Promise<GivenValues> {
   const tell = (message: string, line = 1, column = 1): GivenValues => {
     diagnostics.push({ severity: 'error', code: 'unreadable', path: '', message, file, line, column });

@@ -51,7 +51,7 @@ export function readPreseed(value: JsonObject, raw: RawDocument): PreseedParts {
 const isEmpty = (value: Json): boolean =>
   value === null || (Array.isArray(value) ? value.length === 0 : isMap(value) && Object.keys(value).length === 0);
 
-/** Dumps tell of the one project that every server has. */
+/** Dumps contain the one project that every server has. */
 const isDefaultProject = (kind: KindName, item: Json): boolean =>
   kind === 'project' && isMap(item) && item['name'] === 'default';
 
@@ -62,7 +62,7 @@ function withoutPassword(config: Json, findings: Finding[]): Json {
     severity: 'warning',
     code: 'write-only-key',
     path: 'config.core.trust_password',
-    message: 'core.trust_password is left out: no server shows it, so nobody could tell whether it is as declared',
+    message: 'core.trust_password is left out: no server shows it, so a plan could not compare it',
     remedy: 'declare the certificates to trust, or set the password on the server itself',
   });
   return Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'core.trust_password'));

@@ -31,7 +31,7 @@ const undeclared = (path: string, whole: string, name: string, near: string, isO
   severity: near === '' || isOwn ? 'warning' : 'error',
   code: 'undeclared-variable',
   path,
-  message: `there is no variable ${name}${near}: ${whole} goes out as it stands`,
+  message: `there is no variable ${name}${near}: ${whole} is left as it is`,
   remedy: `declare ${name} in a kind: vars document or with --var; a dollar that is meant as one may stay`,
 });
 

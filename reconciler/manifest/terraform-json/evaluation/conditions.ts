@@ -1,4 +1,4 @@
-// Preconditions, postconditions and check blocks: what does not hold is told; what cannot be judged before an apply is told, too.
+// Preconditions, postconditions and check blocks: conditions that fail, or that only an apply can judge, are reported.
 import { below, listOf, type Check, type Piece } from '../config/blocks.ts';
 import { toBool, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';

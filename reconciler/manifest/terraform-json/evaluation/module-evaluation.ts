@@ -1,5 +1,5 @@
 // One instance of a module: its variables, locals, resources, data sources and calls are evaluated when they are first asked for, each
-// once; circles are told.
+// once; circles are reported.
 import type { Json } from '../../../core/documents/document.ts';
 import { below, listOf, type Piece, type Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';

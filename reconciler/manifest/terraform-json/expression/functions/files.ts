@@ -35,7 +35,7 @@ function utf8(bytes: Buffer): string {
   }
 }
 
-/** `~/x` is in the home of whoever runs it. */
+/** `~/x` is in the home of the user who runs gantry. */
 function expanded(path: string, context: FunctionContext): string {
   if (!path.startsWith('~')) return path;
   if (path !== '~' && !path.startsWith('~/')) throw new ConversionError('the home of another user is not known');
