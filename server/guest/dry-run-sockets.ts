@@ -1,4 +1,4 @@
-// The guest sockets of a daemon that is a copy: their directories are there to be mounted, and nobody listens in them.
+// The guest sockets of a daemon that is a copy: their directories exist to be mounted, without listeners.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { GuestSockets } from '../services/containers/guest-access.ts';

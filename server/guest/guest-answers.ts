@@ -1,4 +1,4 @@
-// The endpoints of the guest socket (real-world.md section 18): a request of one container to what is answered. Sends nothing.
+// The endpoints of the guest socket (real-world.md section 18): from a request of one container to its answer. Sends nothing.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { errorTable, errors, type AppError } from '../api/errors.ts';

@@ -109,7 +109,7 @@ export class GuestEvents {
   }
 }
 
-/** A peer that answers no ping is gone; nothing it says is listened to. */
+/** A peer that answers no ping is gone; its messages are ignored. */
 function watchPeer(peer: WebSocket, gone: () => void): void {
   let answered = true;
   const ping = setInterval(() => {

@@ -1,4 +1,4 @@
-// The guest sockets of all running containers: where each lies on the host, and who listens there. What is said is guest-answers.ts.
+// The guest sockets of all running containers: where each lies on the host, and its listener. guest-answers.ts makes the answers.
 import { chmod, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WebSocketServer } from 'ws';
@@ -54,7 +54,7 @@ export class GuestSocketServer implements GuestSockets {
       await mkdir(this.#dir, { recursive: true, mode: 0o700 });
       await mkdir(this.dirOf(guest), { recursive: true });
       if (isolated && this.#ownFileSystems) await mountSmall(this.dirOf(guest));
-      // For the container's root, who is somebody else on the host.
+      // For the container's root, who has another id on the host.
       await chmod(this.dirOf(guest), 0o755);
       await rm(join(this.dirOf(guest), 'sock'), { force: true });
       this.#open.set(guest.uuid, await this.#listen(guest));

@@ -1,11 +1,11 @@
-// Slows down whoever asks too often, and refuses who asks far too often: says how long the next request of one container has to wait.
+// Slows down frequent requests of a container and refuses excessive ones: returns how long the next request has to wait.
 // Knows no clock of its own.
 
 export interface PaceLimits {
   readonly perSecond: number;
   /** So many at once are not delayed. */
   readonly burst: number;
-  /** Who would have to wait longer is refused. */
+  /** A request that would have to wait longer is refused. */
   readonly maxWaitMs: number;
 }
 

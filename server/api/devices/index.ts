@@ -2,23 +2,44 @@
 import { deviceName } from '../names.ts';
 import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import * as is from '../text/value-checks.ts';
 import { judge, oneLine, shown } from '../text/value-checks.ts';
-import { isSet, problem, typeAccess } from './device-schema.ts';
+import { hardwareId, isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
 import type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceSchema } from './device-schema.ts';
 import { disk, isRoot, rootDisks } from './disk.ts';
 import { gpu } from './gpu.ts';
 import { infiniband } from './infiniband.ts';
 import { nic } from './nic.ts';
-import { none } from './none.ts';
 import { proxy } from './proxy.ts';
 import { unixBlock, unixChar } from './unix.ts';
-import { usb } from './usb.ts';
 
 export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceSchema } from './device-schema.ts';
 export { isRequired, isRoot, rootDisk } from './disk.ts';
 export { flagsOf, type MountFlag } from './mount-flags.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
+
+// Short schemas stand here, long ones in files of their own.
+
+/** Hides a device of that name that a profile brings. */
+const none: DeviceSchema = {
+  doc: 'No device; hides the one of that name from profiles.',
+  hotplug: true,
+  properties: {},
+};
+
+const usb: DeviceSchema = {
+  doc: 'USB devices of the host; without ids all of them.',
+  hotplug: true,
+  adjustable: /^(vendorid|productid|uid|gid|mode|required)$/,
+  hostAccess: typeAccess,
+  properties: {
+    vendorid: live(hardwareId, 'Vendor id. Unset: any.'),
+    productid: live(hardwareId, 'Product id. Unset: any.'),
+    ...nodeOwner,
+    required: live(is.bool, 'Refuse to start without it.', { default: 'false' }),
+  },
+};
 
 export const deviceSchemas = {
   none,

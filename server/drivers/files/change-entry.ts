@@ -16,7 +16,7 @@ export interface Change {
 export interface Acting {
   readonly found: Found;
   readonly native: Native | undefined;
-  /** Runs `work`, which makes an entry and must not wait, as somebody who can make files in this tree. */
+  /** Runs `work`, which makes an entry and must not wait, as a user who can make files in this tree. */
   readonly making: <T>(work: () => T) => T;
 }
 

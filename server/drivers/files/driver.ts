@@ -10,7 +10,7 @@ export interface FileIds {
   readonly maker?: { readonly uid: number; readonly gid: number };
 }
 
-/** A tree that somebody hostile may be changing while it is used. */
+/** A tree that a hostile process may change while it is used. */
 export interface FileRoot {
   /** Host path of its `/`. */
   readonly path: string;
@@ -19,7 +19,7 @@ export interface FileRoot {
   readonly label: string;
   /** False once `path` may mean something else: the container it belongs to has stopped or restarted. */
   readonly isCurrent: () => boolean;
-  /** True: what is changed is on the disk before it is acknowledged. */
+  /** True: a change is on the disk before it is acknowledged. */
   readonly isSynced?: boolean;
   /** True: a symbolic link anywhere in a path is refused instead of followed inside the tree. */
   readonly refuseLinks?: boolean;

@@ -32,6 +32,6 @@ export function asFileError(what: string, error: unknown): unknown {
   if (error instanceof DriverError || !(error instanceof Error) || !('code' in error)) return error;
   const code = String(error.code);
   const [driverCode, reason] = known[code] ?? (['Failed', code] as const);
-  // The system's own text names descriptors, which tell nobody anything.
+  // The system's own text names descriptors, which mean nothing to users.
   return new DriverError(driverCode, what, 'ours' in error ? error : new Error(reason));
 }

@@ -1,4 +1,4 @@
-// Files that are filled out of sight and get their name when they are whole: a broken upload or a killed daemon leaves what was there.
+// Files without a name until they are complete: a broken upload or a killed daemon leaves the old file.
 import { randomUUID } from 'node:crypto';
 import { closeSync, constants, openSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -121,7 +121,7 @@ async function inspectTar(
     }
     await source.done();
   } catch (error) {
-    // Damage in the packing shows first as a stream that ends early; what the program says of it tells more.
+    // Damage in the packing shows first as a stream that ends early; the program's own error tells more.
     if (error instanceof DriverError && /cut off/.test(error.message)) await source.done();
     throw error;
   } finally {

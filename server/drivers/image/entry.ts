@@ -1,4 +1,4 @@
-// What an archive says of one of its members, whatever its format.
+// The facts about a member of an archive, whatever its format.
 
 export type EntryKind =
   | 'file'

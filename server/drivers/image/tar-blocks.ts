@@ -12,7 +12,7 @@ export interface ByteReader {
   position(): number;
 }
 
-/** `allowed` is asked after every piece: more bytes than it says at that moment is Invalid. */
+/** `allowed` is called after every piece: more bytes than it returns is Invalid. */
 export function readBytes(source: AsyncIterable<Buffer>, allowed: () => number): ByteReader {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);

@@ -52,7 +52,7 @@ interface Extra {
 }
 
 /**
- * `allowed`: how many bytes the archive may have in all, asked again and again. `paxOnly`: other extended headers than PAX headers
+ * `allowed`: how many bytes the archive may have in all, called after every piece. `paxOnly`: other extended headers than PAX headers
  * of one member are refused. Throws Invalid.
  */
 export async function* readTar(
@@ -129,7 +129,7 @@ async function* readMember(bytes: ByteReader, header: TarHeader, extra: Extra): 
   const { raw: head, records } = extra;
   yield { ...entry, read, content, blocks, padded, head, header: block, records };
   if (!isRead) await bytes.skip(paddedSize, what);
-  // Who took pieces may have stopped early.
+  // The consumer may have stopped early.
   if (left > 0) await bytes.skip(left, what);
 }
 

@@ -18,7 +18,7 @@ export interface UnpackOptions {
 
 const parts = ['metadata.yaml', 'rootfs', 'templates'] as const;
 const progressEveryMs = 500;
-/** Device nodes are not wanted; a daemon without the right to make them is told so by the programs. */
+/** Device nodes are not wanted; the programs report those that a daemon may not make. */
 const noDevices =
   /^tar: .*: Cannot mknod: Operation not permitted$|^tar: Exiting with failure status due to previous errors$|^create_inode: could not create (?:character|block) device .*, because you're not superuser!$/;
 

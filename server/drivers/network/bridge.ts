@@ -23,7 +23,7 @@ import { hostHasIpv6 } from './sysctls.ts';
 export { bridgeAvailable } from './bridge-available.ts';
 
 export interface BridgeNetworkDeps {
-  /** State that outlives a reboot: leases, reservations, what was applied. May be private to root. */
+  /** State that outlives a reboot: leases, reservations, the applied config. May be private to root. */
   readonly dir: string;
   readonly log: Log;
   /** Default /run/gantry/networks. Pid files and what dnsmasq's unprivileged user must read. */
@@ -99,7 +99,7 @@ async function bringUp(context: Context, spec: NetworkSpec, signal: AbortSignal)
   });
 }
 
-/** Back to what was: the config before when it was up, its files alone when it was not, nothing when it is new. */
+/** Restores the state before: the config before when it was up, its files alone when it was not, nothing when it is new. */
 async function undoUp(
   context: Context,
   name: string,

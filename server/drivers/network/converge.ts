@@ -119,7 +119,7 @@ export function tunnelMark(mark: string, hash: string): string {
   return `${mark}:tunnel:${hash}`;
 }
 
-/** Tunnel interfaces of a network that we made, whatever its config says now. */
+/** Tunnel interfaces that we made for a network, also those no longer in its config. */
 export function ownTunnels(name: string, mark: string, links: readonly Link[]): Link[] {
   return links.filter((link) => link.name.startsWith(`${name}-`) && link.alias.startsWith(tunnelMark(mark, '')));
 }

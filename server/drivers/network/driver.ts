@@ -1,4 +1,4 @@
-// What every network driver must do: make one managed network true on this host, and read what is there.
+// The contract of network drivers: make a managed network on this host match its config, and read its state.
 import type { InterfaceState } from '../interface-state.ts';
 
 export interface NetworkSpec {

@@ -1,4 +1,4 @@
-// Says what `ip` must do (lines of `ip -batch`) and reads what it prints (`ip -j`); pure, runs nothing.
+// Writes the lines of `ip -batch` and parses the output of `ip -j`. Pure.
 import { formatCidr, parseIp } from '../../api/text/ip.ts';
 import type { NetworkPlan, TunnelPlan } from './config.ts';
 import type { HostInterface, NetworkState } from './driver.ts';

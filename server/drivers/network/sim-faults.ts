@@ -1,4 +1,4 @@
-// Lets a test tell the simulated networks to fail or be slow, per operation and network. Decides nothing by itself.
+// Lets a test make the simulated networks fail or be slow, per operation and network.
 import { SimFaultList, type InjectedFault } from '../sim-fault-list.ts';
 
 export type SimNetworkOperation =

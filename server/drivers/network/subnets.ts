@@ -1,4 +1,4 @@
-// Picks free private subnets; pure: randomness and what is taken are inputs.
+// Picks free private subnets; pure: randomness and taken subnets are inputs.
 import { bitsOf, cidrsOverlap, firstOf, formatCidr, lastOf, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Cidr, IpFamily } from '../../api/text/ip.ts';
 

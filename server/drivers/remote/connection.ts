@@ -235,7 +235,7 @@ function wordsOf(body: object): string {
   return typeof inner === 'string' ? inner : typeof error === 'string' ? error : '';
 }
 
-/** Words of a stranger, for a message of ours. */
+/** Untrusted text, made safe for a message. */
 const printable = (text: string): string =>
   text
     .replaceAll(/[^\x20-\x7e]+/g, ' ')

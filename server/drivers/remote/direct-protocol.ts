@@ -8,7 +8,7 @@ import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer } from './driv
 import { isFingerprint, sizeOf } from './read-values.ts';
 import { checkFingerprint, meter, requireRoom, saveStream } from './save.ts';
 
-/** What asks is told in headers of either dialect, and answered in those of either. */
+/** The request describes its sender in headers of both dialects, and takes answers in those of either. */
 const prefixes = ['LXD', 'SVC'] as const;
 
 export function findDirect(

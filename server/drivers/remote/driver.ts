@@ -38,7 +38,7 @@ export interface RemoteImage {
   /** undefined: those of its metadata.yaml. */
   readonly properties: Readonly<Record<string, string>> | undefined;
   readonly aliases: readonly { readonly name: string; readonly description: string }[];
-  /** RFC 3339; undefined: what its metadata.yaml says. */
+  /** RFC 3339; undefined: as in its metadata.yaml. */
   readonly expiresAt: string | undefined;
   /**
    * Writes the files, which must not exist, and checks them against the fingerprint. Throws Invalid (not what was announced),

@@ -16,7 +16,7 @@ export const listOf = (value: unknown): readonly unknown[] => (Array.isArray(val
 export const entriesOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   Object.entries(mapOf(value)).filter(([key]) => key !== '__proto__');
 
-/** The texts of a map, as many as anybody needs; other members are left out. */
+/** The texts of a map, up to a limit; other members are left out. */
 export const textsOf = (value: unknown): Record<string, string> =>
   Object.fromEntries(
     entriesOf(value)

@@ -54,7 +54,7 @@ export function openRemotes(deps: RemotesDeps): Remotes {
   };
 }
 
-/** For a daemon that asks nobody. */
+/** For a daemon without remotes. */
 export const noRemotes: Remotes = {
   find: ({ server }) =>
     Promise.reject(

@@ -1,4 +1,4 @@
-// Writes what a server sends to files: counted, bounded, paced, hashed on the way; tells how far it is.
+// Writes a server's answer to files: counted, bounded, paced, hashed on the way, with progress.
 import { createWriteStream } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import type { Hash } from 'node:crypto';

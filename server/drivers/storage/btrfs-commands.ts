@@ -1,8 +1,8 @@
-// What is said to btrfs, mkfs and mount, and what their output means. Pure.
+// The commands of btrfs, mkfs and mount, and their output. Pure.
 
 const gigabyte = 1_000_000_000;
 
-/** Size of a new pool file: a fifth of what is free, from 15 to 100 GB; undefined when not even 15 are free. */
+/** Size of a new pool file: a fifth of the free space, from 15 to 100 GB; undefined when not even 15 are free. */
 export function defaultSize(freeBytes: number): string | undefined {
   const wanted = Math.min(Math.max(Math.floor(freeBytes / 5 / gigabyte), 15), 100);
   return wanted * gigabyte > freeBytes ? undefined : `${wanted}GB`;
@@ -89,7 +89,7 @@ export const commands = {
     bytes === undefined ? 'none' : String(bytes),
     path,
   ],
-  /** By number and from outside: a subvolume that holds more than its limit lets nobody change even that. */
+  /** By number and from outside: a subvolume above its limit refuses even changes of the limit. */
   limitFromOutside: (root: string, id: string, bytes: number | undefined) => [
     'btrfs',
     'qgroup',

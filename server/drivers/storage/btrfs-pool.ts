@@ -26,7 +26,7 @@ const btrfsMagic = 0x9123_683e;
 const mkfsMs = 600_000;
 const uuidForm = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Where a pool's blocks are. `directory`: on a file system that somebody else has mounted. */
+/** Where a pool's blocks are. `directory`: on a file system that the daemon did not mount. */
 export type BtrfsLocation =
   | { readonly kind: 'file'; readonly path: string; readonly mount: string }
   | { readonly kind: 'device'; readonly uuid: string; readonly initial: string; readonly mount: string }

@@ -24,7 +24,7 @@ export async function copyTree(source: string, target: string, signal: AbortSign
   );
 }
 
-/** As copyTree, but the files are the same ones under a second name: for where nobody writes into them. */
+/** As copyTree, but with hard links: for files that are never written again. */
 export async function shareTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await exec(
     ['cp', '-al', '-T', '--', source, target],
@@ -35,13 +35,13 @@ export async function shareTree(source: string, target: string, signal: AbortSig
 
 const btrfsMagic = 0x9123683e;
 
-/** What tar must be told to stay in a tree, whatever is mounted in it. Subvolumes of btrfs look like mounts, and are part of it. */
+/** Options that keep tar in a tree, whatever is mounted in it. Subvolumes of btrfs look like mounts, and are part of it. */
 export async function boundsOf(path: string): Promise<readonly string[]> {
   const { type } = await statfs(path);
   return type === btrfsMagic ? [] : ['--one-file-system'];
 }
 
-/** What tar must be told to keep everything. */
+/** Options that make tar keep all attributes. */
 export const keepAll = ['--numeric-owner', '--xattrs', '--xattrs-include=*', '--acls'] as const;
 
 /**
@@ -130,7 +130,7 @@ export async function syncTree(directory: string, signal: AbortSignal): Promise<
   await exec(['sync', '-f', '--', directory], { timeoutMs: dayMs, env: toolEnv }, signal);
 }
 
-/** A full disk is told apart from other failures; driver errors pass as they are. */
+/** A full disk gets its own code; driver errors pass as they are. */
 export function asDriverError(what: string, error: unknown): DriverError {
   if (error instanceof DriverError) return error;
   return isOutOfSpace(error)

@@ -83,7 +83,7 @@ export type ExportForm =
   /** What drivers whose `nativeStreams` is the same understand. With `parent`, a snapshot of the same volume: only what differs. */
   | { readonly kind: 'native'; readonly parent?: string };
 
-/** `replace`: in the place of the volume that is there, which nobody may be using; its limit has to be set again. */
+/** `replace`: in the place of the volume that is there, which must be unused; its limit has to be set again. */
 export type ImportForm = { readonly replace?: boolean } & StreamForm;
 
 type StreamForm =
@@ -93,7 +93,7 @@ type StreamForm =
   /** From a trusted sender: a stream can be made so that it writes elsewhere. Its parent was imported here before. */
   | { readonly kind: 'native' };
 
-/** A tree on its way to become a snapshot or volume; nobody else knows of it yet. */
+/** A tree that will become a snapshot or volume; nothing else uses it yet. */
 export interface ChangingTree {
   readonly path: string;
   /** Unpacks a whole tar stream over what is there. The caller has judged the names of its members. */
@@ -127,7 +127,7 @@ export interface StorageDriver {
   createPool(pool: PoolSpec, signal: AbortSignal): Promise<void>;
   /** Removes only what createPool and volumes made. Idempotent. */
   deletePool(pool: PoolSpec): Promise<void>;
-  /** Makes what the config says true of a pool in use. Throws Invalid when the host refuses it; then nothing has changed. */
+  /** Applies the config to a pool in use. Throws Invalid when the host refuses it; then nothing has changed. */
   applyConfig(pool: PoolSpec): Promise<void>;
   /** At daemon start: makes the pool usable and removes half-made volumes of a crash (temporary names). */
   mountPool(pool: PoolSpec): Promise<void>;

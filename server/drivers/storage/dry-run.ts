@@ -8,7 +8,7 @@ import type { PoolSpec, SnapshotRef, StorageDriver, VolumeRef } from './driver.t
 import { snapshotPathIn, volumePathIn } from './layout.ts';
 
 export interface PretendedStorageDeps {
-  /** Where directories of volumes are made when somebody asks for them; they stay empty. */
+  /** Where directories of volumes are made on demand; they stay empty. */
   readonly root: string;
   readonly name: string;
 }

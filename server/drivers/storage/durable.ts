@@ -41,7 +41,7 @@ export function durably(rootOf: (pool: PoolSpec) => string, driver: Durable): Du
     },
     async importVolume(pool, to, bytes, form, signal) {
       await driver.importVolume(pool, to, bytes, form, signal);
-      // Who sent it may delete its own.
+      // The sender may delete its own copy.
       await whole(pool);
     },
     async restoreSnapshot(pool, snapshot, signal) {

@@ -4,7 +4,7 @@ import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 export interface ImageCache {
   /** Runs `use` while the image is there, calling `unpack` first when `has` says that it is not. */
   withImage(key: string, steps: ImageSteps, signal: AbortSignal): Promise<void>;
-  /** Runs `remove` when nobody uses the image. */
+  /** Runs `remove` when the image is unused. */
   whenUnused(key: string, remove: () => Promise<void>): Promise<void>;
 }
 
@@ -55,14 +55,14 @@ export function createImageCache(): ImageCache {
   };
 }
 
-/** Who waits behind another's unpacking learns at once that it was aborted; who works finishes its own clean-up first. */
+/** A waiter behind another's unpacking rejects at once when aborted; the unpacker finishes its clean-up first. */
 async function orAborted<T>(work: Promise<T>, isWaiting: () => boolean, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const stop = (): void => {
       if (isWaiting()) reject(signal.reason);
     };
     signal.addEventListener('abort', stop, { once: true });
-    // Aborted before anybody listened: nothing will be heard.
+    // Aborted before the listener: the event will not come.
     if (signal.aborted) stop();
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop));
   });

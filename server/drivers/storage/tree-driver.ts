@@ -140,7 +140,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     applyConfig: (pool) => kind.applyConfig(pool),
     mountPool: (pool) => kind.mountPool(pool, staging.busy),
     resources: async (pool) => {
-      // What was deleted counts as free.
+      // Deleted trees count as free space.
       await staging.settled(kind.root(pool));
       const stats = await statfs(kind.root(pool)).catch((error: unknown) => {
         throw new DriverError('Failed', `cannot read the resources of pool ${pool.name}`, error);
@@ -188,7 +188,7 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
         if (hasOld && hasNew) throw new DriverError('Exists', `${what}: ${newName} exists`);
         if (!hasOld && !hasNew) throw new DriverError('NotFound', `${what}: there is no ${volume.name}`);
         try {
-          // The snapshots first: whoever sees the volume at its new name sees them there.
+          // The snapshots first: a reader of the volume's new name finds them there.
           const [oldSnapshots, newSnapshots] = [snapshotsPathIn(root, volume), snapshotsPathIn(root, target)];
           if (await exists(oldSnapshots)) await rename(oldSnapshots, newSnapshots);
           if (hasOld) await rename(from, to);

@@ -15,7 +15,7 @@ export interface TreeKind {
   mountPool(pool: PoolSpec, busy: ReadonlySet<string>): Promise<void>;
   /** An empty tree. On a throw of this and the next two the caller removes what is there. */
   makeTree(path: string): Promise<void>;
-  /** `to` is absent. `settled`: nobody changes `from` meanwhile; `guest`: somebody hostile may. */
+  /** `to` is absent. `settled`: `from` does not change meanwhile; `guest`: a hostile process may change it. */
   copyTree(from: string, to: string, by: 'settled' | 'guest', signal: AbortSignal): Promise<void>;
   /** As copyTree, from another file system; always as from a guest. */
   importTree(from: string, to: string, signal: AbortSignal): Promise<void>;

@@ -33,7 +33,7 @@ export interface TreeStaging {
 const mostUnderWay = 4;
 /** Records that are written meanwhile would wait for every unlink: the file system writes both to its journal together. */
 const laterMs = 100;
-/** Whoever deletes to make room means to use it at once. */
+/** A client that deletes to make room uses the room at once. */
 const roomyPart = 0.25;
 
 export function openTreeStaging(kind: Pick<TreeKind, 'removeTree'>, log: Log): TreeStaging {

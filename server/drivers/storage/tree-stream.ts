@@ -109,7 +109,7 @@ export function packTree(
 const changed =
   /^tar: (?:.*: (?:file changed as we read it|File removed before we read it|File shrank by .*|socket ignored|Cannot (?:open|savedir): (?:Too many levels of symbolic links|Not a directory)|Cannot open: No such device or address|Cannot readlink: Invalid argument)|Exiting with failure status due to previous errors)$/;
 
-/** Also when files changed, vanished or became others while they were read: whoever is in the tree may do that all the time. */
+/** Also when files changed, vanished or became others while they were read: processes in the tree may do that all the time. */
 export const isPacked = (how: ExecError): boolean =>
   how.code === 0 ||
   how.code === 1 ||
@@ -162,7 +162,7 @@ interface GuardedSource {
   readonly broken: () => { readonly error: unknown } | undefined;
 }
 
-/** Remembers what reading threw: it is the error of who made the bytes, not of who takes them. */
+/** Remembers the error of reading: it belongs to the producer of the bytes, not to the consumer. */
 export function guardedSource(source: AsyncIterable<Buffer>): GuardedSource {
   let broken: { readonly error: unknown } | undefined;
   async function* bytes(): AsyncGenerator<Buffer> {

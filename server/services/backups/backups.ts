@@ -126,7 +126,7 @@ export class Backups {
     });
   }
 
-  /** The file, complete. Who has opened it may read on when the backup is deleted. */
+  /** The complete file. An open reader may read on after the backup is deleted. */
   file(container: string, name: string): { readonly path: string } {
     return { path: backupPath(this.#deps.dir, this.#ready(container, name).document.file) };
   }

@@ -134,7 +134,7 @@ async function writeFile(
   await (document.optimizedStorage ? withFile(deps, beside, index.backup, hold) : hold(() => Promise.resolve()));
 }
 
-/** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves harms nobody. */
+/** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves is harmless. */
 async function withFile(
   deps: SagaDeps,
   path: string,

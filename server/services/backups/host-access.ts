@@ -1,4 +1,4 @@
-// What a backup brings that reaches out of its container onto the host: a stranger may have made it. Pure.
+// Finds the access to the host that an untrusted backup would give its container. Pure.
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
 import { hostAccess } from '../../api/devices/index.ts';

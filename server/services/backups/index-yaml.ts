@@ -1,4 +1,4 @@
-// The first member of a backup, index.yaml: what is said of the container, written and read. The archive around it is elsewhere.
+// The first member of a backup, index.yaml: the description of the container, written and read.
 import { BackupHead, BackupParts, type BackupMachine } from '../../api/container/backup.ts';
 import type { Container } from '../../api/container/container.ts';
 import { never } from '../../api/schema/common-schemas.ts';
@@ -84,7 +84,7 @@ function configOf({ container, snapshots, pool, profiles }: BackupContent) {
   };
 }
 
-/** A container or snapshot as a backup tells of it. */
+/** A container or snapshot as a backup describes it. */
 export interface SavedMachine {
   readonly architecture: string;
   readonly config: Readonly<Record<string, string>>;
@@ -92,7 +92,7 @@ export interface SavedMachine {
   readonly profiles: readonly string[];
   readonly ephemeral: boolean;
   readonly description: string;
-  /** Absent: not told, or no time. */
+  /** Absent: unknown. */
   readonly createdAt?: string;
   readonly lastUsedAt?: string;
 }

@@ -1,4 +1,4 @@
-// Making a container of a backup that was uploaded: what it is to be is drafted from what the backup says, then a saga makes it.
+// Making a container of a backup that was uploaded: its record is drafted from the backup, then a saga makes it.
 import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { type ConfigMap, never } from '../../api/schema/common-schemas.ts';
@@ -33,7 +33,7 @@ export type RestoreDeps = Pick<
 
 export interface BackupUpload {
   readonly path: string;
-  /** Instead of what the backup says. */
+  /** Instead of the backup's own. */
   readonly pool?: string;
   readonly name?: string;
   /** The caller knows that it brings access to the host, and trusts it. */

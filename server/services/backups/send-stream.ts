@@ -1,4 +1,4 @@
-// Reads the streams of a btrfs backup before btrfs does: whoever receives one carries out its commands as root, by paths. Each stream
+// Checks the streams of a btrfs backup before btrfs receives them and carries out their commands as root, by paths. Each stream
 // passes only when none of its commands leads out of its own tree, and gets ids that nothing else on this host has.
 import { type Command, attributeOf, checksum, commandsOf, invalid } from './send-commands.ts';
 import { randomBytes } from 'node:crypto';

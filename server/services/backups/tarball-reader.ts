@@ -40,7 +40,7 @@ export async function readIndex(path: string, signal: AbortSignal): Promise<Back
   );
 }
 
-/** Looks through all of it. What it resolves to: what is said of container and snapshots. */
+/** Inspects the whole archive. Resolves to the description of container and snapshots. */
 export async function inspectBackup(
   path: string,
   index: BackupIndex,
@@ -120,12 +120,12 @@ function createLook(index: BackupIndex, limits: EntryLimits) {
   };
 }
 
-/** Old releases tell of the container beside its files only. */
+/** Old releases describe the container only beside its files. */
 async function partsBeside(backupYaml: string | undefined): Promise<SavedParts | undefined> {
   return backupYaml === undefined ? undefined : parseBackupYaml(backupYaml);
 }
 
-/** Index, what is said of snapshots and their files must be of the same snapshots. */
+/** Index, descriptions and files must name the same snapshots. */
 function checkComplete(index: BackupIndex, parts: SavedParts, done: ReadonlySet<string>): void {
   if (!done.has('backup/container'))
     throw invalid(`it has no ${index.optimized ? 'backup/container.bin' : 'backup/container'}`);
@@ -186,7 +186,7 @@ export async function eachMember<T>(
     try {
       return await use(readTar(source.bytes, allowed));
     } catch (error) {
-      // Damage in the packing shows first as a stream that ends early; what the program says of it tells more.
+      // Damage in the packing shows first as a stream that ends early; the program's own error tells more.
       if (error instanceof DriverError && /cut off/.test(error.message)) await source.done();
       throw error;
     } finally {
@@ -198,7 +198,7 @@ export async function eachMember<T>(
   }
 }
 
-/** The reader of archives speaks of images. */
+/** The reader of archives says image in its messages. */
 function inBackupWords(error: unknown): unknown {
   if (!(error instanceof DriverError)) return error;
   const message = error.message.replaceAll('the image', 'the backup');

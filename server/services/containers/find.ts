@@ -1,4 +1,4 @@
-// Finds a container that may be acted on, or says why not.
+// Finds a container that is ready for changes, or throws the reason.
 import { errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
 import type { ContainerEntry } from './view.ts';

@@ -10,7 +10,7 @@ import type { Records } from '../../records/records.ts';
 import type { Guest } from './guest-view.ts';
 import type { ContainerEntry, ContainerView } from './view.ts';
 
-/** Listens for guests: in a directory for each container, so that who is asked for is never what a guest says. */
+/** Listens for guests: in a directory for each container, so that the directory, not the guest, identifies the container. */
 export interface GuestSockets {
   /** Directory of the host that holds the socket, shown in the container. Named after the uuid: it outlives renames. */
   dirOf(guest: Guest): string;
@@ -91,7 +91,7 @@ export class GuestAccess {
     });
   }
 
-  /** At daemon start: the directories are still shown in the containers that run; somebody listens in them again. */
+  /** At daemon start: the directories are still shown in the containers that run; this daemon listens in them again. */
   async resume(names: readonly string[]): Promise<void> {
     for (const name of names) {
       await this.apply(name).catch((error: unknown) => {

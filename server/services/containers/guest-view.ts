@@ -1,4 +1,4 @@
-// What a container may know of itself through its guest socket, and what changed of it. Reads only; who asks is settled elsewhere.
+// The facts that a container may read about itself through its guest socket, and their changes. Reads only.
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
@@ -81,7 +81,7 @@ export class GuestView {
 
   #entry({ name, uuid }: Guest): ContainerEntry {
     const entry = this.#deps.records.containers.get(name);
-    // Another one that took the name has nothing to do with whoever asks.
+    // Another container may have taken the name since.
     if (entry?.document.uuid !== uuid) throw errors.notFound('container', name);
     return entry;
   }

@@ -1,4 +1,4 @@
-// The source of a container's migration: says what there is and sends what the target takes. Changes nothing here.
+// The source of a container's migration: offers and sends. Changes nothing here unless the migration is live.
 import { isWithoutSnapshots, type ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type {

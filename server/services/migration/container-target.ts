@@ -47,7 +47,7 @@ export interface ReceiveContainerParams {
   readonly snapshots: readonly SnapshotEntry[];
 }
 
-/** Fills the volume, snapshots and all, from the other side; absent at recovery, when there is nobody to send it. */
+/** Fills the volume, snapshots and all, from the other side; absent at recovery, which has no sender. */
 type Receive = (params: ReceiveContainerParams, context: SagaContext) => Promise<void>;
 
 export function receiveContainerSaga(
@@ -137,7 +137,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
   });
 }
 
-/** Before anybody connects: what is wrong whatever the source says. */
+/** Before the connection: problems of the body alone. */
 function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreate): void {
   checkArchitecture(body.architecture, deps.architecture);
   const missing = (body.profiles ?? []).filter((profile) => !deps.records.profiles.has(profile));

@@ -34,7 +34,7 @@ export function startMigration(
   });
 }
 
-/** Runs the conversation. Whatever ends it early is told to the other side; what the other side said is the error here. */
+/** Runs the conversation. A failure here is sent to the other side; a failure there is thrown here. */
 async function withPeer<T>(
   deps: ConnectDeps,
   meeting: Meeting,

@@ -48,7 +48,7 @@ export class Peer {
   readonly #messages: Message[] = [];
   #wake: () => void = () => {};
   #isOver = false;
-  /** The other side has given up or gone: there is nothing to tell it. */
+  /** The other side has given up or left: it needs no message. */
   #isTold = false;
   /** Aborts when the other side failed or left, or this side was told to stop. */
   readonly signal: AbortSignal;
@@ -117,20 +117,20 @@ export class Peer {
     return { bytes: bytes(), drain };
   }
 
-  /** This side has what it wanted: that the other one leaves is no failure any more. */
+  /** This side is done: the other one may leave without a failure. */
   close(): void {
     this.#isOver = true;
     for (const channel of this.#all()) channel.close();
   }
 
-  /** Tells the other side why, unless it is what the other side told us. Never throws. */
+  /** Sends the reason to the other side, unless it came from there. Never throws. */
   async fail(error: unknown): Promise<void> {
     if (!this.#isTold) {
       const message = { type: 'error', message: errorText(error) };
       try {
         await this.#channels.control.send(Buffer.from(JSON.stringify(message)));
       } catch {
-        // It has gone: there is nobody to tell.
+        // The other side has gone.
       }
     }
     this.close();

@@ -1,4 +1,4 @@
-// Counts the bytes of a migration: tells clients how far it is, and keeps to the rate that the pool allows.
+// Counts the bytes of a migration, reports progress to clients and keeps to the pool's rate.
 import { formatBytes, parseBytes } from '../../api/text/byte-size.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { pause } from '../../lib/shared/deadline.ts';
@@ -10,7 +10,7 @@ export interface Progress {
   begin(part: string): void;
   /** Resolves when more may follow; undefined: at once. */
   add(bytes: number): Promise<void> | undefined;
-  /** The part is through: tells the last figure. */
+  /** The part is complete: reports the last figure. */
   end(): void;
 }
 

@@ -41,7 +41,7 @@ export async function sendPart(
   await send(packListing(removedNames(there, seen).map((removed) => [removed, ''] as const)));
 }
 
-/** The other side gets to know what `base` is like, and sends what differs, then the names of what is no more. */
+/** Sends the listing of `base` to the other side, which answers with the differing members, then the names of the removed ones. */
 export async function receiveChanges(
   pools: Pools,
   peer: Peer,

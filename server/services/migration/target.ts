@@ -37,7 +37,7 @@ export function targetMeeting(
   );
 }
 
-/** The first message of the source. Throws when it speaks no version that we do. */
+/** The first message of the source. Throws when no version is common. */
 export async function takeOffer(
   peer: Peer,
   schema: Parameters<typeof validateBody>[0],

@@ -1,4 +1,4 @@
-// The source of a custom volume's migration: says what there is and sends what the target takes. Changes nothing here.
+// The source of a custom volume's migration: offers and sends. Changes nothing here.
 import { errors } from '../../api/errors.ts';
 import type { VolumeMigrationOffer } from '../../api/container/migration-messages.ts';
 import type { Operation } from '../../api/operation.ts';

@@ -1,4 +1,4 @@
-// Waits until a dnsmasq has finished what it is doing: it does one thing after another, so an answer to a question means that
+// Waits until a dnsmasq is idle: it does one thing after another, so an answer to a question means that
 // nothing is half done. Changes nothing.
 import { createSocket } from 'node:dgram';
 
@@ -17,7 +17,7 @@ export async function settleDnsmasq(address: string, limitMs: number): Promise<b
   try {
     return await new Promise<boolean>((resolve) => {
       timeout = setTimeout(() => resolve(false), limitMs);
-      // A connected socket is told at once when nobody listens.
+      // A connected socket gets an error at once when no process listens.
       socket.once('error', () => resolve(false));
       socket.once('message', () => resolve(true));
       socket.connect(53, address, () => {

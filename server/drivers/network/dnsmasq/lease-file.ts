@@ -1,4 +1,4 @@
-// Reads and edits the lease file of a dnsmasq; what the lines mean is said in format.ts.
+// Reads and edits the lease file of a dnsmasq; format.ts knows the lines.
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseLeases } from './format.ts';
@@ -7,7 +7,7 @@ import type { LeaseFile } from './format.ts';
 /** What the writer of the file does: `idle` = nothing is half done, `silent` = it does not say, `ended` = there is none. */
 export type Writer = 'idle' | 'silent' | 'ended';
 
-/** A file that nobody vouches for must have been at rest this long; an empty one is doubted longer. */
+/** Without a complete end mark a file must be unchanged for this long; an empty one for longer. */
 const restMs = 20;
 const emptyRestMs = 200;
 const patienceMs = 3000;

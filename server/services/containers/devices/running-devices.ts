@@ -93,7 +93,7 @@ export class RunningDevices {
     await this.#followAll(name, plugged);
   }
 
-  /** What came and went while nobody looked, and from now on. */
+  /** Catches up with hardware that changed unobserved, and follows it from now on. */
   async #followAll(name: string, plugged: DeviceMap): Promise<void> {
     const { live } = this.#deps.runtime;
     for (const [device, properties] of Object.entries(plugged)) {
@@ -279,7 +279,7 @@ export class RunningDevices {
   }
 }
 
-/** Of a container whose record of the start was lost, or that an older release started, nobody knows what is plugged in. */
+/** The plugged devices are unknown when the record of the start was lost, or an older release started the container. */
 function refuseUnknown(name: string, steps: readonly DeviceStep[]): void {
   const devices = steps.filter(({ kind }) => kind !== 'wait').map(({ device }) => device);
   if (devices.length === 0) return;

@@ -1,4 +1,4 @@
-// The console of a container (spec 4.3): looking at it live, and the log of what it said.
+// The console of a container (spec 4.3): live, and its log.
 import { createReadStream } from 'node:fs';
 import { truncate } from 'node:fs/promises';
 import { join } from 'node:path';

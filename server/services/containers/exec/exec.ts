@@ -1,4 +1,4 @@
-// Running a command in a container (spec 4.4): what is asked for is checked and settled here; carrying bytes is streams.ts.
+// Running a command in a container (spec 4.4): checks and starts it; streams.ts carries the bytes.
 import { DeadlineError, within } from '../../../lib/shared/deadline.ts';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -143,7 +143,7 @@ function stdioOf(body: ExecPost): RuntimeStdio {
   return { kind: isConnected || body['record-output'] === true ? 'pipes' : 'null' };
 }
 
-/** As terminals are where nobody says more. */
+/** The default size of terminals. */
 export const sizeOf = (body: { readonly width?: number; readonly height?: number }): TerminalSize => ({
   columns: (body.width ?? 0) > 0 ? (body.width ?? 0) : 80,
   rows: (body.height ?? 0) > 0 ? (body.height ?? 0) : 24,

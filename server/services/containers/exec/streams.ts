@@ -23,7 +23,7 @@ export async function relayPipes(
   return process.exited;
 }
 
-/** Without a control channel the command ends when nobody is left to see it. */
+/** Without a control channel the command ends when its last viewer is gone. */
 async function endUnseen(
   process: RuntimeProcess,
   channels: readonly Channel[],
@@ -52,7 +52,7 @@ export async function relayTerminal(
   return code;
 }
 
-/** A terminal that nobody looks at any more hangs up; what ignores that is killed. */
+/** A terminal without viewers hangs up; a command that ignores it is killed. */
 function leave(process: RuntimeProcess): void {
   process.signal(hangUp);
   const timer = setTimeout(() => {
@@ -110,7 +110,7 @@ export async function feed(channel: Channel | undefined, input: Writable | undef
   return end;
 }
 
-/** Resolves when there is room for more, or nobody reads any more. */
+/** Resolves when there is room for more, or the reader is gone. */
 function write(input: Writable, bytes: Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (input.write(bytes, () => resolve())) resolve();
@@ -120,7 +120,7 @@ function write(input: Writable, bytes: Buffer): Promise<void> {
 /** All of the stream, then the barrier. Whoever produces it waits while the client does not read. */
 export async function drain(stream: Readable | undefined, channel: Channel | undefined): Promise<void> {
   if (stream === undefined || channel === undefined) return;
-  // The one who listened is gone: the command learns it by its next write.
+  // The listener is gone: the command's next write fails.
   void channel.gone.finally(() => stream.destroy());
   stream.on('data', (chunk: Buffer) => {
     const room = channel.send(chunk);

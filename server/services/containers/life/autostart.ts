@@ -29,7 +29,7 @@ export async function autostart(deps: StateDeps, signal: AbortSignal): Promise<v
   }
 }
 
-/** While others were started, somebody stopped or deleted it: their word counts. */
+/** A client stopped or deleted it while others were started: that decision stands. */
 function isDecided({ records }: Pick<StateDeps, 'records'>, { name, document }: ContainerEntry): boolean {
   const now = records.containers.get(name)?.document;
   return now?.lifecycle !== 'ready' || now.uuid !== document.uuid || now.config[powerKey] !== document.config[powerKey];

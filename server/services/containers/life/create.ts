@@ -1,4 +1,4 @@
-// Creating a container: decides what is wanted (image, copy or empty), then a saga makes volume and record.
+// Creating a container from an image, as a copy or empty: a saga makes volume and record.
 import { randomUUID } from 'node:crypto';
 import type { ContainerCreate, ContainerSource } from '../../../api/container/container.ts';
 import { never } from '../../../api/schema/common-schemas.ts';

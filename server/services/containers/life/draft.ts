@@ -171,7 +171,7 @@ function rootProblems(
   return unknown;
 }
 
-/** Of a parent nobody knows before the start; a network that is named is one of ours. */
+/** A parent is known only at the start; a named network is managed here. */
 function networkProblems(records: Records, devices: DeviceMap): Problem[] {
   return Object.entries(devices).flatMap(([name, { type, network = '' }]) => {
     if (type !== 'nic' || network === '' || records.networks.has(network)) return [];

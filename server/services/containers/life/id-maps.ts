@@ -41,7 +41,7 @@ export class IdMaps {
     this.#plan(name, document, undefined, profiles);
   }
 
-  /** What `work` reserves is nobody else's, before it is in the records as well. */
+  /** Ids that `work` reserves are exclusive even before they are in the records. */
   async reserving<T>(work: (reserve: Reserve) => Promise<T>): Promise<T> {
     const mine = Symbol('reservation');
     try {
@@ -67,7 +67,7 @@ export class IdMaps {
         const { document } = readyContainer(records, name);
         const reserved = reserve(name, document);
         const map = parseIdMap(reserved.config[idMapKeys.next]) ?? [];
-        // Where files change hands, whoever comes after a crash must know to whom they were about to be given.
+        // Recovery after a crash must know the map that files were about to get.
         const intent: ConfigMap = runtime.rootfsIdmapped ? {} : { [idMapKeys.current]: renderIdMap(map) };
         const wanted = { ...reserved, config: { ...reserved.config, ...intent } };
         if (Object.values(idMapKeys).some((key) => wanted.config[key] !== document.config[key])) {

@@ -162,7 +162,7 @@ function replaced(deps: UpdateDeps, name: string, document: ContainerDocument, b
   });
 }
 
-/** Who brings a copy up to date sends it the whole config of its original: the addresses in it are not meant for the copy. */
+/** A refresh sends the whole config of the original: its addresses are not meant for the copy. */
 function withoutOthersAddresses({ records }: Pick<UpdateDeps, 'records'>, name: string, config: ConfigMap): ConfigMap {
   const isAddress = (key: string): boolean => /^volatile\..+\.hwaddr$/.test(key);
   const isOthers = ([key, value]: readonly [string, string]): boolean =>
