@@ -44,7 +44,8 @@ export class RunningDevices {
     this.#deps = deps;
     this.#stopListening = deps.runtime.onExit(({ name, target }) => {
       if (target === 'stop') void this.#ended(name);
-      else void this.#reborn(name);
+      // A reboot from inside: the network that forwards lead to is a new one.
+      else void deps.locks.run(lockOf(name), () => this.#reopen(name));
     });
   }
 
@@ -72,11 +73,6 @@ export class RunningDevices {
     await this.#deps.proxies.closeAll(name).catch((error: unknown) => {
       this.#deps.log.warn(`Ending the forwards of ${name} failed: ${errorText(error)}`);
     });
-  }
-
-  /** A reboot from inside: the network that forwards lead to is a new one. */
-  async #reborn(name: string): Promise<void> {
-    await this.#deps.locks.run(lockOf(name), () => this.#reopen(name));
   }
 
   /** Opens the forwards of a running container that this daemon did not start, and follows its hardware. */
