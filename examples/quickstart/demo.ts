@@ -1,5 +1,5 @@
-// The quickstart as one command: a daemon in a temporary directory, the stack applied, changed behind gantry's back, healed
-// and destroyed again. Everything is done with the commands a user would type; each is printed before it runs.
+// The quickstart as one command: it starts a daemon in a temporary directory, applies the stack, changes a container without gantry,
+// applies again to heal it, and destroys the stack. Every step is a command a user would type; each is printed before it runs.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -28,7 +28,7 @@ async function demo(): Promise<number> {
   const isBootable = buildImage(join(stack, 'busybox.tar.gz'), work);
   const state = join(work, 'state');
   const { child, ready } = await startDaemon(state, isBootable ? 'auto' : 'sim');
-  // The journals of the runs go with the rest.
+  // The journals of the runs are removed too.
   process.env['XDG_STATE_HOME'] = join(work, 'journals');
   process.env['GANTRY_HOST'] = `unix://${ready.socket}`;
   let isUp = false;
@@ -113,7 +113,7 @@ function gantry(args: readonly string[], expected: number): void {
   if (status !== expected) throw new Error(`gantry ${args[0] ?? ''} exited with ${status}, expected ${expected}`);
 }
 
-/** Each container looks at itself. The simulation knows a few commands, too. */
+/** Each container describes itself. The simulation knows a few commands, too. */
 function proveLife(ready: Ready): void {
   const isReal = ready.runtime === 'lxc';
   say(

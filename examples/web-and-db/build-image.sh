@@ -18,7 +18,7 @@ mkdir -p "$root/data" "$root/www/cgi-bin"
 # shellcheck disable=SC2016
 echo '[ -x "/sbin/serve-$ROLE" ] && "/sbin/serve-$ROLE" </dev/null >/dev/null 2>&1 &' >>"$root/etc/init.d/rcS"
 
-# The database: whoever connects to port 5432 gets what the volume holds.
+# The database: each connection to port 5432 gets the contents of the volume.
 cat >"$root/sbin/serve-db" <<'DB'
 #!/bin/sh
 [ -e /data/message ] || echo 'Hello from the volume' >/data/message

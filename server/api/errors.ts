@@ -3,7 +3,7 @@ import type { Problem } from './problem.ts';
 
 interface ErrorRow {
   readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500 | 501 | 503;
-  /** When it is answered. */
+  /** The situation in which it is the answer. */
   readonly doc: string;
 }
 
@@ -31,7 +31,7 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** An error meant for the caller. `message` says what was tried and why it failed; `details` one line a field. */
+/** An error meant for the caller. `message` says what was tried and why it failed; `details` has one line a field. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;

@@ -1,4 +1,4 @@
-// The public door of the contract: what other rooms and users of the package import as gantry/api.
+// The public entry of the contract: everything that other rooms and users of the package import as gantry/api.
 export * from './server/certificate.ts';
 export * from './container/container.ts';
 export * from './endpoints/endpoint.ts';

@@ -1,4 +1,4 @@
-// What objects of each kind look like on the wire: as they are read, created and written.
+// The wire form of each kind's objects: as they are read, created and written.
 import type { Static, TSchema } from 'typebox';
 import { Project, ProjectCreate, ProjectPut } from './cluster/cluster.ts';
 import { Container, ContainerCreate, ContainerPut } from './container/container.ts';
@@ -17,9 +17,9 @@ export interface KindSchemas {
   readonly object: TSchema;
   readonly create: TSchema;
   readonly put: TSchema;
-  /** Members of `create` that no document holds: the server makes them, or they say no desired state. */
+  /** Members of `create` that no document has: the server sets them, or they describe no desired state. */
   readonly omitted?: readonly string[];
-  /** Keys that a document needs beside its name; default: those that `create` needs. */
+  /** Keys that a document needs besides its name; default: those that `create` needs. */
   readonly required?: readonly string[];
 }
 

@@ -24,17 +24,20 @@ export interface KindRow {
   readonly plural?: string;
   /** Their table in the observed world (reconciler/core/documents/observed.ts). */
   readonly table?: string;
-  /** Other words that people and other tools use for the kind. */
+  /** Other names that people and other tools use for the kind. */
   readonly words: readonly string[];
-  /** What a project needs to have such objects for itself: one of its features, or nothing (empty). Absent: no project has any. */
+  /**
+   * The project feature that gives a project its own objects of this kind; empty: no feature is needed. Absent: objects are never in a
+   * project.
+   */
   readonly projectFeature?: string;
-  /** Members that `gantry get` shows beside the name (reconciler/cli/verbs/objects/columns.ts). */
+  /** Members that `gantry get` shows besides the name (reconciler/cli/verbs/objects/columns.ts). */
   readonly columns: readonly string[];
   /** API extension without which a server has no such objects. */
   readonly since?: string;
 }
 
-/** In the order in which they are made. */
+/** In the order of creation. */
 export const kinds = {
   server_config: {
     doc: 'Settings of the server itself. Always there: keys are set and unset, nothing is made or deleted.',
@@ -147,7 +150,7 @@ export const kinds = {
 } as const satisfies Record<string, KindRow>;
 
 export type KindName = keyof typeof kinds;
-/** Kinds of which a server has a list: all but its own config. */
+/** Kinds with a list of objects on a server: all but its own config. */
 export type ListedKind = {
   [K in KindName]: (typeof kinds)[K] extends { readonly table: string } ? K : never;
 }[KindName];
@@ -157,10 +160,10 @@ export const isKindName = (text: string): text is KindName => Object.hasOwn(kind
 export const kindRow = (kind: KindName): KindRow => kinds[kind];
 export const listedKinds = kindNames.filter((kind): kind is ListedKind => kindRow(kind).table !== undefined);
 
-/** Whether its objects are in a project, on servers that have projects. */
+/** Whether its objects belong to a project, on servers that have projects. */
 export const isInProject = (kind: KindName): boolean => kindRow(kind).projectFeature !== undefined;
 
-/** `storage-pools`, `pool`, `storage_pool`: the kind that a word means; undefined: none. */
+/** The kind that a word names (`storage-pools`, `pool`, `storage_pool`); undefined: none. */
 export function kindOfWord(word: string): KindName | undefined {
   const plain = word.toLowerCase().replaceAll(/[-\s]/g, '_');
   return kindNames.find((kind) => {
@@ -169,7 +172,7 @@ export function kindOfWord(word: string): KindName | undefined {
   });
 }
 
-/** The name by which the API knows an object: of an image its fingerprint, of a volume `POOL/VOLUME`. */
+/** The name of an object in the API: of an image its fingerprint, of a volume `POOL/VOLUME`. */
 export const nameOfObject = (kind: KindName, object: object): string =>
   (kindRow(kind).namedBy ?? ['name'])
     .map((member) => (object as Readonly<Record<string, string | undefined>>)[member] ?? '')

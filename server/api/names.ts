@@ -1,6 +1,6 @@
-// Which names are allowed for which kind (spec part 8, real system for the kinds the spec leaves open). Pure.
+// The names that are allowed for each kind (spec part 8, real system for the kinds that the spec leaves open). Pure.
 
-/** undefined = fine, else the rule that is broken. */
+/** undefined = valid, else the broken rule. */
 export type NameRule = (name: string) => string | undefined;
 
 // Spec 2.5: at most 64 characters, ASCII, no slash, colon or comma. Names become file names, host names and argv words, so
@@ -39,10 +39,10 @@ export const poolName: NameRule = (name) =>
     : 'must be 1 to 63 of letters, digits, . _ - and start with a letter or digit';
 export const volumeName: NameRule = poolName;
 
-/** There is one server config, called after what it is of. */
+/** There is one server config, with a fixed name. */
 export const serverConfigName: NameRule = (name) => (name === 'server' ? undefined : 'must be server, or be left out');
 
-/** `POOL/VOLUME`: how a volume is named where its pool is not told beside it. */
+/** `POOL/VOLUME`: the name of a volume where its pool is not given separately. */
 export const volumePathName: NameRule = (name) => {
   const [pool = '', volume = '', ...rest] = name.split('/');
   if (rest.length > 0 || !name.includes('/')) return 'must be POOL/VOLUME';
@@ -50,7 +50,7 @@ export const volumePathName: NameRule = (name) => {
   return broken === undefined ? volumeName(volume) : `names the pool ${JSON.stringify(pool)}, which ${broken}`;
 };
 
-/** A network is a host interface: the kernel's limit of 15 characters holds. */
+/** A network is a host interface: the kernel's limit of 15 characters applies. */
 export const networkName: NameRule = (name) => {
   if (!/^[-_a-zA-Z0-9.]{2,15}$/.test(name)) return 'must be 2 to 15 of letters, digits, - _ .';
   if (name === '..' || name.startsWith('-')) return 'must not start with a dash or be ..';

@@ -1,9 +1,9 @@
 // One thing wrong with an input: where and what; validation always collects all of them.
 
-/** More of one input are not looked for: they help nobody, and each costs time. */
+/** The search ends after this many: more of them help no one, and each costs time. */
 export const maxProblems = 100;
 
-/** What one object may hold; its values are checked, compared and rendered at each request. */
+/** Limits on the size of one object; its values are checked, compared and rendered at each request. */
 const [maxKeys, maxDevices] = [2000, 500];
 
 /** At most one problem: more keys or devices than an object may have. */
@@ -20,6 +20,6 @@ export function countProblems(
 export interface Problem {
   /** Path in the input, dots between members: `devices.eth0.parent`. Empty for the whole. */
   readonly path: string;
-  /** What is wrong and what to do about it. */
+  /** The problem and its remedy. */
   readonly message: string;
 }

@@ -1,2 +1,2 @@
-// The version of this package, as daemon, command line and provider tell it.
+// The version of this package, which daemon, command line and provider report.
 export const version = '0.1.0';

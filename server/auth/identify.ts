@@ -1,4 +1,4 @@
-// Finds out who calls, from facts of the connection; what callers may do is policy.ts. Pure but for parsing by node:crypto.
+// Identifies the caller from facts of the connection; policy.ts decides what callers may do. Pure but for parsing by node:crypto.
 import { X509Certificate, createHash } from 'node:crypto';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 
@@ -21,12 +21,14 @@ export interface Caller {
   readonly fingerprint?: string;
   /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
-  /** Why a certificate that was presented does not count, for logs. */
+  /** The reason why a presented certificate is not accepted, for logs. */
   readonly refused?: 'unknown' | 'not yet valid' | 'expired' | 'unreadable';
 }
 
-/** Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides: the fingerprint covers every byte
- *  of it, so an equal fingerprint is an equal certificate. */
+/**
+ * Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides: the fingerprint covers every byte of it, so
+ * an equal fingerprint is an equal certificate.
+ */
 export function identifyCaller(connection: Connection, trust: TrustStore, now: Date): Caller {
   if (connection.transport === 'unix') return { class: 'trusted' };
   const der = connection.peerCertificate;

@@ -1,16 +1,19 @@
-// Requests that a web page makes a browser send: which of them are obeyed. Programs send no Origin. Pure.
+// Decides which requests that a browser sends for a web page are accepted. Programs send no Origin. Pure.
 
 export interface OriginFacts {
   /** Of the request's headers. */
   readonly origin: string | undefined;
   readonly host: string | undefined;
-  /** Something is changed, or a stream is opened. Without: an answer that the browser keeps from the page is harmless. */
+  /** The request changes something, or opens a stream. Otherwise the answer is harmless, since the browser hides it from the page. */
   readonly isEffective: boolean;
   /** core.https_allowed_origin: one origin, `*`, or empty. */
   readonly allowed: string;
 }
 
-/** Why the request is refused, undefined when it is not. Client libraries for websockets name the server itself as their origin. */
+/**
+ * The reason for a refusal, undefined when the request is accepted. Client libraries for websockets send the server itself as their
+ * origin.
+ */
 export function originProblem({ origin, host, isEffective, allowed }: OriginFacts): string | undefined {
   if (origin === undefined || origin === '' || !isEffective) return undefined;
   if (allowed === '*' || (allowed !== '' && trimmed(allowed) === trimmed(origin))) return undefined;
@@ -23,7 +26,7 @@ export function originProblem({ origin, host, isEffective, allowed }: OriginFact
 
 const trimmed = (origin: string): string => origin.toLowerCase().replace(/\/$/, '');
 
-/** Host and port, whatever the scheme is called; undefined for what is no address, such as `null`. */
+/** Host and port, whatever the scheme; undefined when the text is not an address, such as `null`. */
 function placeOf(origin: string): string | undefined {
   const text = origin.toLowerCase().replace(/^(?:wss?|https?):\/\//, 'https://');
   return text.startsWith('https://') && URL.canParse(text) ? new URL(text).host : undefined;

@@ -1,15 +1,15 @@
-// Slows down guessing of the trust password: hands out the moment at which an attempt may be looked at. Knows no passwords.
+// Slows down guessing of the trust password: computes the moment at which the next attempt may be checked. Knows no passwords.
 
 export interface AttemptLimits {
-  /** Attempts in a row that cost nothing. */
+  /** Attempts in a row without a delay. */
   readonly free: number;
   readonly firstDelayMs: number;
   readonly maxDelayMs: number;
-  /** Waiting longer than this is refused at once, so that no crowd of requests hangs around. */
+  /** A longer wait is refused at once, so that waiting requests do not pile up. */
   readonly maxWaitMs: number;
-  /** After this long without an attempt an address starts afresh. */
+  /** After this long without an attempt the count of an address starts again. */
   readonly forgetMs: number;
-  /** Addresses remembered; beyond it the one that has been quiet longest is forgotten. */
+  /** Limit of remembered addresses; beyond it the least recent one is dropped. */
   readonly maxAddresses: number;
 }
 
@@ -24,13 +24,13 @@ export const attemptLimits: AttemptLimits = {
 
 interface History {
   readonly attempts: number;
-  /** The next attempt is looked at no sooner. */
+  /** The next attempt is not checked before this time. */
   readonly nextAt: number;
 }
 
 export type Admission = { readonly waitMs: number } | { readonly refusedForMs: number };
 
-/** Lives as long as the daemon. Every attempt counts when it is made, so parallel ones gain nothing; success clears. */
+/** Exists as long as the daemon. Every attempt counts when it is made, so parallel ones gain nothing; success clears the count. */
 export class PasswordAttempts {
   readonly #limits: AttemptLimits;
   readonly #now: () => number;
@@ -42,7 +42,7 @@ export class PasswordAttempts {
     this.#limits = limits;
   }
 
-  /** How long to wait before looking at an attempt from the address, or for how long it is not looked at. */
+  /** The delay before an attempt from the address is checked, or the time during which attempts are refused. */
   admit(address: string): Admission {
     const { free, firstDelayMs, maxDelayMs, maxWaitMs, forgetMs, maxAddresses } = this.#limits;
     const now = this.#now();
@@ -72,7 +72,7 @@ export class PasswordAttempts {
   }
 }
 
-/** One IPv6 host has a whole /64 to come from; IPv4 in IPv6 clothes is the same host. */
+/** One IPv6 host can use a whole /64; an IPv4-mapped IPv6 address is the same host. */
 function sourceOf(address: string): string {
   const plain = address.replace(/^::ffff:(?=[0-9.]+$)/i, '');
   if (!plain.includes(':')) return plain;

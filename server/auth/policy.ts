@@ -1,9 +1,9 @@
-// Who may call what: the one decision over the endpoint table. Finding out who calls is identify.ts. Pure.
+// Decides who may call what, from the endpoint table. identify.ts identifies the caller. Pure.
 import type { CallerClass, Endpoint } from '../api/endpoints/endpoint.ts';
 
-/** What else counts for a decision; all absent at the door, where the object is not yet known. */
+/** Further facts for a decision; all absent before routing, when the object is not yet known. */
 export interface AccessFacts {
-  /** The caller asked to be refused unless trusted (request header `authenticated`), so that it notices lost trust. */
+  /** The caller asks for a refusal unless it is trusted (request header `authenticated`), so that it notices lost trust. */
   readonly demandsTrust?: boolean;
   /** The object itself: public, or opened by a secret the caller brought, or neither. */
   readonly object?: 'public' | 'opened' | 'private';
@@ -11,7 +11,7 @@ export interface AccessFacts {
 
 export type Access = 'allow' | { readonly deny: 403 | 404; readonly reason: string };
 
-/** Callers without trust get 404 for private objects of endpoints they may call: not even the existence is told. */
+/** Callers without trust get 404 for private objects of endpoints they may call: the answer hides that the object exists. */
 export function decide(caller: CallerClass, endpoint: Pick<Endpoint, 'auth'>, facts: AccessFacts = {}): Access {
   if (!endpoint.auth.includes(caller)) return { deny: 403, reason: refusals[caller] };
   if (caller === 'trusted') return 'allow';

@@ -1,11 +1,11 @@
-// Secrets: making, hiding, hashing and comparing them; when one is asked for is decided elsewhere.
+// Secrets: generates, hides, hashes and compares them; their callers decide when one is needed.
 import { hash, randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import type { ScryptOptions } from 'node:crypto';
 import { inspect } from 'node:util';
 
 const mask = '***';
 
-/** Text that never shows up by accident: printing, logging, templates and JSON give ***. */
+/** Text that is never shown by accident: printing, logging, templates and JSON give ***. */
 export class Secret {
   readonly #text: string;
   constructor(text: string) {
@@ -48,7 +48,7 @@ export async function hashPassword(password: string): Promise<string> {
   return Buffer.concat([salt, await derive(password, salt)]).toString('hex');
 }
 
-/** False also for a stored text that no hash can be. */
+/** False also for a stored text that is not a valid hash. */
 export async function verifyPassword(password: string, stored: string): Promise<boolean> {
   const bytes = Buffer.from(stored, 'hex');
   if (bytes.length !== saltBytes + keyBytes || bytes.toString('hex') !== stored.toLowerCase()) return false;
@@ -56,7 +56,7 @@ export async function verifyPassword(password: string, stored: string): Promise<
   return timingSafeEqual(key, bytes.subarray(saltBytes));
 }
 
-// One at a time: each derivation takes 16 MiB and a core, and strangers can ask for them.
+// One at a time: each derivation takes 16 MiB and a core, and unauthenticated clients can trigger them.
 let queue: Promise<unknown> = Promise.resolve();
 
 async function derive(password: string, salt: Buffer): Promise<Buffer> {

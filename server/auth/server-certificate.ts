@@ -1,4 +1,4 @@
-// Keeps the daemon's own TLS certificate: read from its directory, made there at the first start.
+// Keeps the daemon's own TLS certificate: reads it from its directory, or creates it there at the first start.
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { mkdir, readFile } from 'node:fs/promises';
 import { hostname, networkInterfaces, userInfo } from 'node:os';
@@ -24,9 +24,9 @@ export interface Host {
 const years = 10;
 
 /**
- * `server.crt` and `server.key` (0600) of the directory. The certificate is written last: a crash leaves the pair, or at most a
- * key without a certificate, which the next start replaces. A certificate without its key is never replaced silently, since
- * clients know the server by it: that throws, as does a pair that does not fit.
+ * `server.crt` and `server.key` (0600) of the directory. The certificate is written last: a crash leaves the pair, or at most a key
+ * without a certificate, which the next start replaces. A certificate without its key is never replaced silently, since clients know
+ * the server by it: that throws, as does a pair that does not match.
  */
 export async function ensureServerCertificate(dir: string, host: () => Host = thisHost): Promise<ServerCertificate> {
   const certFile = join(dir, 'server.crt');
@@ -42,7 +42,7 @@ export async function ensureServerCertificate(dir: string, host: () => Host = th
   return checkPair(certPem, keyPem, certFile, keyFile);
 }
 
-/** Fit for the listener of this machine: its names, and every address that is not link-local. */
+/** For the listener of this machine: its names, and every address that is not link-local. */
 export function thisHost(): Host {
   const addresses = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])

@@ -1,4 +1,4 @@
-// Adding a certificate to the trust store: what is asked of the request, and what to store. Storing it is a service's work.
+// Adds a certificate to the trust store: checks the request and returns the record. A service stores it.
 import { X509Certificate } from 'node:crypto';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import type { CertificateCreate } from '../api/server/certificate.ts';
@@ -31,10 +31,10 @@ export interface TrustRequest {
   readonly isKnown: (fingerprint: string) => boolean;
 }
 
-/** A certificate of real life has some 1-2 KB. */
+/** A real certificate has some 1-2 KB. */
 const maxCertificateBytes = 64 * 1024;
 
-/** Base64 of the DER (as the field's clients send it), or PEM. Undefined when it is neither. */
+/** Base64 of the DER (as common clients send it), or PEM. Undefined for any other text. */
 export function parseCertificate(text: string): ParsedCertificate | undefined {
   if (text.length > maxCertificateBytes) return undefined;
   const blocks = [...text.matchAll(/-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]+)-----END CERTIFICATE-----/g)];
@@ -46,7 +46,7 @@ export function parseCertificate(text: string): ParsedCertificate | undefined {
 function parseDer(der: Uint8Array): ParsedCertificate | undefined {
   try {
     const parsed = new X509Certificate(der);
-    // The parser stops at the end of the certificate; what follows would change the fingerprint, but not the key.
+    // The parser stops at the end of the certificate; trailing bytes would change the fingerprint, but not the key.
     if (!parsed.raw.equals(der)) return undefined;
     const commonName = /(?:^|\n)CN=([^\n]*)/.exec(parsed.subject)?.[1] ?? '';
     return { pem: parsed.toString(), fingerprint: fingerprintOf(der), commonName };
@@ -55,7 +55,7 @@ function parseDer(der: Uint8Array): ParsedCertificate | undefined {
   }
 }
 
-/** What to store for a request whose password is settled. Throws AppError for everything the caller has wrong. */
+/** The record to store for a request with an accepted password. Throws AppError for every mistake of the caller. */
 export function planTrust(request: TrustRequest): TrustEntry {
   const { body } = request;
   if (body.type !== 'client') {
@@ -91,12 +91,14 @@ export interface PasswordDeps {
   /** Stored hash of core.trust_password; undefined while none is set. */
   readonly stored: string | undefined;
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** A wrong password was sent: the place for a line that names the address. */
+  /** Called for a wrong password: the place for a log line with the address. */
   readonly onWrong: (address: string) => void;
 }
 
-/** Passes for trusted callers, and for others with the right password; throws AppError forbidden otherwise. It comes before
- *  any look at the certificate, so that strangers learn nothing from its errors. */
+/**
+ * Passes for trusted callers, and for others with the right password; throws AppError forbidden otherwise. It runs before any look at
+ * the certificate, so that its errors reveal nothing to untrusted callers.
+ */
 export async function checkTrustPassword(
   caller: { readonly class: CallerClass; readonly address: string },
   password: string | undefined,

@@ -1,4 +1,4 @@
-// The one error the client throws, and what may be done about it (retry or not); it performs no retries itself.
+// The one error type of the client, and the decision how to handle it (retry or not); it performs no retries itself.
 import type { Operation } from '../api/operation.ts';
 import type { Problem } from '../api/problem.ts';
 import { refusalsIn, type Refusal } from './refusal.ts';
@@ -21,7 +21,7 @@ interface ClientErrorFields {
   readonly details?: readonly Problem[];
   readonly operation?: Operation;
   readonly cause?: unknown;
-  /** The server's own text, without what the client says around it; the message unless given. */
+  /** The server's own text, without the additions of the client; default: the message. */
   readonly text?: string;
 }
 
@@ -31,7 +31,7 @@ export class ClientError extends Error {
   readonly code: string;
   readonly details: readonly Problem[];
   readonly operation: Operation | undefined;
-  /** What the server says of the object. */
+  /** The refusals in the server's text. */
   readonly refusals: ReadonlySet<Refusal>;
   readonly #text: string;
   constructor(code: string, message: string, fields: ClientErrorFields = {}) {
@@ -51,7 +51,7 @@ export class ClientError extends Error {
   }
 }
 
-/** The error with another message, as its cause; code and refusals stay. */
+/** The error with another message, and itself as the cause; code and refusals stay. */
 export function retold(error: unknown, message: string): Error {
   return error instanceof ClientError ? error.withMessage(message) : new Error(message, { cause: error });
 }
@@ -68,27 +68,27 @@ const codeOfStatus: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** The stable code of a status, for servers that send a text only. */
+/** The stable code of a status, for servers that send only a text. */
 export function codeForStatus(status: number): string {
   return codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'badRequest');
 }
 
 export const isNotFound = (error: unknown): boolean => error instanceof ClientError && error.status === 404;
-/** Refused at once, or by the operation when another change came first while it waited for its turn. */
+/** Refused at once, or by the operation when another change came first while it was queued. */
 export const isPreconditionFailed = (error: unknown): boolean =>
   error instanceof ClientError &&
   (error.status === 412 || (error.code === 'operationFailed' && error.refusals.has('changed')));
 
-/** Whether a server refused with these words; see refusal.ts. */
+/** Whether a server refused for this reason; see refusal.ts. */
 export const isRefused = (error: unknown, refusal: Refusal): boolean =>
   error instanceof ClientError && error.refusals.has(refusal);
 
-/** What a caller may do about a failed call: `retry` it as it is, `reread` the object and decide anew, or `stop`. */
+/** How a caller handles a failed call: `retry` it unchanged, `reread` the object and decide again, or `stop`. */
 export type Remedy = 'retry' | 'reread' | 'stop';
 
 /**
- * `idempotent`: repeating the call cannot do harm. A call that never reached the server may be repeated anyway; one whose
- * connection broke later may not, unless idempotent: then the object has to be read again to learn what happened.
+ * `idempotent`: repeating the call cannot do harm. A call that never reached the server may be repeated anyway. A call whose connection
+ * broke later may not, unless idempotent: the caller reads the object again to learn its state.
  */
 export function remedyFor(error: unknown, idempotent: boolean): Remedy {
   if (!(error instanceof ClientError)) return 'stop';

@@ -1,4 +1,4 @@
-// The client of a daemon: one typed call per thing to do, over a unix socket or TLS. Composes the parts; holds no logic of its own.
+// The client of a daemon: one typed call per API request, over a unix socket or TLS. Composes the parts; has no logic of its own.
 import type { LinkWatch } from './transport/link-watch.ts';
 import type { WebSocket } from 'ws';
 import type { ContainerState, ContainerStatePut } from '../api/container/container.ts';
@@ -29,13 +29,13 @@ import { Transport, type TlsOptions } from './transport/transport.ts';
 
 export interface ClientOptions {
   readonly tls?: TlsOptions;
-  /** Connections kept at most; default 8. */
+  /** Maximum of connections; default 8. */
   readonly connections?: number;
   /** Limit of every call that is not a stream or a wait; default 30 s. */
   readonly timeoutMs?: number;
   /** Sent with every call, to servers with projects. */
   readonly project?: string;
-  /** Notices dead links to https hosts; tests give their own. */
+  /** Notices dead links to https hosts; injected by tests. */
   readonly link?: LinkWatch;
 }
 
@@ -46,20 +46,20 @@ export interface WriteOptions {
   readonly target?: string;
 }
 
-/** The spec's wire, or the one of real LXD servers. Both are read alike; this only tells them apart. */
+/** The spec's wire, or the one of real LXD servers. Both are read in the same way; this only tells the server type. */
 export type Dialect = 'svc' | 'lxd';
 
 export interface Client {
-  /** As given, in its normal form. */
+  /** The given host in its normal form. */
   readonly host: string;
   server(signal?: AbortSignal): Promise<Reply<Server>>;
   putServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
-  /** Keys left out stay; empty text unsets. */
+  /** Absent keys stay; empty text unsets. */
   patchServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
 
   /** All objects of the kind (recursion=1). */
   list<K extends KindName>(kind: K, signal?: AbortSignal): Promise<readonly KindTypes[K]['object'][]>;
-  /** `target`: as that member of a cluster has it. */
+  /** `target`: as seen by that member of a cluster. */
   get<K extends KindName>(
     kind: K,
     name: string,
@@ -70,7 +70,7 @@ export interface Client {
   members(signal?: AbortSignal): Promise<readonly string[]>;
   /** Names of the network ACLs, which LXD has. */
   acls(signal?: AbortSignal): Promise<readonly string[]>;
-  /** These four may answer with an operation: wrap them in `operations.run` to wait for it. */
+  /** These four may return an operation: wrap them in `operations.run` to wait for it. */
   create<K extends KindName>(
     kind: K,
     body: KindTypes[K]['create'],
@@ -105,7 +105,7 @@ export interface Client {
   console(name: string, options: ConsoleOptions, signal?: AbortSignal): Promise<ConsoleSession>;
 
   readonly operations: Operations;
-  /** The same server, in another of its projects; closed with this client. */
+  /** The same server with another of its projects; closed with this client. */
   inProject(project: string): Client;
   /** A websocket of the server, still connecting. */
   openSocket(path: string): WebSocket;
@@ -116,7 +116,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** Opens nothing yet: the first call does. Throws when `host` or the pin is malformed. */
+/** Opens no connection yet: the first call does. Throws when `host` or the pin is malformed. */
 export function createClient(host: string, options: ClientOptions = {}): Client {
   const endpoint = parseEndpoint(host);
   const transport = new Transport(endpoint, {
@@ -234,7 +234,7 @@ export async function connect(host: string, options: ClientOptions = {}, signal?
   }
 }
 
-/** From GET /1.0. A gantry daemon names itself; real servers call themselves lxd or incus. */
+/** From GET /1.0. A gantry daemon names itself; real servers report lxd or incus. */
 export function dialectOf(server: Server): Dialect {
   const environment: unknown = server.environment;
   const name = isObject(environment) ? environment['server'] : undefined;
@@ -246,7 +246,7 @@ type Send = <T>(call: Call, signal?: AbortSignal) => Promise<Reply<T>>;
 const listOf = async (send: Send, path: string, signal?: AbortSignal): Promise<readonly unknown[]> =>
   readList(await send({ method: 'GET', path, query: { recursion: 1 } }, signal), path);
 
-/** The server config as an object like others. */
+/** The server config in the form of other objects. */
 async function readServer(send: Send, signal?: AbortSignal): Promise<Reply<KindTypes['server_config']['object']>> {
   const reply: Reply<Server> = await send({ method: 'GET', path: '/1.0' }, signal);
   return { ...reply, metadata: { name: 'server', config: reply.metadata.config } };
@@ -254,7 +254,7 @@ async function readServer(send: Send, signal?: AbortSignal): Promise<Reply<KindT
 
 type Ask = (signal?: AbortSignal) => Promise<readonly unknown[]>;
 
-/** Who looks at everything asks for pools, and for the volumes in them, at once: within one look the answer is the same. */
+/** A reader of the whole server reads pools, and the volumes in them, at the same time: the two reads share one answer. */
 function sharedWhileAsked(ask: Ask): Ask {
   const asked = new Map<AbortSignal, ReturnType<Ask>>();
   return (signal) => {
@@ -267,7 +267,7 @@ function sharedWhileAsked(ask: Ask): Ask {
   };
 }
 
-/** Custom volumes of all pools. A pool that goes meanwhile has none. */
+/** Custom volumes of all pools. A pool that is deleted meanwhile counts as empty. */
 async function listVolumes(send: Send, pools: Ask, signal?: AbortSignal): Promise<readonly unknown[]> {
   const found = (await pools(signal)) as readonly { readonly name: string }[];
   const lists = await Promise.all(

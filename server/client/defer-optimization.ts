@@ -1,9 +1,9 @@
-// Tells V8 to compile for speed later than it would, for programs that are over before most of that has paid off.
+// Makes V8 optimize later than by default, for programs that end before most of the optimization pays off.
 import { setFlagsFromString } from 'node:v8';
 
 /**
- * From now on a function must have run twelve times as long before it is compiled for speed: that took a quarter of the processor time of a
- * large apply or of a plan of Terraform's. The flag is one of the V8 of Node 20; others would complain of it, and are left as they are.
+ * From now on a function must run twelve times as long before V8 optimizes it: that took a quarter of the processor time of a large
+ * apply or of a Terraform plan. The flag belongs to the V8 of Node 20; other versions would warn about it, and keep their default.
  */
 export function compileLess(): void {
   if (process.versions.v8.startsWith('11.')) setFlagsFromString('--interrupt-budget=800000');

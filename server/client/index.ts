@@ -1,4 +1,4 @@
-// The public door of the client: what other rooms and users of the package import.
+// The public entry of the client: everything that other rooms and users of the package import.
 export { backupsOf, importBackup } from './files/backups.ts';
 export type { BackupExport, BackupImport, ContainerBackups } from './files/backups.ts';
 export { connect, createClient, dialectOf } from './client.ts';

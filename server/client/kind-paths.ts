@@ -1,4 +1,4 @@
-// Where the objects of each kind are in the API.
+// The API paths of the objects of each kind.
 import { kinds, type KindName } from '../api/kinds.ts';
 
 /** Names may hold slashes (aliases): each is one path segment. */

@@ -1,4 +1,4 @@
-// Follows background operations to their end: by the event socket while it stands, by the wait endpoint while it does not.
+// Follows background operations to their end: by the event socket while it is connected, by the wait endpoint otherwise.
 import { setMaxListeners } from 'node:events';
 import type { Operation } from '../api/operation.ts';
 import { ClientError, isNotFound } from './client-error.ts';
@@ -25,16 +25,16 @@ export type OnUpdate = (operation: Operation) => void;
 interface OperationsDeps {
   readonly http: Http;
   readonly openEvents: (handlers: EventSocketHandlers) => EventSocket;
-  /** While the socket stands, the operation is still read this often: servers may leave out events. Default 10 s. */
+  /** While the socket is connected, the operation is still read this often: servers may skip events. Default 10 s. */
   readonly resyncMs?: number;
-  /** How long to wait for the socket before going on without it. Default 2 s. */
+  /** How long to wait for the socket before continuing without it. Default 2 s. */
   readonly socketGraceMs?: number;
 }
 
 const finalCode = 200;
 const rememberedOperations = 512;
 const waitSeconds = 20;
-/** An operation that was not read when it began is read after this long without an event of it. */
+/** An operation that was not read when it began is read after this long without an event. */
 const firstResyncMs = 1000;
 
 /** `/1.0/operations/<uuid>?project=x` or the bare id -> id. */
@@ -43,15 +43,15 @@ export function operationId(operation: Operation | string): string {
   return (text.split('?')[0] ?? '').split('/').at(-1) ?? '';
 }
 
-/** Owns the shared event socket; opened at the first need, closed by `close`. */
+/** Owns the shared event socket; opened at the first use, closed by `close`. */
 export class OperationFollower implements Operations {
   readonly #deps: OperationsDeps;
   #socket: EventSocket | undefined;
   #connected = false;
-  /** The first connection attempt has ended, well or not. */
+  /** The first connection attempt has ended, with or without success. */
   #tried = false;
-  /** The connection that stands, once an event came over it: some servers answer before they listen for their own events. */
-  #heard: symbol | undefined;
+  /** The current connection, once an event has arrived over it: some servers answer before they subscribe to their own events. */
+  #connection: symbol | undefined;
   /** Latest state by id, so that an event between the answer of a call and the wait for it is not lost. */
   readonly #latest = new Map<string, Operation>();
   /** By the id that each waits for; '' for the socket itself. */
@@ -63,12 +63,12 @@ export class OperationFollower implements Operations {
 
   async run<T>(begin: () => Promise<Reply<T>>, signal?: AbortSignal, onUpdate?: OnUpdate): Promise<Reply<T>> {
     await this.#ready(signal);
-    const heard = this.#heard;
+    const connection = this.#connection;
     const reply = await begin();
     const { operation } = reply;
     if (operation === undefined) return reply;
-    // Whatever happened to it since it began was told, and is told: no need to ask.
-    const isFollowed = heard !== undefined && heard === this.#heard;
+    // All its events since it began have arrived and will arrive: a read is unnecessary.
+    const isFollowed = connection !== undefined && connection === this.#connection;
     return { ...reply, operation: await this.#follow(operation, isFollowed, signal, onUpdate) };
   }
 
@@ -103,7 +103,7 @@ export class OperationFollower implements Operations {
   ): Promise<Operation> {
     const id = operationId(begun);
     let shown: Operation | undefined;
-    // The first read comes after the subscription, so whatever ended before is seen here and whatever ends later is an event.
+    // The first read comes after the subscription: it sees every earlier end, and every later end is an event.
     let current =
       isFollowed && typeof begun !== 'string' ? (this.#latest.get(id) ?? begun) : await this.#read(id, signal);
     for (let patienceMs = isFollowed ? firstResyncMs : this.#resyncMs; ; patienceMs = this.#resyncMs) {
@@ -120,7 +120,7 @@ export class OperationFollower implements Operations {
     return this.#deps.resyncMs ?? 10_000;
   }
 
-  /** Resolves when the socket stands, or after a short grace: waiting works without it, only less quickly. */
+  /** Resolves when the socket is connected, or after a short grace period: waiting works without it, only less quickly. */
   async #ready(signal: AbortSignal | undefined): Promise<void> {
     this.#socket ??= this.#open();
     if (this.#tried) return;
@@ -134,7 +134,7 @@ export class OperationFollower implements Operations {
       onEvent: (event) => {
         const operation = event.type === 'operation' ? readOperation(event.metadata) : undefined;
         if (operation === undefined) return;
-        this.#heard ??= Symbol('connection');
+        this.#connection ??= Symbol('connection');
         this.#remember(operation);
       },
       onOpen: () => {
@@ -144,7 +144,7 @@ export class OperationFollower implements Operations {
       },
       onDown: () => {
         this.#connected = false;
-        this.#heard = undefined;
+        this.#connection = undefined;
         this.#tried = true;
         this.#wakeAll();
       },
@@ -152,7 +152,7 @@ export class OperationFollower implements Operations {
   }
 
   #remember(operation: Operation): void {
-    // Real servers send events of one operation out of order at times: what has ended does not run again.
+    // Real servers sometimes send events of one operation out of order: an ended operation does not run again.
     if ((this.#latest.get(operation.id)?.status_code ?? 0) >= finalCode && operation.status_code < finalCode) return;
     this.#latest.delete(operation.id);
     this.#latest.set(operation.id, operation);
@@ -169,7 +169,7 @@ export class OperationFollower implements Operations {
     for (const id of this.#wakers.keys()) this.#wake(id);
   }
 
-  /** Something happened to this operation or to the socket, or `ms` passed. */
+  /** An event of this operation or of the socket, or `ms` passed. */
   #changed(id: string, ms: number, signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const settle = (): void => {
@@ -182,12 +182,12 @@ export class OperationFollower implements Operations {
         else resolve();
       };
       const timer = setTimeout(settle, ms);
-      // Many waits at once may have one signal: that is no leak.
+      // Many waits at once may share one signal: that is not a leak.
       if (signal !== undefined) setMaxListeners(0, signal);
       signal?.addEventListener('abort', settle);
-      const beside = this.#wakers.get(id);
-      if (beside === undefined) this.#wakers.set(id, new Set([settle]));
-      else beside.add(settle);
+      const others = this.#wakers.get(id);
+      if (others === undefined) this.#wakers.set(id, new Set([settle]));
+      else others.add(settle);
       if (signal?.aborted === true) settle();
     });
   }
@@ -210,7 +210,7 @@ export class OperationFollower implements Operations {
     return this.#orRemembered(id, this.get(id, signal));
   }
 
-  /** A newer event wins over the answer; an operation that is gone may have left its end in an event. */
+  /** A newer event wins over the answer; a removed operation may have left its end in an event. */
   async #orRemembered(id: string, answer: Promise<Operation>): Promise<Operation> {
     try {
       const fetched = await answer;
@@ -231,7 +231,10 @@ export class OperationFollower implements Operations {
     }
   }
 
-  /** Of what failed, or was more than a task, the end is read once more: metadata such as the exit status may come with it only. */
+  /**
+   * The end of a failed operation, or of one that is not a task, is read once more: only the answer may carry metadata such as the exit
+   * status.
+   */
   async #confirmed(seen: Operation, signal: AbortSignal | undefined): Promise<Operation> {
     try {
       const read = await this.get(seen.id, signal);
@@ -260,7 +263,7 @@ export class OperationFollower implements Operations {
   }
 }
 
-/** There is nothing new to tell. */
+/** There is no newer state. */
 const isSame = (one: Operation, other: Operation): boolean =>
   one.status_code === other.status_code &&
   one.updated_at === other.updated_at &&

@@ -1,4 +1,4 @@
-// Fan-out of notifications to listeners; knows what an event is, not who listens or how it is sent.
+// Fan-out of notifications to listeners; knows events, but not who listens or how they are sent.
 import type { Event, EventType, LifecycleMetadata, LoggingMetadata } from '../api/event.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Clock } from '../lib/clock.ts';

@@ -5,13 +5,13 @@ export interface ByteQueue {
   take(size: number): Promise<Buffer>;
   /** At least one byte, at most `size`. */
   some(size: number): Promise<Buffer>;
-  /** `size` bytes, as they come. */
+  /** `size` bytes, in chunks as they arrive. */
   pass(size: number): AsyncGenerator<Buffer>;
   /** Reads to the end, where a failure of the source shows. */
   drain(): Promise<void>;
 }
 
-/** `cutOff` makes the error for a source that ends before what is wanted. */
+/** `cutOff` makes the error for a source that ends too early. */
 export function byteQueue(source: AsyncIterable<Buffer>, cutOff: () => Error): ByteQueue {
   const chunks = source[Symbol.asyncIterator]();
   let rest: Buffer = Buffer.alloc(0);

@@ -1,6 +1,6 @@
 // The JSON of objects and lists that never change, made once. Lists of such objects are joined from the texts of their members.
 
-/** What is known of each kept value; undefined until somebody asks. Goes with the value. */
+/** The derived data of each kept value; undefined until the first use. Released together with the value. */
 const known = new WeakMap<object, string | Buffer | undefined>();
 
 /** Freezes the value (its members must not change either) and lets `jsonOf` keep its JSON for as long as it is referenced. */
@@ -10,8 +10,10 @@ export function keepJson<T extends object>(value: T): T {
   return value;
 }
 
-/** The same text as JSON.stringify, and `null` for a value that has none, such as undefined. Kept lists, which are long, come as
- *  UTF-8 bytes: those are sent without being copied or measured again. */
+/**
+ * The same text as JSON.stringify, and `null` for a value without JSON, such as undefined. Kept lists, which are long, come as UTF-8
+ * bytes: those are sent without being copied or measured again.
+ */
 export function jsonOf(value: unknown): string | Buffer {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (!known.has(value)) return JSON.stringify(value);

@@ -1,4 +1,4 @@
-// Time as a dependency: product code asks a Clock, so that tests can own time.
+// Time as a dependency: product code uses a Clock, so that tests control time.
 
 export interface Clock {
   /** Milliseconds since the epoch. */

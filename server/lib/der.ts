@@ -1,4 +1,4 @@
-// Writes the few ASN.1 values a certificate is made of, in DER. It only writes: reading is left to node:crypto.
+// Writes the few ASN.1 values of a certificate, in DER. It only writes: node:crypto reads.
 
 export type Der = Buffer;
 

@@ -1,15 +1,16 @@
-// Programs that end with this process: one that goes on copying after its caller was killed writes into what the next one clears away.
+// Makes programs end together with this process: a copy that continues after its caller was killed would write into files that the next
+// one removes.
 import { spawnSync } from 'node:child_process';
 
 let prefix: readonly string[] | undefined;
 
-/** The same program, killed by the kernel when the process that starts it ends in whatever way. As it is where the host cannot. */
+/** The same program, killed by the kernel whenever the process that starts it ends. Unchanged where the host does not support that. */
 export function mortal(argv: readonly string[]): readonly string[] {
   prefix ??= canPass() ? ['setpriv', '--pdeathsig', 'KILL', '--'] : [];
   return [...prefix, ...argv];
 }
 
-/** The one of busybox cannot. */
+/** The setpriv of busybox does not support it. */
 function canPass(): boolean {
   return spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true'], { stdio: 'ignore' }).status === 0;
 }

@@ -1,4 +1,4 @@
-// Puts files and directories on the disk, so that what is acknowledged afterwards survives a power cut.
+// Syncs files and directories to the disk, so that acknowledged data survives a power cut.
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
@@ -15,21 +15,21 @@ export async function syncFile(path: string): Promise<void> {
 /** File systems that cannot sync a directory write its entries at once, or never promise to. */
 const cannotSyncDirectories: ReadonlySet<string> = new Set(['EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'EISDIR', 'EPERM']);
 
-/** The names in the directory: which files it has, not what is in them. */
+/** The names in the directory, not the contents of its files. */
 export async function syncDirectory(path: string): Promise<void> {
   await syncFile(path).catch((error: unknown) => {
     if (!(error instanceof Error && 'code' in error && cannotSyncDirectories.has(String(error.code)))) throw error;
   });
 }
 
-/** Whatever has the name `to` afterwards is the whole file `from`, also after a power cut; both are on one file system. */
+/** The file named `to` is the complete file `from` afterwards, also after a power cut; both are on one file system. */
 export async function moveDurably(from: string, to: string): Promise<void> {
   await syncFile(from);
   await rename(from, to);
   await syncDirectory(dirname(to));
 }
 
-/** The whole content or what was there before; on the disk when it resolves. `draft` is a free name on the same file system. */
+/** Either the complete new content or the old one; on the disk when it resolves. `draft` is a free name on the same file system. */
 export async function writeDurably(
   path: string,
   content: string | Buffer,

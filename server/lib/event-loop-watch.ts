@@ -1,39 +1,39 @@
-// Measures how long the event loop is held, and names the work that was under way then. Costs nothing while nothing is under way.
+// Measures how long the event loop is blocked, and names the work in progress. Costs nothing while no work is in progress.
 import { closeSync, openSync, readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 export interface LoopFigures {
-  /** Longer than this counts. */
+  /** Only longer times count. */
   readonly limitMs: number;
-  /** The longest time so far, in whole milliseconds. */
+  /** The longest time until now, in whole milliseconds. */
   readonly longestMs: number;
-  /** How often it was longer than the limit. */
+  /** Number of times above the limit. */
   readonly overLimit: number;
 }
 
 export interface LoopWatchOptions {
   readonly limitMs?: number;
-  /** Called after the loop was held longer than the limit, at most once in `quietMs`. */
+  /** Called after the loop was blocked longer than the limit, at most once in `quietMs`. */
   readonly onHold: (heldMs: number, underWay: readonly string[]) => void;
   readonly quietMs?: number;
   readonly time?: LoopTime;
 }
 
-/** Time as this class sees it, so that tests can own it. */
+/** Time as this class sees it, so that tests can control it. */
 export interface LoopTime {
   nowMs(): number;
-  /** How long this thread could have run but another one had the processor, since its start. */
+  /** How long this thread was ready to run without a processor, since its start. */
   waitedMs(): number;
   /** Calls back once; the result cancels. */
   after(ms: number, callback: () => void): () => void;
-  /** Nothing is asked any more. */
+  /** The watch has ended. */
   close(): void;
 }
 
 type Label = () => string;
 
 const tickMs = 10;
-/** Goes on looking this long after the last work ended: some of it comes later. */
+/** Continues this long after the last work ended: some of its effects come later. */
 const lingerMs = 1000;
 const namesShown = 5;
 
@@ -64,9 +64,9 @@ export class LoopWatch {
     return { limitMs: this.#limitMs, longestMs: Math.round(this.#longestMs), overLimit: this.#overLimit };
   }
 
-  /** Work begins; `label` is asked only when the loop was held. The result is to be called once, at the work's end. */
+  /** Work begins; `label` is called only when the loop was blocked. Call the result once, at the end of the work. */
   enter(label: Label): () => void {
-    // Two pieces of work may have the same function as label.
+    // Two pieces of work may share one label function.
     const own: Label = () => label();
     this.#underWay.add(own);
     if (this.#cancel === undefined) this.#arm();
@@ -94,7 +94,7 @@ export class LoopWatch {
   #tick(): void {
     const now = this.#time.nowMs();
     const late = now - this.#due;
-    // On a busy machine the thread waits for a processor: that is nothing that a request did.
+    // On a busy machine the thread waits for a processor: no request causes that.
     const held = late > this.#longestMs || late > this.#limitMs ? late - this.#waitedSince() : 0;
     this.#longestMs = Math.max(this.#longestMs, held);
     if (held > this.#limitMs) this.#note(held, now);
@@ -116,7 +116,9 @@ export class LoopWatch {
   }
 }
 
-/** Of this thread. The kernel counts the waiting in the second number of schedstat, in nanoseconds; where it does not, it is 0. */
+/**
+ * Time of this thread. The kernel has the waiting time in the second number of schedstat, in nanoseconds; without schedstat it is 0.
+ */
 function threadTime(): LoopTime {
   let file = isMainThread ? openIfThere(`/proc/self/task/${process.pid}/schedstat`) : undefined;
   const bytes = Buffer.alloc(64);

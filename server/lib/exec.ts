@@ -1,4 +1,4 @@
-// Runs a host program given as argv (never a shell line), with a time limit and bounded output.
+// Runs a host program with an argv (never a shell line), a time limit and bounded output.
 import { spawn } from 'node:child_process';
 import { mortal } from './die-with-parent.ts';
 
@@ -12,7 +12,7 @@ export interface ExecOptions {
   readonly isMortal?: boolean;
   /** Exit codes that count as success; default [0]. */
   readonly okCodes?: readonly number[];
-  /** Bytes kept of each stream; the rest is dropped. Default 1 MiB. */
+  /** Limit of bytes kept of each stream; the rest is dropped. Default 1 MiB. */
   readonly maxBytes?: number;
 }
 
@@ -88,7 +88,7 @@ export async function exec(
         resolve({ code, stdout: out.text(), stderr });
       }
     };
-    // `close` comes when all output was read. A grandchild may hold the pipes for ever, so the exit ends the wait soon after.
+    // `close` comes when all output is read. A grandchild may keep the pipes open forever, so the exit ends the wait soon after.
     child.on('close', end);
     child.on('exit', (code, killedBy) => void setTimeout(end, closeGraceMs, code, killedBy));
     if (options.input !== undefined && child.stdin) {

@@ -1,8 +1,8 @@
-// Joins small pieces of a stream into larger ones: each piece that is handed on has its price.
+// Joins small chunks of a stream into larger ones: each chunk costs time downstream.
 
 const usualBytes = 256 * 1024;
 
-/** The same bytes, in pieces of at least `size` bytes but for the last. */
+/** The same bytes, in chunks of at least `size` bytes except the last. */
 export async function* gather(source: AsyncIterable<Buffer>, size = usualBytes): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-// Says whether JSON text is small enough to be parsed at once: how deep and how many values, counted without parsing it.
+// Checks that JSON text is small enough to be parsed at once: depth and number of values, counted without parsing it.
 
 export interface JsonShape {
   /** Levels of lists and objects. */
@@ -10,8 +10,10 @@ export interface JsonShape {
 const [quote, backslash, comma, colon] = [0x22, 0x5c, 0x2c, 0x3a];
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** The broken rule as the end of a sentence ("is nested ..."), undefined when the text keeps within the limits. Takes some 2 ms a
- *  megabyte. Says nothing of whether it is JSON. */
+/**
+ * The broken rule as the end of a sentence ("is nested ..."), undefined when the text is within the limits. Takes some 2 ms a megabyte.
+ * Does not check that the text is JSON.
+ */
 export function shapeProblem(bytes: Uint8Array, { maxDepth, maxValues }: JsonShape): string | undefined {
   let [depth, values, isText] = [0, 0, false];
   for (let index = 0; index < bytes.length; index += 1) {

@@ -23,8 +23,8 @@ export class KeyedMutex {
   }
 
   /**
-   * As `run`, but from the moment when `work` calls `share` other work on `key` may run beside the rest of it. Only work that waits for
-   * `unshared` does not begin before that rest has ended.
+   * Like `run`, but once `work` calls `share`, other work on `key` may run concurrently with the rest of it. Only work that waits for
+   * `unshared` waits for the end of that rest.
    */
   async runShared<T>(key: string, work: (share: () => void) => Promise<T>): Promise<T> {
     const { promise: shared, resolve: share } = withResolvers();
@@ -43,13 +43,13 @@ export class KeyedMutex {
     }
   }
 
-  /** For who runs on `key`: waits for the rests of shared work. None can join them meanwhile. */
+  /** For the work that runs on `key`: waits for the rests of shared work. No new shared work can start meanwhile. */
   async unshared(key: string): Promise<void> {
     const rests: Iterable<Promise<unknown>> = this.#sharing.get(key) ?? [];
     await Promise.allSettled(rests);
   }
 
-  /** Holds several keys at once; taken in sorted order so that two callers cannot deadlock. */
+  /** Holds several keys at once; acquired in sorted order so that two callers cannot deadlock. */
   async runAll<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
     const sorted = [...new Set(keys)].sort();
     const step = (index: number): Promise<T> => {

@@ -3,7 +3,7 @@
 export class Revert {
   #undos: (() => void | Promise<void>)[] = [];
 
-  /** `undo` runs if the work fails later; it must tolerate being run when its step only half happened. */
+  /** `undo` runs if the work fails later; it must tolerate a step that happened only in part. */
   push(undo: () => void | Promise<void>): void {
     this.#undos.push(undo);
   }
@@ -26,7 +26,7 @@ export class Revert {
   }
 }
 
-/** Runs `work` with an undo stack: on a throw everything pushed is undone and the error thrown on. */
+/** Runs `work` with an undo stack: a throw runs all pushed undos and is rethrown. */
 export async function withRevert<T>(work: (revert: Revert) => Promise<T>): Promise<T> {
   const revert = new Revert();
   try {

@@ -1,4 +1,4 @@
-// Makes one self-signed certificate with its key; where it is kept, if at all, is its user's business.
+// Makes one self-signed certificate with its key; the caller decides where to store it.
 import { generateKeyPair, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -6,7 +6,7 @@ import { parseIp } from '../api/text/ip.ts';
 import * as der from './der.ts';
 
 export interface CertificateRequest {
-  /** Cut at 64 characters, which is what the standard takes. */
+  /** Cut at 64 characters, the limit of the standard. */
   readonly commonName: string;
   readonly organization: string;
   /** DNS names and IP addresses. */
@@ -14,7 +14,7 @@ export interface CertificateRequest {
   readonly notBefore: Date;
   readonly notAfter: Date;
   readonly usage: 'server' | 'client';
-  /** Default P-384; P-256 costs half, which counts for processes that live a second. */
+  /** Default P-384; P-256 costs half, which matters for processes that run for a second. */
   readonly curve?: Curve;
 }
 

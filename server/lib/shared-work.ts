@@ -1,4 +1,4 @@
-// Does work once for all who want it at the same time, tells all of them how far it is, and aborts it when nobody wants it any more.
+// Runs work once for all concurrent callers, reports its progress to all of them, and aborts it when the last caller leaves.
 
 interface Shared<T> {
   readonly abort: AbortController;
@@ -12,8 +12,8 @@ export class SharedWork<T> {
   readonly #shared = new Map<string, Shared<T>>();
 
   /**
-   * What `work` resolves to, whoever of the callers brought it. Who aborts leaves at once; the last one only when the work has
-   * cleaned up after itself.
+   * The result of `work`, whichever caller passed it. A caller that aborts leaves at once; the last one only after the work has cleaned
+   * up.
    */
   async run(
     key: string,
@@ -24,7 +24,7 @@ export class SharedWork<T> {
     signal.throwIfAborted();
     let shared = this.#shared.get(key);
     while (shared?.abort.signal.aborted === true) {
-      await shared.result.catch(() => {}); // its end was asked for by others
+      await shared.result.catch(() => {}); // other callers have aborted it
       signal.throwIfAborted();
       shared = this.#shared.get(key);
     }
@@ -41,15 +41,15 @@ export class SharedWork<T> {
 
   #start(key: string, work: (report: (progress: string) => void, signal: AbortSignal) => Promise<T>): Shared<T> {
     const open = { abort: new AbortController(), reports: new Set<(progress: string) => void>(), wanted: 0 };
-    const tell = (progress: string): void => {
+    const report = (progress: string): void => {
       shared.lastReport = progress;
       for (const report of open.reports) report(progress);
     };
-    // In a turn of its own: a report that comes at once finds everything in place.
+    // In a separate turn: an immediate report finds everything initialized.
     const result = Promise.resolve()
-      .then(() => work(tell, open.abort.signal))
+      .then(() => work(report, open.abort.signal))
       .finally(() => this.#shared.delete(key));
-    result.catch(() => {}); // everybody may have left
+    result.catch(() => {}); // all callers may have left
     const shared: Shared<T> = { ...open, result, lastReport: undefined };
     this.#shared.set(key, shared);
     return shared;

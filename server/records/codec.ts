@@ -1,4 +1,4 @@
-// Documents to bytes and back; the one place where old schema versions are upgraded when read.
+// Documents to bytes and back; the one place that upgrades old schema versions on reading.
 import { StoreError } from '../store/store.ts';
 import type { Documents, Kind } from './documents.ts';
 

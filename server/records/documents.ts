@@ -1,7 +1,7 @@
-// The stored documents: what the daemon must remember of each object. Wire objects are rendered from these by services.
+// The stored documents: everything the daemon must remember of each object. Services render wire objects from them.
 import type { ConfigMap, DeviceMap } from '../api/schema/common-schemas.ts';
 
-/** creating/deleting: a saga owns the object; it is shown, but nothing else may change it. */
+/** creating/deleting: a saga owns the object; it is visible, but nothing else may change it. */
 export type Lifecycle = 'creating' | 'ready' | 'deleting';
 
 export interface ContainerDocument {
@@ -23,7 +23,10 @@ export interface ContainerDocument {
   readonly lifecycle: Lifecycle;
 }
 
-/** A container as it was. Stored under `<uuid of the container>/<name>`, so that a rename of the container does not touch it. */
+/**
+ * A snapshot of a container's record. Stored under `<uuid of the container>/<name>`, so that a rename of the container does not change
+ * it.
+ */
 export interface SnapshotDocument {
   readonly v: 1;
   readonly architecture: string;
@@ -77,14 +80,14 @@ export interface VolumeDocument {
 /** A backup of a container. Stored under `<uuid of the container>/<name>`. */
 export interface BackupDocument {
   readonly v: 1;
-  /** Name of its file in the daemon's directory of backups; stays over renames. */
+  /** Name of its file in the daemon's directory of backups; unchanged by renames. */
   readonly file: string;
   readonly createdAt: string;
   /** The zero time: never. */
   readonly expiresAt: string;
   readonly containerOnly: boolean;
   readonly optimizedStorage: boolean;
-  /** Of the file; 0 while it is being made. */
+  /** Size of the file; 0 while it is being made. */
   readonly sizeBytes: number;
   readonly lifecycle: Lifecycle;
 }
@@ -111,9 +114,9 @@ export interface ImageDocument {
   readonly expiresAt: string;
   readonly lastUsedAt: string;
   readonly uploadedAt: string;
-  /** Root file system kept in a file of its own. */
+  /** Root file system in a separate file. */
   readonly split: boolean;
-  /** Where a newer one may be found; absent: it came from nowhere that could be asked. */
+  /** The server that may have a newer one; absent: the image has no such source. */
   readonly source?: ImageSourceDocument;
   readonly lifecycle: Lifecycle;
 }
@@ -121,7 +124,7 @@ export interface ImageDocument {
 export interface ImageSourceDocument {
   readonly server: string;
   readonly protocol: string;
-  /** PEM; empty: the authorities of this host vouch for the server. */
+  /** PEM; empty: the certificate authorities of this host verify the server. */
   readonly certificate: string;
   readonly alias: string;
 }
@@ -145,13 +148,13 @@ export interface ServerDocument {
   readonly config: ConfigMap;
 }
 
-/** A multi-step host change under way; found at start only after a crash. */
+/** A host change of several steps in progress; found at start only after a crash. */
 export interface SagaDocument {
   readonly v: 1;
   readonly kind: string;
   readonly params: unknown;
   readonly startedAt: string;
-  /** Records that nothing else may change until it is over. Absent: an older release began it. */
+  /** Records that only this change may modify until it ends. Absent: an older release began it. */
   readonly holds?: readonly { readonly kind: Kind; readonly name: string }[];
 }
 

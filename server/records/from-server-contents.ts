@@ -1,5 +1,5 @@
-// A server as its lists show it, turned into the records of one that holds the same. What no list shows (files, secrets, backups)
-// is not there. Pure but for the ids that it draws.
+// Turns the lists of a server into the records of a server with the same contents. Data that no list shows (files, secrets, backups) is
+// missing. Pure except for the generated ids.
 import { randomUUID } from 'node:crypto';
 import type { ConfigMap } from '../api/schema/common-schemas.ts';
 import type { Container } from '../api/container/container.ts';
@@ -15,7 +15,7 @@ import type { ContainerDocument, Documents, ImageDocument, Kind, SnapshotDocumen
 
 type Put = { readonly [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
 
-/** Into a store that holds nothing yet, in as few transactions as its limits allow. */
+/** Into an empty store, in as few transactions as its limits allow. */
 export async function writeWorld(store: Store, world: World): Promise<void> {
   let ops: Op[] = [];
   let bytes = 0;
@@ -71,7 +71,7 @@ export function recordsOf(world: World): readonly Put[] {
 
 const zeroTime = '0001-01-01T00:00:00Z';
 
-/** Whoever holds the secret itself cannot be told by its place holder, which nothing hashes to. */
+/** A placeholder that no secret hashes to: it cannot reveal or match a secret. */
 const storedConfig = (config: World['config']): ConfigMap =>
   Object.fromEntries(Object.entries(config).map(([key, value]) => [key, String(value)]));
 
@@ -99,7 +99,7 @@ function containerRecords(container: Container, snapshots: readonly Snapshot[]):
   return [
     { kind: 'containers', name: container.name, document },
     ...snapshots.map((snapshot): Put => {
-      // Servers differ in whether the container's name is part of it.
+      // Servers differ: some put the container's name in front.
       const name = snapshot.name.slice(snapshot.name.indexOf('/') + 1);
       return { kind: 'snapshots', name: `${uuid}/${name}`, document: snapshotOf(snapshot) };
     }),

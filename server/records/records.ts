@@ -1,4 +1,4 @@
-// Typed documents over the store: an in-memory view of every record, and transactions that keep both in step.
+// Typed documents over the store: an in-memory view of every record, and transactions that update both together.
 import type { Compare, Op, Rev, Store } from '../store/store.ts';
 import { decodeDocument, encodeDocument, recordKey } from './codec.ts';
 import { kindNames, type Documents, type Kind } from './documents.ts';
@@ -9,13 +9,13 @@ export interface Entry<T> {
   readonly modRev: Rev;
 }
 
-/** Whoever looks more rarely than this reads everything anew. */
+/** A reader that checks less often than this reads everything again. */
 const rememberedChanges = 1024;
 
 /** The records of one kind as of the last acknowledged write. Reads are synchronous. */
 export class Collection<K extends Kind> {
   readonly kind: K;
-  /** Moves with every change of the collection: what is derived from it may be kept until then. */
+  /** Moves with every change of the collection: derived data may be cached until then. */
   generation = 0;
   readonly #entries = new Map<string, Entry<Documents[K]>>();
   #sorted: readonly Entry<Documents[K]>[] | undefined;
@@ -44,7 +44,7 @@ export class Collection<K extends Kind> {
     return this.#sorted;
   }
 
-  /** Names of the records that are others, new or gone since that generation; undefined when that is too long ago to know. */
+  /** Names of records that changed, appeared or vanished since that generation; undefined when that is too long ago. */
   changedSince(generation: number): ReadonlySet<string> | undefined {
     const count = this.generation - generation;
     return count > this.#changed.length ? undefined : new Set(this.#changed.slice(this.#changed.length - count));
@@ -61,7 +61,7 @@ export class Collection<K extends Kind> {
   }
 }
 
-/** A copy: whoever reads the list goes on reading what it was. */
+/** A copy: a reader of the list keeps its old contents. */
 function replaced<T>(sorted: readonly Entry<T>[], name: string, entry: Entry<T> | undefined): readonly Entry<T>[] {
   let [from, to] = [0, sorted.length];
   while (from < to) {
@@ -74,7 +74,7 @@ function replaced<T>(sorted: readonly Entry<T>[], name: string, entry: Entry<T> 
 
 type Collections = { readonly [K in Kind]: Collection<K> };
 
-/** Somebody else changed a record of the transaction first; the view has been refreshed, try again on it. */
+/** A concurrent change modified a record of the transaction first; the view is refreshed, try again on it. */
 export class RecordConflict extends Error {
   override readonly name = 'RecordConflict';
 }
@@ -86,9 +86,9 @@ export class Changes {
   readonly ops: Op[] = [];
   readonly accepts: ((rev: Rev) => void)[] = [];
   readonly touched: { readonly kind: Kind; readonly name: string }[] = [];
-  /** Keys that must stay, for as long as the transaction is on its way. */
+  /** Keys that must continue to exist while the transaction is in progress. */
   readonly required: string[] = [];
-  /** Keys that nobody may be putting to use. */
+  /** Keys that no transaction in progress may require. */
   readonly claimed: string[] = [];
 
   constructor(collections: Collections) {
@@ -109,13 +109,13 @@ export class Changes {
     this.accepts.push(() => this.#collections[kind].accept(name, undefined));
   }
 
-  /** The transaction holds only while this record stays as it is now. */
+  /** The transaction succeeds only while this record stays unchanged. */
   require(kind: Kind, name: string): void {
     this.#bind(kind, name);
     this.required.push(recordKey(kind, name));
   }
 
-  /** Like `require`, and not while another transaction on its way requires it: for the first step of taking a record away. */
+  /** Like `require`, and fails while another transaction in progress requires it: for the first step of a deletion. */
   claim(kind: Kind, name: string): void {
     this.#bind(kind, name);
     this.claimed.push(recordKey(kind, name));
@@ -138,7 +138,7 @@ export class Changes {
 export class Records {
   readonly #store: Store;
   readonly #collections: Collections;
-  /** How many transactions under way need a key to stay: a compare cannot see a user that is not acknowledged yet. */
+  /** How many transactions in progress need a key to exist: a compare cannot see an unacknowledged user. */
   readonly #required = new Map<string, number>();
 
   private constructor(store: Store) {
@@ -212,7 +212,7 @@ export class Records {
     for (const accept of changes.accepts) accept(rev);
   }
 
-  /** Commits what `build` decides on the current view; decides again on conflict, at most `attempts` times. */
+  /** Commits the result of `build` on the current view; builds again on a conflict, at most `attempts` times. */
   async retry<T>(decide: (changes: Changes) => T, attempts = 20): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       let result: { readonly value: T } | undefined;

@@ -52,7 +52,7 @@ export function checkTtl(ttlSeconds: number): void {
   if (!(Number.isFinite(ttlSeconds) && ttlSeconds > 0)) refuse('Invalid', `time to live ${ttlSeconds} is not positive`);
 }
 
-/** Refuses a transaction that some backend could not take; says the first reason found. */
+/** Refuses a transaction that some backend could not accept; returns the first reason. */
 export function checkTxn(ifAll: readonly Compare[], then: readonly Op[]): void {
   if (ifAll.length > storeLimits.comparesPerTxn) {
     refuse('TooLarge', `${ifAll.length} compares in one transaction, at most ${storeLimits.comparesPerTxn}`);
@@ -73,7 +73,7 @@ function checkOps(then: readonly Op[]): void {
   for (const op of then) {
     const key = opKey(op);
     checkKey(key);
-    if (seen.has(key)) refuse('Invalid', `key ${key} stands twice in one transaction`);
+    if (seen.has(key)) refuse('Invalid', `the key ${key} occurs twice in one transaction`);
     seen.add(key);
     bytes += Buffer.byteLength(key) + ('put' in op ? op.value.byteLength : 0);
     if ('put' in op && op.value.byteLength > storeLimits.valueBytes) {

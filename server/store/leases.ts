@@ -1,4 +1,4 @@
-// The life of leases held through one open store: renewed while the process runs, ended by revoke, stall or close.
+// The leases held through one open store: renewed while the process runs, ended by revoke, stall or close.
 import { storeErrors } from './store-errors.ts';
 import type { Lease } from './store.ts';
 
@@ -53,13 +53,13 @@ export class LeaseBook {
     return { id, lost, revoke: () => this.#end(id) };
   }
 
-  /** Ends every lease; one whose keys cannot be deleted now counts as lost too, the next open deletes them. */
+  /** Ends every lease; one whose keys cannot be deleted now counts as lost too, and the next open deletes them. */
   async closeAll(): Promise<void> {
     await Promise.allSettled([...this.#held.keys()].map((id) => this.#end(id)));
     this.forgetAll();
   }
 
-  /** For a store that died: tells the holders, touches no key. */
+  /** For a failed store: notifies the holders, changes no key. */
   forgetAll(): void {
     for (const id of this.#held.keys()) this.#forget(id);
   }

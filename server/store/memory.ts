@@ -1,4 +1,4 @@
-// The store held in memory: the readable reference model of the contract, and the store of simulated daemons. Keeps nothing.
+// The store in memory: the readable reference model of the contract, and the store of simulated daemons. Not persistent.
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { checkKey, checkRange, checkRev, checkTtl, checkTxn, compareKeys, opKey } from './keys.ts';
@@ -10,7 +10,7 @@ import { type HistoryPage, type WatchBatch, WatchHub } from './watch-hub.ts';
 
 export interface MemoryStoreOptions {
   readonly clock?: LeaseClock;
-  /** Older revisions are compacted by themselves. */
+  /** Older revisions are compacted automatically. */
   readonly maxRevisions?: number;
 }
 

@@ -19,7 +19,7 @@ export interface SnapshotHeader {
 export interface SnapshotSource {
   readonly storeUuid: string;
   readonly rev: Rev;
-  /** Must give the same records each time: it is walked twice, first for the checksum. */
+  /** Must return the same records each time: it is read twice, first for the checksum. */
   readonly pages: () => AsyncIterable<readonly StoreRecord[]>;
 }
 

@@ -1,4 +1,4 @@
-// The SQLite binding: picks the driver, opens one exclusive connection with the settings durability needs, names its errors.
+// The SQLite binding: picks the driver, opens one exclusive connection with the settings durability needs, translates its errors.
 import { chmodSync, closeSync, openSync, statfsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { StoreError } from './store.ts';
@@ -26,7 +26,7 @@ export interface Driver {
 /** Older SQLite can corrupt a WAL when it is reset. */
 const oldestSqlite = '3.51.3';
 
-/** The SQLite built into Node when it is new enough, else the add-on of the same interface. */
+/** The SQLite built into Node when it is new enough, else the add-on with the same interface. */
 export async function loadDriver(): Promise<Driver> {
   const builtIn: string = 'node:sqlite';
   if (isAtLeast(process.versions['sqlite'], oldestSqlite)) return (await import(builtIn)) as Driver;
@@ -56,21 +56,20 @@ export function openConnection(driver: Driver, path: string, lockTimeoutMs: numb
 }
 
 function configure(db: Connection): void {
-  // EXCLUSIVE must stand before the first access: then the lock is never let go, and no shared-memory file is made, which would need
-  // room on a disk that may be full. Only a new file takes auto_vacuum; an old one would be
-  // written to by the attempt.
+  // EXCLUSIVE must come before the first access: then the lock is never released, and no shared-memory file is made, which would need
+  // space on a disk that may be full. Only a new file accepts auto_vacuum; on an old one the attempt would cause a write.
   db.exec('PRAGMA locking_mode = EXCLUSIVE');
   if (Number(db.prepare('PRAGMA page_count').get()?.['page_count'] ?? 0) === 0)
     db.exec('PRAGMA auto_vacuum = INCREMENTAL');
   expectPragma(db, 'journal_mode', 'wal');
   expectPragma(db, 'synchronous', 2);
   db.exec('PRAGMA cache_size = -512; PRAGMA journal_size_limit = 8388608; PRAGMA trusted_schema = OFF');
-  // What is deleted or replaced may be a secret: its bytes are overwritten, also where pages become free.
+  // Deleted or replaced data may be a secret: its bytes are overwritten, also where pages become free.
   db.exec('PRAGMA secure_delete = ON');
   db.exec('BEGIN EXCLUSIVE; COMMIT');
 }
 
-/** Durability rests on these two: a build that ignores them must not run. */
+/** Durability depends on these two: a build that ignores them must not run. */
 function expectPragma(db: Connection, name: string, wanted: string | number): void {
   db.exec(`PRAGMA ${name} = ${wanted}`);
   const found = db.prepare(`PRAGMA ${name}`).get()?.[name];
@@ -102,7 +101,7 @@ function refuseNetworkFileSystem(path: string): void {
 
 const primaryCodes = { busy: 5, locked: 6, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 };
 
-/** The add-on gives no code when a row of a longer result cannot be read, only SQLite's fixed text. */
+/** The add-on has no code for an unreadable row of a longer result, only SQLite's fixed text. */
 const codesByText = new Map([
   ['database is locked', primaryCodes.busy],
   ['disk I/O error', primaryCodes.ioError],
@@ -115,7 +114,7 @@ export function isIoError(error: unknown): boolean {
   return primaryCode(error) === primaryCodes.ioError;
 }
 
-/** Translates a driver's error; `Unknown` is left for errors during which a write may have become durable. */
+/** Translates a driver's error; `Unknown` is only for errors during which a write may have become durable. */
 export function sqliteError(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error;
   switch (primaryCode(error) ?? 0) {

@@ -15,13 +15,13 @@ import { StoreError } from './store.ts';
 type Handlers = { readonly [K in keyof Calls]: (request: Calls[K]['request']) => Calls[K]['reply'] };
 
 export interface Engine extends Omit<Handlers, 'open'> {
-  /** Compaction, and giving space back, between writes; true while more is to do. */
+  /** Compacts, and returns free space, between writes; true while there is more to do. */
   readonly tidyStep: () => boolean;
-  /** After tidying: what was replaced or deleted is in no file any more. */
+  /** After tidying: replaced or deleted data is in no file any more. */
   readonly forget: () => void;
 }
 
-/** Revisions a page of history covers; bounds the memory of a watcher that starts far back. */
+/** Number of revisions in a page of history; bounds the memory of a watcher that starts far back. */
 const historyPageRevs = 32;
 const snapshotPageRecords = 200;
 
@@ -81,7 +81,7 @@ function makeEngine(parts: EngineParts): Engine {
   };
 }
 
-/** The log holds earlier versions of pages until it is cut. */
+/** The log keeps earlier versions of pages until it is truncated. */
 function forget(db: Connection): void {
   if (Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0) < cleanFormat)
     db.exec(`VACUUM; PRAGMA user_version = ${cleanFormat}`);
@@ -97,7 +97,7 @@ function readStatus({ db, path, meta, writer }: EngineParts): StatusReply {
   return { rev: writer.rev, compactRev: writer.compactRev, records, sizeBytes, storeUuid: meta.storeUuid };
 }
 
-/** A dump is read from a copy, so that it shows one revision while writes go on; the copy has no name once it is open. */
+/** A dump is read from a copy, so that it shows one revision while writes continue; the copy is unlinked once it is open. */
 function snapshotHandlers(parts: EngineParts): Pick<Engine, 'openSnapshot' | 'readSnapshot' | 'closeSnapshot'> {
   const { db, driver, path, meta, writer } = parts;
   const open = new Map<number, { db: Connection; reader: SqliteReader }>();

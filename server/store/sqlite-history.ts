@@ -1,12 +1,12 @@
-// Which revisions of history stay, and the removal of the others in small steps so that no write waits for it.
+// Decides which revisions of history stay, and removes the others in small steps so that no write waits for it.
 import type { Connection, Statement } from './sqlite-driver.ts';
 import type { HistoryLimits } from './sqlite-protocol.ts';
 import type { Rev } from './store.ts';
 
-/** Rows removed by one step. */
+/** Number of rows removed by one step. */
 const stepRows = 256;
 
-/** Free pages worth giving back to the file system. */
+/** Minimum of free pages before the file shrinks. */
 const freePagesKept = 256;
 
 export class SqliteHistory {
@@ -14,7 +14,7 @@ export class SqliteHistory {
   readonly #nowMs: () => number;
   readonly #db: Connection;
   readonly #remove: Statement;
-  /** What the revision was at some past moments; those of earlier runs count as of the start. */
+  /** The revision at some past moments; revisions of earlier runs count as of the start. */
   #ages: { rev: Rev; atMs: number }[] = [];
   /** The newest revision known to be older than maxAgeMs. */
   #agedRev: Rev = 0;
@@ -42,7 +42,7 @@ export class SqliteHistory {
     this.#hasLeftovers = Number(this.#remove.run(compactRev, rows).changes) === rows;
   }
 
-  /** Something was compacted since: there may be rows to remove. */
+  /** A compaction happened since: there may be rows to remove. */
   noteCompaction(): void {
     this.#hasLeftovers = true;
   }
@@ -51,11 +51,11 @@ export class SqliteHistory {
     return this.#hasLeftovers;
   }
 
-  /** Gives some free pages back; says whether more are left. */
+  /** Returns some free pages to the file system; true when more are left. */
   shrinkStep(): boolean {
     const free = Number(this.#db.prepare('PRAGMA freelist_count').get()?.['freelist_count'] ?? 0);
     if (free <= freePagesKept) return false;
-    // The pragma frees a page a row, so it has to be read to its end.
+    // The pragma frees a page a row, so all its rows have to be read.
     this.#db.prepare(`PRAGMA incremental_vacuum(${stepRows})`).all();
     return free - stepRows > freePagesKept;
   }

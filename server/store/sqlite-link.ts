@@ -1,4 +1,4 @@
-// The main thread's end of the SQLite worker: starts it, matches replies to calls, and tells when it dies.
+// The main thread's end of the SQLite worker: starts it, matches replies to calls, and reports its death.
 import { Worker } from 'node:worker_threads';
 import type { CallKind, CallMessage, Calls, ReplyMessage, WireError } from './sqlite-protocol.ts';
 import { StoreError } from './store.ts';
@@ -9,7 +9,7 @@ interface Waiting {
   readonly reject: (error: StoreError) => void;
 }
 
-/** The worker holds rows in flight, not the data; values live outside this heap. */
+/** The worker has only rows in transit, not the data; values are outside this heap. */
 const workerLimits = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 };
 
 export class SqliteLink {
@@ -48,7 +48,7 @@ export class SqliteLink {
         },
         reject,
       });
-      // An open store alone does not keep a process running, a call in flight does.
+      // An open store alone does not keep a process running, a call in progress does.
       this.#worker.ref();
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       this.#worker.postMessage(message);

@@ -1,4 +1,4 @@
-// Many records as one block of bytes: crossing threads costs by the object, and one block crosses without a copy.
+// Packs many records into one block of bytes: crossing threads costs per object, and one block crosses without a copy.
 import type { Rev, StoreRecord } from './store.ts';
 
 export interface PackedRecords {
@@ -22,7 +22,7 @@ export function packRecords(records: readonly StoreRecord[]): PackedRecords {
   return { keys: records.map(({ key }) => key), numbers, values };
 }
 
-/** Each value is copied out, so that whoever keeps one record does not keep the whole block. */
+/** Each value is copied out, so that a reader of one record does not keep the whole block in memory. */
 export function unpackRecords({ keys, numbers, values }: PackedRecords): StoreRecord[] {
   let offset = 0;
   return keys.map((key, index) => {
@@ -35,7 +35,7 @@ export function unpackRecords({ keys, numbers, values }: PackedRecords): StoreRe
   });
 }
 
-/** What can be handed over instead of copied. */
+/** The buffers that can be transferred instead of copied. */
 export function buffersOf({ numbers, values }: PackedRecords): ArrayBuffer[] {
   return [numbers.buffer, values.buffer];
 }

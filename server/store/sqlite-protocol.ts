@@ -4,7 +4,7 @@ import type { Compare, Op, Rev, StoreErrorCode, StoreRecord } from './store.ts';
 import type { HistoryPage } from './watch-hub.ts';
 
 export interface HistoryLimits {
-  /** So many newest revisions always stay. */
+  /** Number of newest revisions that always stay. */
   readonly minRevisions: number;
   /** Revisions younger than this stay too ... */
   readonly maxAgeMs: number;
@@ -23,7 +23,7 @@ export interface WireTxn {
   readonly ops: readonly Op[];
 }
 
-/** What one operation did: a new state of its key, or a deletion; `none` when the key to delete was absent. */
+/** The effect of one operation: a new state of its key, or a deletion; `none` when the key to delete was absent. */
 export type Effect = { readonly createRev: Rev; readonly version: number } | 'deleted' | 'none';
 
 export type TxnOutcome =

@@ -23,7 +23,7 @@ export class SqliteReader {
     return this.#rowsUnder(`SELECT ${recordColumns} FROM kv WHERE true`, prefix, after, limit).map(readRecord);
   }
 
-  /** A page for a dump: what no lease holds. */
+  /** A page for a dump: records without a lease. */
   lasting(after: string | undefined, limit: number): StoreRecord[] {
     return this.#rowsUnder(`SELECT ${recordColumns} FROM kv WHERE lease IS NULL`, '', after, limit).map(readRecord);
   }

@@ -8,10 +8,10 @@ import { type Rev, StoreError, type StoreEvent, type StoreRecord } from './store
 /** Written into meta; a file of another schema is refused. */
 const schemaVersion = 1;
 
-/** user_version of files in which deleted bytes have always been overwritten; older ones are written anew once. */
+/** user_version of files in which deleted bytes have always been overwritten; older files are rewritten once. */
 export const cleanFormat = 1;
 
-// Current state and history are apart, so that history can be forgotten without touching records.
+// Current state and history are in separate tables, so that removing history leaves records untouched.
 const tables = `
   CREATE TABLE meta (rev INTEGER NOT NULL, compact_rev INTEGER NOT NULL, schema INTEGER NOT NULL, store_uuid TEXT NOT NULL);
   CREATE TABLE kv (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL, create_rev INTEGER NOT NULL, mod_rev INTEGER NOT NULL,
@@ -45,7 +45,7 @@ function createSchema(db: Connection): void {
   );
 }
 
-/** Finds damage in the structure (a key hidden by a broken index); damage in data is found by the sums when it is read. */
+/** Finds damage in the structure (a key hidden by a broken index); the checksums find damage in data when it is read. */
 export function checkStructure(db: Connection, path: string): void {
   const finding = db.prepare('PRAGMA integrity_check(1)').get()?.['integrity_check'];
   if (finding !== 'ok') throw new StoreError('Corrupt', `${path} is damaged: ${String(finding)}`);

@@ -5,7 +5,7 @@ import { type Engine, openEngine } from './sqlite-engine.ts';
 import { buffersOf, type PackedRecords } from './sqlite-packing.ts';
 import type { CallMessage, OpenRequest, ReplyMessage, WireError } from './sqlite-protocol.ts';
 
-/** How long after a write history is looked at, and the pause between two steps of a longer tidying. */
+/** Delay between a write and the check of history, and the pause between two steps of a longer tidying. */
 const tidyDelayMs = 5_000;
 const tidyPauseMs = 20;
 
@@ -60,7 +60,7 @@ function tidy(): void {
     if (engine?.tidyStep()) scheduleTidy(tidyPauseMs);
     else engine?.forget();
   } catch {
-    // A full disk is told to the next writer; tidying is tried again after it.
+    // The next writer reports a full disk; tidying is tried again after it.
   }
 }
 

@@ -1,4 +1,4 @@
-// Group commit on the main thread: transactions asked while a batch is being written go together into the next one.
+// Group commit on the main thread: transactions that arrive while a batch is being written form the next batch.
 import type { SqliteLink } from './sqlite-link.ts';
 import type { Calls, TxnOutcome, WireTxn } from './sqlite-protocol.ts';
 import { storeErrors } from './store-errors.ts';
@@ -11,7 +11,7 @@ interface Queued {
   readonly reject: (error: unknown) => void;
 }
 
-/** One batch is one disk sync and one message; bytes bound the memory it takes on the way. */
+/** One batch is one disk sync and one message; the limit of bytes bounds its memory. */
 const batchLimits = { txns: 256, bytes: 4 * 1024 * 1024 };
 
 export interface WriteQueueDeps {
@@ -36,7 +36,7 @@ export class SqliteWriteQueue {
       this.#queue.push({ txn, bytes: valueBytes(txn), resolve, reject });
       if (this.#busy) return;
       this.#busy = true;
-      // After all that runs now: callers answered by the same batch write together again.
+      // After all currently running code: callers answered by the same batch write together again.
       setImmediate(() => void this.#drain());
     });
   }

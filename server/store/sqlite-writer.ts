@@ -7,7 +7,7 @@ import { type Meta, nothing, recordSum } from './sqlite-schema.ts';
 import { storeErrors } from './store-errors.ts';
 import { type Op, type Rev, StoreError } from './store.ts';
 
-/** Forgotten history rows removed beside each written operation: faster than they come. */
+/** Removed history rows for each written operation: removal is faster than growth. */
 const removedPerOp = 4;
 
 export interface SqliteWriterDeps {
@@ -61,7 +61,7 @@ export class SqliteWriter {
     });
   }
 
-  /** At start: the file is locked exclusively, so whoever held a lease is dead. */
+  /** At start: the file is locked exclusively, so every earlier lease holder is dead. */
   dropAllLeases(): void {
     const leased = this.#sql.allLeasedKeys.all();
     if (leased.length === 0 && this.#sql.anyLease.get() === undefined) return;
@@ -80,7 +80,7 @@ export class SqliteWriter {
     });
   }
 
-  /** Automatic compaction between writes; says whether there is more to do. */
+  /** Automatic compaction between writes; true when there is more to do. */
   tidyStep(): boolean {
     const { history } = this.#deps;
     this.#commit(() => {
@@ -168,7 +168,8 @@ export class SqliteWriter {
   #rollBack(error: unknown): void {
     const { db, path } = this.#deps;
     if (db.isTransaction) db.exec('ROLLBACK');
-    // After a failed sync the kernel may have dropped pages it calls clean: only a new start reads what the disk holds.
+    // After a failed sync the kernel may have dropped pages that it reports as clean: only a restart reads the real contents of the
+    // disk.
     if (isIoError(error)) {
       const message = `writing ${path} failed earlier; the daemon must be restarted`;
       this.#failure = new StoreError('Unavailable', message, { cause: error });
@@ -183,7 +184,7 @@ function prepareStatements(db: Connection): Record<StatementName, Statement> {
 
 type StatementName = keyof typeof statements;
 
-// The SQLite of Node 22 takes an empty value that came from another thread for NULL, which only a deletion has.
+// The SQLite of Node 22 treats an empty value from another thread as NULL, which only a deletion has.
 const statements = {
   state: 'SELECT create_rev, mod_rev, version FROM kv WHERE key = ?',
   put: `INSERT INTO kv (key, value, create_rev, mod_rev, version, lease, sum) VALUES (?, ifnull(?, x''), ?, ?, ?, ?, ?)

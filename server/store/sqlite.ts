@@ -1,4 +1,4 @@
-// The default store: one SQLite file, reached through a worker thread that alone touches it. This side queues, checks, fans out.
+// The default store: one SQLite file, reached through a worker thread with exclusive access. This side queues, checks, fans out.
 import { randomUUID } from 'node:crypto';
 import type { Writable } from 'node:stream';
 import { checkKey, checkRange, checkRev, checkTtl, checkTxn, opKey } from './keys.ts';
@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
   /** The file; it is created with mode 0600, its directory must exist. */
   readonly path: string;
   readonly clock?: LeaseClock;
-  /** How long to wait for a process that is just closing the same store. */
+  /** How long to wait for a process that is closing the same store. */
   readonly lockTimeoutMs?: number;
   readonly history?: Partial<HistoryLimits>;
 }
@@ -49,7 +49,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-/** The worker's file stands beside this one once compiled or bundled; run from TypeScript, GANTRY_SQLITE_WORKER names the compiled one. */
+/** The worker's file is next to this one once compiled or bundled; run from TypeScript, GANTRY_SQLITE_WORKER names the compiled one. */
 function workerUrl(): URL {
   const compiled = process.env['GANTRY_SQLITE_WORKER'];
   if (compiled !== undefined && import.meta.url.endsWith('.ts')) return new URL(compiled);
@@ -157,7 +157,7 @@ class SqliteStore implements Store {
     return this.#closing;
   }
 
-  /** The worker is gone: nothing more can be read or written. */
+  /** The worker has ended: reads and writes are impossible. */
   noteDeath(error: Error): void {
     this.#book.forgetAll();
     this.#hub.end(error);
@@ -171,7 +171,7 @@ class SqliteStore implements Store {
       await this.#link.call('close', undefined);
     } finally {
       await this.#link.terminate();
-      // One granted while closing; with the store closed it can hold no key.
+      // A lease granted while closing; with the store closed it can have no key.
       this.#book.forgetAll();
     }
   }
@@ -187,7 +187,7 @@ class SqliteStore implements Store {
   }
 }
 
-/** A copy: the caller may reuse its buffer, and a view into a shared pool would cross to the worker with the whole pool. */
+/** A copy: the caller may reuse its buffer, and a view into a shared pool would transfer the whole pool to the worker. */
 function ownOp(op: Op): Op {
   if ('del' in op) return { del: op.del };
   const value = new Uint8Array(op.value);

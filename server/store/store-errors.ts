@@ -3,7 +3,7 @@ import { type Rev, StoreError } from './store.ts';
 
 export const storeErrors = {
   compacted: (fromRev: Rev, compactRev: Rev) =>
-    new StoreError('Compacted', `revision ${fromRev} is forgotten; history starts at ${compactRev}`, { compactRev }),
+    new StoreError('Compacted', `revision ${fromRev} is compacted; history starts at ${compactRev}`, { compactRev }),
   futureCompaction: (keepFrom: Rev, rev: Rev) =>
     new StoreError('Invalid', `cannot compact to revision ${keepFrom}: the store is at ${rev}`),
   closed: () => new StoreError('Unavailable', 'the store is closed'),

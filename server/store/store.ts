@@ -1,11 +1,11 @@
-// The whole store contract on one page: an ordered key-value space with revisions, transactions, watches and leases.
-// Implementations: memory.ts (the readable reference), sqlite.ts (the default). Knows nothing of what is stored.
+// The whole store contract on one page: an ordered key-value space with revisions, transactions, watches and leases. Implementations:
+// memory.ts (the readable reference), sqlite.ts (the default). Knows nothing about the stored data.
 import type { Writable } from 'node:stream';
 
 /** A revision of the whole store; every successful transaction that changes something has its own. Below 2^53. */
 export type Rev = number;
 
-/** One record. `createRev`: when the key last came into being; `modRev`: last change; `version`: 1 at creation, +1 a change. */
+/** One record. `createRev`: when the key was last created; `modRev`: last change; `version`: 1 at creation, +1 a change. */
 export interface StoreRecord {
   readonly key: string;
   /** Read only: it may be shared with other readers. */
@@ -25,11 +25,13 @@ export type StoreEvent =
   | { readonly type: 'put'; readonly record: StoreRecord }
   | { readonly type: 'del'; readonly key: string; readonly modRev: Rev };
 
-/** The store itself keeps a lease alive while its holder runs: it ends by revoke, by close, by the death of the holding
- *  process, or when that process stalls for longer than the time to live. */
+/**
+ * The store itself keeps a lease alive while its holder runs: it ends by revoke, by close, by the death of the holding process, or when
+ * that process stalls for longer than the time to live.
+ */
 export interface Lease {
   readonly id: string;
-  /** Resolves when the lease is gone (revoked, expired or the store closed); its keys are deleted by then. */
+  /** Resolves when the lease has ended (revoked, expired or the store closed) and its keys are deleted. */
   readonly lost: Promise<void>;
   revoke(): Promise<void>;
 }
@@ -58,9 +60,11 @@ export interface Store {
     prefix: string,
     options?: RangeOptions,
   ): Promise<{ readonly rev: Rev; readonly records: readonly StoreRecord[] }>;
-  /** Limits are those of `storeLimits`; a key may stand only once in `then`; `lease` must be alive (else Invalid).
-   *  Applies `then` when every compare holds, durably before it resolves; otherwise changes nothing and says ok: false.
-   *  A transaction that changes nothing (failed, or deletes of absent keys only) does not move the revision. */
+  /**
+   * Limits are those of `storeLimits`; a key may occur only once in `then`; `lease` must be alive (else Invalid). Applies `then` when
+   * every compare holds, durably before it resolves; otherwise changes nothing and returns ok: false. A transaction that changes
+   * nothing (failed, or deletes of absent keys only) does not move the revision.
+   */
   txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ readonly ok: boolean; readonly rev: Rev }>;
   /** Whole transactions touching `prefix`, each once and in order, from `fromRev` (inclusive) on; throws Compacted when
    *  `fromRev` < compactRev (a watch from exactly compactRev is allowed). Ends when the signal aborts or the store closes. */
@@ -70,13 +74,15 @@ export interface Store {
     signal: AbortSignal,
   ): AsyncIterable<{ readonly rev: Rev; readonly events: readonly StoreEvent[] }>;
   lease(ttlSeconds: number): Promise<Lease>;
-  /** Forgets watch history below `keepFrom`; current records stay. Going back is a no-op, a future revision is Invalid. */
+  /** Removes watch history below `keepFrom`; current records stay. An older `keepFrom` is a no-op, a future revision is Invalid. */
   compact(keepFrom: Rev): Promise<void>;
   status(): Promise<StoreStatus>;
-  /** Writes a portable NDJSON dump (header line, then {key, value(base64)} lines) read at one revision.
-   *  Records held by a lease are left out: nobody will hold them after a restore. */
+  /**
+   * Writes a portable NDJSON dump (header line, then {key, value(base64)} lines) read at one revision. Records held by a lease are left
+   * out: after a restore they have no holder.
+   */
   snapshot(sink: Writable): Promise<{ readonly rev: Rev }>;
-  /** Waits for what was asked before, ends leases and watches; afterwards every call throws Unavailable. Idempotent. */
+  /** Waits for earlier calls, ends leases and watches; afterwards every call throws Unavailable. Idempotent. */
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// Shared fan-out of committed transactions to watchers: a short ring of the newest, the backend's history behind it.
-// Watchers own only a position, so a slow one costs no memory and never misses or repeats a transaction.
+// Shared fan-out of committed transactions to watchers: a short ring of the newest, the backend's history behind it. Watchers own only
+// a position, so a slow one costs no memory and never misses or repeats a transaction.
 import { checkRev, checkText } from './keys.ts';
 import { storeErrors } from './store-errors.ts';
 import type { Rev, StoreEvent } from './store.ts';
@@ -11,14 +11,14 @@ export interface WatchBatch {
 
 export interface HistoryPage {
   readonly batches: readonly WatchBatch[];
-  /** Every revision up to here has been looked at. */
+  /** Every revision up to here has been processed. */
   readonly through: Rev;
 }
 
 export interface WatchHubDeps {
   readonly rev: Rev;
   readonly compactRev: () => Rev;
-  /** The next page of history from `fromRev` on; throws Compacted when it is forgotten. */
+  /** The next page of history from `fromRev` on; throws Compacted when it was removed. */
   readonly readHistory: (prefix: string, fromRev: Rev) => Promise<HistoryPage>;
 }
 
@@ -43,7 +43,7 @@ export class WatchHub {
     return this.#watchers > 0;
   }
 
-  /** Tells of one committed transaction; revisions must come in order without a gap. */
+  /** Publishes one committed transaction; revisions must come in order without a gap. */
   publish(rev: Rev, makeEvents: () => readonly StoreEvent[]): void {
     if (rev !== this.#lastRev + 1) throw new Error(`published revision ${rev} after ${this.#lastRev}`);
     this.#lastRev = rev;

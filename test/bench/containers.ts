@@ -28,7 +28,7 @@ export const containersGroup: Group = async (context) => {
       config: { 'user.bench': String(index) },
       devices: {},
     });
-  // Not measured: code of the client, and of a server that compiles as it goes, is slower the first times.
+  // Not measured: client code, and a server that compiles at run time, are slower the first times.
   await takingTurns(servers, { count: 500, block: 500 }, read(one), signal);
   const rows: readonly Row[] = [
     row(`create ${containers} empty containers, 16 clients`, '/s', created, 10),
@@ -60,7 +60,7 @@ const row = (what: string, unit: Row['unit'], samples: Row['samples'], timesLxd?
   ...(timesLxd === undefined ? {} : { timesLxd }),
 });
 
-/** Creates them all, as often as the server is quick, and leaves the last ones there. */
+/** Creates all of them, as often as the server is fast enough, and keeps the last ones. */
 async function churn(context: BenchContext, server: Server) {
   const { signal, containers } = context;
   const create: number[] = [];

@@ -1,4 +1,4 @@
-// Many containers that run at once: starting 50 together, what they and their servers keep in memory, asking 200 how they are.
+// Many containers that run at once: the start of 50 together, the memory of containers and servers, the state of 200.
 import { setTimeout as pause } from 'node:timers/promises';
 import { takingTurns, timesOf, type BenchContext, type Group } from './group.ts';
 import { mustBe, withImage, type ImageContainers } from './image-containers.ts';
@@ -10,7 +10,7 @@ import { inParallel } from './wire.ts';
 /** At most; fewer when the bench is run with fewer containers. */
 const mostTogether = 50;
 const mostPolled = 200;
-/** After the start, for leases to be had and garbage to be given back. */
+/** After the start, until the containers have leases and the memory of the start is released. */
 const settleMs = 5_000;
 
 export const crowdGroup: Group = async (context) =>
@@ -40,7 +40,7 @@ const sizesOf = ({ containers }: BenchContext) => ({
 
 interface Round {
   readonly startMs: number;
-  /** Its processes, its monitor, and its part of what the server has grown by. */
+  /** The memory of its processes and its monitor, and its share of the growth of the server. */
   readonly eachMb: number;
   readonly serverMb: number;
 }
@@ -68,7 +68,7 @@ async function startTogether(context: BenchContext, { create, act }: ImageContai
     rounds.push({ startMs, eachMb, serverMb: serverMb + proportionalMb(monitors) });
     if (round < count) await inParallel(first, (index) => act('stop', true)(server, index), signal);
   }
-  // The next server's containers have the same names: these have to be gone from /proc while its memory is taken.
+  // The next server's containers have the same names: these must have left /proc while its memory is measured.
   if (context.servers.some((other) => other.isReal && other !== server)) {
     await inParallel(first, (index) => act('stop', true)(server, index), signal);
   }

@@ -8,10 +8,10 @@ import { names, residentMb, startGantryd, temporaryDir } from './servers.ts';
 import { Wire } from './wire.ts';
 
 const starts = 9;
-/** How many of them are watched until they are idle. */
+/** How many of them are measured until they are idle. */
 const watched = 3;
 const afterStartMs = 2000;
-/** Node gives back what the start needed once it has seen some seconds without work. */
+/** Node releases the memory of the start after some seconds without work. */
 const idleMs = 20_000;
 
 export const daemonGroup: Group = async (context) => {
@@ -60,7 +60,7 @@ async function measure({ containers, signal }: BenchContext, runtime: 'lxc' | 's
     }
     return { ready, early, idle };
   } finally {
-    // Nothing was started and there is no network: all of it is files.
+    // No container was started and there is no network: all of it is files.
     await rm(dir, { recursive: true, force: true });
   }
 }

@@ -1,4 +1,4 @@
-// What a group of measurements is given and gives back, and the stopwatch they share.
+// The input and output of a group of measurements, and the stopwatch that groups share.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Row } from './report.ts';
 import type { Server } from './servers.ts';
@@ -6,16 +6,16 @@ import type { Server } from './servers.ts';
 export interface BenchContext {
   /** Every server of this run, set up and empty. */
   readonly servers: readonly Server[];
-  /** How many containers there are to create and to list. */
+  /** Number of containers to create and to list. */
   readonly containers: number;
-  /** Progress, for whoever watches. */
+  /** Reports progress to the terminal. */
   readonly say: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
 export type Group = (context: BenchContext) => Promise<readonly Row[]>;
 
-/** Milliseconds of each of `count` runs, one after the other. */
+/** Milliseconds of each of `count` runs in sequence. */
 export async function timesOf(
   count: number,
   work: (index: number) => Promise<unknown>,
@@ -31,12 +31,12 @@ export async function timesOf(
   return samples;
 }
 
-/** What a server still writes after its answer would be waited for by the next one's writes. */
+/** Delayed writes of one server would slow down the writes of the next one. */
 const settleMs = 300;
 
 /**
- * The same by server, the servers taking turns of `block` runs: what disturbs the machine meanwhile disturbs all of them, and
- * within a turn none waits for another's writes.
+ * The same by server, with the servers in turns of `block` runs: a disturbance of the machine then affects all of them, and within a
+ * turn no server waits for another's writes.
  */
 export async function takingTurns(
   servers: readonly Server[],

@@ -16,7 +16,7 @@ export interface ImageContainers {
 
 export const pathOf = (index: number): string => `/1.0/containers/${names.container(index)}`;
 
-/** Uploads the image, and takes all containers away after the work. No rows, and the reason is said, where there can be none. */
+/** Uploads the image, and removes all containers after the work. Without rows, and with a printed reason, where it cannot run. */
 export async function withImage(
   { servers, say, signal }: BenchContext,
   what: string,
@@ -58,7 +58,7 @@ export async function withImage(
   }
 }
 
-/** Throws unless all of them are in this state: figures of something that failed would look good. */
+/** Throws unless all of them are in this state: the figures of a failed action would look good. */
 export async function mustBe(servers: readonly Server[], count: number, wanted: string): Promise<void> {
   for (const server of servers) {
     for (let index = 0; index < count; index += 1) {

@@ -37,8 +37,8 @@ export const lifeGroup: Group = async (context) =>
       row('start a container with a nic', start, 3),
       ...inside,
       row('freeze a container that sleeps', idle),
-      row('freeze a container with one process at work', working.freeze, 20),
-      row('freeze a container with four at work', busy.freeze, 20),
+      row('freeze a container with one busy process', working.freeze, 20),
+      row('freeze a container with four busy processes', busy.freeze, 20),
       row('unfreeze it', busy.unfreeze),
       row('stop by an init that obeys', clean, 1.5),
       row('force a container to stop', forced, 5),
@@ -47,8 +47,8 @@ export const lifeGroup: Group = async (context) =>
   });
 
 /**
- * Processes that come and go, as in a container that does something: the kernel cannot stop them all at its first try. With one of them
- * that is a matter of luck, and with several of none: LXD looks once a second, we each millisecond.
+ * Processes that start and end, as in a busy container: the kernel cannot stop them all at its first try. With one process the first
+ * try sometimes succeeds, with several never: LXD checks once a second, gantryd each millisecond.
  */
 const work = 'trap exit TERM; while true; do /bin/true; done';
 
@@ -86,7 +86,7 @@ const row = (what: string, samples: Row['samples'], timesLxd?: number): Row => (
   ...(timesLxd === undefined ? {} : { timesLxd }),
 });
 
-/** `true`, which takes no time itself, in the three forms that a client can ask for. */
+/** `true`, which itself takes no time, in the three forms of a request. */
 async function execRows(context: BenchContext, { servers }: ImageContainers): Promise<readonly Row[]> {
   const { say, signal } = context;
   say('life: commands');

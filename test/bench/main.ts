@@ -1,4 +1,4 @@
-// npm run bench: the same work on gantryd and, where it runs, on LXD; prints the figures, the ratios and what misses its target.
+// npm run bench: the same work on gantryd and, where it runs, on LXD; prints the figures, the ratios and the missed targets.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { lxcAvailable } from '../../server/drivers/runtime/lxc/host.ts';
@@ -20,7 +20,7 @@ const groups: Readonly<Record<string, Group>> = {
   plan: planGroup,
   terraform: terraformGroup,
   reconcile: reconcileGroup,
-  // Before thousands of files are made and deleted by the others.
+  // Before the other groups make and delete thousands of files.
   images: imagesGroup,
   life: lifeGroup,
   snapshots: snapshotsGroup,
@@ -62,7 +62,7 @@ async function main(argv: string[]): Promise<number> {
   return 0;
 }
 
-/** Whatever happens, also an interrupt: every server is emptied and those started here are stopped. */
+/** In every case, also after an interrupt: every server is emptied and those started here are stopped. */
 async function measure(wanted: readonly string[], containers: number): Promise<readonly Row[]> {
   const abort = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -73,7 +73,7 @@ async function measure(wanted: readonly string[], containers: number): Promise<r
   }
   const servers: Server[] = [];
   try {
-    // These bring their own.
+    // These create their own.
     if (wanted.some((name) => !['plan', 'terraform', 'reconcile'].includes(name))) await open(servers);
     const context: BenchContext = { servers, containers, say, signal: abort.signal };
     const rows: Row[] = [];

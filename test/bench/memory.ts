@@ -1,4 +1,4 @@
-// Proportional memory of processes and of all that descend from them, from /proc. A page that n of them share counts 1/n each.
+// Proportional memory of processes and all their descendants, from /proc. A page that n of them share counts 1/n each.
 import { readdirSync, readFileSync } from 'node:fs';
 
 interface Process {
@@ -21,14 +21,14 @@ function processes(): readonly Process[] {
   });
 }
 
-/** LXC's processes that watch containers whose names begin so, of whichever server. */
+/** LXC's monitor processes of containers with this name prefix, of any server. */
 export function monitorsOf(namePrefix: string): readonly number[] {
   return processes()
     .filter(({ command }) => command.startsWith('[lxc monitor]') && command.includes(` ${namePrefix}`))
     .map(({ pid }) => pid);
 }
 
-/** The processes and their descendants; not the monitors of containers, which belong to nobody. */
+/** The processes and their descendants; not the monitors of containers, which have no parent here. */
 export function familyOf(pids: readonly number[]): readonly number[] {
   const all = processes();
   const family = new Set(pids);

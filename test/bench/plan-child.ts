@@ -1,4 +1,4 @@
-// Makes one plan in a fresh process and prints what it took. Started by plan.ts with --expose-gc.
+// Makes one plan in a fresh process and prints its time and memory. Started by plan.ts with --expose-gc.
 import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
 import { unchangedWorld } from '../support/fakes/worlds.ts';
 
@@ -9,7 +9,7 @@ const cpuBefore = process.cpuUsage();
 const plan = planChanges({ documents, observed });
 const { user, system } = process.cpuUsage(cpuBefore);
 globalThis.gc?.();
-// What the plan keeps alive: `plan` is used below, so it is not collected before.
+// The memory that the plan keeps: `plan` is used below, so it is not collected before.
 const grownMb = (process.memoryUsage().heapUsed - heapBefore) / 2 ** 20;
 if (plan.steps.length > 0 || plan.diagnostics.length > 0 || plan.changes.length !== documents.length) {
   throw new Error(

@@ -17,7 +17,7 @@ export const planGroup: Group = async ({ say, signal }) => {
     const cpu: number[] = [];
     const memory: number[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      // A process each: a plan is made once by a command that has just started, not by warm code.
+      // One process each: a real plan runs once, in a command that has just started, not in warm code.
       const { stdout } = await run(process.execPath, ['--expose-gc', child, String(size)], { signal });
       const found = JSON.parse(stdout) as { cpuMs: number; grownMb: number };
       cpu.push(found.cpuMs);

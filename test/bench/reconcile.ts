@@ -1,5 +1,5 @@
-// The reconciler as a program beside a daemon of the simulation: plans of many objects, applies beside the bare API and Terraform,
-// drift that is noticed, dry runs.
+// The reconciler as a program against a simulated daemon: plans of many objects, applies compared with the bare API and Terraform,
+// detection of drift, dry runs.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const run = promisify(execFile);
 const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));
 const rounds = 3;
 
-/** Put before the program by NODE_OPTIONS: the most memory that it had, and its CPU time, which other load disturbs less. */
+/** Preloaded by NODE_OPTIONS: reports the maximum memory of the program, and its CPU time, which other load disturbs less. */
 const hook = `const {appendFileSync}=require('node:fs');
 process.on('exit',()=>{const {maxRSS,userCPUTime,systemCPUTime}=process.resourceUsage();
 appendFileSync(process.env.BENCH_USAGE_FILE,maxRSS/1024+' '+(userCPUTime+systemCPUTime)/1000+'\\n')});
@@ -95,7 +95,7 @@ class Bench {
     };
   }
 
-  /** The same containers by bare requests, by an apply, and as many instances of nothing by Terraform; they take turns. */
+  /** The same containers by bare requests, by an apply, and as many empty resources by Terraform; in turns. */
   async applies(): Promise<readonly Row[]> {
     const { containers: count, say, signal } = this.#context;
     await writeFile(this.#stack, manifest(0));
@@ -131,12 +131,12 @@ class Bench {
     return [
       row(`create ${count} empty containers, 16 bare clients`, '/s', raw ?? []),
       row(`apply of the same, --parallelism 16, its steps`, '/s', rates ?? []),
-      row('steps of the apply beside bare clients', 'x', ratios, { atLeast: 0.8 }),
+      row('steps of the apply compared with bare clients', 'x', ratios, { atLeast: 0.8 }),
       row('the whole program, with its start, manifests, plan', 'ms', walls ?? []),
       ...(terraform
         ? [
             row(`terraform apply of ${count} terraform_data`, 'ms', others ?? []),
-            row('that beside the whole program', 'x', times, { atLeast: 5 }),
+            row('the same compared with the whole program', 'x', times, { atLeast: 5 }),
           ]
         : []),
     ];
@@ -157,7 +157,7 @@ class Bench {
     return ms ?? Number.NaN;
   }
 
-  /** Of a daemon that holds all that is declared; and a dry run of one change on a copy of it. */
+  /** With a daemon that has everything declared; and a dry run of one change on a copy of it. */
   async plans(count: number): Promise<readonly Row[]> {
     const { say, signal } = this.#context;
     say(`reconcile: making ${count} objects`);
@@ -198,7 +198,7 @@ class Bench {
     return { ms, cpu: column(1), mb: column(0) };
   }
 
-  /** From a change by somebody else until the line of `gantry drift --watch` that tells of it. */
+  /** From a change by another client until the line of `gantry drift --watch` that reports it. */
   async drifts(): Promise<readonly Row[]> {
     const { say, signal, containers } = this.#context;
     say('reconcile: drift as it happens');
@@ -234,7 +234,7 @@ interface Line {
   readonly change?: { readonly address: string };
 }
 
-/** Milliseconds from the first step's begin to the last one's end. */
+/** Milliseconds from the begin of the first step to the end of the last one. */
 function spanOf(text: string): number {
   const lines = text
     .trimEnd()
@@ -245,7 +245,7 @@ function spanOf(text: string): number {
   return Math.max(...at('apply_complete')) - Math.min(...at('apply_start'));
 }
 
-/** How often each list was asked for. */
+/** Number of requests for each list. */
 function countsOf(requests: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const line of requests.filter((one) => one.includes('recursion=')))
@@ -253,7 +253,7 @@ function countsOf(requests: readonly string[]): ReadonlyMap<string, number> {
   return counts;
 }
 
-/** Gives each line to whoever waits for one of its kind. */
+/** Passes each line to the waiter for its kind. */
 function linesOf(input: ReturnType<typeof createInterface>): (fits: (line: Line) => boolean) => Promise<void> {
   const kept: Line[] = [];
   let wake = (): void => {};

@@ -1,15 +1,15 @@
-// The results of a run: rows of samples, and the table with medians, ratios, targets and what misses them. Measures nothing.
+// The results of a run: rows of samples, and the table with medians, ratios, targets and missed targets. Measures nothing.
 
-/** `x`: so many times as fast as something else. */
+/** `x`: a multiple of another row. */
 export type Unit = 'ms' | '/s' | 'MB' | 'x' | 'calls';
 
 export interface Row {
   readonly group: string;
   readonly what: string;
   readonly unit: Unit;
-  /** How many times better than LXD it must be. */
+  /** Required factor against LXD. */
   readonly timesLxd?: number;
-  /** Absolute bound for every server of ours. */
+  /** Absolute limit for every server of ours. */
   readonly atMost?: number;
   readonly atLeast?: number;
   /** Server name to its samples. */
@@ -30,7 +30,7 @@ export function best(row: Row, samples: readonly number[]): number {
   return row.unit === '/s' || row.unit === 'x' ? Math.max(...samples) : Math.min(...samples);
 }
 
-/** How many times better than LXD the median of a server is. */
+/** The factor by which the median of a server is better than that of LXD. */
 export function ratio(row: Row, server: string): number | undefined {
   const [ours, theirs] = [row.samples[server], row.samples[lxdName]];
   if (ours === undefined || theirs === undefined || server === lxdName) return undefined;
@@ -85,7 +85,7 @@ function render(lines: readonly (readonly string[])[]): string {
   return [text[0], rule, ...text.slice(1)].join('\n');
 }
 
-/** One sentence for each target that was not reached. */
+/** One sentence for each missed target. */
 export function misses(rows: readonly Row[]): readonly string[] {
   return rows.flatMap((row) =>
     Object.entries(row.samples)

@@ -1,5 +1,5 @@
-// The servers under measurement: the bundled gantryd as a process of its own, and an LXD that already runs. Gives each the
-// same pool, network and profiles, and takes away everything it made.
+// The servers under measurement: the bundled gantryd as a separate process, and an LXD that already runs. Gives each the same pool,
+// network and profiles, and removes everything it made.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -25,11 +25,11 @@ const own = /^gantry-bench/;
 export interface Server {
   readonly name: string;
   readonly wire: Wire;
-  /** For what a wire cannot: sessions. */
+  /** For sessions, which a wire cannot open. */
   readonly client: Client;
   readonly headerPrefix: string;
   readonly isReal: boolean;
-  /** LXD is slow enough that fewer repeats say as much. */
+  /** LXD is slow enough that fewer repeats suffice. */
   readonly rounds: (ours: number, lxd: number) => number;
   readonly pid: number;
   close(): Promise<void>;
@@ -44,10 +44,10 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** Starts the bundled daemon and waits for the line in which it says that it is ready. */
+/** Starts the bundled daemon and waits for its line that it is ready. */
 export async function startGantryd(stateDir: string, runtime: 'lxc' | 'sim'): Promise<Started> {
   const startedAt = performance.now();
-  // A group of its own: the interrupt of a terminal reaches the bench alone, which then cleans up.
+  // A separate process group: the interrupt of a terminal reaches the bench alone, which then cleans up.
   const child = spawn(
     process.execPath,
     [gantrydPath, '--state-dir', stateDir, '--runtime', runtime, '--log-level', 'error'],
@@ -108,7 +108,7 @@ export function lxdSocket(): string {
   return join(process.env['LXD_DIR'] ?? '/var/lib/lxd', 'unix.socket');
 }
 
-/** The LXD that listens on this host; undefined, and how to start one is printed, when there is none. */
+/** The LXD that listens on this host; undefined without one, after printing how to start it. */
 export async function openLxd(): Promise<Server | undefined> {
   const socket = lxdSocket();
   const wire = new Wire(socket);
@@ -166,7 +166,7 @@ async function provide(wire: Wire, network: string, subnet: number): Promise<voi
   await wire.change('POST', '/1.0/profiles', { name: names.nicProfile, config: {}, devices: { root, eth0 } });
 }
 
-/** Only what bears the bench's names. */
+/** Only objects with the bench's names. */
 async function takeAway(wire: Wire, network: string): Promise<void> {
   const never = new AbortController().signal;
   await removeContainers(wire, never);
@@ -195,7 +195,7 @@ export async function removeContainers(wire: Wire, signal: AbortSignal): Promise
   );
 }
 
-/** On disk, as the state of a real daemon is, and away from /tmp: ext4 is slow to make files where many were just deleted. */
+/** On disk, like the state of a real daemon, and not below /tmp: ext4 is slow to make files where many were just deleted. */
 export async function temporaryDir(): Promise<string> {
   return mkdtemp(join(await realpath(process.env['TMPDIR'] ?? '/var/tmp'), 'gantry-bench-'));
 }

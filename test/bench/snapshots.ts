@@ -1,4 +1,4 @@
-// Snapshots of a container on btrfs, which both servers keep in a file of their own. Not for simulated servers.
+// Snapshots of a container on btrfs, which both servers keep in a loop file. Not for simulated servers.
 import { btrfsMissing } from '../../server/drivers/storage/btrfs.ts';
 import { takingTurns, type Group } from './group.ts';
 import { pathOf, withImage } from './image-containers.ts';

@@ -1,5 +1,5 @@
-// The Terraform provider: what its start and plans without changes cost, beside Terraform's own terraform_data. Takes a daemon of
-// the simulation, since only the way to it is measured.
+// The Terraform provider: the cost of its start and of plans without changes, compared with Terraform's own terraform_data. Uses a
+// simulated daemon, since only the way to it is measured.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -15,7 +15,7 @@ import { startGantryd } from './servers.ts';
 const run = promisify(execFile);
 const rounds = 5;
 
-/** Put before the plugin by NODE_OPTIONS: adds its CPU time to a file when it ends. */
+/** Preloaded into the plugin by NODE_OPTIONS: adds its CPU time to a file when it ends. */
 const hook = `const {appendFileSync}=require('node:fs');
 process.on('exit',()=>{const {user,system}=process.cpuUsage();appendFileSync(process.env.BENCH_CPU_FILE,(user+system)/1000+'\\n')});
 `;
@@ -163,7 +163,7 @@ class Bench {
     return cwd;
   }
 
-  /** Without Terraform: the same directory, as objects that are there already. */
+  /** Without Terraform: the same directory, with existing objects. */
   async #gantryPlan(cwd: string): Promise<void> {
     const argv = ['dist/bin/gantry.js', 'plan', '-f', cwd, '--host', this.#address];
     await run(process.execPath, argv, { signal: this.#context.signal, maxBuffer: 256 * 1024 * 1024 });

@@ -1,5 +1,5 @@
-// One keep-alive client for every server of the bench: the same requests by the same code over the same kind of socket.
-// Reads both wire dialects; knows nothing of what is measured.
+// One keep-alive client for every server of the bench: the same requests by the same code over the same kind of socket. Reads both wire
+// dialects; knows nothing about the measurements.
 import { readFile } from 'node:fs/promises';
 import { Pool } from 'undici';
 
@@ -52,7 +52,7 @@ export class Wire {
     return (JSON.parse(answer.text) as Envelope).metadata;
   }
 
-  /** Sends a change and waits until it has been made, in the background or not. */
+  /** Sends a change and waits until it is made, in the background or not. */
   async change(
     method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
@@ -74,7 +74,7 @@ export class Wire {
     return String(ended?.metadata?.['fingerprint']);
   }
 
-  /** Sends the bytes as they are. */
+  /** Sends the bytes unchanged. */
   async push(path: string, body: Buffer, headers: Readonly<Record<string, string>>): Promise<void> {
     const answer = await this.#pool.request({
       method: 'POST',
@@ -86,7 +86,7 @@ export class Wire {
     if (answer.statusCode >= 300) throw failure('POST', path, { status: answer.statusCode, text });
   }
 
-  /** Reads all bytes of an answer and gives their number. */
+  /** Reads all bytes of an answer and returns their number. */
   async pull(path: string): Promise<number> {
     const answer = await this.#pool.request({ method: 'GET', path });
     if (answer.statusCode !== 200) throw failure('GET', path, { status: answer.statusCode, text: '' });
@@ -113,7 +113,7 @@ function failure(method: string, path: string, answer: Answer): Error {
   return new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
 }
 
-/** Works the items off with as many parallel clients as the wire has connections. */
+/** Processes the items with as many parallel clients as the wire has connections. */
 export async function inParallel<T>(
   items: readonly T[],
   work: (item: T) => Promise<unknown>,

@@ -47,7 +47,7 @@ async function failure(promise: Promise<unknown>): Promise<ClientError> {
   return error as ClientError;
 }
 
-test('hosts are read in all their forms', () => {
+test('A host is accepted in each of its forms', () => {
   expect(parseEndpoint('unix:///a/b')).toEqual({ kind: 'unix', path: '/a/b' });
   expect(parseEndpoint('/a/b')).toEqual({ kind: 'unix', path: '/a/b' });
   expect(parseEndpoint('https://h')).toEqual({ kind: 'https', host: 'h', port: 8443 });
@@ -59,7 +59,7 @@ test('hosts are read in all their forms', () => {
 });
 
 describe.each(['svc', 'lxd'] as const)('in the %s dialect', (dialect) => {
-  test('objects and ETags are read, and If-Match is sent back verbatim', async () => {
+  test('objects and ETags are returned, and If-Match is sent back unchanged', async () => {
     const { client, daemon } = await setUp({
       dialect,
       routes: {
@@ -79,7 +79,7 @@ describe.each(['svc', 'lxd'] as const)('in the %s dialect', (dialect) => {
     expect(await client.list('profile')).toEqual([{ name: 'default' }]);
   });
 
-  test('an error carries status, code and the message of the server', async () => {
+  test('an error has the status, code and message of the server', async () => {
     const { client } = await setUp({
       dialect,
       routes: {
@@ -95,7 +95,7 @@ describe.each(['svc', 'lxd'] as const)('in the %s dialect', (dialect) => {
     expect(remedyFor(conflict, false)).toBe('reread');
   });
 
-  test('the list of operations is read in the shape of the dialect', async () => {
+  test('the list of operations is parsed in the shape of the dialect', async () => {
     const { client, daemon } = await setUp({ dialect });
     const operation = daemon.newOperation();
     expect(await client.operations.list()).toEqual([operation.id]);
@@ -115,7 +115,7 @@ test('a rename answered by 204 and a Location is a reply without metadata', asyn
   });
 });
 
-test('an answer that is no envelope is called so, with its beginning', async () => {
+test('an answer without an envelope is a bad reply, and the message quotes its beginning', async () => {
   const { client } = await setUp({
     routes: { 'GET /1.0/profiles/a': () => ({ raw: '<html>proxy</html>', status: 502 }) },
   });
@@ -142,7 +142,7 @@ test('a read is retried when the connection breaks; a write is not', async () =>
   expect(daemon.requests.filter(({ method }) => method === 'PUT')).toHaveLength(1);
 });
 
-test('503 is retried also for writes, and 400 never', async () => {
+test('503 is retried also for writes, and 400 is never retried', async () => {
   let puts = 0;
   const { client, daemon } = await setUp({
     routes: {
@@ -159,7 +159,7 @@ test('503 is retried also for writes, and 400 never', async () => {
   expect(daemon.requests.filter(({ path }) => path.endsWith('/b'))).toHaveLength(1);
 });
 
-test('a call ends at its time limit, and at the abort of its signal with that reason', async () => {
+test('a call ends at its time limit, and on abort with the reason of its signal', async () => {
   const { client } = await setUp({ routes: { 'POST /1.0/profiles': () => ({ never: true }) } }, { timeoutMs: 60 });
   const error = await failure(client.create('profile', { name: 'a' }));
   expect(error).toMatchObject({ code: 'timeout', status: 0 });
@@ -169,7 +169,7 @@ test('a call ends at its time limit, and at the abort of its signal with that re
   await expect(pending).rejects.toThrow('user');
 });
 
-test('a call that waits for a free connection ends with its signal, and is never sent', async () => {
+test('a call that is queued for a free connection ends with its signal, and is never sent', async () => {
   let release = (): void => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   const routes = { 'GET /1.0/slow': () => held.then(() => ({ sync: 'slow' })) };
@@ -186,14 +186,14 @@ test('a call that waits for a free connection ends with its signal, and is never
   expect(daemon.requests.map(({ path }) => path)).toEqual(['/1.0/slow', '/1.0']);
 });
 
-test('an answer that comes in pieces is put together before it is read as text', async () => {
+test('an answer in several chunks is joined before it is decoded as text', async () => {
   const text = JSON.stringify({ type: 'sync', metadata: 'ä'.repeat(100_000) });
   const { client } = await setUp({ routes: { 'GET /1.0/long': () => ({ raw: text }) } });
   const { metadata } = await client.http.send<string>({ method: 'GET', path: '/1.0/long' });
   expect(metadata).toBe('ä'.repeat(100_000));
 });
 
-test('an answer that is longer than allowed is given up, and the next call goes on', async () => {
+test('an answer above the limit is aborted, and the next call succeeds', async () => {
   const { daemon } = await setUp({ routes: { 'GET /1.0/long': () => ({ raw: 'x'.repeat(500_000) }) } });
   const transport = new Transport(parseEndpoint(daemon.host), { connections: 1 });
   cleanups.push(() => transport.close());
@@ -204,7 +204,7 @@ test('an answer that is longer than allowed is given up, and the next call goes 
 });
 
 describe('an unreachable socket', () => {
-  test('that does not exist says so and what to do', async () => {
+  test('that does not exist fails with the reason and the remedy', async () => {
     const client = createClient(`unix://${await folder()}/none.socket`);
     cleanups.push(() => client.close());
     const error = await failure(client.server());
@@ -212,7 +212,7 @@ describe('an unreachable socket', () => {
     expect(error.message).toMatch(/none\.socket: there is no such file; start the daemon/);
   });
 
-  test('that nobody listens on says that the daemon has stopped', async () => {
+  test('without a listener fails with a message that the daemon has stopped', async () => {
     const path = join(await folder(), 'stale.socket');
     const server = createServer().listen(path);
     await new Promise((resolve) => server.once('listening', resolve));
@@ -222,11 +222,11 @@ describe('an unreachable socket', () => {
     const client = createClient(`unix://${path}.kept`);
     cleanups.push(() => client.close());
     expect((await failure(client.server())).message).toMatch(
-      /nobody listens on it \(the socket exists, owner \d+:\d+, mode/,
+      /no process listens on it \(the socket exists, owner \d+:\d+, mode/,
     );
   });
 
-  test('that is an ordinary file is named as such', async () => {
+  test('that is an ordinary file fails with a message that says so', async () => {
     const path = join(await folder(), 'file');
     await writeFile(path, '');
     await chmod(path, 0o600);
@@ -236,7 +236,7 @@ describe('an unreachable socket', () => {
   });
 });
 
-test('connect refuses a server that does not trust us', async () => {
+test('connect fails on a server that does not trust the client', async () => {
   const { daemon } = await setUp({ auth: 'untrusted' });
   const error = await failure(connect(daemon.host));
   expect(error.code).toBe('untrusted');
@@ -244,7 +244,7 @@ test('connect refuses a server that does not trust us', async () => {
 });
 
 describe('images', () => {
-  test('a tarball is streamed as it is, with the headers of both dialects', async () => {
+  test('a tarball is streamed unchanged, with the headers of both dialects', async () => {
     const { client, daemon } = await setUp({
       routes: { 'POST /1.0/images': () => ({ async: daemon.newOperation({ status: 'Success', status_code: 200 }) }) },
     });
@@ -272,7 +272,7 @@ describe('images', () => {
     expect(progress.at(-1)).toBe(bytes.length);
   });
 
-  test('metadata and rootfs go as two parts in that order, with a right content length', async () => {
+  test('metadata and rootfs are sent as two parts in that order, with the right content length', async () => {
     const { client, daemon } = await setUp({
       routes: { 'POST /1.0/images': () => ({ async: daemon.newOperation({ status: 'Success', status_code: 200 }) }) },
     });
@@ -311,7 +311,7 @@ describe('images', () => {
 });
 
 describe.skipIf(!hasOpenssl())('over TLS', () => {
-  test('a pinned certificate is accepted for calls and events, and the client certificate is shown', async () => {
+  test('a pinned certificate is accepted for calls and events, and the client certificate is presented', async () => {
     const pair = await certificate();
     const { daemon } = await setUp({ tls: { ...pair, requestClient: true } });
     const client = await connect(daemon.host, { tls: { ...pair, serverCertificate: pair.fingerprint } });
@@ -323,7 +323,7 @@ describe.skipIf(!hasOpenssl())('over TLS', () => {
     expect((await waiting).status_code).toBe(200);
   });
 
-  test('the PEM of the server serves as a pin as well, and as a CA', async () => {
+  test('the PEM of the server is accepted as a pin and as a CA', async () => {
     const pair = await certificate();
     const { daemon } = await setUp({ tls: pair });
     for (const tls of [{ serverCertificate: pair.certificate }, { ca: pair.certificate }]) {
@@ -332,7 +332,7 @@ describe.skipIf(!hasOpenssl())('over TLS', () => {
     }
   });
 
-  test('another certificate is refused before anything is sent, and so is an unknown one without a pin', async () => {
+  test('another certificate is refused before any data is sent, and so is an unknown one without a pin', async () => {
     const pair = await certificate();
     const { daemon } = await setUp({ tls: pair });
     const wrongPin = clientOf(daemon, { tls: { serverCertificate: '0'.repeat(64) } });

@@ -35,7 +35,7 @@ function sink(): { readonly stream: Writable; readonly text: () => string } {
 const shell = (script: string): readonly string[] => ['sh', '-c', script];
 
 describe('the client', () => {
-  test('carries all three streams and the exit code', async () => {
+  test('passes all three streams and returns the exit code', async () => {
     const [out, err] = [sink(), sink()];
     const stdin = Readable.from([Buffer.from('one '), Buffer.from('two')]);
     const session = await client.exec('c1', {
@@ -48,7 +48,7 @@ describe('the client', () => {
     expect([out.text(), err.text()]).toEqual(['one two', 'oops\n']);
   });
 
-  test('without input the command finds none; environment, ids and directory go along', async () => {
+  test('a command without input reads an empty stream, and gets the environment, ids and directory', async () => {
     const out = sink();
     const session = await client.exec('c1', {
       command: shell('cat; echo $A; id -u; id -g; pwd'),
@@ -63,7 +63,7 @@ describe('the client', () => {
     expect(out.text()).toBe('b\n7\n8\n/srv\n');
   });
 
-  test('much output through a slow reader arrives whole', async () => {
+  test('a slow reader gets all of a large output', async () => {
     let bytes = 0;
     const slow = new Writable({
       write(chunk: Buffer, _encoding, done) {
@@ -80,7 +80,7 @@ describe('the client', () => {
     expect(bytes).toBe(20_000_000);
   });
 
-  test('a terminal: resized, typed into, ended', async () => {
+  test('a terminal can be resized, typed into and closed', async () => {
     const out = sink();
     const stdin = new PassThrough();
     const session = await client.exec('c1', {
@@ -116,14 +116,14 @@ describe('the client', () => {
     await expect(aborted.exited).rejects.toThrow('enough');
   });
 
-  test('refusals come before anything runs', async () => {
+  test('a refused command fails before it runs', async () => {
     const streams = { stdout: sink().stream, stderr: sink().stream };
     await expect(client.exec('still', { command: ['true'], ...streams })).rejects.toMatchObject({ status: 400 });
     await expect(client.exec('absent', { command: ['true'], ...streams })).rejects.toMatchObject({ status: 404 });
     await expect(client.exec('c1', { command: [], ...streams })).rejects.toMatchObject({ status: 400 });
   });
 
-  test('a console is shown until it is closed, or its container stops', async () => {
+  test('a console is attached until it is closed, or its container stops', async () => {
     const out = sink();
     const stdin = new PassThrough();
     const session = await client.console('c1', { size: { columns: 80, rows: 24 }, stdin, stdout: out.stream });
@@ -152,7 +152,7 @@ describe('the command line', () => {
   test.each([
     [127, 'command not found'],
     [126, 'it cannot be executed'],
-  ])('a command that ends with %i in silence is said not to have run', async (code, why) => {
+  ])('exit code %i without output is reported as a command that did not run', async (code, why) => {
     const silent = await cli(['exec', 'c1', '--', 'sh', '-c', `exit ${code}`], { env: host() });
     expect(silent).toEqual({ code, stdout: '', stderr: expect.stringContaining(`sh in c1: ${why}`) });
     const told = await cli(['exec', 'c1', '--', 'sh', '-c', `echo why >&2; exit ${code}`], { env: host() });
@@ -167,7 +167,7 @@ describe('the command line', () => {
     );
   });
 
-  // Before there is a session, while it opens, while the command runs.
+  // Before the session exists, while it opens, while the command runs.
   test.each([0, 5, 20, 200])('an interrupt after %i ms ends the command', async (afterMs) => {
     const run = await cli(['exec', 'c1', '--', 'sleep', '600'], {
       env: host(),
@@ -185,14 +185,14 @@ describe('the command line', () => {
     [['exec', 'absent', '--', 'true'], 1, /not found/],
     [['console'], 64, /name/],
     [['console', 'still'], 1, /not running/],
-  ])('%j ends with %i', async (argv, code, text) => {
+  ])('the command %j exits with %i', async (argv, code, text) => {
     const run = await cli(argv, { env: host() });
     expect([run.code, run.stdout]).toEqual([code, '']);
     expect(run.stderr).toMatch(text);
   });
 });
 
-test('Ctrl-a q leaves a console; other uses of Ctrl-a are passed on', async () => {
+test('Ctrl-a q detaches from a console; other uses of Ctrl-a reach the container', async () => {
   const stdin = new PassThrough();
   let left = 0;
   const { passed, release } = detachable(stdin, () => (left += 1));

@@ -1,4 +1,4 @@
-// A link that dies while an answer is awaited: noticed long before the kernel gives up, and never confused with a server that is slow.
+// A link that dies during a call is noticed long before the kernel notices, and a slow server is never taken for a dead link.
 import { spawn } from 'node:child_process';
 import { createServer, connect as connectNet, type Server, type Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const clean of cleanups.splice(0).reverse()) await clean();
 });
 
-/** A daemon with TLS behind a cable that can be cut: connections stay, and nothing passes any more. */
+/** A daemon with TLS behind a link that can be cut: connections stay open, and no data passes any more. */
 async function behindCable(): Promise<{
   readonly daemon: TestDaemon;
   readonly host: string;
@@ -66,7 +66,7 @@ async function trusted(daemon: TestDaemon, host: string, link: LinkWatch): Retur
   return client;
 }
 
-/** The id of an operation that goes on: a command that waits for its websocket. */
+/** The id of a running operation: a command that waits for its websocket. */
 async function sleeping(daemon: TestDaemon): Promise<string> {
   await seed(daemon);
   await daemon.ok('POST', '/1.0/containers', { name: 'c1', source: { type: 'none' } });
@@ -77,7 +77,7 @@ async function sleeping(daemon: TestDaemon): Promise<string> {
 }
 
 describe('a link', { timeout: 60_000 }, () => {
-  test('that is dead ends what is awaited at once, and is not tried again', async () => {
+  test('that is dead fails the waiting calls at once, without a retry', async () => {
     const { daemon, host, cut } = await behindCable();
     let probes = 0;
     const probe = (): Promise<boolean> => {
@@ -91,11 +91,11 @@ describe('a link', { timeout: 60_000 }, () => {
     const error: unknown = await client.list('profile').catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(ClientError);
     expect((error as ClientError).code).toBe('unreachable');
-    expect((error as ClientError).message).toContain('the connection is dead: nothing was heard for');
+    expect((error as ClientError).message).toContain('the connection is dead: no data arrived for');
     expect(probes).toBe(2);
   });
 
-  test('to a slow server is alive as long as its host takes connections', async () => {
+  test('to a slow server is alive as long as its host accepts connections', async () => {
     const { daemon, host } = await behindCable();
     let probes = 0;
     const probe = (): Promise<boolean> => {
@@ -115,7 +115,7 @@ describe('a link', { timeout: 60_000 }, () => {
     expect((await client.list('profile')).length).toBeGreaterThan(0);
   });
 
-  test('is watched only while an answer is awaited', async () => {
+  test('is watched only during calls', async () => {
     let probes = 0;
     const probe = (): Promise<boolean> => Promise.resolve((probes += 1) > 0);
     const link = new LinkWatch({ limits: { silentMs: 20, probeMs: 20 }, probe });
@@ -132,7 +132,7 @@ const missing = await realRuntimeMissing();
 if (missing !== undefined) console.log(`skipped: a link that is cut between network namespaces, since ${missing}`);
 
 test.skipIf(missing !== undefined)(
-  'a command whose link is cut says so in well under a minute',
+  'a command over a cut link fails in well under a minute',
   { timeout: 180_000 },
   async () => {
     const programs = buildPrograms();
@@ -169,7 +169,7 @@ test.skipIf(missing !== undefined)(
       '--server-cert',
       fingerprint,
     ];
-    // Waits for as long as it is let: the command reads on.
+    // Runs as long as possible: the command reads on.
     const words = ['netns', 'exec', space, process.execPath, programs.gantry, 'exec', 'c1', ...flags, '--', 'cat'];
     await seed(daemon);
     await daemon.ok('POST', '/1.0/containers', { name: 'c1', source: { type: 'none' } });

@@ -1,4 +1,4 @@
-// Waiting for operations and reading events: what is seen, what is never lost, and what happens while the socket is away.
+// Waiting for operations and reading events: nothing is lost, also while the socket is disconnected.
 import { afterEach, expect, test } from 'vitest';
 import type { Operation } from '../../server/api/operation.ts';
 import { createClient, type Client } from '../../server/client/client.ts';
@@ -32,7 +32,7 @@ const startsOperation = (daemon: FakeDaemon, then: (operation: ReturnType<FakeDa
   };
 };
 
-test('the event socket stands before the operation starts, and updates arrive in order', async () => {
+test('the event socket is open before the operation starts, and updates arrive in order', async () => {
   const { daemon, client } = await setUp();
   let listeners = 0;
   startsOperation(daemon, (operation) => {
@@ -48,19 +48,19 @@ test('the event socket stands before the operation starts, and updates arrive in
   );
   expect(listeners).toBe(1);
   expect(reply.operation?.status_code).toBe(200);
-  // On a busy machine what came in between may be over before it is read; order and end hold always.
+  // On a busy machine intermediate states may be over before they are read; order and end are always right.
   expect(seen.at(-1)).toBe('100%');
   expect([undefined, '50%', '100%'].filter((step) => seen.includes(step))).toEqual(seen);
 });
 
-test('an operation that ends before its answer is read is not waited for in vain', async () => {
+test('the wait for an operation that ends before its answer is read returns', async () => {
   const { daemon, client } = await setUp();
   startsOperation(daemon, (operation) => daemon.finish(operation));
   const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
   expect(reply.operation?.status_code).toBe(200);
 });
 
-test('an operation that ended and was forgotten by the server is known from its event', async () => {
+test('an operation that ended and was removed by the server is known from its event', async () => {
   const { daemon, client } = await setUp();
   startsOperation(daemon, (operation) => {
     daemon.finish(operation, { status_code: 400, status: 'Failure', err: 'no space' });
@@ -77,7 +77,7 @@ test('an operation that ended and was forgotten by the server is known from its 
 const readsOf = (daemon: FakeDaemon): number =>
   daemon.requests.filter(({ path }) => path.startsWith('/1.0/operations/')).length;
 
-/** A client over whose event socket an event has come. */
+/** A client whose event socket has delivered an event. */
 async function setUpHeard(): Promise<{ daemon: FakeDaemon; client: Client }> {
   const both = await setUp();
   startsOperation(both.daemon, (operation) => setTimeout(() => both.daemon.finish(operation), 20));
@@ -86,7 +86,7 @@ async function setUpHeard(): Promise<{ daemon: FakeDaemon; client: Client }> {
   return both;
 }
 
-test('where events are known to come, an operation is one request, its end and its progress included', async () => {
+test('once events arrive, an operation needs one request, including its end and its progress', async () => {
   const { daemon, client } = await setUpHeard();
   startsOperation(daemon, (operation) => {
     daemon.update(operation, { metadata: { unpack: '50%' } });
@@ -105,11 +105,11 @@ test('where events are known to come, an operation is one request, its end and i
     expect(codes.at(-1)).toBe(200);
     reads.push(readsOf(daemon));
   }
-  // On a machine that stands still for a second one of them may be read.
+  // When the machine stalls for a second one of them may be read.
   expect(reads).toContain(0);
 });
 
-test('an end of which no event tells is read, though events are known to come', async () => {
+test('an end without an event is found by a read, although events usually arrive', async () => {
   const { daemon, client } = await setUpHeard();
   startsOperation(daemon, (operation) => setTimeout(() => daemon.finish(operation, {}, true), 20));
   const reply = await client.operations.run(() => client.putContainerState('c1', { action: 'start' }));
@@ -127,7 +127,7 @@ test('an operation that begins while the socket breaks is read', async () => {
   expect(reply.operation?.status_code).toBe(200);
 });
 
-test('the end of a failed operation is read once more, for what only the answer may hold', async () => {
+test('the end of a failed operation is read once more, for metadata that only the answer has', async () => {
   const { daemon, client } = await setUpHeard();
   startsOperation(daemon, (operation) => {
     setTimeout(() => {
@@ -149,7 +149,7 @@ test('two waits for one operation both end, the second not later than the first'
   expect(readsOf(daemon)).toBe(2);
 });
 
-test('an operation nobody knows any more is lost, which is told apart from failed', async () => {
+test('an operation that the server no longer knows is lost, which is a different error from failed', async () => {
   const { client } = await setUp();
   const error = await client.operations.wait('11111111-0000-0000-0000-000000000000').catch((reason: unknown) => reason);
   expect((error as ClientError).code).toBe('operationLost');
@@ -163,7 +163,7 @@ test('without an event endpoint the wait endpoint is used', async () => {
   expect(daemon.requests.some(({ path }) => path.endsWith('/wait'))).toBe(true);
 });
 
-test('an end that happens while the socket is away is found', async () => {
+test('an end is found although the socket was disconnected at that time', async () => {
   const { daemon, client } = await setUp();
   const operation = daemon.newOperation();
   const waiting = client.operations.wait(operation.id);
@@ -173,7 +173,7 @@ test('an end that happens while the socket is away is found', async () => {
   expect((await waiting).status_code).toBe(200);
 });
 
-test('the socket comes back after it broke', async () => {
+test('the socket reconnects after it broke', async () => {
   const { daemon, client } = await setUp();
   const operation = daemon.newOperation();
   const waiting = client.operations.wait(operation.id);
@@ -218,7 +218,7 @@ test('many waits share one event socket', async () => {
   expect(daemon.eventConnections).toBe(1);
 });
 
-test('events are iterated until the signal fires; a slow reader loses the oldest and is told', async () => {
+test('events are iterated until the signal fires; a slow reader loses the oldest and is notified', async () => {
   const { daemon, client } = await setUp();
   const controller = new AbortController();
   const gaps: string[] = [];

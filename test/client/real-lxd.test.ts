@@ -1,4 +1,4 @@
-// The client and the engine against a real LXD server, where one is installed: a private daemon on a socket of its own.
+// The client and the engine against a real LXD server, where one is installed: a private daemon with its own socket.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -44,7 +44,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     const renamed = await client.rename('profile', 'etag', 'other');
     expect(renamed.location).toBe('/1.0/profiles/other');
     await client.delete('profile', 'other');
-    // It runs some of its own after its start.
+    // The server runs some operations of its own after its start.
     for (const id of await client.operations.list()) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/);
   });
 
@@ -74,7 +74,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     }
   });
 
-  test('is brought to what the manifests say, kept there, changed and emptied again', async () => {
+  test('is changed to match the manifests, kept that way, changed again and emptied', async () => {
     const set = join(folder, 'set');
     mkdirSync(join(set, 'image/rootfs/etc'), { recursive: true });
     writeFileSync(join(set, 'image/rootfs/etc/hostname'), 'c\n');

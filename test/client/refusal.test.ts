@@ -1,4 +1,4 @@
-// What the client reads out of a server's refusal.
+// The reasons that the client recognizes in a server's refusal.
 import { expect, test } from 'vitest';
 import { isRefused, retold } from '../../server/client/client-error.ts';
 import { parseReply } from '../../server/client/transport/reply.ts';
@@ -11,13 +11,13 @@ const refused = (text: string, what: string): unknown => {
   }
 };
 
-test('A refusal is known by the text of the server', () => {
+test('A refusal is recognized by the text of the server', () => {
   const error = refused('Instance is busy running a "stop" operation', 'PUT /1.0/containers/web/state');
   expect(isRefused(error, 'busy')).toBe(true);
   expect(isRefused(error, 'exists')).toBe(false);
 });
 
-test('The name of an object in the request is not taken for a refusal', () => {
+test('The name of an object in the request does not count as a refusal', () => {
   const error = refused('No such object', 'GET /1.0/containers/busy');
   expect(isRefused(error, 'busy')).toBe(false);
 });

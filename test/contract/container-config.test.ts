@@ -1,4 +1,4 @@
-// Which container config values pass, and what is said about those that do not.
+// The accepted values of container config, and the messages for refused ones.
 import { describe, expect, test } from 'vitest';
 import {
   containerConfigKey,
@@ -62,12 +62,12 @@ const refused: Record<string, readonly string[]> = {
 
 describe('container config', () => {
   for (const [key, values] of Object.entries(accepted)) {
-    test(`${key} takes every value of its form`, () => {
+    test(`${key} accepts every value of its form`, () => {
       for (const value of values) expect(check({ [key]: value }), value).toEqual([]);
     });
   }
   for (const [key, values] of Object.entries(refused)) {
-    test(`${key} refuses what is not of its form and names itself, the value and the rule`, () => {
+    test(`${key} refuses a value of another form, and the message has the key, the value and the rule`, () => {
       for (const value of values) {
         const [problem, ...others] = check({ [key]: value });
         expect(others).toEqual([]);
@@ -78,7 +78,7 @@ describe('container config', () => {
     });
   }
 
-  test('empty text is fine for every key, since it means unset', () => {
+  test('every key accepts empty text, which means unset', () => {
     for (const key of Object.keys(containerConfigKeys)) {
       expect(
         check({
@@ -96,7 +96,7 @@ describe('container config', () => {
     }
   });
 
-  test('an unknown key is reported with the nearest known one', () => {
+  test('the message about an unknown key has the nearest known one', () => {
     expect(check({ 'limits.memroy': '1GB' })).toEqual([
       { path: 'config.limits.memroy', message: 'unknown key "limits.memroy" (did you mean limits.memory?)' },
     ]);
@@ -109,13 +109,13 @@ describe('container config', () => {
     expect(check({ 'environment.A\nB': 'x' })).toHaveLength(1);
   });
 
-  test('keys of the field that this daemon does not have are refused with what to do instead', () => {
+  test('keys that only other servers have are refused with an alternative', () => {
     const messageOf = (key: string) => check({ [key]: 'true' })[0]?.message ?? '';
-    expect(messageOf('security.syscalls.intercept.mknod')).toMatch(/unknown key.*answers no system calls/);
+    expect(messageOf('security.syscalls.intercept.mknod')).toMatch(/unknown key.*does not intercept system calls/);
     expect(messageOf('limits.hugepages.3MB')).toContain('must be one of 64KB, 1MB, 2MB, 1GB');
   });
 
-  test('collects all problems of a config', () => {
+  test('all problems of a config are collected', () => {
     const problems = check({ 'limits.cpu': 'x', 'limits.memory': 'y', other: 'z', 'boot.autostart': 'true' });
     expect(problems.map((problem) => problem.path)).toEqual([
       'config.limits.cpu',
@@ -124,13 +124,13 @@ describe('container config', () => {
     ]);
   });
 
-  test('a profile holds no volatile and no image keys', () => {
+  test('a profile cannot have volatile and image keys', () => {
     expect(check({ 'volatile.eth0.hwaddr': '00:16:3e:01:02:03', 'image.os': 'x', 'user.a': 'b' }, true)).toHaveLength(
       2,
     );
   });
 
-  test('entries that stay as they are pass whatever they hold', () => {
+  test('unchanged entries pass whatever their values', () => {
     const stored = { 'limits.cpu': 'broken', 'volatile.other': 'x' };
     expect(check(stored, false, stored)).toEqual([]);
     expect(check({ ...stored, 'limits.cpu': 'also broken' }, false, stored)).toHaveLength(1);
@@ -157,11 +157,11 @@ describe('container config', () => {
     );
   });
 
-  test('messages cut long values', () => {
+  test('messages truncate long values', () => {
     expect(check({ 'limits.cpu': 'x'.repeat(5000) })[0]?.message.length).toBeLessThan(250);
   });
 
-  test('tells the cost of a change', () => {
+  test('the effect of a change on a running container is known', () => {
     expect(effectOfContainerKey('limits.memory')).toBe('live');
     expect(effectOfContainerKey('limits.kernel.nofile')).toBe('restart');
     expect(effectOfContainerKey('security.privileged')).toBe('restart');
@@ -169,7 +169,7 @@ describe('container config', () => {
     expect(effectOfContainerKey('unheard.of')).toBe('none');
   });
 
-  test('knows volatile keys and truth', () => {
+  test('volatile keys and booleans are recognized', () => {
     expect([isVolatile('volatile.eth0.name'), isVolatile('user.volatile.x')]).toEqual([true, false]);
     expect(['true', 'True', '1', 'YES', 'on', 'false', '0', '', 'enabled'].map(isTrue)).toEqual([
       true,

@@ -1,4 +1,4 @@
-// Which devices pass, what is said about those that do not, and what changing them costs.
+// The accepted devices, the messages for refused ones, and the effect of a change.
 import { describe, expect, test } from 'vitest';
 import {
   deviceSchemas,
@@ -139,7 +139,7 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
 
 describe('devices', () => {
   for (const type of Object.keys(deviceSchemas)) {
-    test(`${type}: every form that the contract names passes`, () => {
+    test(`${type} accepts every form in the contract`, () => {
       expect(accepted[type]?.length).toBeGreaterThan(0);
       for (const device of accepted[type] ?? [])
         expect(validateDevices({ d: device }), JSON.stringify(device)).toEqual([]);
@@ -159,31 +159,31 @@ describe('devices', () => {
     }
   });
 
-  test('unknown words come with the nearest known one', () => {
+  test('the message about an unknown word has the nearest known one', () => {
     expect(validateDevices({ eth0: { ...nic, parnet: 'x' } })).toEqual([
       { path: 'devices.eth0.parnet', message: 'is not a property of nic devices (did you mean parent?)' },
     ]);
     expect(validateDevices({ eth0: { type: 'unix_char' } })[0]?.message).toContain('(did you mean unix-char?)');
   });
 
-  test('a second root disk is refused, and both names are told', () => {
+  test('a second root disk is refused with both names', () => {
     expect(validateDevices({ root, other: { ...root, pool: 'fast' } })).toEqual([
       { path: 'devices.root.path', message: 'is / like that of other: a container has exactly one root disk' },
     ]);
   });
 
-  test('two devices cannot have the same place', () => {
+  test('two devices cannot have the same path', () => {
     const mount = { type: 'disk', path: '/mnt', source: '/srv' };
     expect(validateDevices({ a: mount, b: mount }).map((problem) => problem.path)).toEqual(['devices.b.path']);
     const named = { ...nic, name: 'eth0' };
     expect(validateDevices({ a: named, b: named }).map((problem) => problem.path)).toEqual(['devices.b.name']);
   });
 
-  test('the name of a device is checked', () => {
+  test('the name of a device is validated', () => {
     expect(validateDevices({ 'a/b': nic })[0]?.path).toBe('devices.a/b');
   });
 
-  test('finds the root disk', () => {
+  test('the root disk is found', () => {
     expect(rootDisk({ eth0: nic, main: root })).toEqual({ name: 'main', pool: 'default' });
     expect(rootDisk({ eth0: nic })).toBeUndefined();
   });
@@ -193,14 +193,14 @@ describe('devices', () => {
     expect(unixPaths({ path: '/b', source: '' })).toEqual({ source: '/b', path: '/b' });
   });
 
-  test('proxy addresses are read with their ports expanded in order', () => {
+  test('proxy addresses are parsed with their ports expanded in order', () => {
     expect(parseProxyAddress('tcp:[::1]:80,90-92')).toEqual({ protocol: 'tcp', host: '::1', ports: [80, 90, 91, 92] });
     expect(parseProxyAddress('unix:@x')).toEqual({ protocol: 'unix', path: '@x' });
     expect(typeof parseProxyAddress('unix:x')).toBe('string');
   });
 });
 
-describe('the cost of changing devices', () => {
+describe('the effect of changing devices', () => {
   test.each([
     ['nothing', nic, { ...nic }, 'none'],
     ['a default written out', nic, { ...nic, 'security.mac_filtering': 'false' }, 'none'],

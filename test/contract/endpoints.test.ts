@@ -40,44 +40,44 @@ describe('the endpoint table', () => {
     if (mode !== 'any') expect(row?.mode).toBe(mode);
   });
 
-  test('has nothing that neither the spec nor the list of further routes names', () => {
+  test('has no endpoint outside the spec and the list of further routes', () => {
     const known = new Set([...specRows.map(([route]) => route), ...furtherRoutes].map(routeShape));
     expect([...table.keys()].filter((route) => !known.has(route))).toEqual([]);
     expect(furtherRoutes.filter((route) => !table.has(routeShape(route)))).toEqual([]);
   });
 
-  test('names every id and every route once', () => {
+  test('has every id and every route once', () => {
     expect(new Set(endpoints.map((row) => row.id)).size).toBe(endpoints.length);
     expect(table.size).toBe(endpoints.length);
   });
 
-  test.each(withEtag)('%s obeys If-Match, and its GET has an ETag', (route) => {
+  test.each(withEtag)('%s has If-Match, and its GET has an ETag', (route) => {
     expect(table.get(routeShape(route))?.etag).toBe(true);
     expect(table.get(routeShape(route.replace(/^\w+/, 'GET')))?.etag).toBe(true);
   });
 
-  test('answers with the statuses of the spec', () => {
+  test('has the statuses of the spec', () => {
     for (const [route, status] of Object.entries(statuses))
       expect(table.get(routeShape(route))?.status, route).toBe(status);
   });
 
-  test('names only extensions that the server advertises', () => {
+  test('refers only to extensions that the server advertises', () => {
     const unknown = endpoints.flatMap((row) => (row.extension === undefined ? [] : [row.extension]));
     expect(unknown.filter((name) => !extensions.includes(name))).toEqual([]);
   });
 
-  test('says of each endpoint what it does, in a sentence', () => {
+  test('has a summary sentence for each endpoint', () => {
     for (const row of endpoints) expect(row.doc, row.id).toMatch(/^[A-Z].+\.$/s);
   });
 
-  test('takes bodies only where a method has one', () => {
+  test('has bodies only for methods that send one', () => {
     expect(endpoints.filter((row) => row.body !== undefined && ['GET', 'DELETE'].includes(row.method))).toEqual([]);
   });
 
-  test('lists collections with the recursion parameter', () => {
+  test('has the recursion parameter for each collection', () => {
     const lists = endpoints.filter((row) => row.method === 'GET' && /\.list(Type)?$/.test(row.id));
     const without = lists.filter((row) => !row.query.includes('recursion')).map((row) => row.id);
-    // Log files have no objects to show.
+    // Log files have no objects.
     expect(without).toEqual(['containers.logs.list']);
   });
 });

@@ -28,7 +28,7 @@ describe('instance types', () => {
     ['c1.5', { 'limits.cpu': '2', 'limits.cpu.allowance': '75%' }],
     ['t2.micro', { 'limits.cpu': '1', 'limits.memory': '1024MB' }],
     ['gce:f1-micro', { 'limits.cpu': '1', 'limits.cpu.allowance': '20%', 'limits.memory': '614MB' }],
-  ])('%s stands for %j, which is valid config', (type, limits) => {
+  ])('%s means %j, which is valid config', (type, limits) => {
     const config = applyInstanceType(type, {}, clouds);
     expect(config).toEqual(limits);
     expect(validateContainerConfig(config as Record<string, string>, { profile: false })).toEqual([]);
@@ -45,7 +45,7 @@ describe('instance types', () => {
     ['aws:f1-micro'],
     ['toString'],
     ['c-1'],
-  ])('%j is refused with what to write', (type) =>
+  ])('%j is refused with a hint', (type) =>
     expect(parseInstanceType(type, clouds)).toMatch(/is no instance type|is unknown/),
   );
 
@@ -54,19 +54,19 @@ describe('instance types', () => {
     expect(parseInstanceType('gce:shared', clouds)).toEqual({ cpus: 2 });
   });
 
-  test('config given wins over that of the type', () => {
+  test('explicit config wins over that of the type', () => {
     expect(applyInstanceType('c2-m4', { 'limits.cpu': '1' })).toEqual({ 'limits.cpu': '1', 'limits.memory': '4096MB' });
     expect(limitsOfInstanceSize({})).toEqual({});
   });
 });
 
 describe('architectures', () => {
-  test('are known by all their names', () => {
+  test('are found by all their names', () => {
     expect(
       ['amd64', 'x86_64', 'i386', 'arm64', 'armhf', 'ppc64el', 'powerpc64', 's390x', 'vax'].map(architectureName),
     ).toEqual(['x86_64', 'x86_64', 'i686', 'aarch64', 'armv7l', 'ppc64le', 'ppc64', 's390x', undefined]);
   });
-  test('have the ids of the field', () => {
+  test('have the usual numeric ids', () => {
     expect(
       ['i686', 'x86_64', 'armv7l', 'aarch64', 'ppc', 'ppc64', 'ppc64le', 's390x', 'vax'].map(architectureId),
     ).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 0]);
@@ -76,7 +76,7 @@ describe('architectures', () => {
     expect(architecturesOfHost('s390x')).toEqual(['s390x']);
     expect(architecturesOfHost('riscv64')).toEqual(['riscv64']);
   });
-  test('an unknown one is told with the nearest', () => {
+  test('an unknown one is refused with the nearest name', () => {
     expect(architectureRule('x86_65')).toContain('(did you mean x86_64?)');
     expect(architectureRule('amd64')).toBeUndefined();
   });

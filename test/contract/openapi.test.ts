@@ -34,7 +34,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  test('refers only to what it holds', () => {
+  test('refers only to schemas inside the document', () => {
     const references = [...text.matchAll(/"\$ref": "#\/components\/(\w+)\/(\w+)"/g)];
     expect(references.length).toBeGreaterThan(300);
     for (const [, group = '', name = ''] of references)
@@ -51,7 +51,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('describes every query parameter of the table, and none that nobody takes', () => {
+  test('describes every query parameter of the table, and no unused one', () => {
     const used = new Set(['project', ...endpoints.flatMap((row) => [...row.query])]);
     expect(Object.keys(queryParameters).toSorted()).toEqual([...used].toSorted());
   });
@@ -64,7 +64,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  test('holds no schema twice: named ones stand in one place', () => {
+  test('has no schema twice: named ones occur in one place', () => {
     const certificate = document.paths['/1.0/certificates']?.['post']?.requestBody;
     expect(JSON.stringify(certificate)).toContain('#/components/schemas/CertificateCreate');
     expect(JSON.stringify(document.components['schemas']?.['AsyncEnvelope'])).toContain(
@@ -72,5 +72,5 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  test('is as last reviewed', () => expectGolden('contract/openapi.json', text));
+  test('equals the reviewed golden', () => expectGolden('contract/openapi.json', text));
 });

@@ -28,13 +28,13 @@ describe('access', () => {
   }
 
   const open = { auth: callers };
-  test('a caller who demands trust gets nothing without it', () => {
+  test('a caller who demands trust is refused without it', () => {
     expect(decide('guest', open, { demandsTrust: true })).toMatchObject({ deny: 403 });
     expect(decide('untrusted', open, { demandsTrust: true })).toMatchObject({ deny: 403 });
     expect(decide('trusted', open, { demandsTrust: true })).toBe('allow');
   });
 
-  test('a private object does not exist for callers without trust, unless a secret opens it', () => {
+  test('a private object is hidden from callers without trust, unless a secret opens it', () => {
     for (const caller of ['guest', 'untrusted'] as const) {
       expect(decide(caller, open, { object: 'private' })).toMatchObject({ deny: 404 });
       expect(decide(caller, open, { object: 'public' })).toBe('allow');
@@ -44,7 +44,7 @@ describe('access', () => {
     expect(decide('guest', { auth: ['trusted'] }, { object: 'opened' })).toMatchObject({ deny: 403 });
   });
 
-  test('every decision of the table is as last reviewed', () => {
+  test('every decision of the table equals the reviewed golden', () => {
     const lines = endpoints.map((row) => {
       const words = callers.map((caller) => {
         const access = decide(caller, row);

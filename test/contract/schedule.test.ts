@@ -1,4 +1,4 @@
-// Snapshot schedules and expiry, bit rates, timestamps: reading them and what they mean.
+// Snapshot schedules and expiry, bit rates, timestamps: parsing and meaning.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseBits } from '../../server/api/text/bit-rate.ts';
@@ -45,7 +45,7 @@ describe('schedules', () => {
     ['@yearly', { minute: 0, hour: 0, dayOfMonth: 1, month: 1 }, true],
   ] as const)('%s at %j is due: %s', (text, at, expected) => expect(due(text, at)).toBe(expected));
 
-  test('tell which field is wrong', () => {
+  test('name the wrong field in the message', () => {
     expect(parseSchedule('* 24 * * *')).toBe(
       'has "24" for the hour, which takes *, numbers from 0 to 23, ranges, lists and steps (*/5)',
     );
@@ -80,7 +80,7 @@ describe('expiry', () => {
   ])('%s after the last of January 2024 is %s', (text, expected) => {
     expect(applyExpiry(parseExpiry(text) ?? {}, from)?.toISOString()).toBe(expected);
   });
-  test('leaves the given time alone and knows when it is too far', () => {
+  test('does not modify the given time, and is undefined when it is out of range', () => {
     applyExpiry({ days: 1 }, from);
     expect(from.toISOString()).toBe('2024-01-31T10:00:00.000Z');
     expect(applyExpiry({ years: 999_999 }, from)).toBeUndefined();
@@ -100,7 +100,7 @@ describe('bit rates and timestamps', () => {
     ['9999999999999999999Ebit', undefined],
   ])('%j is %s bits', (text, expected) => expect(parseBits(text)).toBe(expected));
 
-  test('every moment printed by a date is a timestamp', () => {
+  test('every moment that a Date prints is a timestamp', () => {
     fc.assert(
       fc.property(fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('9999-12-31') }), (date) => {
         expect(isTimestamp(date.toISOString())).toBe(true);

@@ -91,13 +91,13 @@ describe('field facts', () => {
       if (facts.effect !== undefined) expect(['live', 'restart', 'recreate'], path).toContain(facts.effect);
     }
   });
-  test('name extensions that the server advertises', () => {
+  test('use only extensions that the server advertises', () => {
     for (const { path, schema } of all) {
       const since = factsOf(schema).since;
       if (since !== undefined) expect(extensions, path).toContain(since);
     }
   });
-  test('mark everything secret that goes by such a name', () => {
+  test('mark every field with a secret name as secret', () => {
     const suspicious = all.filter(({ path }) => /(^|[._])(password|secret)$/.test(path));
     expect(suspicious.length).toBeGreaterThan(2);
     const open = suspicious.filter(({ schema }) => factsOf(schema).secret !== true).map(({ path }) => path);
@@ -107,12 +107,12 @@ describe('field facts', () => {
 });
 
 describe('the error table', () => {
-  test('uses only the statuses of the spec, and those it leaves for what is not there', () => {
+  test('has only the statuses of the spec, and further ones for cases outside the spec', () => {
     // Spec part 7: 400, 401, 403, 404, 409, 412, 500. The real system adds 501 and 503.
     const statuses = new Set(Object.values(errorTable).map((row) => row.status));
     for (const status of statuses) expect([400, 401, 403, 404, 409, 412, 500, 501, 503]).toContain(status);
   });
-  test('has a maker for each of its codes, and each maker makes its code', () => {
+  test('has a constructor for each of its codes, and each constructor makes its code', () => {
     const made: Record<string, AppError> = {
       badRequest: errors.badRequest('x'),
       invalidName: errors.invalidName('profile', 'a/b', 'must not'),
@@ -134,7 +134,7 @@ describe('the error table', () => {
     expect(Object.keys(made).toSorted()).toEqual(Object.keys(errorTable).toSorted());
     for (const [code, error] of Object.entries(made)) expect(error.code).toBe(code);
   });
-  test('is as documented', () => {
+  test('equals the documentation', () => {
     const lines = Object.entries(errorTable).map(([code, row]) => `| ${code} | ${row.status} | ${row.doc} |`);
     expectGolden('contract/errors.md', `| code | HTTP | when |\n|---|---|---|\n${lines.join('\n')}\n`);
   });
@@ -144,7 +144,7 @@ describe('the error table', () => {
 const specExtensions = `storage_zfs_remove_snapshots, container_host_shutdown_timeout, container_stop_priority, container_syscall_filtering, auth_pki, container_last_used_at, etag, patch, usb_devices, https_allowed_credentials, image_compression_algorithm, directory_manipulation, container_cpu_time, storage_zfs_use_refquota, storage_lvm_mount_options, network, profile_usedby, container_push, container_exec_recording, certificate_update, container_exec_signal_handling, gpu_devices, container_image_properties, migration_progress, id_map, network_firewall_filtering, network_routes, storage, file_delete, file_append, network_dhcp_expiry, storage_lvm_vg_rename, storage_lvm_thinpool_rename, network_vlan, image_create_aliases, container_stateless_copy, container_only_migration, storage_zfs_clone_copy, unix_device_rename, storage_rsync_bwlimit, network_vxlan_interface, storage_btrfs_mount_options, entity_description, image_force_refresh, storage_lvm_lv_resizing, id_map_base, file_symlinks, container_push_target, network_vlan_physical, storage_images_delete, container_edit_metadata, container_snapshot_stateful_migration, storage_driver_ceph, storage_ceph_user_name, instance_types, storage_volatile_initial_source, storage_ceph_force_osd_reuse, storage_block_filesystem_btrfs, resources, kernel_limits, storage_api_volume_rename, external_authentication, network_sriov, console, restrict_devlxd, migration_pre_copy, infiniband, maas_network, devlxd_events, proxy, network_dhcp_gateway, file_get_symlink, network_leases, unix_device_hotplug, storage_api_local_volume_handling, operation_description, clustering, event_lifecycle, storage_api_remote_volume_handling, nvidia_runtime, container_mount_propagation, container_backup, devlxd_images, container_local_cross_pool_handling, proxy_unix, proxy_udp, clustering_join, proxy_tcp_udp_multi_port_handling, network_state, proxy_unix_dac_properties, container_protection_delete, proxy_priv_drop, pprof_http, proxy_haproxy_protocol, network_hwaddr, proxy_nat, network_nat_order, container_full, backup_compression, nvidia_runtime_config, storage_api_volume_snapshots, storage_unmapped, projects, network_vxlan_ttl, container_incremental_copy, usb_optional_vendorid, snapshot_scheduling, container_copy_project, clustering_server_address, clustering_image_replication, container_protection_shift, snapshot_expiry, snapshot_expiry_creation, id_map_current`;
 
 describe('the extensions', () => {
-  test('are those of the spec, all of them, each once', () => {
+  test('are all those of the spec, each once', () => {
     const expected = specExtensions.split(', ');
     expect(expected.filter((name) => !extensions.includes(name))).toEqual([]);
     expect(new Set(extensions).size).toBe(extensions.length);

@@ -1,4 +1,4 @@
-// Server config: what may be set, and what is stored and shown afterwards.
+// Server config: the accepted values, and the stored and returned form.
 import { describe, expect, test } from 'vitest';
 import { parseListenAddress } from '../../server/api/server/listen-address.ts';
 import {
@@ -25,7 +25,7 @@ describe('server config sent', () => {
     ['storage.lvm_vg_name', ['']],
     ['storage.lvm_volume_size', ['10GiB']],
     ['core.proxy_http', ['http://proxy:3128']],
-  ])('%s takes %j', (key, values) => {
+  ])('%s accepts %j', (key, values) => {
     for (const value of values) expect(validateServerConfig({ [key]: value }), String(value)).toEqual([]);
   });
 
@@ -47,7 +47,7 @@ describe('server config sent', () => {
     for (const value of values) expect(fine(key, value), String(value)).toBe(false);
   });
 
-  test('is judged as a whole, in the order of the keys', () => {
+  test('is validated as a whole, in the order of the keys', () => {
     const problems = validateServerConfig({ 'images.auto_update_interval': 'x', 'core.https_adress': ':1', other: {} });
     expect(problems.map((problem) => problem.path)).toEqual([
       'config.core.https_adress',
@@ -63,7 +63,7 @@ describe('server config sent', () => {
     );
   });
 
-  test('takes user.* keys as free text and drops them when empty', () => {
+  test('accepts user.* keys as free text and drops them when empty', () => {
     const sent = { 'user.note': 'two\nlines', 'user.gantry.set.web': '{"v":1}' };
     expect(validateServerConfig(sent)).toEqual([]);
     const { config } = mergeServerConfig({}, sent, 'patch');
@@ -74,11 +74,11 @@ describe('server config sent', () => {
     expect(validateServerConfig({ 'user.note': 'a\0b' })[0]?.message).toContain('NUL');
   });
 
-  test('never sees its password in a message', () => {
+  test('never repeats its password in a message', () => {
     expect(JSON.stringify(validateServerConfig({ 'core.trust_password': 'hunter2\n' }))).not.toContain('hunter2');
   });
 
-  test('takes every default of the table', () => {
+  test('accepts every default of the table', () => {
     for (const [key, fact] of Object.entries<ServerConfigKey>(serverConfigKeys)) {
       if (fact.default !== undefined) expect(fine(key, fact.default), key).toBe(true);
     }
@@ -88,12 +88,12 @@ describe('server config sent', () => {
 describe('server config stored', () => {
   const current = { 'core.https_address': ':8443', 'core.trust_password': 'hash', 'images.auto_update_interval': '12' };
 
-  test('PUT brings the keys left out back to their default', () => {
+  test('PUT resets absent keys to their default', () => {
     const change = mergeServerConfig(current, { 'images.auto_update_interval': '12' }, 'put');
     expect(change.config).toEqual({ 'images.auto_update_interval': '12' });
     expect(change.changed).toEqual(['core.https_address', 'core.trust_password']);
   });
-  test('PATCH leaves them', () => {
+  test('PATCH keeps absent keys', () => {
     const change = mergeServerConfig(current, { 'core.https_address': ':9443' }, 'patch');
     expect(change.config).toEqual({ ...current, 'core.https_address': ':9443' });
     expect(change.changed).toEqual(['core.https_address']);
@@ -102,7 +102,7 @@ describe('server config stored', () => {
     const sent = { 'core.https_address': '', 'core.trust_password': null, 'images.auto_update_interval': '+6' };
     expect(mergeServerConfig(current, sent, 'patch').config).toEqual({});
   });
-  test('true keeps a hidden key, text replaces it and is handed out apart', () => {
+  test('true keeps a hidden key; text replaces it and is returned separately', () => {
     expect(mergeServerConfig(current, { 'core.trust_password': true }, 'put')).toEqual({
       config: { 'core.trust_password': 'hash' },
       secrets: {},
@@ -129,11 +129,11 @@ describe('server config stored', () => {
       changed: [],
     });
   });
-  test('is shown without what is hidden', () => {
+  test('is returned without hidden values', () => {
     expect(renderServerConfig(current)).toEqual({ ...current, 'core.trust_password': true });
     expect(renderServerConfig({})).toEqual({});
   });
-  test('holds its defaults while unset', () => {
+  test('has its defaults while unset', () => {
     expect(serverConfigValue({}, 'images.auto_update_interval')).toBe('6');
     expect(serverConfigValue(current, 'images.auto_update_interval')).toBe('12');
     expect(serverConfigValue({}, 'core.https_address')).toBe('');

@@ -32,7 +32,7 @@ export const specRows: readonly SpecRow[] = [
   ['DELETE /1.0/containers/NAME/console', 'T', 'sync'],
   // 4.4
   ['POST /1.0/containers/NAME/exec', 'T', 'async'],
-  // 4.5: a directory comes in an envelope, a file does not
+  // 4.5: a directory is returned in an envelope, a file is not
   ['GET /1.0/containers/NAME/files', 'T', 'raw'],
   ['POST /1.0/containers/NAME/files', 'T', 'sync'],
   ['DELETE /1.0/containers/NAME/files', 'T', 'sync'],
@@ -65,7 +65,7 @@ export const specRows: readonly SpecRow[] = [
   ['POST /1.0/images/FINGERPRINT/secret', 'T', 'async'],
   ['GET /1.0/images/aliases', 'T', 'sync'],
   ['POST /1.0/images/aliases', 'T', 'sync'],
-  // Part 5 does not name it, but a guest who may fetch public images resolves their aliases first (as the real system has it).
+  // Part 5 does not name it, but a guest who may fetch public images resolves their aliases first (as in the real system).
   ['GET /1.0/images/aliases/ALIAS', 'GUT', 'sync'],
   ['PUT /1.0/images/aliases/ALIAS', 'T', 'sync'],
   ['POST /1.0/images/aliases/ALIAS', 'T', 'sync'],
@@ -128,7 +128,7 @@ export const specRows: readonly SpecRow[] = [
   ['GET /1.0/containers/NAME/backups/NAME/export', 'T', 'any'],
 ];
 
-/** In the table beyond the rows of the spec: shapes it leaves open, taken from the real system. All for trusted callers. */
+/** Endpoints of the table beyond the rows of the spec, with shapes of the real system. All for trusted callers. */
 export const furtherRoutes: readonly string[] = [
   'DELETE /1.0/containers/NAME/metadata/templates',
   'PATCH /1.0/images/FINGERPRINT',
@@ -149,5 +149,5 @@ export const furtherRoutes: readonly string[] = [
   'DELETE /1.0/projects/NAME',
 ];
 
-/** Placeholders may be called as they like: only their places count. */
+/** The names of placeholders do not matter: only their places count. */
 export const routeShape = (route: string): string => route.replaceAll(/\/(?::\w+|[A-Z]+|\*)(?=\/|$)/g, '/*');

@@ -1,11 +1,11 @@
-// Config of pools and volumes: which keys, which values, what an update may change.
+// Config of pools and volumes: keys, values, and the changes that an update may make.
 import { describe, expect, test } from 'vitest';
 import { poolConfigKeys, validatePoolConfig, validateVolumeConfig } from '../../server/api/storage/storage-config.ts';
 
 const paths = (problems: readonly { path: string }[]) => problems.map(({ path }) => path).sort();
 
 describe('validatePoolConfig', () => {
-  test('sync.volumes is a bool that an existing pool takes', () => {
+  test('sync.volumes is a bool that can change on an existing pool', () => {
     for (const driver of ['dir', 'btrfs']) {
       expect(validatePoolConfig(driver, { 'sync.volumes': 'true' })).toEqual([]);
       expect(validatePoolConfig(driver, { 'sync.volumes': 'true' }, { source: '/x' })).toEqual([
@@ -20,11 +20,11 @@ describe('validatePoolConfig', () => {
     }
   });
 
-  test('a dir pool takes source, rsync.bwlimit and user keys', () => {
+  test('a dir pool accepts source, rsync.bwlimit and user keys', () => {
     expect(validatePoolConfig('dir', { source: '/srv/pool', 'rsync.bwlimit': '10MB', 'user.owner': 'me' })).toEqual([]);
   });
 
-  test('size on a dir pool is refused and says who can', () => {
+  test('size on a dir pool is refused with the drivers that support it', () => {
     const [problem] = validatePoolConfig('dir', { size: '10GB' });
     expect(problem?.path).toBe('config.size');
     expect(problem?.message).toMatch(/cannot be limited in size.*btrfs, lvm, zfs/);
@@ -40,7 +40,7 @@ describe('validatePoolConfig', () => {
     ]);
   });
 
-  test('an unknown driver is the only problem told', () => {
+  test('with an unknown driver no other problem is reported', () => {
     expect(paths(validatePoolConfig('floppy', { a: 'b' }))).toEqual(['driver']);
   });
 
@@ -57,20 +57,20 @@ describe('validatePoolConfig', () => {
     expect(validatePoolConfig('lvm', { ...config, 'lvm.use_thinpool': 'true' })).toEqual([]);
   });
 
-  test('an update may change what is changeable, and must repeat the rest', () => {
+  test('an update may change the changeable keys, and must repeat the rest', () => {
     const old = { source: '/srv/pool', 'user.a': '1' };
     expect(validatePoolConfig('dir', { source: '/srv/pool', 'rsync.bwlimit': '1MB' }, old)).toEqual([]);
     expect(paths(validatePoolConfig('dir', {}, old))).toEqual(['config.source']);
     expect(paths(validatePoolConfig('dir', { source: '/srv/other' }, old))).toEqual(['config.source']);
   });
 
-  test('what an update leaves as it was is not judged again', () => {
+  test('an update does not check unchanged keys again', () => {
     const old = { source: '/srv/pool', 'old.key': 'from an earlier version' };
     expect(validatePoolConfig('dir', old, old)).toEqual([]);
     expect(validatePoolConfig('dir', { source: '/srv/pool' }, old)).toEqual([]);
   });
 
-  test('every default is a value that its own key accepts', () => {
+  test('every default is a valid value of its own key', () => {
     for (const [name, fact] of Object.entries(poolConfigKeys)) {
       if ('default' in fact) expect([name, fact.check(fact.default)]).toEqual([name, undefined]);
     }

@@ -1,4 +1,4 @@
-// Bodies are judged as typebox judges them, with messages for people.
+// Body validation agrees with typebox, and has messages for people.
 import * as fc from 'fast-check';
 import { Type, type TSchema } from 'typebox';
 import { Value } from 'typebox/value';
@@ -40,7 +40,7 @@ describe('body validation', () => {
     expect(one(value)).toEqual({ path, message });
   });
 
-  test('fitting values pass, absent members too', () => {
+  test('matching values pass, absent members too', () => {
     expect(validateBody(Body, { name: 'ok', config: null, timeout: 3, mode: 'push' })).toEqual([]);
     expect(validateBody(Body, { name: 'ok', config: undefined })).toEqual([]);
     for (const timeout of [-1, 10]) expect(validateBody(Body, { name: 'abcde', timeout })).toEqual([]);
@@ -68,7 +68,7 @@ describe('body validation', () => {
     expect(validateBody(Both, { a: 'x' })).toEqual([{ path: 'b', message: 'is required' }]);
   });
 
-  test('members named like those of every object are no exception', () => {
+  test('members named like those of every object are handled like any other', () => {
     expect(validateBody(Type.Object({ toString: Type.String() }), {})).toHaveLength(1);
     expect(validateBody(Body, JSON.parse('{"name":"ok","__proto__":1,"constructor":2}'))).toEqual([]);
     expect(validateBody(Type.Record(Type.String(), Type.String()), JSON.parse('{"__proto__":1}'))).toHaveLength(1);
@@ -104,7 +104,7 @@ const oddTimestamps = fc.constantFrom(
   '',
 );
 
-/** wrong: how many of a hundred values are of any type at all, and how often a member is left out. */
+/** wrong: the percentage of values with a random type, and how often a member is left out. */
 function values(schema: TSchema, wrong: number): fc.Arbitrary<unknown> {
   const right = fitting(schema as unknown as Record<string, unknown>, wrong);
   return fc.oneof(
@@ -162,7 +162,7 @@ describe('body validation agrees with typebox', () => {
       { numRuns: 150 },
     );
   });
-  test.each(schemas)('%s: values made to fit do pass', (_name, schema) => {
+  test.each(schemas)('%s: generated valid values pass', (_name, schema) => {
     fc.assert(
       fc.property(values(schema, 0), (value) => {
         expect(validateBody(schema, value)).toEqual([]);
@@ -180,7 +180,7 @@ describe('nearest names', () => {
     ['something else', undefined],
     ['', undefined],
     ['x', undefined],
-  ])('%j is likely %s', (word, expected) => {
+  ])('the nearest name to %j is %s', (word, expected) => {
     expect(nearestName(word, ['limits.cpu', 'limits.memory', 'boot.autostart'])).toBe(expected);
   });
 });

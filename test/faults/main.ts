@@ -47,7 +47,7 @@ async function main(argv: string[]): Promise<number> {
   return print(figures, values.json === true);
 }
 
-/** An interrupt ends the running suite, which takes away what it made. */
+/** An interrupt ends the running suite, which removes everything it made. */
 async function runSuites(
   names: readonly string[],
   rounds: number | undefined,

@@ -1,4 +1,4 @@
-// The figures of fault suites as a Markdown table, and what failed. Pure.
+// The figures of fault suites as a Markdown table, and the failures. Pure.
 import type { Figures } from './suite.ts';
 
 export interface SuiteFigures extends Figures {
@@ -17,7 +17,7 @@ export function figuresTable(all: readonly SuiteFigures[]): string {
   return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
-/** One line for each loss and orphan; none: every suite has passed. */
+/** One line for each loss and orphan; empty: every suite has passed. */
 export function faultFailures(all: readonly SuiteFigures[]): readonly string[] {
   return all.flatMap(({ suite, what, lost, orphans }) => [
     ...lost.map((each) => `${suite}: lost ${what}: ${each}`),

@@ -1,4 +1,4 @@
-// The fault suites by name. A new suite is a folder beside this file and a line here.
+// The fault suites by name. A new suite is a folder next to this file and a line here.
 import { killSuite } from './kill/suite.ts';
 import { powerCutSuite } from './power-cut/suite.ts';
 import type { FaultSuite } from './suite.ts';

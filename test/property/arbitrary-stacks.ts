@@ -1,4 +1,4 @@
-// Generated stacks that a daemon takes, of every kind that it serves, and each input form that they can be written in.
+// Generated valid stacks with every kind that a daemon serves, and each input form of a stack.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,7 +14,7 @@ export type Written = JsonObject & { readonly kind: string };
 
 export const secretText = 'S3CR3T';
 
-/** What stacks refer to: an image, and a certificate. Made once for a file of tests. */
+/** The objects that stacks refer to: an image, and a certificate. Made once for a file of tests. */
 export class Material {
   readonly dir = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-laws-'));
   readonly pem: string;
@@ -37,7 +37,7 @@ export class Material {
   }
 }
 
-/** Texts that formats like to take for something else. */
+/** Texts that formats easily mistake for another type. */
 const texts = fc.constantFrom(
   'a',
   'yes',
@@ -171,7 +171,7 @@ export function stacks(material: Material): fc.Arbitrary<readonly Written[]> {
 export const withManage = (documents: readonly Written[], manage: JsonObject): readonly Written[] =>
   documents.map((one) => ({ ...one, manage }));
 
-/** Writes the documents into `folder`; the arguments that a command is given to read them. */
+/** Writes the documents into `folder`; returns the arguments of a command that reads them. */
 export type Form = (documents: readonly Written[], folder: string) => readonly string[];
 
 const several = (documents: readonly object[]): string => documents.map((one) => stringify(one)).join('---\n');
@@ -208,7 +208,7 @@ function preseed(documents: readonly Written[]): object {
   return found;
 }
 
-/** Terraform takes `${` and `%{` for its own. */
+/** Terraform interprets `${` and `%{`. */
 function escaped(value: unknown): unknown {
   if (typeof value === 'string') return value.replaceAll(/[$%]\{/g, (opening) => `${opening[0]}${opening}`);
   if (Array.isArray(value)) return value.map(escaped);
@@ -230,7 +230,7 @@ function terraform(documents: readonly Written[]): object {
   return { resource };
 }
 
-/** Of maps the half in the base, the other half in the patch. */
+/** Half of each map in the base, the other half in the patch. */
 function overlaid(documents: readonly Written[], folder: string): readonly string[] {
   const patches: object[] = [];
   const base = documents.map((one) => {
@@ -266,7 +266,7 @@ function stackOf(documents: readonly Written[]): string {
   }).toYaml();
 }
 
-/** `modes`: whether `manage.mode` can be said in it. */
+/** `modes`: whether the form supports `manage.mode`. */
 export const forms: Readonly<
   Record<string, { readonly write: Form; readonly modes: boolean; readonly without?: string }>
 > = {

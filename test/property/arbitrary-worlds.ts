@@ -1,4 +1,4 @@
-// Generated pairs of documents and worlds: small sets of names, so that documents, references and live objects meet often.
+// Generated pairs of documents and worlds: small sets of names, so that documents, references and live objects often match.
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import type { Document, JsonObject } from '../../reconciler/core/documents/document.ts';
@@ -78,7 +78,7 @@ const fileEntry = fc.record({
   gid: fc.constant(0),
 });
 const linkEntry = fc.record({ type: fc.constant('symlink' as const), target: fc.constantFrom('motd', '/srv') });
-/** What is declared of a directory, and all that is there. */
+/** The declared entries of a directory, and the existing ones. */
 const directoryEntry = fc.record(
   { type: fc.constant('directory' as const), mode: fc.constantFrom('0755', '0700') },
   { requiredKeys: ['type'] },

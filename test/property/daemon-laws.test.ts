@@ -59,7 +59,7 @@ const kinds = [
   'certificate',
 ] as const;
 
-/** All that somebody chose, by kind and name. */
+/** All values that a user chose, by kind and name. */
 async function everything({ client }: MemoryDaemon): Promise<Readonly<Record<string, unknown>>> {
   const lists = await Promise.all(kinds.map((kind) => client.list(kind)));
   return Object.fromEntries(
@@ -86,7 +86,7 @@ describe('a second plan is empty', () => {
             const args = write(documents, material.folder());
             await apply(daemon, ...args);
             await expectSettled(daemon, ...args);
-            // Everything that was declared is there: nothing was lost on the way from the form to the daemon.
+            // Everything declared exists: the form lost nothing on the way to the daemon.
             expect((await daemon.client.list('container')).length).toBe(
               left.filter(({ kind }) => kind === 'container').length,
             );
@@ -111,7 +111,7 @@ const law = (
   );
 
 describe('laws on a daemon', { timeout: 120_000 }, () => {
-  test('the order of documents never changes what is said or done', () =>
+  test('the order of documents changes neither output nor actions', () =>
     law(async (daemon, documents) => {
       const outputs = async (args: readonly string[]): Promise<string> => {
         const text = await gantry(daemon, 'plan', ...args);
@@ -128,7 +128,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       await expectSettled(daemon, ...write(documents));
     }));
 
-  test('what nobody declared is never touched, by an apply, a prune and a destroy', () =>
+  test('an apply, a prune and a destroy never change undeclared objects', () =>
     law(async (daemon, documents, other) => {
       const { client } = daemon;
       await client.create('storage_pool', { name: 'theirs', driver: 'dir', config: {} });
@@ -154,7 +154,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       expect(((before as unknown[]) ?? []).length).toBe(3);
     }));
 
-  test('what is protected is never deleted: not by a destroy, a replacement, a prune', () =>
+  test('a destroy, a replacement and a prune never delete protected objects', () =>
     law(async (daemon, documents, other) => {
       const protect = withManage(documents, { protect: true });
       const guarded = [
@@ -191,7 +191,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       expect((await daemon.client.get('container', 'safe')).metadata.created_at).toBe(born);
     }));
 
-  test('what is exported plans to nothing, and what is adopted is owned and plans to nothing', () =>
+  test('an export has an empty plan; after an adoption the objects are owned and the plan is empty', () =>
     law(async (daemon, documents) => {
       await apply(daemon, '--set', 'first', ...yaml(documents));
       const folder = join(material.folder(), 'live');
@@ -208,7 +208,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       expect((JSON.parse(again.stdout) as { summary: object }).summary).toMatchObject({ claim: 0, add: 0, change: 0 });
     }));
 
-  test('two writers with keys of their own both keep theirs', () =>
+  test('two writers with different keys both keep theirs', () =>
     law(async (daemon, documents) => {
       const base = documents.filter(({ kind }) => kind !== 'server_config');
       const theirs = base
@@ -241,7 +241,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       await expectSettled(daemon, '--set', 'base', ...yaml(base));
     }));
 
-  test('nothing that is shown or kept for bookkeeping holds a secret', () =>
+  test('neither output nor bookkeeping has a secret', () =>
     law(async (daemon, documents) => {
       const secret = {
         kind: 'profile',
@@ -289,7 +289,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       expect(JSON.stringify(metadata.config)).not.toContain(secretText);
     }));
 
-  test('a destroy takes all of it away, in an order that the daemon accepts, and a second one has nothing to do', () =>
+  test('a destroy deletes everything in an order that the daemon accepts, and a second one has no steps', () =>
     law(async (daemon, documents) => {
       const before = Object.keys(await everything(daemon));
       await apply(daemon, ...yaml(documents));
@@ -299,10 +299,10 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
       expect((await gantry(daemon, 'destroy', '--detailed-exitcode', ...yaml(documents))).code).toBe(0);
     }));
 
-  test('what a dry run says is what an apply then does', () =>
+  test('an apply does the steps that its dry run predicted', () =>
     law(async (daemon, documents, other) => {
       await apply(daemon, ...yaml(documents));
-      // Here and there something that only the daemon refuses.
+      // Some changes that only the daemon refuses.
       const pool = { kind: 'storage_pool', name: 'odd', driver: 'dir', config: { source: 'relative/path' } } as Written;
       const args = ['--allow-recreate', ...yaml(other.length % 2 === 0 ? [...other, pool] : other)];
       const tried = await gantry(daemon, 'apply', '--dry-run=server', ...args);
@@ -311,7 +311,7 @@ describe('laws on a daemon', { timeout: 120_000 }, () => {
     }, 2 * numRuns));
 });
 
-describe('a run that goes wrong at any change', { timeout: 120_000 }, () => {
+describe('a run that fails at any change', { timeout: 120_000 }, () => {
   /** A stack with one of each. */
   const all = (): readonly Written[] => [
     { kind: 'server_config', config: { 'user.site': 'here' } },
@@ -348,7 +348,7 @@ describe('a run that goes wrong at any change', { timeout: 120_000 }, () => {
     },
   ];
 
-  /** Breaks the run at every change that it makes, a fresh daemon each; a few at a time, since they mostly wait. */
+  /** Breaks the run at each of its changes, with a fresh daemon each; a few at a time, since they mostly wait. */
   async function breakEverywhere(how: (at: number) => Break['how']): Promise<number> {
     let broken = 0;
     const scenes = [
@@ -366,7 +366,7 @@ describe('a run that goes wrong at any change', { timeout: 120_000 }, () => {
     return broken;
   }
 
-  /** False when the run ended before it came to that change. */
+  /** False when the run ended before that change. */
   async function breakAndRepeat(
     before: readonly Written[],
     after: readonly Written[],
@@ -394,7 +394,7 @@ describe('a run that goes wrong at any change', { timeout: 120_000 }, () => {
     expect((await daemon.client.list('container')).map(({ name }) => name)).toEqual(names);
     const { config } = (await daemon.client.server()).metadata;
     const locks = Object.keys(config).filter((key) => key.includes('.lock.'));
-    // Only the last note of all can leave one, which nobody heeds: a run without steps writes nothing, the next one takes it.
+    // Only the very last write can leave one, which has no effect: a run without steps writes nothing, the next one takes it.
     if (locks.length === 0) return;
     const more = [...documents, { kind: 'profile', name: 'late' }];
     await apply(daemon, ...yaml(more));
@@ -403,9 +403,9 @@ describe('a run that goes wrong at any change', { timeout: 120_000 }, () => {
     );
   }
 
-  test('refused, cut off before it or after it, converges when it is run again', async () => {
+  test('with a change that is refused, or cut off before or after its effect, converges when it is run again', async () => {
     const ways: readonly Break['how'][] = ['fail', 'before', 'after'];
-    // Every change is broken at in every run, each in another way than its neighbours; PROPERTY_RUNS above 2 tries all ways.
+    // Every run breaks at every change, each in another way than its neighbours; PROPERTY_RUNS above 2 tries all ways.
     const first = fc.sample(fc.nat(2), 1)[0] ?? 0;
     const rounds = numRuns > 2 ? 3 : 1;
     for (let round = 0; round < rounds; round += 1) {

@@ -1,5 +1,5 @@
-// Laws of export, for any world: what is exported loads again and plans to nothing, also under the set that made it, and a
-// redacted export holds no secret.
+// Laws of export, for any world: an export can be loaded again and has an empty plan, also under the set that made the objects, and a
+// redacted export has no secret.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ownedOf, planAdoption, planRelease } from '../../reconciler/core/adoption/adopt.ts';
@@ -31,7 +31,7 @@ async function load(text: string): Promise<readonly Document[]> {
 
 function expectNothing(documents: readonly Document[], observed: Observed, text: string): void {
   const plan = planChanges({ documents, observed, owner });
-  // Networks of drawn worlds overlap as they come.
+  // Networks of generated worlds overlap at random.
   expect(
     plan.diagnostics.filter(({ code }) => code !== 'overlapping-subnets'),
     text,
@@ -44,7 +44,7 @@ function expectNothing(documents: readonly Document[], observed: Observed, text:
   ).toEqual([]);
 }
 
-/** Without names that no server would have taken: profiles, pools and networks that are not there. */
+/** Without references that no server would have accepted: missing profiles, pools and networks. */
 function sound(observed: Observed): Observed {
   const isThere = (device: Readonly<Record<string, string>>): boolean =>
     device['type'] === 'disk'
@@ -68,7 +68,7 @@ const textOf = (observed: Observed): string =>
     .join('');
 
 describe('laws of export', () => {
-  test('what is exported plans to nothing', async () => {
+  test('an export has an empty plan', async () => {
     await fc.assert(
       fc.asyncProperty(scenes, async (scene) => {
         const observed = sound(scene.observed);
@@ -79,7 +79,7 @@ describe('laws of export', () => {
     );
   });
 
-  test('what a set made and is exported for it plans to nothing, and takes nothing away', async () => {
+  test('an export for the set that made the objects has an empty plan, and deletes nothing', async () => {
     let count = 0;
     await fc.assert(
       fc.asyncProperty(scenes, async ({ documents, observed }) => {
@@ -96,7 +96,7 @@ describe('laws of export', () => {
     expect(count).toBeGreaterThan(0);
   });
 
-  test('a redacted export holds no secret and, with its variables, plans to nothing', async () => {
+  test('a redacted export has no secret and, with its variables, an empty plan', async () => {
     let count = 0;
     await fc.assert(
       fc.asyncProperty(scenes, async ({ observed }) => {
@@ -115,7 +115,7 @@ describe('laws of export', () => {
     expect(count).toBeGreaterThan(0);
   });
 
-  test('what is exported and adopted is owned whole and plans to nothing at all; what is released is as before', async () => {
+  test('after export and adoption every key is owned and the plan is empty; after a release the world is unchanged', async () => {
     await fc.assert(
       fc.asyncProperty(scenes, async (scene) => {
         const observed = sound(scene.observed);
@@ -134,7 +134,7 @@ describe('laws of export', () => {
         expect(ownedOf(after, owner).length).toBe(documents.length);
         const released = applyPlan(planRelease(after, owner, undefined), after, owner);
         expect(ownedOf(released, owner)).toEqual([]);
-        // All that anybody chose is as before; the model rewrites computed keys at each write.
+        // All user-chosen values are unchanged; the model rewrites computed keys at each write.
         expect(textOf(released).replaceAll(/^#.*\n/gm, '')).toBe(textOf(observed).replaceAll(/^#.*\n/gm, ''));
       }),
       { numRuns },

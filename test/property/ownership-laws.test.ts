@@ -1,4 +1,4 @@
-// Laws of ownership, for any documents and worlds: what is dropped vanishes, what is others' stays, records hold no values.
+// Laws of ownership, for any documents and worlds: dropped keys vanish, keys of others stay, records have no values.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../reconciler/core/decide/check-plan.ts';
@@ -20,7 +20,7 @@ import { scenes, secretText } from './arbitrary-worlds.ts';
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 200);
 const permissive: PlanOptions = { allowRestart: true, allowRecreate: true };
 
-/** FNV-1a: different texts rarely collide, and nothing of the text is in it. */
+/** FNV-1a: different texts rarely collide, and it does not reveal the text. */
 function hash(text: string): string {
   let sum = 0x811c9dc5;
   for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193) >>> 0;
@@ -35,7 +35,7 @@ interface Applied {
   readonly after: Observed;
 }
 
-/** Applies what no guard refuses; undefined when nothing can be planned. */
+/** Applies the steps that no guard refuses; undefined when the plan fails. */
 function applied(
   documents: readonly Document[],
   observed: Observed,
@@ -81,7 +81,7 @@ describe('laws of ownership', () => {
     expect(count).toBeGreaterThan(numRuns / 2);
   });
 
-  test('a key that the set wrote and drops vanishes; one that it never wrote stays', () => {
+  test('a key that the set wrote and drops vanishes; a key that it never wrote stays', () => {
     let dropped = 0;
     fc.assert(
       fc.property(scenes, scenes, (one, other) => {
@@ -126,7 +126,7 @@ describe('laws of ownership', () => {
           first.documents.some((one) => one.address === address),
         ).length;
         const plan = again({ ...first, after: second.after }, base);
-        // What lay in a container is gone with it, and is put into the new one.
+        // The files of a replaced container are gone with it, and are written into the new one.
         const remade = new Set(
           second.plan.changes.flatMap(({ action, address }) => (action === 'replace' ? [address] : [])),
         );
@@ -145,7 +145,7 @@ describe('laws of ownership', () => {
     expect(shared).toBeGreaterThan(numRuns);
   });
 
-  test('taken by force, a key is out of the other record, and the taker has nothing left to do', () => {
+  test('a key taken by force leaves the other record, and the new owner has an empty plan', () => {
     let taken = 0;
     fc.assert(
       fc.property(scenes, scenes, (one, other) => {
@@ -170,7 +170,7 @@ describe('laws of ownership', () => {
     expect(taken).toBeGreaterThan(0);
   });
 
-  test('exactly what is declared is left of config and devices in exact mode, beside what the server makes', () => {
+  test('exact mode keeps only declared config and devices, and the keys that the server sets', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         const done = applied(inMode(documents, 'exact'), observed, base);
@@ -194,7 +194,7 @@ describe('laws of ownership', () => {
     );
   });
 
-  test('a prune takes what the set made and dropped, and never what it did not make or others have keys in', () => {
+  test('a prune deletes dropped objects that the set made, and never objects of others or with keys of others', () => {
     let pruned = 0;
     const options: PlanOptions = { ...permissive, prune: true, allowDestroy: true, pruneLimit: { percent: 100 } };
     fc.assert(
@@ -228,7 +228,7 @@ describe('laws of ownership', () => {
     expect(pruned).toBeGreaterThan(numRuns / 10);
   });
 
-  test('a destroy by the set leaves what it did not make, without its record', () => {
+  test('a destroy by the set keeps objects that it did not make, without its record', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         const first = applied(documents, observed, base);
@@ -250,7 +250,7 @@ describe('laws of ownership', () => {
     );
   });
 
-  test('records hold no value and no secret, nor does anything that is shown', () => {
+  test('neither records nor output have values or secrets', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         const done = applied(documents, observed, base);

@@ -1,4 +1,4 @@
-// The laws of plans, over generated worlds and a daemon made of plain data.
+// The laws of plans, over generated worlds and a model daemon of plain data.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../reconciler/core/decide/check-plan.ts';
@@ -19,7 +19,7 @@ const permissive = { allowRestart: true, allowRecreate: true } as const;
 const rendered = (plan: Plan): string =>
   [renderPlan(plan, { color: false }), JSON.stringify(planJson(plan)), JSON.stringify(plan.steps)].join('\n');
 
-/** Without the objects that a guard keeps as they are, and without what needs them. */
+/** Without the objects that a guard protects, and without those that need them. */
 function allowed(documents: readonly Document[], observed: Observed): { plan: Plan; documents: readonly Document[] } {
   let left = documents;
   for (;;) {
@@ -40,7 +40,7 @@ describe('laws of plans', () => {
         applied += 1;
         const after = applyPlan(plan, observed);
         const again = planChanges({ documents: left, observed: after, options: permissive });
-        // Networks of drawn worlds overlap as they come.
+        // Networks of generated worlds overlap at random.
         expect(again.diagnostics.filter(({ code }) => code !== 'overlapping-subnets')).toEqual([]);
         expect(renderPlan(again, { color: false })).toMatch(/^No changes/);
         expect(hasChanges(again)).toBe(false);
@@ -48,7 +48,7 @@ describe('laws of plans', () => {
       }),
       { numRuns },
     );
-    // Most worlds must get as far as an apply, or this law would say nothing.
+    // Most worlds must reach an apply, or this law would test nothing.
     expect(applied).toBeGreaterThan(numRuns / 2);
   });
 
@@ -74,7 +74,7 @@ describe('laws of plans', () => {
     );
   });
 
-  test('the checker finds nothing in any plan: no step before what it needs, nothing deleted that is used or protected', () => {
+  test('the checker finds no mistake in any plan: no step before its needs, no deletion of used or protected objects', () => {
     fc.assert(
       fc.property(scenes, fc.boolean(), ({ documents, observed }, isPermissive) => {
         const options = isPermissive ? permissive : {};
@@ -85,7 +85,7 @@ describe('laws of plans', () => {
     );
   });
 
-  test('what is protected is never deleted, whoever protects it', () => {
+  test('protected objects are never deleted, whichever side protects them', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         const isProtected = (document: Document): boolean =>
@@ -101,7 +101,7 @@ describe('laws of plans', () => {
     );
   });
 
-  test('keys that nobody wrote stay as they are, also when a container is made anew', () => {
+  test('keys that no set wrote stay unchanged, also when a container is replaced', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         const { plan, documents: left } = allowed(documents, observed);
@@ -126,7 +126,7 @@ describe('laws of plans', () => {
     );
   });
 
-  test('nothing that is shown holds a secret', () => {
+  test('the output has no secret', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         for (const plan of [planChanges({ documents, observed }), planDestroy({ documents, observed })]) {
@@ -138,14 +138,14 @@ describe('laws of plans', () => {
     );
   });
 
-  test('a destroy deletes all it may, and a second one has nothing to do', () => {
+  test('a destroy deletes all permitted objects, and a second one has no steps', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         const plan = planDestroy({ documents, observed });
         const refused = new Set<string>(plan.guards.map((guard) => guard.address));
         const left = documents.filter((document) => !refused.has(document.address));
         const retry = planDestroy({ documents: left, observed });
-        // Leaving a refused object out may uncover that it holds others; those are refused in turn.
+        // Without a refused object, guards may refuse objects that it holds; those are refused in turn.
         fc.pre(retry.guards.length === 0);
         const after = applyPlan(retry, observed);
         const again = planDestroy({ documents: left, observed: after });
@@ -161,7 +161,7 @@ describe('laws of plans', () => {
       fc.property(scenes, ({ documents, observed }) => {
         const whole = planChanges({ documents, observed });
         const target = documents.at(-1);
-        // A drawn container without a root disk refuses the whole, and no part that is without it.
+        // A generated container without a root disk refuses the whole plan, but no part without that container.
         const isRootless = whole.diagnostics.some(({ code }) => code === 'no-root-disk');
         if (target === undefined || isRootless) return;
         const part = planChanges({ documents, observed, options: { targets: [target.address] } });
@@ -173,7 +173,7 @@ describe('laws of plans', () => {
     );
   });
 
-  test('neither the documents nor the world are changed by planning', () => {
+  test('a plan changes neither the documents nor the world', () => {
     fc.assert(
       fc.property(scenes, ({ documents, observed }) => {
         const before = JSON.stringify([documents, [...observed.containers], [...observed.profiles]]);

@@ -25,7 +25,7 @@ describe('names', () => {
     ['{{creation_date|date:"06.Jan.2-Mon-3.04PM-1"}}', '26.Mar.4-Wed-5.06AM-3'],
     ['at-{{ creation_date }}', 'at-2026-03-04_05-06-07'],
     ['%d', '0'],
-  ])('%s gives %s', (pattern, name) => {
+  ])('the pattern %s gives %s', (pattern, name) => {
     expect(nameFor(pattern, [])).toBe(name);
     expect(patternRule(pattern)).toBeUndefined();
   });
@@ -37,11 +37,11 @@ describe('names', () => {
     ['%d%d', 'at most once'],
     ['é', 'must not contain "é"'],
     ['..', 'must not be . or ..'],
-  ])('%s is refused where it is written', (pattern, why) => {
+  ])('the pattern %s is refused in the config', (pattern, why) => {
     expect(patternRule(pattern)).toContain(why);
   });
 
-  test('a new name is never taken, and begins and ends as the pattern says', () => {
+  test('a new name is never in use, and begins and ends like the pattern', () => {
     fc.assert(
       fc.property(text, text, fc.array(fc.nat(30)), fc.array(text), (before, after, numbers, others) => {
         const taken = [...numbers.map((number) => `${before}${number}${after}`), ...others];
@@ -61,7 +61,7 @@ describe('names', () => {
     );
   });
 
-  test('without a number the pattern is the name, and a taken one gets a number', () => {
+  test('without a number the pattern is the name, and a name in use gets a number', () => {
     expect(nameFor('daily', [])).toBe('daily');
     expect(nameFor('daily', ['daily'])).toBe('daily-0');
     expect(nameFor('daily', ['daily', 'daily-7'])).toBe('daily-8');
@@ -70,7 +70,7 @@ describe('names', () => {
     );
   });
 
-  test('the date is written by its layout, in UTC', () => {
+  test('the date is formatted by its layout, in UTC', () => {
     expect(nameFor('{{ creation_date }}', [])).toBe('2026-03-04_05-06-07');
     expect(nameFor('a-{{creation_date|date:"2006/01"}}', [])).toBe('a-2026/03');
     expect(nameFor(`{{ creation_date | date:'15h04' }}-%d`, ['05h06-3'])).toBe('05h06-4');
@@ -85,7 +85,7 @@ describe('expiries', () => {
     .chain((units) => fc.tuple(...units.map((unit) => fc.integer({ min: 1, max: 50 }).map((n) => `${n}${unit}`))))
     .map((words) => words.join(' '));
 
-  test('a configured expiry lies in the future and is not reached before', () => {
+  test('a configured expiry is in the future and has not passed before', () => {
     fc.assert(
       fc.property(expression, someTime, (words, from) => {
         expect(parseExpiry(words)).toBeDefined();
@@ -97,13 +97,13 @@ describe('expiries', () => {
     );
   });
 
-  test('none configured is never, and never is never reached', () => {
+  test('without a configured expiry a snapshot never expires', () => {
     expect([configuredExpiry(undefined, now), configuredExpiry('', now)]).toEqual([zero, zero]);
     expect(isExpired(zero, new Date('9999-01-01'))).toBe(false);
     expect(configuredExpiry('999999y', now)).toBe(zero);
   });
 
-  test('what is sent is kept to the second, in UTC; nothing, empty and the zero time are told apart', () => {
+  test('a sent expiry is stored to the second, in UTC; null, empty and the zero time are distinguished', () => {
     fc.assert(
       fc.property(someTime, (at) => {
         expect(sentExpiry(at.toISOString())).toEqual({ at: `${at.toISOString().slice(0, 19)}Z` });

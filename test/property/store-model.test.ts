@@ -65,7 +65,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'revoke' } as const) },
 );
 
-/** One store and what the run has done with it: both sides take the same commands and must give the same answers. */
+/** One store and the effects of the run on it: both sides execute the same commands and must give the same answers. */
 class Side {
   readonly store: Store;
   leases: Lease[] = [];
@@ -118,7 +118,7 @@ class Side {
     return await this.store.txn(ifAll, then);
   }
 
-  /** All that a watch gives up to the present: of everything, and of the prefix alone; they must agree. */
+  /** All events of a watch up to the present: of everything, and of the prefix alone; they must agree. */
   async #watch(prefix: string, fromRev: number, rev: number, base: number): Promise<unknown[]> {
     const all = await this.#read('', fromRev, (seen) => (seen.at(-1)?.rev ?? fromRev - 1) >= rev);
     const touching = all.flatMap((batch) => {
@@ -132,7 +132,7 @@ class Side {
     }));
   }
 
-  /** A watch may wait for ever, so it is aborted once it has given enough. */
+  /** A watch may wait forever, so it is aborted once it has returned enough. */
   async #read(
     prefix: string,
     fromRev: number,
@@ -144,7 +144,7 @@ class Side {
       if (isEnough(seen)) abort.abort();
     };
     const watch = this.store.watch(prefix, fromRev, abort.signal)[Symbol.asyncIterator]();
-    // Asked once before the abort: a compacted start must be told even when nothing is wanted.
+    // Read once before the abort: a compacted start must throw even when no event is needed.
     const first = watch.next();
     stopWhenEnough();
     for (let next = await first; next.done !== true; next = await watch.next()) {
@@ -192,7 +192,7 @@ function relativeEvent(event: StoreEvent, base: number): object {
   return { ...event, record: relativeRecord(event.record, base) };
 }
 
-test('SQLite answers every random history as the model does', async () => {
+test('SQLite gives the same answers as the model for every random history', async () => {
   const dir = tempDir();
   const model = new Side(openMemoryStore());
   const subject = new Side(await openSqliteStore({ path: dir.file }));

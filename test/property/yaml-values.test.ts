@@ -1,4 +1,4 @@
-// The reader of plain YAML and the one that keeps places are two parsers: whatever the first takes, both read alike.
+// The fast reader of plain YAML and the reader with positions are two parsers: both agree on every text that the first accepts.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { parseWithPlaces } from '../../reconciler/manifest/text/parse-yaml.ts';
@@ -17,7 +17,7 @@ const manifests = [
   'a: |-\n   x\n    y\n\nc: |+\n    z\n\nd: |2\n    e\nf: "g # h"\n? i\n: j\n\'k l\': ~\nm:\nn: [ {o: p}, q: r, ]\n',
 ] as const;
 
-// Marks, and texts in which marks stand at odd places.
+// Special characters, and texts with special characters at unusual places.
 const piece = fc.constantFrom(
   'a',
   'b:',
@@ -104,7 +104,7 @@ function changed(text: string, { at, cut, put }: { readonly at: number; readonly
   return text.slice(0, from) + put + text.slice(from + cut);
 }
 
-test('Both readers of YAML give the same values at the same places for every text that the quick one takes', () => {
+test('Both readers of YAML give the same values at the same places for every text that the fast one accepts', () => {
   fc.assert(
     fc.property(fc.oneof(soup, edited), (text) => {
       const quick = quickYaml(text);
@@ -123,7 +123,7 @@ test('A text of many documents is read in parts, each with its place in the whol
   expect(quickYaml(text)).toEqual(parseWithPlaces(text).documents.map(({ value, offset }) => ({ value, offset })));
 });
 
-test('The quick reader takes what manifests are usually written with', () => {
+test('The fast reader accepts the usual style of manifests', () => {
   expect(quickYaml(manifests[0])).toHaveLength(2);
   expect(quickYaml(manifests[1])).toHaveLength(1);
 });
@@ -136,6 +136,6 @@ test.each([
   '1: a\n',
   '- a\n',
   '%YAML 1.2\n---\na: b\n',
-])('The quick reader leaves %j to the one that keeps places', (text) => {
+])('The fast reader leaves %j to the reader with positions', (text) => {
   expect(quickYaml(text)).toBeUndefined();
 });

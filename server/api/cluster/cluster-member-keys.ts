@@ -1,6 +1,7 @@
-// Config that each member of a cluster has for itself: told to every member before the cluster makes the whole of it. Pure.
+// Config that is set on each member of a cluster separately: a create request goes to every member before the one that makes the object
+// of the cluster. Pure.
 
-/** `own` goes to members only, never to the cluster. */
+/** `own` keys are sent to members only, never to the cluster. */
 const own: Readonly<Record<'storage_pool' | 'network', RegExp>> = {
   storage_pool: /^(source|size|zfs\.pool_name|lvm\.vg_name|lvm\.thinpool_name|volatile\..*)$/,
   network: /^(bridge\.external_interfaces|parent|bgp\..*\.nexthop)$/,

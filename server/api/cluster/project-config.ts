@@ -1,4 +1,4 @@
-// The config keys of projects, after the real system: what each takes and what holds when nobody writes it. Pure.
+// The config keys of projects, as the real system has them: what each accepts and its default. Pure.
 import { hint } from '../text/nearest-word.ts';
 import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
@@ -8,7 +8,7 @@ export interface ProjectConfigKey {
   readonly type: 'text' | 'bool' | 'integer' | 'size';
   readonly doc: string;
   readonly check: Check;
-  /** What a new project gets. */
+  /** The config of a new project. */
   readonly default?: string;
 }
 

@@ -35,7 +35,7 @@ const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean
 const Config = Type.Optional(Type.Union([Texts, Type.Null()]));
 const Devices = Type.Optional(Type.Union([Type.Record(Type.String(), Texts), Type.Null()]));
 
-/** What a backup says of a container or snapshot; members of other releases are ignored. */
+/** A container or snapshot as a backup describes it; members of other releases are ignored. */
 export const BackupMachine = Type.Object({
   architecture: Type.String(),
   config: Config,

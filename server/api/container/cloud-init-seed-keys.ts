@@ -1,6 +1,6 @@
 // Config keys that hold what cloud-init reads at a first boot.
 
-/** Begin with `#cloud-config` when they are maps. */
+/** The value begins with `#cloud-config` when it is a map. */
 export const seedKeys = [
   'user.user-data',
   'user.vendor-data',
@@ -8,7 +8,7 @@ export const seedKeys = [
   'cloud-init.vendor-data',
 ] as const;
 
-/** Maps without such a first line. */
+/** The value is a map without such a first line. */
 export const plainSeedKeys = ['user.network-config', 'user.meta-data', 'cloud-init.network-config'] as const;
 
 export const isSeedKey = (key: string): boolean =>
@@ -16,7 +16,7 @@ export const isSeedKey = (key: string): boolean =>
 
 const newer = ['network-config', 'user-data', 'vendor-data'];
 
-/** The key that counts instead of this one where both are set: `cloud-init.user-data` for `user.user-data`. */
+/** The key that wins over this one where both are set: `cloud-init.user-data` over `user.user-data`. */
 export const newerSeedKey = (key: string): string | undefined =>
   newer.map((name) => (key === `user.${name}` ? `cloud-init.${name}` : undefined)).find((name) => name !== undefined);
 

@@ -5,7 +5,7 @@ import { patternRule } from './snapshot-pattern.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
-/** live: applied to a running container at once; restart: at its next start; none: a running container does not notice. */
+/** live: applied to a running container at once; restart: applied at its next start; none: without effect on a running container. */
 export type ConfigEffect = 'live' | 'restart' | 'none';
 export type ConfigType = 'bool' | 'integer' | 'size' | 'text' | 'list' | 'lines';
 
@@ -13,13 +13,13 @@ export interface ConfigKey {
   readonly type: ConfigType;
   readonly effect: ConfigEffect;
   readonly doc: string;
-  /** The broken rule, undefined when the value is fine. Never asked about empty text, which means unset. */
+  /** The broken rule, undefined when the value is fine. Never called with empty text, which means unset. */
   readonly check: Check;
-  /** What holds while the key is unset; absent: see doc. */
+  /** The value while the key is unset; absent: see doc. */
   readonly default?: string;
-  /** May stand in a profile; default true. */
+  /** Allowed in a profile; default true. */
   readonly profile?: boolean;
-  /** For patterns: the rule for the part that `*` stands for. */
+  /** For patterns: the rule for the part that matches `*`. */
   readonly part?: Check;
   /** Set by the server; users see it and rarely write it. */
   readonly computed?: boolean;
@@ -56,7 +56,7 @@ const allowance: Check = (value) => {
   if (/^[1-9][0-9]{0,3}%$/.test(value)) return undefined;
   const match = /^([1-9][0-9]{0,8})ms\/([1-9][0-9]{0,8})ms$/.exec(value);
   if (match === null) return 'must be a share such as 50%, or CPU time a period such as 25ms/100ms';
-  return Number(match[2]) <= 1000 ? undefined : 'must have a period of at most 1000ms, which is what the kernel takes';
+  return Number(match[2]) <= 1000 ? undefined : 'must have a period of at most 1000ms, the limit of the kernel';
 };
 
 const idmapLine: Check = (line) => {
@@ -86,7 +86,7 @@ const lxcKeysOfTheDaemon = /^lxc\.(?:log\.file|logfile|log\.syslog|syslog|epheme
 const lxcNetwork = /^lxc\.(?:net|network)(?:\.|$)/;
 const lxcAddress = /^lxc\.(?:net|network)\.[0-9]+\.(?:ipv4|ipv6)(?:\.(?:address|gateway))?$/;
 
-/** The daemon owns logging, limits and interfaces; of those only addresses may be given here. */
+/** The daemon owns logging, limits and interfaces; only the addresses of an interface may be set here. */
 const lxcLine: Check = (line) => {
   if (line.startsWith('#')) return undefined;
   const equals = line.indexOf('=');
@@ -111,7 +111,7 @@ const snapshotPattern: Check = (value) => patternRule(value);
 const modules = is.listOf(is.matches(/^[A-Za-z0-9_][A-Za-z0-9_-]*$/, 'must be the name of a kernel module'));
 const server = { profile: false, computed: true } as const;
 
-/** Keys with `*` are patterns: `user.*` any rest, `volatile.*.hwaddr` any device name. */
+/** Keys with `*` are patterns: `user.*` matches any rest, `volatile.*.hwaddr` any device name. */
 export const containerConfigKeys = {
   'boot.autostart': flag('none', 'Start with the daemon. Unset: as it was when the daemon stopped.'),
   'boot.autostart.delay': count(0)('none', 'Seconds to wait after starting it before the next one.', { default: '0' }),
@@ -211,7 +211,7 @@ export const containerConfigKeys = {
   'security.syscalls.deny_compat': flag('restart', 'Refuse the 32-bit calls of a 64-bit host.', { default: 'false' }),
   'security.syscalls.deny_default': flag('restart', 'Refuse the calls that no container needs.', { default: 'true' }),
   'security.syscalls.whitelist': lines()('restart', 'Older name of security.syscalls.allow.'),
-  'snapshots.expiry': word(expiry)('none', 'Life of its snapshots: 2w 1d. Unset: for ever.'),
+  'snapshots.expiry': word(expiry)('none', 'Lifetime of its snapshots: 2w 1d. Unset: forever.'),
   'snapshots.pattern': word(snapshotPattern)('none', 'Name of snapshots made without one.', { default: 'snap%d' }),
   'snapshots.schedule': word(schedule)(
     'none',

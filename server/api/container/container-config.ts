@@ -1,4 +1,4 @@
-// Judges the config of a container or profile by the table of keys; merging and defaults at run time are not done here. Pure.
+// Validates the config of a container or profile against the table of keys. Merging and run-time defaults are elsewhere. Pure.
 import { containerConfigKeys } from './container-config-keys.ts';
 import type { ConfigEffect, ConfigKey } from './container-config-keys.ts';
 import { hint } from '../text/nearest-word.ts';
@@ -11,9 +11,9 @@ export { containerConfigKeys, type ConfigEffect, type ConfigKey } from './contai
 type Config = Readonly<Record<string, string>>;
 
 export interface ConfigContext {
-  /** The config of a profile: what only a container has is refused. */
+  /** The config of a profile: keys that only containers have are refused. */
   readonly profile: boolean;
-  /** What is stored now: entries that stay as they are pass, so that an older choice never blocks an unrelated change. */
+  /** The stored config: unchanged entries pass, so that an older value never blocks an unrelated change. */
   readonly previous?: Config;
 }
 
@@ -27,11 +27,11 @@ function splitAtStar(key: string): { readonly prefix: string; readonly suffix: s
 
 interface KnownKey {
   readonly fact: ConfigKey;
-  /** What `*` stands for; empty for a plain key. */
+  /** The part that `*` matches; empty for a plain key. */
   readonly part: string;
 }
 
-/** The row of the table that a key falls under. */
+/** The row of the table that describes a key. */
 export function containerConfigKey(key: string): KnownKey | undefined {
   const plain = key.includes('*') ? undefined : keys.get(key);
   if (plain !== undefined) return { fact: plain, part: '' };
@@ -43,13 +43,13 @@ export function containerConfigKey(key: string): KnownKey | undefined {
   return undefined;
 }
 
-/** Notes of the reconciler about its own sets (who owns what, locks, history). They are true of one object on one server only. */
+/** Bookkeeping of the reconciler about its own sets (owners, locks, history). It applies to one object on one server only. */
 export const isNoteKey = (key: string): boolean =>
   key.startsWith('user.gantry.') && !key.startsWith('user.gantry.label.');
 
 export const isVolatile = (key: string): boolean => key.startsWith('volatile.');
 
-/** What a change of the key costs a running container; unknown keys cost nothing, since they mean nothing. */
+/** The effect of changing the key on a running container; unknown keys have none, since they have no meaning. */
 export const effectOfContainerKey = (key: string): ConfigEffect => containerConfigKey(key)?.fact.effect ?? 'none';
 
 /** Every problem of the config, with paths `config.<key>`. Empty values mean unset and are always fine. */
@@ -64,11 +64,11 @@ export function validateContainerConfig(config: Config, context: ConfigContext):
   return [...problems, ...conflicts(config)];
 }
 
-/** Keys of the field that this daemon knows of and does not have. */
+/** Keys of the field that this daemon knows but does not support. */
 const foreign: readonly (readonly [pattern: RegExp, why: string])[] = [
   [
     /^security\.syscalls\.intercept\./,
-    'this daemon answers no system calls for containers: what the kernel refuses in a user namespace stays refused',
+    'this daemon does not intercept system calls of containers: the kernel refuses them in a user namespace as usual',
   ],
 ];
 
@@ -85,7 +85,7 @@ function wrongKey(key: string, context: ConfigContext): string | undefined {
     : `unknown key ${shown(key)}: ${shown(known.part)} ${broken}${hint(key, plainKeys)}`;
 }
 
-/** Maps of ids, which the server writes, are lists. */
+/** Id maps, which the server writes, are lists. */
 const formOf = ({ type, computed }: ConfigKey): 'word' | 'list' =>
   type === 'lines' || type === 'list' || computed === true ? 'list' : 'word';
 
@@ -98,7 +98,7 @@ function wrongValue(key: string, value: string): string | undefined {
 
 const plainKeys = [...keys.keys()].filter((key) => !key.includes('*'));
 const syscallKeys = plainKeys.filter((key) => key.startsWith('security.syscalls.'));
-/** Older names, all of which still count: the key that is used today first. */
+/** Older names, all of which still work; the current name comes first. */
 export const syscallNames = [
   ['security.syscalls.allow', 'security.syscalls.whitelist'],
   ['security.syscalls.deny', 'security.syscalls.blacklist'],
@@ -109,7 +109,7 @@ const [allowNames, ...denyNames] = syscallNames;
 
 const excludesOthers = (key: string): boolean => key === 'raw.seccomp' || key.startsWith('security.syscalls.');
 
-/** Keys that exclude each other. Of two keys set, the one that takes over is named as the wrong one. */
+/** Keys that exclude each other. When two are set, the message names the one that would take precedence. */
 function conflicts(config: Config): Problem[] {
   if (!Object.keys(config).some(excludesOthers)) return [];
   const isSet = (key: string): boolean => (config[key] ?? '') !== '';

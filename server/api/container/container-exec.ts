@@ -1,4 +1,5 @@
-// Commands and consoles of containers on the wire: what starts them, and what is said on the control channel (spec 4.3, 4.4).
+// Commands and consoles of containers on the wire: the requests that start them and the messages of the control channel (spec 4.3,
+// 4.4).
 import { Type, type Static } from 'typebox';
 import { ConfigMap } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
@@ -46,12 +47,12 @@ export const ConsolePost = Type.Object({
 });
 export type ConsolePost = Static<typeof ConsolePost>;
 
-/** What clients say on the control channel, as JSON. Anything else is ignored there. */
+/** Messages of clients on the control channel, as JSON. Anything else is ignored there. */
 export type ControlMessage =
   | { readonly command: 'window-resize'; readonly columns: number; readonly rows: number }
   | { readonly command: 'signal'; readonly signal: number };
 
-/** Sizes come as text (spec 4.3) or as numbers. undefined: nothing that is known. */
+/** Sizes come as text (spec 4.3) or as numbers. undefined: an unknown message. */
 export function parseControlMessage(text: string): ControlMessage | undefined {
   const message = parseObject(text);
   if (message?.['command'] === 'signal') {

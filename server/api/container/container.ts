@@ -48,7 +48,7 @@ const migrationFields = {
   secrets: Type.Optional(Type.Record(Type.String(), Type.String())),
 };
 
-/** Spec 2.5.1. One flat object, since clients send leftovers of one form with another; `type` decides what counts. */
+/** Spec 2.5.1. One flat object, since clients send leftovers of one form with another; `type` decides which members apply. */
 export const ContainerSource = Type.Object({
   type: Type.String(facts({ doc: 'image, migration, copy or none.' })),
   alias: Type.Optional(Type.String(facts({ doc: 'Name of the image.' }))),
@@ -60,7 +60,7 @@ export const ContainerSource = Type.Object({
   ),
   mode: Type.Optional(Type.String(facts({ doc: 'image: local (default) or pull; migration: pull or push.' }))),
   server: Type.Optional(Type.String(facts({ doc: 'image: the server that has it, https://HOST[:PORT].' }))),
-  protocol: Type.Optional(Type.String(facts({ doc: 'What that server speaks: lxd, svc or simplestreams.' }))),
+  protocol: Type.Optional(Type.String(facts({ doc: 'Protocol of that server: lxd, svc or simplestreams.' }))),
   secret: Type.Optional(Type.String(facts({ secret: true, doc: 'image: opens a private image.' }))),
   source: Type.Optional(Type.String(facts({ doc: 'copy: name of the source container.' }))),
   project: Type.Optional(Type.String(facts({ doc: 'copy: project of the source container.' }))),
@@ -207,7 +207,7 @@ export const ContainerMetadata = Type.Object({
 });
 export type ContainerMetadata = Static<typeof ContainerMetadata>;
 
-/** PUT .../metadata: what is absent or null is none. */
+/** PUT .../metadata: absent or null members are removed. */
 export const ContainerMetadataPut = Type.Object({
   architecture: Type.String(),
   creation_date: Type.Integer(),

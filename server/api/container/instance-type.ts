@@ -1,4 +1,4 @@
-// Instance types (`c2-m4`, `t2.micro`, `aws:t2.micro`) and the limits they stand for; tables of clouds are handed in. Pure.
+// Instance types (`c2-m4`, `t2.micro`, `aws:t2.micro`) and the limits they mean; the caller passes the tables of clouds. Pure.
 import { hint } from '../text/nearest-word.ts';
 import { shown } from '../text/value-checks.ts';
 
@@ -9,10 +9,10 @@ export interface InstanceSize {
   readonly memoryGb?: number;
 }
 
-/** Cloud -> type -> size, as fetched from the table of the field. */
+/** Cloud -> type -> size, as fetched from the public table. */
 export type InstanceTypes = Readonly<Record<string, Readonly<Record<string, InstanceSize>>>>;
 
-/** The size, or what is wrong with the text. */
+/** The size, or the reason why the text is not one. */
 export function parseInstanceType(text: string, clouds: InstanceTypes = {}): InstanceSize | string {
   const colon = text.indexOf(':');
   return (
@@ -21,7 +21,7 @@ export function parseInstanceType(text: string, clouds: InstanceTypes = {}): Ins
   );
 }
 
-/** `c2-m4`, `c1.5`, `m0.5-c1`: either part may be left out, none may come twice. */
+/** `c2-m4`, `c1.5`, `m0.5-c1`: either part may be left out; no part may occur twice. */
 function freeForm(text: string): InstanceSize | undefined {
   const size: { cpus?: number; memoryGb?: number } = {};
   for (const part of text.split('-')) {
@@ -52,7 +52,7 @@ function inCloud(cloud: string, type: string, clouds: InstanceTypes): InstanceSi
 const unknown = (type: string, known: readonly string[]): string =>
   `${shown(type)} is no instance type: use cN-mN (N processors, N GB) or the name of a cloud's type${hint(type, known)}`;
 
-/** The config keys a size stands for. Part of a processor becomes a share of whole ones. */
+/** The config keys of a size. A fraction of a processor becomes a CPU time share. */
 export function limitsOfInstanceSize(size: InstanceSize): Record<string, string> {
   const limits: Record<string, string> = {};
   if (size.cpus !== undefined) {
@@ -65,7 +65,7 @@ export function limitsOfInstanceSize(size: InstanceSize): Record<string, string>
   return limits;
 }
 
-/** The config of a container made with an instance type: keys given win. A text says what is wrong with the type. */
+/** The config of a container made with an instance type: explicit keys win. A returned text is the error in the type. */
 export function applyInstanceType(
   type: string,
   config: Readonly<Record<string, string>>,

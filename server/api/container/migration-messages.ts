@@ -1,4 +1,4 @@
-// What two daemons say to each other on the control channel of a migration; one JSON object a frame. How it is carried is not here.
+// The messages of two daemons on the control channel of a migration; one JSON object a frame. Their transport is elsewhere.
 import { Type, type Static } from 'typebox';
 import { ConfigMap, DeviceMap, Timestamp } from '../schema/common-schemas.ts';
 
@@ -7,7 +7,7 @@ export const migrationVersion = 1;
 
 const Snapshot = Type.Object({
   name: Type.String(),
-  /** What native streams call it; the same on both sides: it can be a parent. */
+  /** The name in native streams. It is the same on both sides, so that it can be a parent. */
   streamId: Type.Optional(Type.String()),
   createdAt: Timestamp,
   description: Type.String(),
@@ -22,7 +22,7 @@ export const ContainerSnapshotOffer = Type.Object({
   devices: DeviceMap,
   lastUsedAt: Timestamp,
   expiresAt: Timestamp,
-  /** Its checkpoint is among its files. */
+  /** Its files include its checkpoint. */
   stateful: Type.Boolean(),
 });
 export type ContainerSnapshotOffer = Static<typeof ContainerSnapshotOffer>;
@@ -51,50 +51,53 @@ const offerOf = <K extends string, O extends Parameters<typeof Type.Object>[0][s
   Type.Object({
     type: Type.Literal('offer'),
     protocol: Type.Literal(migrationProtocol),
-    /** Versions the source speaks. */
+    /** Protocol versions of the source. */
     versions: Type.Array(Type.Integer()),
-    /** Release of the source, for people. */
+    /** Release of the source, for display. */
     release: Type.String(),
     kind: Type.Literal(kind),
     name: Type.String(),
-    /** Of the container or volume: tells when source and target are one. */
+    /** Id of the container or volume: shows that source and target are the same one. */
     uuid: Type.String(),
-    /** How the source can send files, best first: `tar` with ids as in the container, or what two pools of one driver share (`btrfs`). */
+    /**
+     * The formats in which the source can send files, best first: `tar` with ids as in the container, or a native format that both
+     * pools share (`btrfs`).
+     */
     formats: Type.Array(Type.String()),
     object,
     /** The container runs, and its checkpoint will be in its volume: the target restores it. */
     live: Type.Optional(Type.Boolean()),
-    /** Oldest first: in this order they are sent. */
+    /** Oldest first: the order in which they are sent. */
     snapshots: Type.Array(snapshot),
   });
 
-/** First word of the source. */
+/** First message of the source. */
 export const ContainerMigrationOffer = offerOf('container', ContainerOffer, ContainerSnapshotOffer);
 export const VolumeMigrationOffer = offerOf('volume', VolumeOffer, VolumeSnapshotOffer);
 export type ContainerMigrationOffer = Static<typeof ContainerMigrationOffer>;
 export type VolumeMigrationOffer = Static<typeof VolumeMigrationOffer>;
 
-/** What the target takes of it. */
+/** The part of it that the target accepts. */
 export const MigrationAnswer = Type.Object({
   type: Type.Literal('answer'),
   version: Type.Integer(),
   format: Type.String(),
-  /** What follows on the fs channel, in this order; the volume itself, which is the part without a name, comes last. */
+  /** The streams that follow on the fs channel, in this order; the volume itself, without a name, comes last. */
   parts: Type.Array(
     Type.Object({
       snapshot: Type.Optional(Type.String()),
-      /** The snapshot that a stream of the pools' own kind builds on. */
+      /** The snapshot on which a native stream builds. */
       parent: Type.Optional(Type.String()),
-      /** Of tar: the target first sends what it has, and gets only what differs. */
+      /** For tar: the target first lists its files, and receives only the differences. */
       compare: Type.Optional(Type.Boolean()),
     }),
   ),
 });
 export type MigrationAnswer = Static<typeof MigrationAnswer>;
 
-/** `sent`: all streams are on their way (source). `done`: everything is kept and recorded (target). */
+/** `sent`: all streams are sent (source). `done`: everything is stored and recorded (target). */
 export const MigrationStep = Type.Object({ type: Type.Union([Type.Literal('sent'), Type.Literal('done')]) });
 export type MigrationStep = Static<typeof MigrationStep>;
 
-/** Either side, at any moment: it has given up. */
+/** Either side, at any moment: the sender has aborted. */
 export const MigrationError = Type.Object({ type: Type.Literal('error'), message: Type.String() });

@@ -1,9 +1,9 @@
-// Judges the lines of raw.lxc: what may be appended to a container's generated configuration. Asked where the key is written, and
-// again at each start. Pure.
+// Validates the lines of raw.lxc, which are appended to the generated configuration of a container: when the key is written, and again
+// at each start. Pure.
 import type { Problem } from '../problem.ts';
 import { shown } from '../text/value-checks.ts';
 
-/** Beginnings of keys that the driver itself relies on, or that would let a container escape what its other keys say. */
+/** Prefixes of keys that the driver itself relies on, or that would let a container escape its other keys. */
 const refusedKeys: readonly (readonly [prefix: string, reason: string])[] = [
   ['lxc.log.', 'the log belongs to the daemon'],
   ['lxc.logfile', 'the log belongs to the daemon'],
@@ -51,21 +51,21 @@ function brokenRule(line: string): string | undefined {
   const key = line.slice(0, equals).trim().toLowerCase();
   const refused = refusedKeys.find(([prefix]) => key.startsWith(prefix));
   if (refused !== undefined && !allowedNicKey.test(key)) return `the key ${shown(key)} is not allowed: ${refused[1]}`;
-  // An empty value empties a whole list; the daemon's own hooks and mounts are in these lists.
+  // An empty value clears a whole list; the daemon's own hooks and mounts are in these lists.
   const isEmpty = line.slice(equals + 1).trim() === '';
   return isEmpty && /^lxc\.(hook|mount|cgroup2?|cap|environment)\b/.test(key)
     ? `the key ${shown(key)} needs a value: an empty one would undo the daemon's own lines`
     : undefined;
 }
 
-/** At most one problem, with the path `config.raw.lxc`; none where the value is the one of `previous`. */
+/** At most one problem, with the path `config.raw.lxc`; none when the value equals that of `previous`. */
 export function rawLxcProblems(
   config: Readonly<Record<string, string>>,
   previous?: Readonly<Record<string, string>>,
 ): readonly Problem[] {
   const text = config['raw.lxc'] ?? '';
   if (text === previous?.['raw.lxc']) return [];
-  // Longer ones are refused by their length.
+  // Longer lines are refused by their length.
   if (text.length > 65_536) return [];
   const parsed = parseRawLxc(text);
   return 'problem' in parsed ? [{ path: 'config.raw.lxc', message: parsed.problem }] : [];

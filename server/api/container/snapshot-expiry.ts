@@ -1,11 +1,11 @@
-// Expiry expressions of snapshots (`2w 1d`): reading them, and the moment they lead to. Pure; the caller brings the time.
+// Expiry expressions of snapshots (`2w 1d`): parses them and computes the moment. Pure; the caller passes the time.
 
 const units = { M: 'minutes', H: 'hours', d: 'days', w: 'weeks', m: 'months', y: 'years' } as const;
 type Unit = keyof typeof units;
 
 export type Expiry = Readonly<Partial<Record<(typeof units)[Unit], number>>>;
 
-/** Space-separated numbers with a unit, each unit at most once, any order (spec part 8). Undefined when it is not that. */
+/** Space-separated numbers with a unit, each unit at most once, any order (spec part 8). Undefined for any other text. */
 export function parseExpiry(text: string): Expiry | undefined {
   const expiry: Partial<Record<(typeof units)[Unit], number>> = {};
   for (const word of text.trim().split(/ +/)) {
@@ -18,7 +18,7 @@ export function parseExpiry(text: string): Expiry | undefined {
   return expiry;
 }
 
-/** Calendar years and months first, then days, then the clock, all in UTC. Undefined beyond what a date can hold. */
+/** Calendar years and months first, then days, then the time of day, all in UTC. Undefined beyond the range of a date. */
 export function applyExpiry(expiry: Expiry, from: Date): Date | undefined {
   const date = new Date(from);
   date.setUTCFullYear(date.getUTCFullYear() + (expiry.years ?? 0), date.getUTCMonth() + (expiry.months ?? 0));

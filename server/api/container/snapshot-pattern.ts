@@ -1,11 +1,11 @@
-// The pattern that snapshots are named by (snapshots.pattern, real system section 19): what it may say, and what it gives. Pure.
+// The pattern for snapshot names (snapshots.pattern, real system section 19): checks it and renders it. Pure.
 import { snapshotName } from '../names.ts';
 
 const expression = /\{\{\s*(.*?)\s*\}\}/g;
 const creationDate = /^creation_date(?:\s*\|\s*date\s*:\s*(?:"([^"]*)"|'([^']*)'))?$/;
 const defaultLayout = '2006-01-02_15-04-05';
 
-/** The pattern with its expressions replaced, `%d` still in it; or the rule that it breaks. */
+/** The pattern with its expressions replaced, `%d` still in it; or the broken rule. */
 export function renderPattern(pattern: string, at: Date): { readonly text: string } | { readonly rule: string } {
   let rule: string | undefined;
   const text = pattern.replace(expression, (whole, inner: string) => {
@@ -18,7 +18,7 @@ export function renderPattern(pattern: string, at: Date): { readonly text: strin
   return text.split('%d').length > 2 ? { rule: 'must contain %d at most once' } : { text };
 }
 
-/** Undefined: it gives names that snapshots may have. */
+/** Undefined: it renders to valid snapshot names. */
 export function patternRule(pattern: string): string | undefined {
   const rendered = renderPattern(pattern, new Date(Date.UTC(2026, 10, 22, 13, 4, 5)));
   if ('rule' in rendered) return rendered.rule;

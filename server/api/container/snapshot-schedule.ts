@@ -1,4 +1,4 @@
-// Snapshot schedules: five cron fields or a list of aliases, and when they are due. Whoever asks brings the time. Pure.
+// Snapshot schedules: five cron fields or a list of aliases, and the check whether one is due. The caller passes the time. Pure.
 
 interface Field {
   readonly name: string;
@@ -35,7 +35,7 @@ export interface Schedule {
   readonly months: ReadonlySet<number>;
   /** 0 is Sunday. */
   readonly daysOfWeek: ReadonlySet<number>;
-  /** Both day fields are restricted: then either of them suffices, as cron has it. */
+  /** Both day fields are restricted: then either of them suffices, as in cron. */
   readonly eitherDay: boolean;
 }
 
@@ -50,7 +50,7 @@ export interface Minute {
   readonly dayOfWeek: number;
 }
 
-/** The schedules, each of which makes it due, or the rule that the text breaks. Only aliases may be several. */
+/** The schedules, any of which makes a snapshot due, or the broken rule. Only aliases may be several. */
 export function parseSchedule(text: string): readonly Schedule[] | string {
   const words = text.split(',').map((word) => word.trim().toLowerCase());
   const isAliases = words.length > 1 ? words.some((word) => word.startsWith('@')) : words[0] === '@never';

@@ -1,4 +1,4 @@
-// What can be waited for of a container, beyond its status.
+// The conditions of a container that a caller can wait for, beyond its status.
 
 interface Limited {
   readonly timeoutMs: number;
@@ -9,9 +9,9 @@ export type WaitCondition =
   | (Limited & { readonly type: 'ipv4' | 'ipv6'; readonly nic?: string })
   /** The command ends with code 0 inside. */
   | (Limited & { readonly type: 'exec'; readonly command: readonly string[] })
-  /** Something accepts connections from where gantry runs; at the container's first address when `host` is absent. */
+  /** A port accepts connections from the machine that runs gantry; at the container's first address when `host` is absent. */
   | (Limited & { readonly type: 'tcp'; readonly host?: string; readonly port: number })
-  /** Whatever it is, there is something at this absolute path inside. */
+  /** A file of any type exists at this absolute path inside. */
   | (Limited & { readonly type: 'file'; readonly path: string })
-  /** cloud-init has done its work, without errors that it could not get over. */
+  /** cloud-init is done, without errors that it did not recover from. */
   | (Limited & { readonly type: 'cloud-init' });

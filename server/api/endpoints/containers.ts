@@ -1,4 +1,4 @@
-// Endpoints of containers and everything below one (spec 4.2 to 4.6, 4.14).
+// Endpoints of containers and their sub-resources (spec 4.2 to 4.6, 4.14).
 import { Backup, BackupCreate } from '../container/backup.ts';
 import { UrlList } from '../schema/common-schemas.ts';
 import {

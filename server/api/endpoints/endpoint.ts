@@ -1,4 +1,4 @@
-// What an endpoint of the contract is, and the short form in which the table of them is written.
+// The type of an endpoint of the contract, and the short form in which the endpoint table is written.
 import type { TSchema } from 'typebox';
 
 /** guest: no client certificate; untrusted: one that is not in the trust store; trusted: the rest, and the unix socket. */

@@ -55,7 +55,7 @@ export const operationEndpoints = [
     'operations.list',
     'GET /1.0/operations',
     'sync',
-    'Operations that run, wait or ended in the last seconds.',
+    'Operations that are running, waiting or ended in the last seconds.',
     recursion,
   ),
   endpoint('operations.get', 'GET /1.0/operations/:id', 'sync', 'One operation.', { result: Operation }),

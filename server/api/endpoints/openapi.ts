@@ -9,7 +9,7 @@ type Json = Record<string, unknown>;
 
 const byIdentity: ReadonlyMap<TSchema, string> = new Map([...schemas].map(([name, schema]) => [schema, name]));
 
-/** Query parameters of all endpoints; `project` goes with each. */
+/** Query parameters of all endpoints; each endpoint has `project`. */
 export const queryParameters = {
   project: { type: 'string', description: 'Project to work in; default when absent.' },
   recursion: { type: 'integer', description: '0: URLs; 1: objects; 2: containers with state, snapshots and backups.' },
@@ -167,7 +167,7 @@ function failures(row: Endpoint): Json {
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
 }
 
-/** A `$ref` where the schema has a name, the schema itself otherwise. */
+/** A `$ref` when the schema has a name, the schema itself otherwise. */
 function reference(schema: TSchema): Json {
   const name = byIdentity.get(schema);
   return name === undefined ? inner(schema) : named(name);

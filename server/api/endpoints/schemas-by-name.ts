@@ -1,4 +1,4 @@
-// The wire objects by name, for documents that refer to them; what each one is stands in its own file.
+// The wire objects by name, for documents that refer to them; each one is described in its own file.
 import type { TSchema } from 'typebox';
 import * as certificate from '../server/certificate.ts';
 import * as cluster from '../cluster/cluster.ts';
@@ -32,7 +32,7 @@ const modules: readonly object[] = [
   cluster,
 ];
 
-/** Every exported schema: those begin with a capital, all else (tables, lists of words) does not. */
+/** Every exported schema: their names begin with a capital, other exports (tables, lists of words) do not. */
 export const schemas: ReadonlyMap<string, TSchema> = new Map(
   modules
     .flatMap((module) => Object.entries(module) as [string, TSchema][])

@@ -1,4 +1,4 @@
-// What several endpoint tables write often.
+// Helpers that several endpoint tables use.
 import { Type } from 'typebox';
 import { UrlList } from '../schema/common-schemas.ts';
 

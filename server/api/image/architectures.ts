@@ -1,11 +1,11 @@
-// Processor architectures: their names, the ids of the field, other spellings, and which run on which. Pure.
+// Processor architectures: names, numeric ids, other spellings, and compatible architectures. Pure.
 import { hint } from '../text/nearest-word.ts';
 
 interface Architecture {
-  /** Number of the architecture in the field's databases. */
+  /** Number of the architecture in image databases. */
   readonly id: number;
   readonly aliases: readonly string[];
-  /** The 32-bit one whose programs it also runs. */
+  /** The 32-bit architecture whose programs it also runs. */
   readonly personality?: string;
 }
 
@@ -37,7 +37,7 @@ export function architectureId(text: string): number {
   return name === undefined ? 0 : architectures[name].id;
 }
 
-/** What runs on a host whose kernel calls itself so: that first, then its 32-bit personality. */
+/** The architectures that run on a host with this kernel name: its own first, then its 32-bit personality. */
 export function architecturesOfHost(machine: string): string[] {
   const name = architectureName(machine);
   if (name === undefined) return [machine];
@@ -45,7 +45,7 @@ export function architecturesOfHost(machine: string): string[] {
   return personality === undefined ? [name] : [name, personality];
 }
 
-/** Undefined when it is fine. */
+/** Undefined when the name is valid. */
 export function architectureRule(text: string): string | undefined {
   return architectureName(text) === undefined
     ? `must be one of ${Object.keys(architectures).join(', ')}${hint(text, names.keys())}`

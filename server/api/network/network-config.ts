@@ -5,10 +5,10 @@ import type { IpFamily } from '../text/ip.ts';
 import type { NetworkKeyType } from './network-values.ts';
 
 export interface NetworkConfigKey {
-  /** The key, or a pattern: `NAME` stands for one dotless part, a final `*` for any rest. */
+  /** The key, or a pattern: `NAME` matches one dotless part, a final `*` for any rest. */
   readonly key: string;
   readonly type: NetworkKeyType;
-  /** What holds when the key is absent; undefined when that depends (the doc says on what). */
+  /** The value when the key is absent; undefined when it depends (the doc says on what). */
   readonly default?: string;
   readonly doc: string;
   readonly effect: Effect;
@@ -163,7 +163,7 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
   {
     key: 'ipv4.dhcp.gateway',
     type: { kind: 'address', family: 4 },
-    doc: 'Gateway told to clients. Absent: the address of the bridge.',
+    doc: 'Gateway announced to clients. Absent: the address of the bridge.',
     effect: live,
   },
   ...familyKeys(6),
@@ -227,7 +227,7 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
 
 const exactKeys = new Map(networkConfigKeys.map((entry) => [entry.key, entry]));
 
-/** The table entry of a key as it stands in a config; undefined for an unknown one. */
+/** The table entry of a key in a config; undefined for an unknown one. */
 export function findNetworkConfigKey(key: string): NetworkConfigKey | undefined {
   if (key.includes('NAME') || key.endsWith('*')) return undefined;
   const exact = exactKeys.get(key);

@@ -8,7 +8,7 @@ import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
 import { shown } from '../text/value-checks.ts';
 
-/** Lists of ranges, lines for dnsmasq. What reads longer ones would hold up everybody else. */
+/** Lists of ranges, lines for dnsmasq. Parsing longer ones would block all other requests. */
 const longestValue = 65_536;
 
 type Config = Readonly<Record<string, string>>;
@@ -22,7 +22,7 @@ export function validateNetworkConfig(name: string, config: Config): Problem[] {
     if (problems.length >= maxProblems) return problems;
     problems.push(...checkKey(key, value));
   }
-  // Rules across keys would only repeat or confuse what is said of a value that is wrong by itself.
+  // For a value that is wrong by itself, rules across keys would only repeat or confuse the message.
   const wrong = new Set(problems.map((problem) => problem.path));
   const sound = Object.fromEntries(Object.entries(config).filter(([key]) => !wrong.has(pathOf(key))));
   problems.push(
@@ -54,7 +54,7 @@ function checkKey(key: string, value: string): Problem[] {
 }
 
 function unknownKeyMessage(key: string): string {
-  // A tunnel's own name takes the place of the pattern's, so that only the rest is compared.
+  // A tunnel's own name replaces that of the pattern, so that only the rest is compared.
   const tunnel = /^tunnel\.([^.]+)\./.exec(key)?.[1] ?? 'NAME';
   const candidates = networkConfigKeys
     .filter((entry) => !entry.key.endsWith('*'))
@@ -153,7 +153,7 @@ function checkFamily(config: Config, family: IpFamily): Problem[] {
   if (family === 6 && dhcp && stateful && subnet.prefix < 64) {
     problems.push(problem(`${v}.address`, address, 'must be a /64 or smaller for DHCP'));
   }
-  // A /31 or /32 has no address left to give.
+  // A /31 or /32 has no free address.
   if (family === 4 && dhcp && subnet.prefix > 30) {
     problems.push(problem(`${v}.address`, address, 'must be a /30 or larger unless ipv4.dhcp is false'));
   }

@@ -6,7 +6,7 @@ import { facts } from './field.ts';
 export const ConfigMap = Type.Record(Type.String(), Type.String());
 export type ConfigMap = Readonly<Record<string, string>>;
 
-/** Device name -> properties; `type` always among them. */
+/** Device name -> properties; every device has `type`. */
 export const DeviceMap = Type.Record(
   Type.String({ minLength: 1, maxLength: 64 }),
   Type.Record(Type.String(), Type.String()),

@@ -29,7 +29,7 @@ const target: JsonSchema = {
 
 const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };
 
-/** Keys of a document that no field of the API stands for. */
+/** Keys of a document without a field in the API. */
 const ownProperties: Readonly<Partial<Record<KindName, Readonly<Record<string, JsonSchema>>>>> = {
   image: { ...imageFiles, source: imageSource },
   storage_volume: { snapshots: volumeSnapshotsSchema },
@@ -102,7 +102,7 @@ function sourceSchema(schema: JsonSchema): JsonSchema {
   };
 }
 
-/** Texts may be written as numbers and booleans; in maps null means: must be absent. */
+/** Texts may be written as numbers and booleans; in maps null removes a key. */
 function lenient(schema: JsonSchema, inMap: boolean): JsonSchema {
   const described = describedBy(schema);
   const anyOf = schema['anyOf'] as readonly JsonSchema[] | undefined;

@@ -1,8 +1,8 @@
-// Field facts: what a field is beyond its type. Declared once on the schema; validation, diff, plans, manifest schema and
-// docs read them from there.
+// Field facts: the properties of a field beyond its type. Declared once on the schema; validation, diff, plans, manifest schema and
+// docs read them.
 import type { TSchema } from 'typebox';
 
-/** What a change of the field costs a running container. */
+/** The effect of changing the field on a running container. */
 export type Effect = 'live' | 'restart' | 'recreate';
 
 export interface FieldFacts {
@@ -16,11 +16,11 @@ export interface FieldFacts {
   readonly effect?: Effect;
   /** API extension that brought the field. */
   readonly since?: string;
-  /** Accepted by create and never shown again. */
+  /** Accepted by create and never returned. */
   readonly createOnly?: boolean;
 }
 
-/** Schema options carrying the facts as `x-*` keywords. */
+/** Schema options that carry the facts as `x-*` keywords. */
 export function facts(field: FieldFacts): Record<string, unknown> {
   const out: Record<string, unknown> = {};
   if (field.doc !== undefined) out['description'] = field.doc;

@@ -1,4 +1,4 @@
-// The JSON Schema of where a manifest takes an image from: local files, another server or an address.
+// The JSON Schema of an image source in a manifest: local files, another server or a URL.
 import { facts } from './field.ts';
 import { scalar, text, type JsonSchema } from './json-schema.ts';
 

@@ -3,7 +3,7 @@
 export type JsonSchema = { readonly [key: string]: unknown };
 
 export const text = { type: 'string' };
-/** Numbers and booleans in YAML may stand for texts. */
+/** Texts may be written as YAML numbers and booleans. */
 export const scalar = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
 /** In a map null means that the key must be absent. */
 export const mapScalar = { anyOf: [...scalar.anyOf, { type: 'null' }] };

@@ -26,7 +26,7 @@ const waits: Readonly<Record<string, JsonSchema>> = {
   cloud_init: { enum: [true], description: 'cloud-init has finished inside the container.' },
 };
 
-/** Names of the conditions that a wait may name. */
+/** Names of the conditions of a wait. */
 export const waitNames: readonly string[] = Object.keys(waits);
 
 export const manageSchema: JsonSchema = {
@@ -76,14 +76,14 @@ export const manageSchema: JsonSchema = {
                 description: 'The last day of the rule (2030-12-31, UTC), or a point in time (2030-12-31T12:00:00Z).',
               },
               expires: { ...text, description: 'The same as until.' },
-              reason: { ...text, description: 'Shown beside the difference, and when the rule has ended.' },
+              reason: { ...text, description: 'Shown with the difference, and when the rule has expired.' },
             },
             required: ['path'],
             additionalProperties: false,
           },
         ],
       },
-      description: 'Paths that are neither compared nor written, for ever or until a day; * matches any text.',
+      description: 'Paths that are neither compared nor written, permanently or until a day; * matches any text.',
     },
     policy: {
       type: 'array',
@@ -122,7 +122,7 @@ export const manageSchema: JsonSchema = {
           { enum: ['running', 'ipv4', 'ipv6', 'cloud_init'] },
           {
             type: 'object',
-            properties: { ...waits, timeout: { ...duration, default: '60s', description: 'Give up after this long.' } },
+            properties: { ...waits, timeout: { ...duration, default: '60s', description: 'Time limit of the wait.' } },
             additionalProperties: false,
             // Exactly one of them.
             oneOf: Object.keys(waits).map((name) => ({ required: [name] })),

@@ -1,8 +1,7 @@
-// The JSON Schema of files, commands and snapshots of a container. The API has no fields for them: the reconciler makes them by other
-// calls.
+// The JSON Schema of files, commands and snapshots of a container. The API has no fields for them: the reconciler uses other calls.
 import { closed, duration, mapScalar, scalar, text, type JsonSchema } from './json-schema.ts';
 
-/** Numbers of YAML arrive as they are written. */
+/** YAML numbers keep their spelling. */
 const id = {
   anyOf: [
     { type: 'integer', minimum: 0, maximum: 4_294_967_294 },
@@ -37,7 +36,7 @@ export const filesSchema: JsonSchema = {
         description:
           'A local file, or a directory that is copied with its contents; relative to the manifest. Links stay links.',
       },
-      target: { ...text, description: 'What a symbolic link points to.' },
+      target: { ...text, description: 'Target of a symbolic link.' },
       mode: {
         ...text,
         description:

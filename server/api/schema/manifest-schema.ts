@@ -25,7 +25,7 @@ function withSecretReferences(schema: JsonSchema): JsonSchema {
   return walk(schema) as JsonSchema;
 }
 
-/** Cloud-init seeds may be maps, which become texts before the document is checked. */
+/** Cloud-init seeds may be maps, which are rendered to text before the document is checked. */
 function withSeedMaps(kind: KindName, schema: JsonSchema): JsonSchema {
   const properties = schema['properties'] as Readonly<Record<string, JsonSchema>>;
   const config = properties['config'];

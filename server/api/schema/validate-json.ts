@@ -1,5 +1,5 @@
-// Says whether a JSON value fits a schema, and every place where it does not; neither parses nor coerces.
-// An interpreter over the few keywords our schemas use: compiling validators would cost start-up time and memory.
+// Checks a JSON value against a schema and lists every mismatch; neither parses nor coerces. It interprets the few keywords that our
+// schemas use: compiled validators would cost start-up time and memory.
 import type { TSchema } from 'typebox';
 import { hint } from '../text/nearest-word.ts';
 import { maxProblems, type Problem } from '../problem.ts';
@@ -45,8 +45,7 @@ export function validateBody(schema: TSchema, value: unknown, options: ValidateO
   return problems;
 }
 
-/** The value without those members that are null and that its schema neither asks for nor takes as null: clients in Go send what
- *  they leave out so. */
+/** The value without the null members that its schema neither requires nor allows as null: Go clients send null for absent members. */
 export function withoutNulls(schema: Keywords, value: unknown): unknown {
   if (schema.properties === undefined || !hasType('object', value)) return value;
   const members = Object.entries(value as Readonly<Record<string, unknown>>).flatMap(([name, member]) => {
@@ -69,11 +68,11 @@ function visit(schema: Keywords, value: unknown, path: string, walk: Walk): void
   if (schema.allOf !== undefined) return visitIntersection(schema.allOf, value, path, walk);
   if ('const' in schema || schema.enum !== undefined) {
     const allowed = 'const' in schema ? [schema.const] : (schema.enum ?? []);
-    if (!allowed.includes(value)) add(walk, path, `must be ${listed(allowed.map(literal))}, is ${told(value)}`);
+    if (!allowed.includes(value)) add(walk, path, `must be ${listed(allowed.map(literal))}, is ${described(value)}`);
     return;
   }
   if (schema.type !== undefined && !hasType(schema.type, value)) {
-    return add(walk, path, `must be ${article(schema.type)}, is ${told(value)}`);
+    return add(walk, path, `must be ${article(schema.type)}, is ${described(value)}`);
   }
   if (typeof value === 'string') visitString(schema, value, path, walk);
   else if (typeof value === 'number') visitNumber(schema, value, path, walk);
@@ -135,7 +134,7 @@ function visitObject(schema: Keywords, value: object, path: string, walk: Walk):
   }
 }
 
-/** true: any value; false: not allowed; undefined: the schema does not say. */
+/** true: any value; false: not allowed; undefined: the schema has no rule. */
 function memberSchema(schema: Keywords, name: string): Keywords | boolean | undefined {
   if (schema.properties !== undefined && Object.hasOwn(schema.properties, name)) return schema.properties[name];
   for (const [source, member] of Object.entries(schema.patternProperties ?? {})) {
@@ -144,7 +143,7 @@ function memberSchema(schema: Keywords, name: string): Keywords | boolean | unde
   return schema.additionalProperties;
 }
 
-/** The problems of the alternative that comes closest: the one whose type fits, else all types in one sentence. */
+/** The problems of the closest alternative: the one whose type fits, else all types in one sentence. */
 function visitUnion(alternatives: readonly Keywords[], value: unknown, path: string, walk: Walk): void {
   if (alternatives.some((one) => isTypeOnly(one) && hasType(one.type ?? '', value))) return;
   let closest: Problem[] | undefined;
@@ -161,14 +160,14 @@ function visitUnion(alternatives: readonly Keywords[], value: unknown, path: str
     }
   }
   if (closest !== undefined) walk.problems.push(...closest);
-  else add(walk, path, `must be ${listed(alternatives.map(named))}, is ${told(value)}`);
+  else add(walk, path, `must be ${listed(alternatives.map(named))}, is ${described(value)}`);
 }
 
-/** Nothing but a type: the commonest alternatives, such as a text or a number. */
+/** A schema with only a type: the commonest alternatives, such as a text or a number. */
 const isTypeOnly = (schema: Keywords): boolean =>
   schema.type !== undefined && Object.keys(schema).every((key) => key === 'type' || key.startsWith('~'));
 
-/** Of a list of words, only another word is a near miss. */
+/** Near misses in a list of words are words only. */
 function typeFits({ type, enum: words }: Keywords, value: unknown): boolean {
   if (words !== undefined) return words.some((word) => typeof word === typeof value);
   return type === undefined || hasType(type, value);
@@ -236,8 +235,8 @@ function article(type: string): string {
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 
-/** What the value is, without repeating what may be long or secret. */
-function told(value: unknown): string {
+/** Describes a value without repeating text that may be long or secret. */
+function described(value: unknown): string {
   if (value === null) return 'null';
   if (value === undefined) return 'missing';
   if (Array.isArray(value)) return 'an array';

@@ -1,4 +1,4 @@
-// The API extensions of the spec (part 9.5), in its order, and those added since; clients test these names exactly.
+// The API extensions of the spec (part 9.5), in its order, and later ones; clients test for these exact names.
 
 const specExtensions = `storage_zfs_remove_snapshots container_host_shutdown_timeout container_stop_priority
 container_syscall_filtering auth_pki container_last_used_at etag patch usb_devices https_allowed_credentials
@@ -24,10 +24,10 @@ network_vxlan_ttl container_incremental_copy usb_optional_vendorid snapshot_sche
 clustering_server_address clustering_image_replication container_protection_shift snapshot_expiry
 snapshot_expiry_creation id_map_current`;
 
-/** The three identity-provider extensions are counted by the spec without names: these are the field's own. */
+/** The spec counts the three identity-provider extensions without naming them: these are the public names. */
 const identityExtensions = ['candid_authentication', 'candid_config', 'candid_config_key'];
 
-/** Since then, by the names that the field gave them. */
+/** Later extensions, by their public names. */
 const laterExtensions = [
   'container_exec_user_group_cwd',
   'instance_pool_move',

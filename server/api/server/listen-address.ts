@@ -1,4 +1,4 @@
-// Reads the addresses daemons listen on (`core.https_address`); resolving names and binding are the listener's work. Pure.
+// Parses the addresses that daemons listen on (`core.https_address`); the listener resolves names and binds. Pure.
 import { parseIp } from '../text/ip.ts';
 
 export interface ListenAddress {

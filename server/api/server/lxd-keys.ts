@@ -1,5 +1,6 @@
-// What LXD takes beside this contract, or brought first: config keys, device types and properties, each with the API extension that
-// brought it. Only names and what a change costs; values are judged by the server that has them, or here where the contract has a row. Source: API extensions of LXD 5.0, tried on 5.0.2.
+// Additions of LXD to this contract, and the extensions behind shared parts: config keys, device types and properties, each with its
+// API extension. Only names and the effect of a change; values are checked by the server, or here where the contract has a row. Source:
+// API extensions of LXD 5.0, tried on 5.0.2.
 import type { DeviceConfig, Devices } from '../devices/index.ts';
 import { extensions } from './extensions.ts';
 import type { Effect } from '../schema/field.ts';
@@ -9,22 +10,22 @@ export interface LxdKey {
   /** API extension that brought it. */
   readonly since: string;
   readonly effect: Effect;
-  /** false: known by its beginning only; nobody but the server can tell whether there is such a key. */
+  /** false: only the prefix is known; the server alone can tell whether the key exists. */
   readonly isNamed: boolean;
 }
 
-/** Whose config it is. */
+/** The kind of object that has the config. */
 export type LxdPlace = 'container' | 'network' | 'storage_pool' | 'storage_volume' | 'server_config' | 'project';
 
-/** The extension is one of our own: the contract has rows for what it brought, and judges that. */
+/** This daemon has the extension too: the contract has rows for its keys and checks them. */
 export const isServedHere = (since: string): boolean => extensions.includes(since);
 
-/** What every LXD of today has, for what no extension announces. */
+/** Stands for an extension where LXD announces none: every current LXD has it. */
 const today = 'instances';
 
 type Rows = readonly (readonly [since: string, effect: Effect, keys: string])[];
 
-/** Keys by extension; `*` stands for any rest. */
+/** Keys by extension; `*` matches any rest. */
 const rows: Readonly<Record<LxdPlace, Rows>> = {
   container: [
     ['linux_sysctl', 'restart', 'linux.sysctl.*'],
@@ -112,11 +113,11 @@ const serverDefaults: Readonly<Record<string, string>> = {
   'rbac.expiry': '3600',
 };
 
-/** A server shows no value that is its default. */
+/** A server does not return values that equal the default. */
 export const lxdServerDefault = (key: string): string | undefined =>
   Object.hasOwn(serverDefaults, key) ? serverDefaults[key] : undefined;
 
-/** Beginnings under which newer servers have keys that nobody here knows. */
+/** Prefixes of keys that newer servers have and this contract does not know. */
 const spaces: Readonly<Record<LxdPlace, RegExp>> = {
   container:
     /^(agent|boot|cloud-init|cluster|limits|linux|migration|nvidia|oci|placement|raw|security|snapshots|ubuntu_pro)\../,
@@ -137,10 +138,10 @@ const tables = new Map(
   ]),
 );
 
-/** As they are written in manifests; patterns end with `*`. */
+/** As written in manifests; patterns end with `*`. */
 export const lxdKeyNames = (place: LxdPlace): readonly string[] => (tables.get(place) ?? []).map(({ key }) => key);
 
-/** Asked only of keys that this contract does not have. */
+/** Only for keys outside this contract. */
 export function lxdKey(place: LxdPlace, key: string): LxdKey | undefined {
   const found = (tables.get(place) ?? []).find(({ key: name }) =>
     name.endsWith('*') ? key.startsWith(name.slice(0, -1)) && key.length >= name.length : name === key,
@@ -149,7 +150,7 @@ export function lxdKey(place: LxdPlace, key: string): LxdKey | undefined {
   return spaces[place].test(key) ? { since: today, effect: 'live', isNamed: false } : undefined;
 }
 
-/** Types of managed networks beside bridges. */
+/** Types of managed networks besides bridges. */
 export const lxdNetworkTypes: Readonly<Record<string, string>> = {
   macvlan: 'network_type_macvlan',
   sriov: 'network_type_sriov',
@@ -224,7 +225,7 @@ const propertySpace = /^(acls|boot|ceph|initial|io|ipv4|ipv6|limits|queue|raw|se
 const of = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
 
-/** The extension without which no such device can be, whatever else it says: its type or kind is LXD's own. */
+/** The extension that the device requires whatever its properties are: its type or kind exists in LXD only. */
 export const lxdDevice = (device: DeviceConfig): { readonly property: string; readonly since: string } | undefined => {
   const type = of(lxdDeviceTypes, device['type'] ?? '');
   if (type !== undefined) return { property: 'type', since: type };
@@ -232,21 +233,24 @@ export const lxdDevice = (device: DeviceConfig): { readonly property: string; re
   return nic === undefined ? undefined : { property: 'nictype', since: nic };
 };
 
-/** Asked only of properties that this contract does not have for such a device. */
+/** Only for properties that this contract does not have for such a device. */
 export function lxdProperty(type: string, property: string): Omit<LxdKey, 'effect'> | undefined {
   const since = of(of(properties, type) ?? {}, property);
   if (since !== undefined) return { since, isNamed: true };
   return propertySpace.test(property) ? { since: today, isNamed: false } : undefined;
 }
 
-/** Without the problems of what only LXD has, which a server that has it judges itself. What is nearly a known word stays wrong. */
+/**
+ * Removes problems with keys that only LXD has; a server with those keys checks them itself. Near misses of known words remain
+ * problems.
+ */
 export const withoutKeysOfLxd = (place: LxdPlace, problems: readonly Problem[]): Problem[] =>
   problems.filter(
     ({ path, message }) =>
       !/unknown key/.test(message) || message.includes('did you mean') || lxdKey(place, restOf(path)) === undefined,
   );
 
-/** The same of devices: types, kinds and properties. */
+/** The same for devices: types, kinds and properties. */
 export const withoutDevicesOfLxd = (devices: Devices, problems: readonly Problem[]): Problem[] =>
   problems.filter(({ path, message }) => {
     const name = Object.keys(devices).find((one) => restOf(path) === one || restOf(path).startsWith(`${one}.`));

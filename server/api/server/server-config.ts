@@ -1,4 +1,4 @@
-// The config keys of the server: one table, the check of what is sent, and the merge of it with what is stored. Pure.
+// The config keys of the server: one table, the validation of a request, and its merge with the stored config. Pure.
 import { parseListenAddress } from './listen-address.ts';
 import { hint } from '../text/nearest-word.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
@@ -9,11 +9,11 @@ export interface ServerConfigKey {
   readonly type: 'text' | 'bool' | 'integer';
   readonly doc: string;
   readonly check: Check;
-  /** What holds while it is unset; absent: nothing. A value equal to it is never stored. */
+  /** The value while it is unset; absent: nothing. A value equal to it is never stored. */
   readonly default?: string;
   /** local: each member of a cluster has its own value. */
   readonly scope: 'local' | 'cluster';
-  /** Never shown: reads back as true, and only a hash is stored. */
+  /** Never returned: reads back as true, and only a hash is stored. */
   readonly hidden?: boolean;
 }
 
@@ -44,12 +44,12 @@ const replicas: Check = (value) =>
 const perPool =
   (key: string): Check =>
   () =>
-    `is a setting of storage pools by now: set ${key} on the pool`;
+    `is now a setting of storage pools: set ${key} on the pool`;
 const local = { scope: 'local' } as const;
 
 export const serverConfigKeys = {
   'backups.allow_host_access': flag(
-    'Make containers also of backups that bring access to the host (privileged, paths of the host, raw.*), without being told so.',
+    'Also create containers from backups that grant access to the host (privileged, paths of the host, raw.*) when the request has no flag for it.',
     { default: 'false' },
   ),
   'backups.compression_algorithm': row('text', program)('Program that packs backups.', { default: 'gzip' }),
@@ -77,18 +77,22 @@ export const serverConfigKeys = {
   'images.auto_update_cached': flag('Keep images current that were fetched on demand.', { default: 'true' }),
   'images.auto_update_interval': integer(0)('Hours between looks for newer images; 0: never.', { default: '6' }),
   'images.compression_algorithm': row('text', program)('Program that packs images.', { default: 'gzip' }),
-  'images.remote_cache_expiry': integer()('Days an unused fetched image is kept; 0 or less: for ever.', {
+  'images.remote_cache_expiry': integer()('Days an unused fetched image is kept; 0 or less: forever.', {
     default: '10',
   }),
   'maas.api.key': text('Key for the MAAS server.'),
   'maas.api.url': row('text', url)('Address of the MAAS server.'),
   'maas.machine': text('Name of this host in MAAS. Unset: the host name.', local),
-  'storage.lvm_fstype': row('text', perPool('volume.block.filesystem'))('Of old; now of pools.', { default: 'ext4' }),
+  'storage.lvm_fstype': row('text', perPool('volume.block.filesystem'))('Former key; now a setting of pools.', {
+    default: 'ext4',
+  }),
   'storage.lvm_mount_options': text('Mount options of LVM volumes whose pool sets none.', { default: 'discard' }),
-  'storage.lvm_thinpool_name': row('text', perPool('lvm.thinpool_name'))('Of old; now of pools.'),
-  'storage.lvm_vg_name': row('text', perPool('lvm.vg_name'))('Of old; now of pools.'),
-  'storage.lvm_volume_size': row('text', perPool('volume.size'))('Of old; now of pools.', { default: '10GiB' }),
-  'storage.zfs_pool_name': row('text', perPool('zfs.pool_name'))('Of old; now of pools.'),
+  'storage.lvm_thinpool_name': row('text', perPool('lvm.thinpool_name'))('Former key; now a setting of pools.'),
+  'storage.lvm_vg_name': row('text', perPool('lvm.vg_name'))('Former key; now a setting of pools.'),
+  'storage.lvm_volume_size': row('text', perPool('volume.size'))('Former key; now a setting of pools.', {
+    default: '10GiB',
+  }),
+  'storage.zfs_pool_name': row('text', perPool('zfs.pool_name'))('Former key; now a setting of pools.'),
   'storage.zfs_remove_snapshots': flag('Remove newer ZFS snapshots when an older one is restored.', {
     default: 'false',
   }),
@@ -96,10 +100,10 @@ export const serverConfigKeys = {
 } as const satisfies Record<string, ServerConfigKey>;
 
 export type ServerConfigKeyName = keyof typeof serverConfigKeys;
-/** What is stored: no defaults, no empty values; hidden keys hold their hash. */
+/** The stored form: no defaults, no empty values; hidden keys have their hash. */
 export type StoredServerConfig = Readonly<Record<string, string>>;
 
-/** Free for clients: real LXD takes any such key, and tools keep notes of theirs there. */
+/** Free for clients: real LXD takes any such key, and tools store data there. */
 const userKey = text('Free for users.');
 
 const keyOf = (key: string): ServerConfigKey | undefined =>
@@ -109,8 +113,10 @@ const keyOf = (key: string): ServerConfigKey | undefined =>
       ? userKey
       : undefined;
 
-/** Every problem of the config sent, in the order of the keys. Values are strings; null unsets like empty text, and true
- *  keeps what is stored of a hidden key. */
+/**
+ * Every problem of the config in a request, in the order of the keys. Values are strings; null unsets like empty text, and true keeps
+ * the stored value of a hidden key.
+ */
 export function validateServerConfig(sent: Readonly<Record<string, unknown>>): Problem[] {
   const problems: Problem[] = [...countProblems('config', sent)];
   for (const key of Object.keys(sent).toSorted()) {
@@ -137,15 +143,15 @@ const named = (value: unknown): string =>
   Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 
 export interface ServerConfigChange {
-  /** To store, but for the new secrets. */
+  /** The config to store, without the new secrets. */
   readonly config: StoredServerConfig;
-  /** Hidden keys that got a new value, in clear: to be hashed and added to `config`. */
+  /** Hidden keys with a new value, in clear: to be hashed and added to `config`. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Keys whose value is another one now, sorted. */
+  /** Keys with a different value now, sorted. */
   readonly changed: readonly string[];
 }
 
-/** What is stored after a valid request. put: keys left out go back to their default; patch: they stay. */
+/** The config to store after a valid request. put: absent keys return to their default; patch: they stay. */
 export function mergeServerConfig(
   current: StoredServerConfig,
   sent: Readonly<Record<string, unknown>>,
@@ -178,7 +184,7 @@ function normal(fact: ServerConfigKey, value: string): string {
   return value;
 }
 
-/** The config as GET shows it: no defaults, and only true of what is hidden. */
+/** The config as GET returns it: no defaults, and only true for hidden keys. */
 export function renderServerConfig(config: StoredServerConfig): Record<string, string | true> {
   const shown = Object.entries(config)
     .filter(([, value]) => value !== '')
@@ -186,7 +192,7 @@ export function renderServerConfig(config: StoredServerConfig): Record<string, s
   return Object.fromEntries(shown.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** The value that holds: the stored one, else the default, else empty. */
+/** The effective value: the stored one, else the default, else empty. */
 export function serverConfigValue(config: StoredServerConfig, key: ServerConfigKeyName): string {
   const fact: ServerConfigKey = serverConfigKeys[key];
   return config[key] ?? fact.default ?? '';

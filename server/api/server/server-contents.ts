@@ -1,4 +1,4 @@
-// A whole server as its lists show it: what a copy of it is made from. Pure types.
+// A whole server as its lists show it: the input for a copy of it. Pure types.
 import type { Certificate } from './certificate.ts';
 import type { Container } from '../container/container.ts';
 import type { Image, ImageAlias } from '../image/image.ts';
@@ -9,18 +9,18 @@ import type { Snapshot } from '../container/snapshot.ts';
 import type { StorageVolume } from '../storage/volume.ts';
 
 export interface World {
-  /** As GET /1.0 shows it: of what is hidden only `true`. */
+  /** As GET /1.0 returns it: only `true` for hidden values. */
   readonly config: Readonly<Record<string, string | boolean>>;
   readonly containers: readonly Container[];
-  /** By container; of those that are left out nothing is known. */
+  /** By container; nothing is known about absent ones. */
   readonly snapshots: Readonly<Record<string, readonly Snapshot[]>>;
   readonly profiles: readonly Profile[];
-  /** With the host's own interfaces, which are not managed. */
+  /** Includes the host's own interfaces, which are not managed. */
   readonly networks: readonly Network[];
   readonly pools: readonly StoragePool[];
   /** Custom ones. */
   readonly volumes: readonly (StorageVolume & { readonly pool: string })[];
-  /** What is known of them; their files are not there. */
+  /** Their known properties; their files are not part of it. */
   readonly images: readonly Image[];
   readonly aliases: readonly ImageAlias[];
   readonly certificates: readonly Certificate[];
@@ -30,7 +30,7 @@ export interface World {
 export interface WorldHost {
   /** Storage drivers that it is known to have. */
   readonly poolDrivers: readonly string[];
-  /** Absent: not known, so that nothing is refused for it. */
+  /** Absent: unknown, so that no check refuses anything because of it. */
   readonly cpus?: number;
   readonly memoryBytes?: number;
 }

@@ -1,9 +1,9 @@
 // The server object and host resources on the wire (spec 2.3, 2.15).
 import { Type, type Static } from 'typebox';
 
-/** How long the server's event loop was held: no other client is answered meanwhile. */
+/** The time during which the server's event loop was blocked: it answers no other client meanwhile. */
 export const EventLoopFigures = Type.Object({
-  /** A time above this is counted, and leaves a line in the log that names the requests under way. Milliseconds. */
+  /** Longer times are counted, and the log names the requests in progress. Milliseconds. */
   limit_ms: Type.Integer(),
   /** The longest time since the server started. Milliseconds. */
   longest_ms: Type.Integer(),
@@ -25,7 +25,7 @@ export const ServerEnvironment = Type.Object({
   kernel_features: Type.Record(Type.String(), Type.String()),
   kernel_version: Type.String(),
   project: Type.String(),
-  /** Why the server refuses all writes but deletions at the moment, and what to do; absent when it takes them. */
+  /** The reason why the server refuses all writes but deletions, and the remedy; absent when it accepts writes. */
   read_only: Type.Optional(Type.String()),
   server: Type.String(),
   server_clustered: Type.Boolean(),
@@ -33,7 +33,7 @@ export const ServerEnvironment = Type.Object({
   server_pid: Type.Integer(),
   server_version: Type.String(),
   storage: Type.String(),
-  /** Those that pools may be made with here. Older servers do not say. */
+  /** Drivers available for pools on this host. Absent on older servers. */
   storage_supported_drivers: Type.Optional(
     Type.Array(Type.Object({ Name: Type.String(), Version: Type.String(), Remote: Type.Boolean() })),
   ),
@@ -58,7 +58,7 @@ export const Server = Type.Intersect([
 ]);
 export type Server = Static<typeof Server>;
 
-/** Values are strings; `true` on a hidden key means "keep what is stored"; null unsets. Checked key by key. */
+/** Values are strings; `true` on a hidden key keeps the stored value; null unsets. Checked key by key. */
 export const ServerPut = Type.Object({ config: Type.Optional(Type.Record(Type.String(), Type.Unknown())) });
 export type ServerPut = Static<typeof ServerPut>;
 

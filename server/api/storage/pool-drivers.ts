@@ -1,3 +1,3 @@
-// The names of storage drivers; apart from the schemas, since programs that start often read them without any schema.
+// The names of storage drivers, in a file without schemas: programs that start often read them.
 
 export const poolDrivers = ['dir', 'btrfs', 'lvm', 'zfs', 'ceph'] as const;

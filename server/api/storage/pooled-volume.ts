@@ -1,13 +1,13 @@
-// A custom volume with the pool that it is in, as manifests and the client tell it; on the wire the pool is part of the path.
+// A custom volume with its pool, as manifests and the client have it; on the wire the pool is part of the path.
 import { Type, type Static } from 'typebox';
 import { ConfigMap } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
 
-/** What a volume may begin as; the rest of a source on the wire is between servers. */
+/** The possible sources of a volume in a manifest; the other sources on the wire are for transfers between servers. */
 export const VolumeCopy = Type.Object({
   type: Type.String({ description: 'copy: of another volume of this server.' }),
   name: Type.String({ description: 'Name of the volume that it is a copy of.' }),
-  pool: Type.Optional(Type.String({ description: 'Pool of that volume; its own unless told.' })),
+  pool: Type.Optional(Type.String({ description: 'Pool of that volume; default: the pool of the new volume.' })),
   volume_only: Type.Optional(Type.Boolean({ description: 'Without its snapshots.' })),
 });
 

@@ -1,4 +1,4 @@
-// The config keys of storage pools and of their volumes: one table of facts each, and the pure check of a whole config.
+// The config keys of storage pools and of their volumes: one table of facts each, and the pure validation of a whole config.
 import { parseBytes } from '../text/byte-size.ts';
 import { poolDrivers } from './pool-drivers.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
@@ -13,13 +13,13 @@ export interface StorageConfigKey {
   readonly type: StorageKeyType;
   readonly drivers: readonly PoolDriver[];
   readonly doc: string;
-  /** The broken rule, undefined when the value is fine. Never asked about empty text, which means unset. */
+  /** The broken rule, undefined when the value is fine. Never called with empty text, which means unset. */
   readonly check: Check;
-  /** What holds while the key is unset; absent: nothing, or see doc. */
+  /** The value while it is unset; absent: nothing, or see doc. */
   readonly default?: string;
-  /** Drivers of which an existing pool or volume takes a new value. */
+  /** Drivers with which an existing pool or volume accepts a new value. */
   readonly changeable: readonly PoolDriver[];
-  /** Kept by the server; a request may repeat it but has no reason to set it. */
+  /** Set by the server; a request may repeat it but has no reason to set it. */
   readonly computed?: boolean;
 }
 
@@ -40,7 +40,7 @@ function key(
   return { type, drivers, doc, check, changeable: never, ...more };
 }
 
-/** Beside these, `user.*` is free on every pool. */
+/** Besides these, `user.*` is free on every pool. */
 export const poolConfigKeys = {
   size: key(
     'size',
@@ -110,7 +110,7 @@ export const poolConfigKeys = {
   'volatile.pool.pristine': key('text', every, 'The pool was empty when it was taken over.', { computed: true }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;
 
-/** Beside these, `user.*` is free on every volume. */
+/** Besides these, `user.*` is free on every volume. */
 export const volumeConfigKeys = {
   size: key('size', ['btrfs', 'ceph', 'lvm', 'zfs'], 'Limit of the volume.', {
     changeable: ['btrfs', 'ceph', 'lvm', 'zfs'],
@@ -136,7 +136,7 @@ export const volumeConfigKeys = {
   'volatile.idmap.next': key('text', every, 'Id map at the next start.', { computed: true, changeable: every }),
 } as const satisfies Readonly<Record<string, StorageConfigKey>>;
 
-/** All problems of a pool's config. `old` is the stored config at an update: what did not change is not judged again. */
+/** All problems of a pool's config. `old` is the stored config at an update: unchanged keys are not checked again. */
 export function validatePoolConfig(driver: string, config: Config, old?: Config): Problem[] {
   const known = poolDrivers.find((name) => name === driver);
   if (known === undefined)

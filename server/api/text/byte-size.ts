@@ -26,7 +26,7 @@ export function parseBytes(text: string): number | undefined {
   return bytes > maxInt64 ? undefined : Number(bytes);
 }
 
-/** Text for people in powers of 1000: `999B`, `1.50kB`, `2.35MB`. Not meant to be parsed again. */
+/** Text for people in powers of 1000: `999B`, `1.50kB`, `2.35MB`. Not meant to be parsed. */
 export function formatBytes(bytes: number, decimals = 2): string {
   if (Math.abs(bytes) < 1000) return `${Math.round(bytes)}B`;
   let value = bytes;

@@ -1,10 +1,10 @@
-// Whether two config texts mean the same: booleans, sizes, bit rates, addresses and lists in other spellings.
-// What the server computes by itself is the business of each kind.
+// Whether two config texts have the same meaning: booleans, sizes, bit rates, addresses and lists in different spellings. Values that
+// the server computes are compared by each kind.
 import { parseBits } from './bit-rate.ts';
 import { parseBytes } from './byte-size.ts';
 import { formatCidr, formatIp, isHwaddr, parseCidr, parseIp } from './ip.ts';
 
-/** Keys whose values are the user's own text, or names: compared letter by letter. A pool `01` is another one than `1`. */
+/** Keys whose values are the user's own text, or names: compared letter by letter. The pools `01` and `1` are different. */
 const freeText =
   /^(user|environment|image|raw|volatile|cloud-init|linux\.sysctl|properties)\.|^(description|name|host_name|parent|network|path|pool|source|snapshots\.pattern|dns\.domain|dns\.search)$|(vg|pool|thinpool)_name$/;
 
@@ -23,14 +23,14 @@ export function sameText(key: string, a: string, b: string): boolean {
   return comparableText(key, a) === comparableText(key, b);
 }
 
-/** Equal for values that mean the same under this key; for hashing. */
+/** Equal for values with the same meaning under this key; for hashing. */
 export const comparableText = (key: string, text: string): string =>
   freeText.test(key) ? text : key === 'bind' ? side(text) : canonicalText(text);
 
-/** The side on which a proxy listens, for which servers have several words. */
+/** The side on which a proxy listens, which servers spell in several ways. */
 const side = (text: string): string => (/^(instance|guest)$/.test(text) ? 'container' : text);
 
-/** A text that is equal for equal meanings; not for showing. */
+/** A text that is equal for equal meanings; not for display. */
 export function canonicalText(text: string): string {
   const trimmed = text.trim();
   if (trimmed.includes(',')) return trimmed.split(',').map(canonicalText).join(',');

@@ -45,7 +45,7 @@ function parseIpv6(text: string): Ip | undefined {
   return { family: 6, value: groups.reduce((value, group) => (value << 16n) | BigInt(group), 0n) };
 }
 
-/** The 16-bit groups of one side of `::`; a dotted quad may stand at the very end of the address. */
+/** The 16-bit groups of one side of `::`; a dotted quad is allowed at the very end of the address. */
 function parseGroups(text: string, isEnd: boolean): number[] | undefined {
   if (text === '') return [];
   const groups: number[] = [];
@@ -127,7 +127,7 @@ export function cidrsOverlap(a: Cidr, b: Cidr): boolean {
   return containsIp(a, firstOf(b)) || containsIp(b, firstOf(a));
 }
 
-/** True when the address may be given to a machine: neither the subnet's base nor (IPv4) its broadcast address. */
+/** True when the address can be assigned to a machine: neither the subnet's base nor (IPv4) its broadcast address. */
 export function isHostAddress(cidr: Cidr): boolean {
   const bits = bitsOf(cidr.ip.family);
   if (cidr.prefix >= bits - 1) return true;

@@ -1,10 +1,10 @@
-// Finds the word a user most likely meant, for hints in messages; says nothing when no word is close. Pure.
+// Finds the word that a user most likely meant, for hints in messages; returns none when no word is close. Pure.
 
 /** The closest candidate, or undefined when none is close enough to be a likely typing mistake. */
 export function nearestName(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = folded(word);
   if (wanted === '') return undefined;
-  // Of one or two letters, every other word of that length would be close.
+  // For one or two letters, every other word of that length would be close.
   const limit = wanted.length < 3 ? 0 : Math.max(1, Math.floor(wanted.length / 4));
   let best: string | undefined;
   let bestDistance = limit + 1;
@@ -18,13 +18,13 @@ export function nearestName(word: string, candidates: Iterable<string>): string 
   return best;
 }
 
-/** ` (did you mean X?)`, or nothing. */
+/** ` (did you mean X?)`, or empty text. */
 export function hint(word: string, candidates: Iterable<string>): string {
   const name = nearestName(word, candidates);
   return name === undefined ? '' : ` (did you mean ${name}?)`;
 }
 
-// Case and the choice of separator are the commonest mistakes: they count as no distance at all.
+// Case and the choice of separator are the commonest mistakes: they do not count as a distance.
 const folded = (word: string): string => word.slice(0, 128).toLowerCase().replaceAll(/[-_]/g, '.');
 
 /** Insertions, deletions, replacements and swaps of neighbours; any number of at least `limit` when it is not below it. */

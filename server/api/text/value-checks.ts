@@ -1,4 +1,4 @@
-// The checks that config keys and device properties are made of: text -> the broken rule, or undefined when fine. Pure.
+// The checks for config keys and device properties: text -> the broken rule, or undefined when valid. Pure.
 import { parseBits } from './bit-rate.ts';
 import { parseBytes } from './byte-size.ts';
 import { parseIp } from './ip.ts';
@@ -6,7 +6,7 @@ import { parseIp } from './ip.ts';
 /** The rule as the end of a sentence ("must be ..."), undefined when the value keeps it. Never called with empty text. */
 export type Check = (value: string) => string | undefined;
 
-/** What counts as yes: true, 1, yes and on, in any case. */
+/** The spellings of true: true, 1, yes and on, in any case. */
 export const isTrue = (value: string | undefined): boolean => value !== undefined && /^(?:true|1|yes|on)$/i.test(value);
 
 const rule =
@@ -18,11 +18,13 @@ export const matches = (pattern: RegExp, text: string): Check => rule(text, (val
 
 export const any: Check = () => undefined;
 
-/** Longest values that are judged; free text has no limit of its own. A list or lines may be long, one word or number may not: what
- *  reads it would hold up everybody else. */
+/**
+ * Length limits of checked values; free text has no limit of its own. A list or lines may be long, one word or number may not: parsing
+ * it would block all other requests.
+ */
 const [longestWord, longestList] = [4096, 65_536];
 
-/** What the check says of the value, unless that is longer than such values ever are. */
+/** The result of the check, unless the value is longer than any valid one. */
 export function judge(check: Check, value: string, form: 'word' | 'list'): string | undefined {
   const longest = form === 'word' ? longestWord : longestList;
   return check !== any && value.length > longest ? `must have at most ${longest} characters` : check(value);
@@ -91,7 +93,7 @@ export const macAddress: Check = matches(
   /^[0-9a-f][02468ace](?::[0-9a-f]{2}){5}$/i,
   'must be a unicast MAC address such as 00:16:3e:12:34:56',
 );
-/** Linux: at most 15 bytes, no slash, no white space; `.` and `..` are taken. */
+/** Linux: at most 15 bytes, no slash, no white space; `.` and `..` are reserved. */
 export const interfaceName: Check = rule(
   'must be an interface name: 1 to 15 characters of letters, digits, . _ - and not . or ..',
   (value) => /^[A-Za-z0-9._][A-Za-z0-9._-]{0,14}$/.test(value) && value !== '.' && value !== '..',

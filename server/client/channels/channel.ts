@@ -4,14 +4,14 @@ import type { WebSocket } from 'ws';
 import { ClientError } from '../client-error.ts';
 
 const barrier = Buffer.alloc(0);
-/** What may wait in this process before the source is asked to stop. */
+/** Limit of buffered bytes in this process before the source is paused. */
 const maxWaitingBytes = 1024 * 1024;
 
 export class ClientChannel {
-  /** Of data given to `writeTo`. */
+  /** Number of bytes passed to `writeTo`. */
   receivedBytes = 0;
   readonly #socket: WebSocket;
-  /** Frames that came before anyone wanted them; the socket is paused meanwhile. */
+  /** Frames that arrived before a reader; the socket is paused meanwhile. */
   #early: { readonly bytes: Buffer; readonly isBinary: boolean }[] = [];
   #take: ((bytes: Buffer, isBinary: boolean) => void) | undefined;
   readonly #gone: Promise<void>;
@@ -43,14 +43,14 @@ export class ClientChannel {
       });
       socket.on('error', (cause) => {
         signal?.removeEventListener('abort', aborted);
-        // Once it is open, the close that follows says enough.
+        // Once it is open, the close event that follows carries the error.
         reject(new ClientError('unreachable', `GET ${what}: the connection failed: ${cause.message}`, { cause }));
       });
       if (signal?.aborted === true) aborted();
     });
   }
 
-  /** Resolves when the server has marked the end of its data, or is gone, and everything was given to `output`. */
+  /** Resolves when the server has marked the end of its data, or has disconnected, and `output` has everything. */
   async writeTo(output: Writable): Promise<void> {
     const ended = new Promise<void>((resolve) => {
       this.#take = (bytes, isBinary) => {
@@ -61,14 +61,14 @@ export class ClientChannel {
         this.receivedBytes += bytes.length;
         if (output.destroyed || output.writableEnded) return;
         output.write(bytes);
-        // What the socket holds already still comes after a pause.
+        // Buffered data of the socket still arrives after a pause.
         if (output.writableLength <= maxWaitingBytes || this.#socket.isPaused) return;
         this.#socket.pause();
         output.once('drain', () => this.#socket.resume());
       };
       void this.#gone.then(resolve, resolve);
     });
-    // Whoever reads our output has gone: as a pipe does, tell the writer.
+    // The reader of our output has closed it: notify the writer, as a pipe does.
     output.once('error', () => this.close());
     for (const { bytes, isBinary } of this.#early) this.#take?.(bytes, isBinary);
     this.#early = [];
@@ -76,7 +76,7 @@ export class ClientChannel {
     await flushed(output);
   }
 
-  /** Sends all of it and then the end mark; only the end mark when there is no input. */
+  /** Sends all of it and then the end mark; only the end mark without input. */
   readFrom(input: Readable | undefined): void {
     const end = (): void => this.#send(barrier, false);
     if (input === undefined) {

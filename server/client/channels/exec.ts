@@ -1,4 +1,5 @@
-// Runs commands in containers and looks at consoles: starts the operation, carries the streams over its channels, gives the exit code.
+// Runs commands in containers and attaches to consoles: starts the operation, carries the streams over its channels, returns the exit
+// code.
 import { containerUrl } from '../../api/names.ts';
 import type { Readable, Writable } from 'node:stream';
 import type { ConsolePost, ExecPost } from '../../api/container/container-exec.ts';
@@ -23,7 +24,7 @@ export interface ExecOptions {
   readonly cwd?: string;
   /** With a size: one terminal, all output goes to `stdout`. Without: three pipes. */
   readonly terminal?: TerminalSize;
-  /** Read until its end, or until the command's. Absent: the command finds its input empty. */
+  /** Read until its end, or until the command's. Absent: the command gets empty input. */
   readonly stdin?: Readable;
   readonly stdout: Writable;
   readonly stderr: Writable;
@@ -47,7 +48,7 @@ export interface ConsoleOptions {
 }
 
 export interface ConsoleSession {
-  /** Resolves when the console is over: by `close`, or because the container stopped. */
+  /** Resolves when the console has ended: by `close`, or because the container stopped. */
   readonly ended: Promise<void>;
   resize(size: TerminalSize): void;
   close(): void;
@@ -147,14 +148,14 @@ async function open(
     throw new ClientError('badReply', `POST ${path}: the answer is no operation with channels`);
   }
   const operation = deps.operations.wait(started);
-  // Whoever waits for it is told; before that it may fail unheard.
+  // Its waiter gets the error; before one waits, the rejection must not be reported as unhandled.
   operation.catch(() => {});
   const channels = new Map<string, ClientChannel>();
   const close = (): void => {
     for (const channel of channels.values()) channel.close();
   };
   try {
-    // The control channel first: the others let the command begin, and a short one is over at once.
+    // The control channel first: opening the others starts the command, and a short one ends at once.
     const names = Object.keys(fds).toSorted((a) => (a === 'control' ? -1 : 1));
     for (const name of names.splice(0, 1)) channels.set(name, await connect(deps, started.id, fds[name], signal));
     const opened = names.map(async (name) => channels.set(name, await connect(deps, started.id, fds[name], signal)));
@@ -197,7 +198,7 @@ function exitCodeOf(operation: Operation): number {
   return code;
 }
 
-/** Newer real servers let the operation fail when the command could not be run, and still say with which code. */
+/** Newer real servers fail the operation when the command could not be run, and still return the exit code. */
 function returnedBy(error: unknown): number | undefined {
   const code = error instanceof ClientError ? error.operation?.metadata?.['return'] : undefined;
   return code === 126 || code === 127 ? code : undefined;

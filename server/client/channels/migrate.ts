@@ -1,5 +1,5 @@
-// Copies containers between servers, or on one: tells both sides what to do, carries the streams itself when they cannot reach
-// each other, and waits for both. A move is a copy whose original is deleted afterwards.
+// Copies containers between servers, or on one: instructs both sides, relays the streams when they cannot reach each other, and waits
+// for both. A move is a copy whose original is deleted afterwards.
 import { containerUrl } from '../../api/names.ts';
 import { randomBytes } from 'node:crypto';
 import type { Container, ContainerSource } from '../../api/container/container.ts';
@@ -14,7 +14,7 @@ export const migrationModes = ['pull', 'push', 'relay'] as const;
 export type MigrationMode = (typeof migrationModes)[number];
 
 export interface CopyOptions {
-  /** Default: pull from a source that is reached over https, else push to such a target, else relay. */
+  /** Default: pull from a source with an https address, else push to such a target, else relay. */
   readonly mode?: MigrationMode;
   /** Without snapshots. */
   readonly containerOnly?: boolean;
@@ -22,9 +22,12 @@ export interface CopyOptions {
   readonly refresh?: boolean;
   /** Pool for the root disk at the target. */
   readonly storage?: string;
-  /** False: a running container is copied as its files are. Else it goes on at the target, and is stopped here. */
+  /**
+   * False: the files of a running container are copied as they are. Otherwise the container continues to run at the target, and is
+   * stopped here.
+   */
   readonly live?: boolean;
-  /** The addresses of its network interfaces travel along: it is the same machine afterwards. */
+  /** The addresses of its network interfaces are copied too: the target is the same machine afterwards. */
   readonly keepAddresses?: boolean;
   readonly onUpdate?: OnUpdate;
 }
@@ -36,7 +39,7 @@ export interface ContainerAt {
   readonly name: string;
 }
 
-/** Resolves when the copy is whole. On a throw or abort both servers are told to stop. */
+/** Resolves when the copy is complete. On a throw or abort both operations are cancelled. */
 export async function copyContainer(
   from: ContainerAt,
   to: ContainerAt,
@@ -46,7 +49,7 @@ export async function copyContainer(
   const source = await describe(from, signal);
   const isElsewhere = from.client.host !== to.client.host;
   const live = isElsewhere && isRunning(source) && options.refresh !== true && options.live !== false;
-  // What goes on running has the addresses it has.
+  // A container that continues to run keeps its addresses.
   const body = { name: to.name, ...wantedOf(source, live ? { ...options, keepAddresses: true } : options) };
   if (!isElsewhere) {
     const copy: ContainerSource = { type: 'copy', source: from.name, ...flagsOf(options) };
@@ -61,7 +64,10 @@ export async function copyContainer(
   await travel[mode]({ from, to, body, options: { ...options, live }, signal });
 }
 
-/** A running container goes on there, where both servers can do that. What is left of the original after a failed deletion is told by the error. */
+/**
+ * A running container continues to run at the target, when both servers support that. The error names the remains of the original after
+ * a failed deletion.
+ */
 export async function moveContainer(
   from: ContainerAt,
   to: ContainerAt,
@@ -79,7 +85,7 @@ export async function moveContainer(
     await movePool(from, to.name, options, signal);
     return;
   }
-  // Into another pool of its server it gets its name once the original is gone.
+  // In another pool of the same server the copy gets its name after the original is deleted.
   const isHere = from.client.host === to.client.host && from.name === to.name;
   const copy = isHere ? { ...to, name: `move-of-${randomBytes(6).toString('hex')}` } : to;
   await copyContainer(from, copy, { ...options, keepAddresses: true }, signal);
@@ -91,7 +97,7 @@ async function movesPools(client: Client, signal: AbortSignal | undefined): Prom
   return (await client.server(signal)).metadata.api_extensions.includes('instance_pool_move');
 }
 
-/** The server does it itself: whole or not at all, and it is the same container afterwards. */
+/** The server does it itself and atomically; the container keeps its identity. */
 async function movePool(
   { client, name }: ContainerAt,
   target: string,
@@ -193,7 +199,7 @@ const travel: Readonly<Record<MigrationMode, (travel: Travel) => Promise<void>>>
   },
 };
 
-/** Waits for both operations; when one fails the other one is not left waiting. The error is that of the one that failed first. */
+/** Waits for both operations; when one fails the other one is cancelled. The error is that of the first failure. */
 async function together(
   first: Client,
   started: Operation,
@@ -211,14 +217,14 @@ async function together(
     await Promise.all(waits);
   } catch (error) {
     await Promise.all([abandon(first, started), ...(other === undefined ? [] : [abandon(second, other)])]);
-    // Both sides are at rest when the caller goes on. Its own signal does not hold here any more.
+    // Both operations have ended when the caller continues. Its own signal does not apply here any more.
     await Promise.allSettled(waits);
     throw error;
   }
 }
 
 async function abandon(client: Client, operation: Operation): Promise<void> {
-  // It has ended already, or its server is gone.
+  // It has ended already, or its server is unreachable.
   await client.operations.cancel(operation.id).catch(() => {});
 }
 
@@ -260,7 +266,7 @@ function operationOf(reply: { readonly operation?: Operation }, path: string): O
   throw new ClientError('badReply', `POST ${path}: the answer is no operation`);
 }
 
-/** How the other server finds the operation. */
+/** The address of the operation for the other server. */
 async function addressOf(client: Client, operation: Operation, signal: AbortSignal | undefined): Promise<object> {
   const { environment } = (await client.server(signal)).metadata;
   const address = environment?.addresses[0];

@@ -1,8 +1,8 @@
-// Joins the channels of two operations on different servers, frame by frame; what the frames mean is not looked at.
+// Joins the channels of two operations on different servers, frame by frame; it does not interpret frames.
 import type { RawData, WebSocket } from 'ws';
 import { ClientError } from '../client-error.ts';
 
-/** What may wait in this process for one side before the other one is asked to stop. */
+/** Limit of buffered bytes for one side before the other one is paused. */
 const maxWaitingBytes = 1024 * 1024;
 
 interface End {
@@ -11,7 +11,7 @@ interface End {
   readonly names: readonly string[];
 }
 
-/** Resolves when all channels are joined, to how to end it at once. A channel that ends on one side ends on the other. */
+/** Resolves when all channels are joined, with a function that ends them at once. A channel that ends on one side ends on the other. */
 export async function relaySockets(source: End, target: End, signal: AbortSignal | undefined): Promise<() => void> {
   const names = source.names.filter((name) => target.names.includes(name));
   const sockets: WebSocket[] = [];
@@ -23,7 +23,7 @@ export async function relaySockets(source: End, target: End, signal: AbortSignal
     for (const name of names) {
       const [from, to] = [source.open(name), target.open(name)];
       sockets.push(from, to);
-      // The side that is first may speak before the other one is there.
+      // The first side may send before the other one is open.
       const joined = join(from, to);
       await Promise.all([opened(from, name), opened(to, name)]);
       joined();
@@ -34,12 +34,12 @@ export async function relaySockets(source: End, target: End, signal: AbortSignal
   }
   return () => {
     signal?.removeEventListener('abort', stop);
-    // What was sent last still goes out.
+    // The last data is still sent.
     for (const socket of sockets) if (socket.readyState === socket.OPEN) socket.close();
   };
 }
 
-/** Both ways. Returns how to let go of what came before the other side was open. */
+/** Both directions. Returns a function that releases the frames that arrived before the other side was open. */
 function join(a: WebSocket, b: WebSocket): () => void {
   const releases = [carry(a, b), carry(b, a)];
   return () => {

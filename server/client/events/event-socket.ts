@@ -1,11 +1,11 @@
-// One websocket to the event endpoint that reconnects by itself; hands on what arrives and says when something may be missed.
+// One websocket to the event endpoint that reconnects by itself; passes events on and reports possible gaps.
 import type { RawData, WebSocket } from 'ws';
 import { eventTypes, type Event, type EventType } from './event-types.ts';
 import { isObject } from '../transport/reply.ts';
 
 export interface EventSocketHandlers {
   readonly onEvent: (event: Event) => void;
-  /** Connected: `again` when it was before, so that events in between are lost. */
+  /** Connected: `again` after a reconnection, so that events in between are lost. */
   readonly onOpen: (again: boolean) => void;
   /** Not connected any more, or not yet; a new attempt follows. */
   readonly onDown: (error: Error) => void;
@@ -15,7 +15,7 @@ interface EventSocketDeps {
   readonly open: (path: string) => WebSocket;
   readonly types: readonly EventType[];
   readonly project?: string;
-  /** Ping idle connections, where a dead peer would go unnoticed. Not needed on a unix socket. */
+  /** Ping idle connections, where a dead peer would stay unnoticed. Not needed on a unix socket. */
   readonly heartbeatMs?: number;
   readonly firstRetryMs?: number;
 }
@@ -84,7 +84,7 @@ export class EventSocket {
     });
     const timer = setInterval(() => {
       if (socket.readyState !== socket.OPEN) return;
-      // Old servers never read their event sockets and so never answer: silence means death only after a first answer.
+      // Old servers never read their event sockets and so never answer pings: silence means a dead peer only after a first answer.
       if (waiting && answers > 0) socket.terminate();
       waiting = true;
       socket.ping();

@@ -3,11 +3,11 @@ import type { EventSocket, EventSocketHandlers } from './event-socket.ts';
 import type { Event } from './event-types.ts';
 
 export interface EventsOptions {
-  /** Events kept for a slow reader; default 1024. Past it the oldest are dropped and `onGap` is told. */
+  /** Limit of buffered events for a slow reader; default 1024. Beyond it the oldest are dropped and `onGap` is called. */
   readonly bufferSize?: number;
-  /** Events were missed: read again whatever they were watched for. */
+  /** Events were missed: read the watched objects again. */
   readonly onGap?: (reason: 'overflow' | 'reconnected' | 'disconnected') => void;
-  /** The first connection stands: whatever happens from now on will be seen. */
+  /** The first connection is open: later events will arrive. */
   readonly onReady?: () => void;
 }
 

@@ -1,4 +1,4 @@
-// The event types, without the schemas of server/api/event.ts: loading those costs every start of the CLI time.
+// The event types, without the schemas of server/api/event.ts: loading those would slow down every start of the CLI.
 import type { EventType } from '../../api/event.ts';
 
 export type { Event, EventType } from '../../api/event.ts';

@@ -1,4 +1,4 @@
-// Backups of a container: made, listed, fetched and deleted, and containers made of their files. Streams; keeps no files itself.
+// Backups of a container: creates, lists, fetches and deletes them, and creates containers from their files. Streams; stores no files.
 import { containerUrl } from '../../api/names.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -9,13 +9,13 @@ import type { Http } from '../transport/http.ts';
 import { header, type Reply } from '../transport/reply.ts';
 
 export interface BackupExport {
-  /** undefined when the server does not say. */
+  /** undefined when the server does not report it. */
   readonly sizeBytes?: number;
   /** The caller reads or destroys it. */
   readonly body: Readable;
 }
 
-/** What answers with an operation is to be wrapped in `operations.run` to wait for it. */
+/** Wrap calls that return an operation in `operations.run` to wait for it. */
 export interface ContainerBackups {
   list(signal?: AbortSignal): Promise<readonly Backup[]>;
   get(name: string, signal?: AbortSignal): Promise<Reply<Backup>>;
@@ -46,12 +46,12 @@ export function backupsOf(http: Http, container: string): ContainerBackups {
 export interface BackupImport {
   /** Path of the file, or its content. */
   readonly source: string | Readable;
-  /** Instead of what the backup says. */
+  /** Overrides the name in the backup. */
   readonly pool?: string;
   readonly name?: string;
   /** Cluster member to make it on. */
   readonly target?: string;
-  /** Also when it brings access to the host: privileged, paths of the host, raw.* and the like. */
+  /** Allows a backup that grants access to the host: privileged, paths of the host, raw.* and the like. */
   readonly allowHostAccess?: boolean;
 }
 

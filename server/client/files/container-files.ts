@@ -1,11 +1,11 @@
-// Files of a container: read, written and deleted as streams, with the headers of either dialect. Walks no directories.
+// Files of a container: reads, writes and deletes them as streams, with the headers of either dialect. Walks no directories.
 import { containerUrl } from '../../api/names.ts';
 import { Readable } from 'node:stream';
 import { ClientError } from '../client-error.ts';
 import type { Http } from '../transport/http.ts';
 import { header, parseReply, prefixedHeader, type Headers, type Reply } from '../transport/reply.ts';
 
-/** Absent = as it is, or the server's default for a new entry. Ids as the container sees them. */
+/** Absent = unchanged, or the server's default for a new entry. Ids as the container sees them. */
 export interface FileAttributes {
   readonly uid?: number;
   readonly gid?: number;
@@ -31,7 +31,7 @@ export interface Files {
   /** The caller reads or destroys the body of a file. */
   read(path: string, signal?: AbortSignal): Promise<FileEntry>;
   write(path: string, content: Readable, write?: FileWrite, signal?: AbortSignal): Promise<void>;
-  /** One that exists is fine. */
+  /** An existing one is not an error. */
   makeDirectory(path: string, attributes?: FileAttributes, signal?: AbortSignal): Promise<void>;
   makeSymlink(path: string, target: string, attributes?: FileAttributes, signal?: AbortSignal): Promise<void>;
   delete(path: string, signal?: AbortSignal): Promise<void>;
@@ -114,7 +114,7 @@ async function readAll(body: Readable): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Servers take a mode for octal only when it begins with a zero. */
+/** Servers parse a mode as octal only when it begins with a zero. */
 function attributesOf({ uid, gid, mode }: FileAttributes): Record<string, string> {
   return {
     ...(uid === undefined ? {} : { uid: String(uid) }),

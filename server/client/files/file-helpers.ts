@@ -1,4 +1,4 @@
-// What is done with files of containers beyond single calls: directories on the way, hashes of contents, deletion of what may be gone.
+// Helpers for files of containers beyond single calls: parent directories, content hashes, and deletion of entries that may be missing.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { isNotFound } from '../client-error.ts';
@@ -11,14 +11,14 @@ export async function sha256Of(stream: Readable | AsyncIterable<Buffer>): Promis
   return hash.digest('hex');
 }
 
-/** A body that nobody reads any more; its connection reports that as an error, which nobody would hear. */
+/** A body without a reader; its connection would report that as an unhandled error. */
 export function discard(entry: FileEntry): void {
   if (entry.type !== 'file') return;
   entry.body.on('error', () => {});
   entry.body.destroy();
 }
 
-/** undefined: there is nothing at this path. */
+/** undefined: not found. */
 export async function readIfThere(files: Files, path: string, signal: AbortSignal): Promise<FileEntry | undefined> {
   try {
     return await files.read(path, signal);
@@ -28,7 +28,7 @@ export async function readIfThere(files: Files, path: string, signal: AbortSigna
   }
 }
 
-/** Also those that lead to it, with the usual mode. What is there already stays as it is. */
+/** Also its parent directories, with the usual mode. Existing ones stay unchanged. */
 export async function makeDirectories(files: Files, path: string, signal: AbortSignal): Promise<void> {
   const steps = path.split('/').filter((step) => step !== '');
   const missing: string[] = [];
@@ -44,7 +44,7 @@ export async function makeDirectories(files: Files, path: string, signal: AbortS
   for (const directory of missing) await files.makeDirectory(directory, { mode: 0o755 }, signal);
 }
 
-/** One that is gone already is fine. */
+/** A missing one is not an error. */
 export async function deleteIfThere(files: Files, path: string, signal: AbortSignal): Promise<void> {
   try {
     await files.delete(path, signal);

@@ -1,4 +1,4 @@
-// Uploads and downloads image files as streams; what an image object says goes through the ordinary calls.
+// Uploads and downloads image files as streams; ordinary calls read and write image objects.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -9,7 +9,7 @@ import { header, type Headers, type Reply } from '../transport/reply.ts';
 import type { Http } from '../transport/http.ts';
 
 export interface ImageUpload {
-  /** Paths: one unified tarball, or metadata and root file system apart; or what another server exports. */
+  /** Paths: one unified tarball, or metadata and root file system separately; or a stream that another server exports. */
   readonly files:
     | { readonly file: string }
     | { readonly metadata: string; readonly rootfs: string }
@@ -19,13 +19,13 @@ export interface ImageUpload {
   readonly filename?: string;
   readonly public?: boolean;
   readonly properties?: Readonly<Record<string, string>>;
-  /** Called as bytes leave, with the running total. */
+  /** Called as bytes are sent, with the running total. */
   readonly onProgress?: (sentBytes: number, totalBytes: number) => void;
 }
 
 export interface ImageExport {
   readonly contentType: string;
-  /** undefined when the server does not say. */
+  /** undefined when the server does not report it. */
   readonly sizeBytes?: number;
   readonly filename?: string;
   /** The file, or for a split image a multipart body with the parts metadata and rootfs. */
@@ -97,7 +97,7 @@ function filenameHeader({ files, filename }: ImageUpload): { readonly filename?:
   return name === undefined ? {} : { filename: encodeHeader(name) };
 }
 
-/** An export is sent on as it comes: an image in two files is a body of two parts both ways. */
+/** An export is forwarded unchanged: an image in two files is a body of two parts in both directions. */
 async function bodyOf(files: ImageUpload['files']): Promise<Body> {
   if ('file' in files) return singleBody(files.file);
   if ('metadata' in files) return multipartBody(files);
@@ -107,7 +107,7 @@ async function bodyOf(files: ImageUpload['files']): Promise<Body> {
 
 interface Body {
   readonly contentType: string;
-  /** undefined when nobody knows. */
+  /** undefined: unknown. */
   readonly sizeBytes?: number;
   readonly stream: Readable;
 }

@@ -1,4 +1,4 @@
-// One request whose answer is read whole, with the least that this takes: no stream, no signal of its own. Judges no answer.
+// One request whose answer is read whole, at the lowest cost: no stream, no signal of its own. Does not judge the answer.
 import type { Dispatcher } from 'undici';
 import { DeadlineError } from '../../lib/shared/deadline.ts';
 import type { Headers } from './reply.ts';
@@ -16,14 +16,14 @@ export interface ExchangeLimits {
   readonly maxBytes: number;
 }
 
-/** The answer is longer than was allowed. */
+/** The answer is longer than allowed. */
 export class TooLongError extends Error {
   override readonly name = 'TooLongError';
 }
 
 /**
- * Rejects with the reason of `signal`, with DeadlineError, with TooLongError, or with what the connection reported; any HTTP status
- * resolves. What was given up is ended together with its connection, or is never sent.
+ * Rejects with the reason of `signal`, with DeadlineError, with TooLongError, or with the error of the connection; any HTTP status
+ * resolves. An abandoned request is ended together with its connection, or is never sent.
  */
 export function exchange(
   dispatcher: Dispatcher,
@@ -55,7 +55,7 @@ export function exchange(
     dispatcher.dispatch(options, {
       onRequestStart(started) {
         controller = started;
-        // It waited for a free connection and is not wanted any more.
+        // It was queued for a free connection and is no longer needed.
         if (given !== undefined) started.abort(given);
       },
       onResponseStart(_controller, status, received) {

@@ -6,7 +6,7 @@ import { renderEndpoint, type Endpoint } from './host-endpoint.ts';
 const certificateCodes =
   /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_|ERR_SSL_|ERR_GANTRY_PIN)/;
 
-/** The error for a call that got no answer; `cause` is what the connection reported. */
+/** The error for a call without an answer; `cause` is the error of the connection. */
 export async function explainUnreachable(endpoint: Endpoint, what: string, cause: unknown): Promise<ClientError> {
   const code = errnoOf(cause) ?? '';
   const where = `${what}: cannot reach ${renderEndpoint(endpoint)}`;
@@ -30,7 +30,7 @@ async function socketAdvice(path: string, code: string, cause: unknown): Promise
     case 'EPERM':
       return `permission denied (${facts}); run as root or join the group that owns the socket`;
     case 'ECONNREFUSED':
-      return `nobody listens on it (${facts}); the daemon has stopped, start it again`;
+      return `no process listens on it (${facts}); the daemon has stopped, start it again`;
     case 'ENOTSOCK':
       return `it is not a socket (${facts})`;
     default:

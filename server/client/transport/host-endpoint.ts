@@ -1,4 +1,4 @@
-// Reads what users write for a host (`unix:///path`, `https://name:port`) into an endpoint; it opens nothing.
+// Parses a host as users write it (`unix:///path`, `https://name:port`) into an endpoint; it opens no connection.
 
 export type Endpoint =
   | { readonly kind: 'unix'; readonly path: string }
@@ -6,7 +6,7 @@ export type Endpoint =
 
 export const defaultPort = 8443;
 
-/** `unix:///path`, `unix:/path`, a bare absolute path, or `https://host[:port]`. Throws an Error that says what is accepted. */
+/** `unix:///path`, `unix:/path`, a bare absolute path, or `https://host[:port]`. Throws an Error that lists the accepted forms. */
 export function parseEndpoint(text: string): Endpoint {
   const unixPath = /^unix:(?:\/\/)?(\/.+)$/.exec(text)?.[1] ?? (text.startsWith('/') ? text : undefined);
   if (unixPath !== undefined) return { kind: 'unix', path: unixPath };

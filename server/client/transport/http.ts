@@ -1,5 +1,5 @@
-// One call to the daemon: builds the request, limits its time, retries what may be retried, turns every failure into a
-// ClientError. Knows no kinds of objects.
+// One call to the daemon: builds the request, limits its time, retries where that is safe, turns every failure into a ClientError.
+// Knows no kinds of objects.
 import type { Readable } from 'node:stream';
 import { ClientError, remedyFor } from '../client-error.ts';
 import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
@@ -15,7 +15,7 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | undefined>>;
   /** Sent as JSON. */
   readonly json?: unknown;
-  /** Sent as it is, with these headers; the call then has no time limit but its signal and stalls. */
+  /** Sent unchanged, with these headers; only its signal and stalls limit the time of the call. */
   readonly stream?: Readable;
   readonly headers?: Readonly<Record<string, string>>;
   readonly ifMatch?: string;
@@ -31,7 +31,7 @@ export interface StreamReply {
 export interface Http {
   /** JSON in, JSON out. GETs are retried a few times when the connection breaks or the daemon is not ready. */
   send<T>(call: Call, signal?: AbortSignal): Promise<Reply<T>>;
-  /** The answer's body as it comes, for files. The caller reads or destroys it. Error answers throw. */
+  /** The answer's body as a stream, for files. The caller reads or destroys it. Error answers throw. */
   open(call: Call, signal?: AbortSignal): Promise<StreamReply>;
 }
 
@@ -57,7 +57,7 @@ export function createHttp(deps: HttpDeps): Http {
           return await sendOnce<T>(deps, call, signal);
         } catch (error) {
           const again = call.stream === undefined && attempt < attempts && remedyFor(error, idempotent) === 'retry';
-          // A socket that is not there will not come by itself, and the user is waiting for the reason.
+          // A missing socket will not appear by itself, and the user is waiting for the reason.
           if (!again || !isTransient(error)) throw error;
           await pause(firstPauseMs * 2 ** (attempt - 1), signal);
         }
@@ -65,7 +65,7 @@ export function createHttp(deps: HttpDeps): Http {
     },
     async open(call, signal) {
       const what = whatOf(call);
-      // The signal stays joined for as long as the body lives: the transport destroys the body when it fires.
+      // The signal stays joined as long as the body exists: the transport destroys the body when the signal fires.
       const raw = await connected(deps, call, (inner) => deps.transport.request(rawCall(deps, call), inner), signal);
       const headers: Headers = raw.headers;
       if (raw.statusCode >= 400) {
@@ -94,7 +94,7 @@ async function sendOnce<T>(deps: HttpDeps, call: Call, signal: AbortSignal | und
     const { statusCode, headers, text } = await deps.transport.exchange(rawCall(deps, call), limits, signal);
     return parseReply<T>(statusCode, headers, text, whatOf(call));
   } catch (error) {
-    throw await told(deps, call, error, signal);
+    throw await explained(deps, call, error, signal);
   }
 }
 
@@ -107,7 +107,7 @@ async function connected<T>(
   try {
     return await within(limitOf(deps, call), work, signal);
   } catch (error) {
-    throw await told(deps, call, error, signal);
+    throw await explained(deps, call, error, signal);
   }
 }
 
@@ -116,8 +116,13 @@ const limitOf = (deps: HttpDeps, call: Call): number | undefined =>
 
 const whatOf = ({ method, path }: Call): string => `${method} ${path}`;
 
-/** The error as callers are to get it. */
-async function told(deps: HttpDeps, call: Call, error: unknown, signal: AbortSignal | undefined): Promise<unknown> {
+/** The error in the form that callers get. */
+async function explained(
+  deps: HttpDeps,
+  call: Call,
+  error: unknown,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
   if (error instanceof ClientError) return error;
   if (signal?.aborted === true) return signal.reason;
   const what = whatOf(call);

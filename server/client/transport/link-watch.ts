@@ -1,27 +1,27 @@
-// Notices that the link to a host is dead while an answer is awaited: the kernel alone resends for a quarter of an hour.
+// Detects a dead link to a host while a call waits for an answer: the kernel alone would resend for a quarter of an hour.
 import { connect, type Socket } from 'node:net';
 
 export interface LinkLimits {
-  /** Nothing heard for this long while an answer is awaited: the link is tried. */
+  /** After this long without data during a call, the link is probed. */
   readonly silentMs: number;
-  /** How long a new connection may take; two in a row that take longer mean that the link is dead. */
+  /** Time limit of a new connection; two slower ones in a row mean that the link is dead. */
   readonly probeMs: number;
 }
 
 export interface LinkWatchDeps {
   readonly limits: LinkLimits;
-  /** Opens a connection and closes it; false when none came about in time. */
+  /** Opens a connection and closes it; false when none was made in time. */
   readonly probe: (timeoutMs: number) => Promise<boolean>;
 }
 
 const usualLimits: LinkLimits = { silentMs: 10_000, probeMs: 5_000 };
-/** The kernel asks an idle peer after this long, then ten times, a second apart. */
+/** The kernel probes an idle peer after this long, then ten times, a second apart. */
 const keepAliveMs = 5_000;
 
 export const linkWatch = (endpoint: { readonly host: string; readonly port: number }): LinkWatch =>
   new LinkWatch({ limits: usualLimits, probe: (timeoutMs) => connects(endpoint, timeoutMs) });
 
-/** A server that answers late is alive as long as its host takes connections: only the lack of those ends what is awaited. */
+/** A server that answers late is alive as long as its host accepts connections: only failed connections end the waiting calls. */
 export class LinkWatch {
   readonly #deps: LinkWatchDeps;
   readonly #sockets = new Set<Socket>();
@@ -36,13 +36,13 @@ export class LinkWatch {
   }
 
   add(socket: Socket): void {
-    // Connections on which nothing is awaited, such as those for events, are watched by the kernel.
+    // The kernel watches connections without a waiting call, such as those for events.
     socket.setKeepAlive(true, keepAliveMs);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** Call what it returns when the answer has come, or is awaited no more. */
+  /** Call the returned function when the answer has arrived, or the call is abandoned. */
   begin(): () => void {
     let isOpen = true;
     this.#awaited += 1;
@@ -76,7 +76,7 @@ export class LinkWatch {
   }
 
   #end(silentMs: number): void {
-    const message = `the connection is dead: nothing was heard for ${Math.round(silentMs / 1000)} s, and no new one can be made`;
+    const message = `the connection is dead: no data arrived for ${Math.round(silentMs / 1000)} s, and a new connection failed`;
     for (const socket of this.#sockets) socket.destroy(Object.assign(new Error(message), { code: 'ERR_GANTRY_LINK' }));
   }
 }
@@ -94,7 +94,7 @@ function connects(
     };
     const timer = setTimeout(() => end(false), timeoutMs);
     socket.once('connect', () => end(true));
-    // A refusal comes from a host that can be reached: it ends the connections itself that it no longer knows.
+    // A refusal comes from a reachable host: it resets the connections that it no longer knows.
     socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED'));
   });
 }

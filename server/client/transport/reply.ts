@@ -1,4 +1,4 @@
-// Reads an HTTP answer of either dialect (the spec's or a real LXD's) into a Reply or a ClientError; decides nothing else.
+// Parses an HTTP answer of either dialect (the spec's or a real LXD's) into a Reply or a ClientError; decides nothing else.
 import type { Readable } from 'node:stream';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -6,19 +6,19 @@ import { ClientError, codeForStatus } from '../client-error.ts';
 
 export interface Reply<T> {
   readonly status: number;
-  /** The object of a sync answer; undefined-like (null or {}) where the API promises none. */
+  /** The object of a sync answer; undefined-like (null or {}) where the API returns none. */
   readonly metadata: T;
-  /** Verbatim, to be sent back as If-Match. */
+  /** Unchanged, to be sent back as If-Match. */
   readonly etag?: string;
-  /** Where the object is now, after a create or rename. */
+  /** The location of the object after a create or rename. */
   readonly location?: string;
-  /** Present when the server works on in the background. */
+  /** Present when the server continues in the background. */
   readonly operation?: Operation;
 }
 
 export type Headers = Readonly<Record<string, string | readonly string[] | undefined>>;
 
-/** Of an answer that is read whole. */
+/** Length of an answer that is read whole. */
 export const maxJsonBytes = 256 * 1024 * 1024;
 
 export function header(headers: Headers, name: string): string | undefined {
@@ -30,7 +30,7 @@ export function header(headers: Headers, name: string): string | undefined {
 export const prefixedHeader = (headers: Headers, name: string): string | undefined =>
   header(headers, `x-svc-${name}`) ?? header(headers, `x-lxd-${name}`);
 
-/** Reads the body to its end. Throws ClientError for an error answer, and `badReply` for anything that is no envelope. */
+/** Reads the body to its end. Throws ClientError for an error answer, and `badReply` for anything that is not an envelope. */
 export async function readReply<T>(status: number, headers: Headers, body: Readable, what: string): Promise<Reply<T>> {
   const text = await readText(body, what);
   return parseReply<T>(status, headers, text, what);
@@ -73,7 +73,7 @@ function errorOf(status: number, envelope: Readonly<Record<string, unknown>>, wh
   return new ClientError(code, `${what}: ${text}`, { status: realStatus, details, text });
 }
 
-/** An operation object, or undefined when it lacks what waiting needs. Missing members of old servers are filled in. */
+/** An operation object, or undefined when it lacks a member that waiting needs. Missing members of old servers are filled in. */
 export function readOperation(value: unknown): Operation | undefined {
   if (!isObject(value) || typeof value['id'] !== 'string' || typeof value['status_code'] !== 'number') return undefined;
   return {

@@ -21,10 +21,10 @@ export interface TlsOptions {
 
 export interface TransportOptions {
   readonly tls?: TlsOptions;
-  /** Connections kept at most; default 8. */
+  /** Maximum of connections; default 8. */
   readonly connections?: number;
   readonly connectTimeoutMs?: number;
-  /** Tests give their own. */
+  /** Injected by tests. */
   readonly link?: LinkWatch;
 }
 
@@ -42,7 +42,7 @@ export class Transport {
   readonly endpoint: Endpoint;
   readonly #pool: Pool;
   readonly #connectTls: (done: Connected) => void;
-  /** Absent on a unix socket, where no link can die. */
+  /** Absent on a unix socket, whose link cannot die. */
   readonly #link: LinkWatch | undefined;
 
   constructor(endpoint: Endpoint, options: TransportOptions = {}) {
@@ -50,7 +50,7 @@ export class Transport {
     const timeoutMs = options.connectTimeoutMs ?? 10_000;
     this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint));
     this.#connectTls = (done) => {
-      // Also while it connects: what waits for that ends with the link, too.
+      // Also while it connects: the end of the link ends waiting calls, too.
       this.#link?.add(openTls(endpoint, options.tls ?? {}, timeoutMs, done));
     };
     const shared = { connections: options.connections ?? 8, pipelining: 1, keepAliveTimeout: 30_000 };
@@ -65,7 +65,7 @@ export class Transport {
           });
   }
 
-  /** Rejects with what the connection reported; any HTTP status resolves. The body must be read or destroyed. */
+  /** Rejects with the error of the connection; any HTTP status resolves. The body must be read or destroyed. */
   async request(call: RawCall, signal: AbortSignal): Promise<RawReply> {
     const ended = this.#link?.begin();
     try {
@@ -147,14 +147,14 @@ function openTls(endpoint: Endpoint, tls: TlsOptions, timeoutMs: number, done: C
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
     minVersion: 'TLSv1.2',
     ALPNProtocols: ['http/1.1'],
-    // A pin replaces the chain check; nothing is sent before it has been compared below.
+    // A pin replaces the chain check; no data is sent before the comparison below.
     rejectUnauthorized: pin === undefined,
   });
   const timer = setTimeout(() => {
     socket.destroy(withCode('UND_ERR_CONNECT_TIMEOUT', `no TLS connection in ${timeoutMs} ms`));
   }, timeoutMs);
   let connected = false;
-  // Stays on the socket: an error between here and its new owner's first listener must not end the process.
+  // Stays on the socket: an error before its new owner's first listener must not end the process.
   socket.on('error', (error) => {
     clearTimeout(timer);
     if (!connected) done(error);

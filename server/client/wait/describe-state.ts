@@ -1,8 +1,8 @@
-// What the state of a container says to people: addresses, and one line of all. Pure.
+// Describes the state of a container for people: addresses, and one line for everything. Pure.
 import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
 
-/** Addresses that others can reach, of one interface or of all but the loopback. */
+/** Addresses that other machines can reach, of one interface or of all but the loopback. */
 export function globalAddresses(
   state: ContainerState,
   nic?: string,

@@ -1,4 +1,4 @@
-// What can be found out about a container that did not get ready: its state, its leases, the last it said. Never fails.
+// Collects facts about a container that did not get ready: its state, its leases, its last output. Never fails.
 import { containerUrl } from '../../api/names.ts';
 import type { Readable } from 'node:stream';
 import type { ContainerState } from '../../api/container/container.ts';
@@ -11,7 +11,7 @@ const limitMs = 5000;
 const linesShown = 5;
 const keptBytes = 16 * 1024;
 
-/** Beyond the state: further lines, each with its heading; empty when nothing is known. */
+/** Besides the state: further lines, each with its heading; empty when nothing is known. */
 export async function findOut(
   context: WaitDeps,
   name: string,
@@ -23,7 +23,7 @@ export async function findOut(
     (inner: AbortSignal) => said(context, name, 'console', 'console', inner),
     (inner: AbortSignal) => said(context, name, 'logs/lxc.log', 'log', inner),
   ];
-  // The reason is what the user needs; that some of this cannot be had must not take its place.
+  // The user needs the reason; a failure to collect these facts must not replace it.
   const found = await Promise.all(asking.map((ask) => within(limitMs, ask, signal).catch(() => [])));
   return found
     .flat()
@@ -41,15 +41,15 @@ async function leases(
   const { metadata: container } = await context.client.get('container', name, signal);
   const nics = Object.values(container.expanded_devices ?? {}).filter((device) => device['type'] === 'nic');
   const networks = new Set(nics.flatMap((nic) => nic['network'] ?? nic['parent'] ?? []));
-  const told = await Promise.all(
+  const sections = await Promise.all(
     [...networks].map(async (network) => {
-      // Bridges that are not the server's have no leases to ask for.
+      // Bridges that the server does not manage have no leases.
       const all = await context.client.networkLeases(network, signal).catch(() => undefined);
       const own = all?.filter(({ hostname }) => hostname === name).map(({ address }) => address);
       return own === undefined ? [] : [`leases on ${network}: ${own.length === 0 ? 'none' : own.join(', ')}`];
     }),
   );
-  return told.flat();
+  return sections.flat();
 }
 
 async function said(

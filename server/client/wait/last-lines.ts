@@ -1,9 +1,9 @@
-// The end of what somebody writes, in lines fit for a terminal.
+// The last lines of an output, fit for a terminal.
 import { Writable } from 'node:stream';
 
 const keptBytes = 2048;
 
-/** The end of what a command writes, however much that is. */
+/** The end of a command's output, however long it is. */
 export class Tail extends Writable {
   readonly #bytes: number;
   #kept = Buffer.alloc(0);
@@ -29,7 +29,7 @@ export class Tail extends Writable {
 
 const longestLine = 200;
 
-/** Lines with something in them, fit for a terminal. */
+/** Lines that are not empty, fit for a terminal. */
 export const lastLines = (text: string, count: number): readonly string[] =>
   text
     // oxlint-disable-next-line no-control-regex

@@ -1,4 +1,4 @@
-// Looks once whether a wait condition holds, and says what was seen instead. Waits for nothing but the answer.
+// Checks once whether a wait condition is met, and returns what was found otherwise. Waits only for the answer.
 import { connect } from 'node:net';
 import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -10,21 +10,21 @@ import { discard } from '../files/file-helpers.ts';
 import type { WaitDeps } from './wait-for.ts';
 import { Tail } from './last-lines.ts';
 
-/** What was waited for did not come; the message shows what is there instead. */
+/** The awaited condition was not met; the message shows the current state. */
 export class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
 
 export interface Sight {
   readonly holds: boolean;
-  /** What was seen instead, when that is more than the container's state. */
+  /** The state that was found, when it is more than the container's state. */
   readonly instead?: string;
 }
 
 const yes: Sight = { holds: true };
 const no = (instead?: string): Sight => ({ holds: false, ...(instead === undefined ? {} : { instead }) });
 
-/** Throws NotReadyError when it can never hold; other errors only when asking again is of no use. */
+/** Throws NotReadyError when it can never be met; other errors only when a repeated check is useless. */
 export async function look(
   context: WaitDeps,
   name: string,
@@ -37,7 +37,7 @@ export async function look(
     return await lookInto(context, name, condition, state, signal);
   } catch (error) {
     signal.throwIfAborted();
-    // It may stop, freeze or restart at any moment; what it is then, its state says.
+    // It may stop, freeze or restart at any moment; its state has the current value.
     if (!(error instanceof ClientError) || error.status === 403) throw error;
     return no(error.message);
   }
@@ -79,7 +79,7 @@ interface Ended {
   readonly output: string;
 }
 
-/** Code 2: done, with errors that it got over. */
+/** Code 2: done, with errors that it recovered from. */
 export function judgeCloudInit({ code, output }: Ended): Sight {
   if (code === 0 || code === 2) return yes;
   if (code === 127) throw new NotReadyError('its image has no cloud-init to wait for');
@@ -106,7 +106,7 @@ async function exists(context: WaitDeps, name: string, path: string, signal: Abo
 
 const longestConnectMs = 3000;
 
-/** A host that drops packets is asked again rather than waited for. */
+/** A host that drops packets is tried again, with a short limit for each try. */
 function reach(host: string | undefined, port: number, signal: AbortSignal): Promise<Sight> {
   if (host === undefined) return Promise.resolve(no('it has no address to connect to'));
   const where = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;

@@ -1,4 +1,4 @@
-// Waits until a container is what a condition asks for; when that does not come, says what it is instead.
+// Waits until a container meets a condition; when it does not, the error describes the container.
 import type { LifecycleMetadata } from '../../api/event.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { WaitCondition } from '../../api/container/wait-condition.ts';
@@ -8,12 +8,12 @@ import { describeState } from './describe-state.ts';
 import { findOut } from './explain-not-ready.ts';
 import { look, NotReadyError, type Sight } from './readiness.ts';
 
-/** What waiting needs of a client: small, so that a test can stand in for it. */
+/** The part of a client that waiting needs: small, so that a test can replace it. */
 export interface WaitDeps {
   readonly client: Pick<Client, 'containerState' | 'exec' | 'events' | 'get' | 'http' | 'networkLeases'>;
   readonly nowMs: () => number;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** What is waited for, and what is there so far. */
+  /** The condition and the state so far. */
   readonly onProgress: (text: string) => void;
 }
 
@@ -21,8 +21,8 @@ const firstPauseMs = 100;
 const longestPauseMs = 1000;
 
 /**
- * Events of the container cut the pauses short; what no event tells (an address, a port) is asked for again. Throws NotReadyError
- * with state, leases and the last the container said when the time is up, and at once when it cannot come any more.
+ * Events of the container cut the pauses short; conditions without an event (an address, a port) are polled. Throws NotReadyError with
+ * state, leases and the container's last output when the time is up, and at once when the condition can never be met.
  */
 export async function waitFor(
   context: WaitDeps,
@@ -42,7 +42,7 @@ export async function waitFor(
         ? unseen
         : await lookFor(context, { name, condition }, state, endMs - context.nowMs(), signal);
       if (sight.holds) return;
-      // What it said before tells more than that it was cut off.
+      // Its earlier output explains more than the interruption does.
       instead = sight.instead === unanswered ? (instead ?? unanswered) : sight.instead;
       const now = [describeState(state), ...(instead === undefined ? [] : [instead])].join('; ');
       const leftMs = endMs - context.nowMs();
@@ -64,7 +64,7 @@ export async function waitFor(
 const unseen: Sight = { holds: false };
 const unanswered = 'no answer yet';
 
-/** A command that does not end is given what is left of the time. */
+/** A command that does not end gets the rest of the time. */
 async function lookFor(
   context: WaitDeps,
   { name, condition }: { readonly name: string; readonly condition: WaitCondition },
@@ -87,21 +87,21 @@ async function lookFor(
 }
 
 interface News {
-  /** Resolves with the next event about the container that came since the last call. */
+  /** Resolves with the next event about the container since the last call. */
   next(): Promise<void>;
 }
 
-/** Until `signal` fires. A server that tells nothing is asked only. */
+/** Until `signal` fires. A server without events is only polled. */
 function newsOf(context: WaitDeps, name: string, signal: AbortSignal): News {
   let isNew = false;
   let wake = (): void => {};
-  const tell = (): void => {
+  const notify = (): void => {
     isNew = true;
     wake();
   };
   const follow = async (): Promise<void> => {
-    for await (const { metadata } of context.client.events(['lifecycle'], signal, { onReady: tell })) {
-      if (isPowerOf(name, metadata as Partial<LifecycleMetadata> | null)) tell();
+    for await (const { metadata } of context.client.events(['lifecycle'], signal, { onReady: notify })) {
+      if (isPowerOf(name, metadata as Partial<LifecycleMetadata> | null)) notify();
     }
   };
   follow().catch(() => undefined);
@@ -117,7 +117,7 @@ function newsOf(context: WaitDeps, name: string, signal: AbortSignal): News {
   };
 }
 
-/** Not the commands and files that waiting itself asks for: it would never pause. */
+/** Not the commands and files of the wait itself: it would never pause. */
 const isPowerOf = (name: string, event: Partial<LifecycleMetadata> | null): boolean =>
   /-(started|stopped|shutdown|restarted|paused|resumed|deleted)$/.test(event?.action ?? '') &&
   [`/1.0/containers/${name}`, `/1.0/instances/${name}`].includes(event?.source?.split('?')[0] ?? '');

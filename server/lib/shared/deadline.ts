@@ -16,7 +16,7 @@ export async function within<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   signal?.throwIfAborted();
-  // Many calls at once may have one signal: that is no leak.
+  // Many calls at once may share one signal: that is not a leak.
   if (signal !== undefined) setMaxListeners(0, signal);
   const controller = new AbortController();
   const forward = (): void => controller.abort(signal?.reason);

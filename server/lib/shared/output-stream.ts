@@ -1,7 +1,7 @@
-// Writes text to a standard stream whose reader may go away at any time: a failure is reported once, and never thrown.
+// Writes text to a standard stream whose reader may close it at any time: a failure is reported once, and never thrown.
 import type { Writable } from 'node:stream';
 
-/** `reader-gone`: the pipe or terminal was closed by whoever read it. `failed`: the text cannot be stored, as on a full disk. */
+/** `reader-gone`: the reader closed the pipe or terminal. `failed`: the text cannot be stored, as on a full disk. */
 export type OutputLoss = 'reader-gone' | 'failed';
 
 export interface OutputStream {
@@ -22,8 +22,8 @@ export const lossOf = (error: Error & { readonly code?: string }): OutputLoss =>
   readerGone.has(error.code ?? '') ? 'reader-gone' : 'failed';
 
 /**
- * Without a listener, the error of a closed stream becomes an uncaught exception; a handler that reports it on the same stream then causes the
- * next one, for ever and without a pause. `lost` is called at most once, and must not write to the stream.
+ * Without a listener, the error of a closed stream becomes an uncaught exception; a handler that reports it on the same stream then
+ * causes the next one, in an endless loop. `lost` is called at most once, and must not write to the stream.
  */
 export function guardOutput(stream: Writable, lost: (loss: OutputLoss, error: Error) => void): OutputStream {
   let isLost = false;

@@ -1,4 +1,4 @@
-// The filters of templates: `{{ value | name(arguments) }}`. Each result is paid for before it is made.
+// The filters of templates: `{{ value | name(arguments) }}`. The budget is charged before each result is made.
 import { isTrue, textOf, type Budget, type Value } from './values.ts';
 
 type Filter = (value: Value, args: readonly Value[], budget: Budget) => Value;
@@ -62,7 +62,7 @@ export function listOf(value: Value): readonly Value[] {
   return value instanceof Map ? [...(value as ReadonlyMap<string, Value>).keys()] : [];
 }
 
-/** Numbers, and texts that are numbers, are summed; anything else is put together. */
+/** Numbers, and texts that are numbers, are summed; anything else is concatenated. */
 function added(value: Value, more: Value, budget: Budget): Value {
   const [left, right] = [textOf(value, budget), textOf(more, budget)];
   const [a, b] = [Number(left), Number(right)];
@@ -95,7 +95,7 @@ function sorted(list: readonly Value[], budget: Budget): readonly Value[] {
 
 function splitBy(text: string, separator: string, budget: Budget): readonly string[] {
   if (separator === '') return [text];
-  // A part takes far more room than its characters.
+  // A part takes far more memory than its characters.
   budget.spend(text.length * 16);
   return text.split(separator);
 }

@@ -1,4 +1,4 @@
-// Parses what stands between braces: tokens -> expression. Nesting is bounded, so that evaluating one cannot exhaust the stack.
+// Parses the text between braces: tokens -> expression. Nesting is bounded, so that evaluating one cannot exhaust the stack.
 import type { Token } from './tokenize.ts';
 import { TemplateError, binaryOperators, type BinaryOperator, type Expression } from './syntax.ts';
 
@@ -146,7 +146,7 @@ export class TokenReader {
     let of = this.#postfix();
     while (this.accept('|')) {
       const name = this.name();
-      // Both ways of writing are in use: default("x") and default:"x".
+      // Both spellings are in use: default("x") and default:"x".
       const args = this.accept('(') ? this.#arguments(')') : this.accept(':') ? [this.#postfix()] : [];
       of = this.#make({ kind: 'filter', name, of, args }, [of, ...args]);
     }

@@ -28,7 +28,7 @@ class Parser {
     this.#pieces = pieces;
   }
 
-  /** Up to one of the words that end this block, which is taken; undefined: up to the end of the template. */
+  /** Up to one of the words that end this block, which is consumed; undefined: up to the end of the template. */
   block(enders: readonly string[]): { readonly statements: readonly Statement[]; readonly ender: Ender | undefined } {
     const statements: Statement[] = [];
     for (let piece = this.#pieces[this.#at]; piece !== undefined; piece = this.#pieces[this.#at]) {

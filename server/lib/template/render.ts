@@ -1,5 +1,5 @@
-// Renders jinja-like templates that may be hostile: they are interpreted over plain values, and their work is bounded. Nothing of
-// JavaScript can be reached from inside: there are no objects with prototypes, no code is generated, no file is included.
+// Renders jinja-like templates that may be hostile: it interprets them over plain values, with bounded work. Templates cannot reach
+// JavaScript: there are no objects with prototypes, no generated code, no included files.
 import { assertNever } from '../shared/assert-never.ts';
 import { filters, listOf } from './filters.ts';
 import { parseTemplate } from './parse.ts';
@@ -208,7 +208,7 @@ class Renderer {
   }
 }
 
-/** Own members only; lists by number; and the few methods that maps have in templates. */
+/** Own members only; lists by index; and the few methods of maps in templates. */
 function memberOf(of: Value, key: Value, budget: Budget): Value {
   if (Array.isArray(of)) {
     const isPlace = typeof key === 'number' || (typeof key === 'string' && /^\d{1,9}$/.test(key));
@@ -266,7 +266,7 @@ function divisor(value: Value): number {
 
 const divided = (left: Value, right: Value): number => numberOf(left) / divisor(right);
 
-/** What going through a value once costs. */
+/** The cost of one pass over a value. */
 function weightOf(value: Value): number {
   if (typeof value === 'string') return value.length;
   if (Array.isArray(value)) return value.length * 16;
@@ -274,7 +274,7 @@ function weightOf(value: Value): number {
 }
 
 function isSame(left: Value, right: Value): boolean {
-  // What is not there equals the empty text: templates ask for keys that nobody set.
+  // A missing value equals the empty text: templates read keys that are unset.
   return left === right || (left === null && right === '') || (left === '' && right === null);
 }
 

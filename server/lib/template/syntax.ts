@@ -1,4 +1,4 @@
-// The parts that a template consists of once it is parsed, and the error that says where one is wrong.
+// The parts of a parsed template, and the error with the line of a mistake.
 
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';

@@ -74,7 +74,7 @@ function nextOpening(source: string, from: number): number {
   return -1;
 }
 
-/** Blocks whose inside is not looked at. */
+/** Blocks whose content is not parsed. */
 function rawWord(tokens: readonly Token[]): string | undefined {
   const [first, second] = tokens;
   const isAlone = second?.kind === 'end';

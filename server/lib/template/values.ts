@@ -1,8 +1,8 @@
-// Values that templates work with, and the work they may cause. No JavaScript object is among them, so nothing inherits anything.
+// Values of templates, and the limit on the work they cause. No JavaScript object is among them, so nothing is inherited.
 
 export type Value = string | number | boolean | null | readonly Value[] | ReadonlyMap<string, Value> | Callable;
 
-/** What a template can call; the only way out of it. */
+/** A function that a template can call; the only way out of it. */
 export class Callable {
   readonly call: (args: readonly Value[]) => Value;
   constructor(call: (args: readonly Value[]) => Value) {
@@ -11,7 +11,7 @@ export class Callable {
 }
 
 export interface RenderLimits {
-  /** Roughly: parts evaluated, and every 64 characters handled. */
+  /** Roughly: evaluated parts, plus one for every 64 characters. */
   readonly work: number;
   readonly outputBytes: number;
 }
@@ -30,7 +30,7 @@ export class Budget {
     if (this.#left < 0) throw new RangeError('the template takes too much work');
   }
 
-  /** Before a text of that length is made. */
+  /** Call it before a text of that length is made. */
   allow(length: number): void {
     if (length > this.textLength) throw new RangeError(`the result is larger than ${this.textLength} bytes`);
     this.spend(length);
@@ -39,7 +39,7 @@ export class Budget {
 
 const maxListDepth = 20;
 
-/** As it is written out. */
+/** The text form in the output. */
 export function textOf(value: Value, budget: Budget, depth = 0): string {
   if (typeof value === 'string') return value;
   if (value === null || value instanceof Callable) return '';
@@ -66,7 +66,7 @@ export function isTrue(value: Value): boolean {
   return value !== null && value !== '' && value !== 0 && value !== false;
 }
 
-/** Plain data to values; members that are no plain data are left out. */
+/** Plain data to values; other members are dropped. */
 export function toValue(data: unknown): Value {
   if (data instanceof Callable) return data;
   if (typeof data === 'string' || typeof data === 'number' || typeof data === 'boolean') return data;

@@ -1,5 +1,5 @@
-// Adopting and releasing: the set owns what it did not make, nothing else about it changes, and the first plan is empty or adoption
-// is refused with each difference.
+// Adoption and release: the set then owns objects that it did not make, nothing else about them changes. The first plan is empty, or
+// adoption is refused with each difference.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -39,7 +39,7 @@ for (const { host, reason } of hosts) {
       return file;
     };
 
-    test('takes over what is as declared, so that a prune would then delete it', { timeout: 60_000 }, async () => {
+    test('adoption of an unchanged object makes a later prune delete it', { timeout: 60_000 }, async () => {
       const name = await byHand({ 'limits.cpu': '2', 'user.mine': 'x' });
       const file = manifest(name, 'config: { limits.cpu: 2 }\n');
       const before = await configOf(`/1.0/profiles/${name}`);
@@ -61,24 +61,28 @@ for (const { host, reason } of hosts) {
       expect((await bench.daemon.call('GET', `/1.0/profiles/${name}`)).status).toBe(404);
     });
 
-    test('refuses with every difference and changes nothing', { timeout: 60_000 }, async () => {
-      const name = await byHand({ 'limits.cpu': '2', 'environment.TOKEN': 'abc123' });
-      const file = manifest(name, 'description: other\nconfig: { limits.cpu: 4, environment.TOKEN: xyz }\n');
-      const before = await configOf(`/1.0/profiles/${name}`);
-      const refused = await run('adopt', `profile/${name}`, '-f', file, '--set', name);
-      expect(refused.code).toBe(4);
-      expect(refused.stderr).toContain('config.limits.cpu is "2", declared "4"');
-      expect(refused.stderr).toContain('description is "", declared "other"');
-      expect(refused.stderr).not.toMatch(/abc123|xyz/);
-      expect(await configOf(`/1.0/profiles/${name}`)).toEqual(before);
-      const absent = manifest('absent', '');
-      expect((await run('adopt', 'profile/absent', '-f', absent)).stderr).toContain('does not exist');
-      expect((await run('adopt', `profile/${name}`, '-f', absent)).stderr).toContain('No manifest declares');
-      expect((await run('adopt')).code).toBe(64);
-      expect((await run('adopt', '--all', 'profile/x')).code).toBe(64);
-    });
+    test(
+      'adoption of a changed object is refused with every difference and changes nothing',
+      { timeout: 60_000 },
+      async () => {
+        const name = await byHand({ 'limits.cpu': '2', 'environment.TOKEN': 'abc123' });
+        const file = manifest(name, 'description: other\nconfig: { limits.cpu: 4, environment.TOKEN: xyz }\n');
+        const before = await configOf(`/1.0/profiles/${name}`);
+        const refused = await run('adopt', `profile/${name}`, '-f', file, '--set', name);
+        expect(refused.code).toBe(4);
+        expect(refused.stderr).toContain('config.limits.cpu is "2", declared "4"');
+        expect(refused.stderr).toContain('description is "", declared "other"');
+        expect(refused.stderr).not.toMatch(/abc123|xyz/);
+        expect(await configOf(`/1.0/profiles/${name}`)).toEqual(before);
+        const absent = manifest('absent', '');
+        expect((await run('adopt', 'profile/absent', '-f', absent)).stderr).toContain('does not exist');
+        expect((await run('adopt', `profile/${name}`, '-f', absent)).stderr).toContain('No manifest declares');
+        expect((await run('adopt')).code).toBe(64);
+        expect((await run('adopt', '--all', 'profile/x')).code).toBe(64);
+      },
+    );
 
-    test('writes the manifests itself, for one object and for a whole host', { timeout: 60_000 }, async () => {
+    test('adoption writes the manifests itself, for one object and for a whole host', { timeout: 60_000 }, async () => {
       const name = await byHand({ 'limits.cpu': '3' });
       const file = join(bench.dir, `${name}-written.yaml`);
       const adopted = await run('adopt', `profile/${name}`, '--write', file, '--set', name);
@@ -99,7 +103,7 @@ for (const { host, reason } of hosts) {
     });
 
     test(
-      'releases: the record goes, the object stays, and prune has nothing to say any more',
+      'release removes the record and keeps the object, and prune then finds nothing',
       { timeout: 60_000 },
       async () => {
         const name = await byHand({ 'limits.cpu': '3' });

@@ -1,4 +1,4 @@
-// Documents that once planned something again after they were applied, or said nothing of a difference: over a whole simulated daemon.
+// Documents that once planned a second change after an apply, or hid a difference: on a whole simulated daemon.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import {
 } from '../../support/daemons/daemon.ts';
 
 let daemon: TestDaemon;
-/** Beside the state of the daemon, in which no pool may lie. */
+/** Next to the state of the daemon, which must not contain a pool. */
 const places = mkdtempSync(join(tmpdir(), 'gantry-places-'));
 beforeAll(async () => {
   daemon = await makeDaemon();
@@ -39,7 +39,7 @@ async function settled(text: string): Promise<void> {
   expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
 }
 
-test('a pool shows where it lies in every form of the plan, and another place is refused as a recreation', async () => {
+test('a pool shows its source in every form of the plan, and a new source is refused as a recreation', async () => {
   const [one, two] = [join(places, 'one'), join(places, 'two')];
   for (const path of [one, two]) mkdirSync(path);
   const pool = (source: string): string => `kind: storage_pool\nname: p1\ndriver: dir\nconfig: { source: ${source} }\n`;
@@ -65,7 +65,7 @@ test('a pool shows where it lies in every form of the plan, and another place is
   expect(device.stdout).toContain('it takes all of /dev/nothing: a file system on it is lost');
 });
 
-test('an empty type, architecture and a description that is a boolean plan to nothing once they are applied', async () => {
+test('an empty type, an architecture and a boolean description have an empty plan after the apply', async () => {
   await settled(`kind: profile
 name: p1
 description: true
@@ -89,7 +89,7 @@ source: { type: none }
   expect((await daemon.get('/1.0/networks/n1br')).type).toBe('bridge');
 });
 
-test('a frozen container that is to run is drift, and thawed by an apply', async () => {
+test('a frozen container that is declared as running is drift, and an apply thaws it', async () => {
   const text = 'kind: container\nname: frozen\nsource: { type: none }\n';
   await settled(text);
   await setState(daemon, 'frozen', 'freeze');
@@ -100,7 +100,7 @@ test('a frozen container that is to run is drift, and thawed by an apply', async
   expect(await statusOf(daemon, 'frozen')).toBe('Running');
 });
 
-test('an address that could not be bound stays a difference until something listens on it', async () => {
+test('an address that cannot be bound stays a difference until it is free', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await new Promise((resolve) => taken.once('listening', resolve));
   const address = `127.0.0.1:${(taken.address() as { port: number }).port}`;
@@ -115,7 +115,7 @@ test('an address that could not be bound stays a difference until something list
   expect((await daemon.get('/1.0')).environment.addresses).toEqual([address]);
 });
 
-test('a copy is owned by no set, keeps its labels, and an export of it names no record', async () => {
+test('a copy is unowned, keeps its labels, and its export has no record', async () => {
   await settled('kind: container\nname: origin\nlabels: { app: web }\nstate: stopped\nsource: { type: none }\n');
   await createContainer(daemon, 'copied', { source: { type: 'copy', source: 'origin' } });
   const keys = Object.keys((await daemon.get('/1.0/containers/copied')).config).filter((key) =>
@@ -127,7 +127,7 @@ test('a copy is owned by no set, keeps its labels, and an export of it names no 
   expect(stdout).toContain('app: web');
 });
 
-test('a missing root disk, a profile that is listed twice and a note of gantry are found before anything is applied', async () => {
+test('a missing root disk, a profile that is listed twice and a reserved key are reported before the apply', async () => {
   const before = (await daemon.get('/1.0/profiles')) as readonly string[];
   const refused = async (text: string, why: string): Promise<void> => {
     const run = await gantry('apply', '-y', manifest(`kind: profile\nname: never\n---\n${text}`));

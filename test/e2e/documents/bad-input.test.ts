@@ -1,4 +1,4 @@
-// Manifests that cannot be: all their problems at once, each with its place, and nothing of them reaches a daemon.
+// Invalid manifests: all their problems at once, each with its place, and no request reaches the daemon.
 import { readdirSync } from 'node:fs';
 import { join, sep } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { expectGolden } from '../../support/golden.ts';
 const fixtures = join(repository, 'test', 'fixtures', 'bad');
 const files = readdirSync(fixtures).filter((name) => name.endsWith('.yaml'));
 
-/** What only a look at the server tells; everything else is found before it is asked. */
+/** Problems that need the server's state; all others are found before the first request. */
 const askTheServer = ['empty.yaml', 'missing-references.yaml'];
 
 let daemon: TestDaemon;
@@ -34,8 +34,8 @@ const readable = (text: string): string => text.replaceAll(`${repository}${sep}`
 const places = (text: string): readonly string[] =>
   [...text.matchAll(/^ *--> (\S+:\d+:\d+)/gm)].map(([, place]) => place ?? '');
 
-describe('a manifest that cannot be', () => {
-  test.each(files)('%s is explained problem by problem, and nothing of it is sent', async (file) => {
+describe('an invalid manifest', () => {
+  test.each(files)('%s is reported problem by problem, and no change is sent', async (file) => {
     proxy.requests.length = 0;
     proxy.connections = 0;
     const run = await gantry('apply', file, '--auto-approve');
@@ -50,12 +50,12 @@ describe('a manifest that cannot be', () => {
     const written = proxy.requests.filter((line) => !line.startsWith('GET '));
     expect(written).toEqual([]);
     if (!askTheServer.includes(file)) expect(proxy.connections, 'connections to the daemon').toBe(0);
-    else expect(proxy.requests.length, 'the proxy sees what is sent').toBeGreaterThan(0);
+    else expect(proxy.requests.length, 'the proxy records requests').toBeGreaterThan(0);
   });
 
-  test.each(files.filter((file) => file !== 'empty.yaml'))('%s is refused by validate too', async (file) => {
+  test.each(files.filter((file) => file !== 'empty.yaml'))('validate refuses %s too', async (file) => {
     const run = await gantry('validate', file);
-    // Names that are nowhere may be on the server: a warning.
+    // Unknown names may exist on the server: a warning.
     const isWarned = file === 'missing-references.yaml' && run.code === 0;
     if (!isWarned) expect(run.code).toBe(1);
     expect(places(run.stderr).length).toBeGreaterThan(0);
@@ -77,13 +77,13 @@ describe('a manifest that cannot be', () => {
     });
   });
 
-  test('stops the whole set it is in, good files and all', async () => {
+  test('stops its whole set, including the valid files', async () => {
     proxy.connections = 0;
     const run = await cli(['apply', '-f', fixtures, '--auto-approve', '--host', proxy.host]);
     expect(run.code).toBe(1);
     expect(proxy.connections).toBe(0);
     const seen = new Set(places(run.stderr).map((place) => /bad\/([^:]+):/.exec(place)?.[1]));
-    // The rest is told in the second round, when the documents as such are right.
+    // Further problems are reported in the second round, when each document is valid.
     expect(files.filter((file) => !seen.has(file))).toEqual(askTheServer);
   });
 });

@@ -1,4 +1,4 @@
-// Seeds of cloud-init written as maps: the server gets the text that cloud-init reads, the same each time, and only what they say counts.
+// Cloud-init seeds written as maps: the server gets deterministic text, and only its meaning is compared.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
@@ -39,13 +39,13 @@ for (const { host, reason } of hosts) {
     }, 120_000);
     afterAll(() => bench.close());
 
-    test('a map becomes the text that cloud-init reads, and the next plan is empty', async () => {
+    test('a map becomes a cloud-init text, and the next plan is empty', async () => {
       bench.parts = { ...bench.parts, container: containerWith(`state: stopped\n${seed(key, 'curl, git')}`) };
       await bench.apply();
       await bench.expectSettled();
       const text = await live();
       expect(text.startsWith('#cloud-config\n')).toBe(true);
-      // As cloud-init reads it: YAML 1.1, where a bare no is false and a bare 0644 a number.
+      // As cloud-init parses it: YAML 1.1, where a bare no is false and a bare 0644 a number.
       expect(parse(text, { version: '1.1' })).toEqual({
         packages: ['curl', 'git'],
         users: [{ name: 'anna', lock_passwd: 'no' }],
@@ -53,7 +53,7 @@ for (const { host, reason } of hosts) {
       });
     });
 
-    test('the layout of a live text means nothing, its content does, and only places are shown', async () => {
+    test('the layout of a stored text is ignored, its content is compared, and the plan shows only paths', async () => {
       const other = `#cloud-config\n# by hand\nusers: [{lock_passwd: 'no', name: anna}]\npackages: [ curl, git ]\nwrite_files:\n- content: "$HOME is yours\\n"\n  path: /etc/motd\n  permissions: '0644'\n`;
       expect(
         (await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { [key]: other } })).status,
@@ -69,7 +69,7 @@ for (const { host, reason } of hosts) {
       expect(await live()).toContain('vim');
     });
 
-    test('a text of one’s own is compared letter by letter', async () => {
+    test('a seed written as text is compared letter by letter', async () => {
       const own = (note: string): string =>
         containerWith(`state: stopped\nconfig:\n  ${key}: |\n    #cloud-config\n    # ${note}\n    packages: [curl]\n`);
       bench.parts = { ...bench.parts, container: own('one') };
@@ -80,7 +80,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    test('maps may stand in profiles, hold secrets, and are no value of other keys', async () => {
+    test('maps are valid in profiles, may have secrets, and are refused for other keys', async () => {
       const plain = 'cloud-init.network-config';
       bench.parts = {
         ...bench.parts,

@@ -68,7 +68,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
       expect(await lxd.get(`/1.0/networks/${bridge}`)).toMatchObject({ status: 'Created', locations: ['node1'] });
       expect(await lxd.get('/1.0/containers/c1')).toMatchObject({ location: 'node1' });
 
-      // A pool cannot move: another place is a difference that needs a new pool, which its users stand in the way of.
+      // A pool cannot move: another path is a difference that needs a new pool, which its users prevent.
       const elsewhere = await run('plan', [pool('/elsewhere'), ...parts.slice(1)], '--detailed-exitcode');
       expect(elsewhere.code, elsewhere.stdout).toBe(4);
       expect(elsewhere.stdout).toContain('member_overrides.node1.source cannot be changed in place');
@@ -94,7 +94,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
     },
   );
 
-  test('what a member has for itself is compared and changed there', { timeout: 60_000 }, async () => {
+  test('config of a single member is compared and changed on that member', { timeout: 60_000 }, async () => {
     const parts = [pool(join(dir, 'pool')), image, container];
     const withCard = (name: string): string =>
       network(`member_overrides: { node1: { config: { bridge.external_interfaces: ${name} } } }\n`);
@@ -131,28 +131,24 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
     expect(away.stderr).toContain('the cluster has no member node9');
   });
 
-  test(
-    'what a run left half made is gone on with, and all of it is taken away again',
-    { timeout: 60_000 },
-    async () => {
-      const begun = await lxd.call('POST', '/1.0/storage-pools?target=node1', {
-        name: 'half',
-        driver: 'dir',
-        config: {},
-      });
-      expect(begun.status, begun.bytes.toString()).toBeLessThan(300);
-      const half = 'kind: storage_pool\nname: half\ndriver: dir\n';
-      await apply([half]);
-      expect(await lxd.get('/1.0/storage-pools/half')).toMatchObject({ status: 'Created' });
-      const gone = await run('destroy', [half, pool(join(dir, 'pool')), network(), image, container], '--auto-approve');
-      expect(gone.code, gone.stdout + gone.stderr).toBe(0);
-      expect(await lxd.get('/1.0/storage-pools')).toEqual([]);
-    },
-  );
+  test('a half-finished run is continued, and a destroy removes everything', { timeout: 60_000 }, async () => {
+    const begun = await lxd.call('POST', '/1.0/storage-pools?target=node1', {
+      name: 'half',
+      driver: 'dir',
+      config: {},
+    });
+    expect(begun.status, begun.bytes.toString()).toBeLessThan(300);
+    const half = 'kind: storage_pool\nname: half\ndriver: dir\n';
+    await apply([half]);
+    expect(await lxd.get('/1.0/storage-pools/half')).toMatchObject({ status: 'Created' });
+    const gone = await run('destroy', [half, pool(join(dir, 'pool')), network(), image, container], '--auto-approve');
+    expect(gone.code, gone.stdout + gone.stderr).toBe(0);
+    expect(await lxd.get('/1.0/storage-pools')).toEqual([]);
+  });
 });
 
-describe('on a server that is no member of a cluster', () => {
-  test('they are refused at plan time, each at its place', { timeout: 60_000 }, async () => {
+describe('on a server outside a cluster', () => {
+  test('member config and targets are refused at plan time, each at its place', { timeout: 60_000 }, async () => {
     const daemon = await makeDaemon({ runtime: 'sim' });
     try {
       const refused = await gantry(daemon.socketPath, 'plan', [pool('/x'), container]);

@@ -1,5 +1,5 @@
-// What a plan says of a change is what happens: live changes reach a running container, restarts restart it, recreations make it anew,
-// and afterwards nothing is left to do. For every kind, on the simulation and on real containers.
+// The effect in a plan is the real effect: live changes reach a running container, restarts restart it, recreations replace it, and the
+// next plan is empty. For every kind, on the simulation and on real containers.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -28,7 +28,7 @@ async function groupValue(bench: Bench, files: Readonly<Record<string, string>>)
   for (const [controller, file] of Object.entries(files)) {
     const path = groups.find(([, names]) => (names ?? '').split(',').includes(controller))?.[2];
     const root = controller === '' ? '/sys/fs/cgroup' : `/sys/fs/cgroup/${controller}`;
-    // The limits are on the group above the one that the container made for itself.
+    // The limits are on the parent of the group that the container made for itself.
     for (let at = path; at !== undefined && at.includes('/gantry/'); at = at.slice(0, at.lastIndexOf('/'))) {
       const full = `${root}${at}/${file}`;
       if (existsSync(full) && /\/gantry\/[0-9a-f]+\/[^/]+$/.test(at)) return readFileSync(full, 'utf8').trim();
@@ -44,15 +44,15 @@ const inside = (bench: Bench, path: string): Promise<string> =>
 
 interface Case {
   readonly name: string;
-  /** Which document changes, and to what. */
+  /** The changed document, and its change. */
   readonly part: string;
   readonly to: (bench: Bench) => string;
   readonly plan: readonly string[];
   readonly life: 'same' | 'restarted' | 'recreated';
   readonly flags?: readonly string[];
-  /** True things afterwards, on any runtime. */
+  /** Assertions for any runtime. */
   readonly holds?: (bench: Bench) => Promise<void>;
-  /** And on real containers. */
+  /** Further assertions for real containers. */
   readonly really?: (bench: Bench) => Promise<void>;
 }
 
@@ -273,7 +273,7 @@ const cases: readonly Case[] = [
     name: 'another alias',
     part: 'image',
     to: () => 'kind: image\nname: base\nfile: image.tar.gz\naliases: [base, spare]\npublic: true\n',
-    // The properties came with the image itself: they are only let go of.
+    // The properties came with the image itself: the set only stops managing them.
     plan: ['image/base: update live', 'image_alias/spare: create live'],
     life: 'same',
   },
@@ -349,8 +349,8 @@ const hosts = [
 ] as const;
 
 for (const { host, reason } of hosts) {
-  // In order: each case begins where the one before ended.
-  describe.skipIf(reason !== undefined)(`a change on ${host} is what its plan said`, () => {
+  // In order: each case begins with the result of the one before.
+  describe.skipIf(reason !== undefined)(`a change on ${host} has the effect in its plan`, () => {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);

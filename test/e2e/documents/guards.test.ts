@@ -1,4 +1,4 @@
-// What holds back a plan: disruption, recreation, protection; and what a plan never touches: other images, keys and objects.
+// Guards against a plan: disruption, recreation, protection; and objects that a plan never changes: other images, keys and objects.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import {
 
 const moved = 'devices: { root: { type: disk, path: /, pool: p2 } }\n';
 
-describe('rules that hold back a plan', () => {
+describe('guards of a plan', () => {
   let bench: Bench;
   beforeAll(async () => {
     bench = await openBench('sim');
@@ -24,7 +24,7 @@ describe('rules that hold back a plan', () => {
     return run.stdout;
   };
 
-  test('disruption: none refuses a restart, also one that a profile causes, and --allow-restart lifts it', async () => {
+  test('disruption: none refuses a restart, also one because of a profile, and --allow-restart permits it', async () => {
     const calm = 'manage: { disruption: none }\n';
     const { pid } = await bench.life();
     bench.parts['container'] = containerWith(`config: { security.nesting: true }\n${calm}`);
@@ -36,7 +36,7 @@ describe('rules that hold back a plan', () => {
     await bench.apply('--allow-restart');
   });
 
-  test('a recreation needs leave, and a protected container is not recreated even with it', async () => {
+  test('a recreation needs permission, and a protected container is not recreated even with it', async () => {
     bench.parts['pool2'] = 'kind: storage_pool\nname: p2\ndriver: dir\n';
     bench.parts['container'] = containerWith(moved);
     expect(await refused()).toContain('would be deleted and created again, its data lost');
@@ -44,7 +44,7 @@ describe('rules that hold back a plan', () => {
     await bench.apply();
     bench.parts['container'] = containerWith(`${moved}manage: { protect: true }\n`);
     expect(await refused('--allow-recreate')).toContain('container/c1 is protected');
-    // The guard stands on the container itself, so it outlives the line in the manifest.
+    // The guard is stored on the container itself, so it outlasts the line in the manifest.
     bench.parts['container'] = containerWith(moved);
     expect(await refused('--allow-recreate')).toContain('container/c1 is protected');
     bench.parts['container'] = containerWith('config: { security.protection.delete: false }\n');
@@ -54,7 +54,7 @@ describe('rules that hold back a plan', () => {
     await bench.expectSettled();
   });
 
-  test('another file is another image: its aliases move, containers made of the old one stay', async () => {
+  test('another file is another image: its aliases move, and containers of the old one stay', async () => {
     const before = await bench.life();
     packImage(bench.dir, 'image.tar.gz', 'two');
     expect(await bench.planned()).toEqual(['image/base: create live', 'image_alias/base: update live']);
@@ -69,7 +69,7 @@ describe('rules that hold back a plan', () => {
     expect(readFileSync(join(rootfs, 'etc', 'mark'), 'utf8')).toBe('two');
   });
 
-  test('what nobody declared stays: keys, devices, profiles, objects', async () => {
+  test('undeclared keys, devices, profiles and objects stay', async () => {
     await bench.daemon.call('PATCH', '/1.0/containers/c1', { config: { 'user.theirs': 'x' } });
     await bench.daemon.call('PATCH', '/1.0/profiles/small', { config: { 'user.theirs': 'y' } });
     await bench.daemon.call('POST', '/1.0/profiles', { name: 'foreign', config: {}, devices: {} });
@@ -82,7 +82,7 @@ describe('rules that hold back a plan', () => {
     expect(kept.code, kept.stderr).toBe(0);
     expect(await bench.get('/1.0/profiles')).toContain('/1.0/profiles/foreign');
     const rest = ['images', 'storage-pools', 'containers'].map((kind) => bench.get(`/1.0/${kind}`));
-    // The image of the first file was declared once, and no longer is: it stays.
+    // The image of the first file was declared earlier, and is not any more: it stays.
     expect(await Promise.all(rest)).toMatchObject([[expect.stringContaining('/1.0/images/')], [], []]);
   });
 });

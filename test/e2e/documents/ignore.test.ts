@@ -1,4 +1,4 @@
-// Differences that a manifest asks to pass over: listed with their reason while the rule holds, told and counted again once it has ended.
+// Differences that a manifest ignores: listed with their reason while the rule is valid, reported and counted again after its expiry.
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
@@ -21,7 +21,7 @@ afterAll(() => bench.close());
 
 test('plans and drift list what a rule hides, with its end and its reason', async () => {
   ignoring('{ path: config.user.note, until: 2099-12-31, reason: load test }');
-  // What is ignored is owned no more.
+  // An ignored key is no longer owned.
   await bench.apply();
   const plan = await bench.gantry('plan', '--detailed-exitcode');
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining('No changes')]);
@@ -59,7 +59,7 @@ test('an ended rule no longer applies and is reported with its reason and its pl
   }
 });
 
-test('a date that is none is an error with its place', async () => {
+test('an invalid date is an error with its place', async () => {
   for (const until of ['soon', '2030-02-30', '2030-13-01', '2030-01-01T10:00:00']) {
     ignoring(`{ path: config.user.note, until: "${until}" }`);
     const run = await bench.gantry('plan');

@@ -1,5 +1,5 @@
-// Images from elsewhere as documents: fetched once, found unchanged without asking their source, followed only by gantry update. On the
-// simulation and on a stock LXD, from servers on this machine.
+// Images from other servers as documents: fetched once, found unchanged without a request to their source, renewed only by gantry
+// update. On the simulation and on a stock LXD, from servers on this machine.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ if (missing !== undefined) console.log(`skipped: images from elsewhere on a stoc
 let count = 0;
 const unique = (): string => `${process.pid}-${(count += 1)}-${randomBytes(3).toString('hex')}`;
 const metadata = (): string => `${goodMetadata}properties: {n: "${unique()}"}\n`;
-/** A whole image; no two are alike. */
+/** A whole image; each one is different. */
 const tarball = (): Buffer => tarOf({ name: 'metadata.yaml', content: metadata(), mode: 0o644 }, rootfsDirectory);
 const split = (): { metadata: Buffer; rootfs: Buffer } => ({
   metadata: tarOf({ ...metadataFile, content: metadata() }),
@@ -94,7 +94,7 @@ const container =
 
 const hosts = [
   { host: 'sim', scheme: 'https', reason: undefined, open: (): Promise<Server> => makeDaemon({ runtime: 'sim' }) },
-  // It wants names in certificates that these do not have.
+  // It requires names in certificates that these do not have.
   { host: 'a stock LXD', scheme: 'http', reason: missing, open: (): Promise<Server> => startStockLxd() },
 ] as const;
 
@@ -116,7 +116,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
     };
 
     test(
-      'simplestreams: fetched, used in the same run, unchanged while the source is away, followed by update only',
+      'simplestreams: an image is fetched, used in the same run, unchanged while the source is unreachable, and renewed by update only',
       { timeout: 60_000 },
       async () => {
         const [old, next] = [split(), split()];
@@ -131,7 +131,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
         const made = (await host.server.get('/1.0/containers/c1')) as { config: Record<string, string> };
         expect(made.config['volatile.base_image']).toBe(fingerprint);
 
-        // Neither a newer image nor a source that is away makes a difference.
+        // Neither a newer image nor an unreachable source makes a difference.
         const { handle } = server;
         server.handle = (_, response) => void response.destroy();
         const asked = server.asked.length;
@@ -148,7 +148,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
         expect(updated.code, updated.stdout + updated.stderr).toBe(0);
         const locked = readFileSync(host.lock, 'utf8');
         expect(locked).toContain(`simplestreams:${server.url}#busy/1`);
-        // Lists of simplestreams are kept for a while by both servers.
+        // Both servers cache lists of simplestreams for a while.
         const isSeen = locked.includes(newer);
         expect(locked).toContain(isSeen ? newer : fingerprint);
         await host.apply(stack);
@@ -163,7 +163,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
     );
 
     test(
-      'url: what is at an address, recorded by the set; another image there is taken with update',
+      'url: the image at an address is recorded by the set, and update fetches a new one from there',
       { timeout: 60_000 },
       async () => {
         const [old, next] = [tarball(), tarball()];
@@ -172,7 +172,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
           serveDirect(bytes, { location: `${server.url}/files/image.tar` });
         server.handle = direct(old);
         const stack = image(`  type: url\n  url: ${server.url}/busy\n`);
-        // As after a run that broke off when the image was there and nothing else: the next one finds it.
+        // As after a run that stopped right after the image was made: the next one finds it.
         const begun = await host.server.call('POST', '/1.0/images', {
           source: { type: 'url', url: `${server.url}/busy` },
         });
@@ -189,7 +189,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
         expect(moved.stdout).toContain('target');
         expect(await host.target('busy')).toBe(sha256(next));
         await host.settled(stack);
-        // The old one is no longer declared: it goes when that is asked for.
+        // The old one is no longer declared: it is deleted on request.
         await host.apply(stack, '--set', 'default', '--prune');
         expect(await host.server.get('/1.0/images')).toEqual([`/1.0/images/${sha256(next)}`]);
         await host.destroy(stack);
@@ -198,7 +198,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       },
     );
 
-    test('a socket of this machine: carried over from there', { timeout: 60_000 }, async () => {
+    test('an image is copied from a server with a socket on this machine', { timeout: 60_000 }, async () => {
       const other = await makeDaemon({ runtime: 'sim' });
       try {
         const bytes = tarball();
@@ -216,7 +216,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
     });
 
     test(
-      'another server over https, by its certificate: found again without a record, exported, adopted',
+      'an image of another https server with a certificate is found again without a record, exported and adopted',
       { timeout: 60_000 },
       async () => {
         const other = await makeDaemon({ runtime: 'sim', https: '127.0.0.1:0' });
@@ -237,7 +237,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
             '--detailed-exitcode',
           );
           expect(exported.code, exported.stdout + exported.stderr).toBe(0);
-          // Another set finds it by where the server has it from.
+          // Another set finds it by its source on the server.
           const theirs = await host.gantry('plan', stack, '--set', 'theirs');
           expect(theirs.stdout).not.toContain('+ image/busy');
           await host.destroy(stack);
@@ -248,7 +248,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       },
     );
 
-    test('what goes wrong is said, and nothing is left', { timeout: 60_000 }, async () => {
+    test('a failed fetch is reported and leaves nothing behind', { timeout: 60_000 }, async () => {
       const bytes = tarball();
       const server = await serve('http', () => {});
       server.handle = serveDirect(bytes, { location: `${server.url}/files/image.tar` });
@@ -280,7 +280,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
 }
 
 describe('a slow source', () => {
-  test('shows how far it is', { timeout: 60_000 }, async () => {
+  test('shows its progress', { timeout: 60_000 }, async () => {
     const host = new Host(await makeDaemon({ runtime: 'sim' }));
     const more = Array.from({ length: 8 }, () => ({
       name: `rootfs/${unique()}`,
@@ -321,7 +321,7 @@ describe('a slow source', () => {
   });
 });
 
-describe('a source that makes no sense', () => {
+describe('an invalid source', () => {
   test('is refused offline, with its place', { timeout: 30_000 }, async () => {
     const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtis-'));
     const problems = async (source: string, more = ''): Promise<string> => {

@@ -1,5 +1,5 @@
-// Saved plans, secrets and requests of plans that reach into containers: contents are pinned by their hash, secrets are nowhere to be
-// found, and containers of which nobody says anything are not looked into.
+// Saved plans, secrets and requests of plans with files inside containers: the plan pins contents by their hash, never has secrets, and
+// does not read containers without declared files.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ afterAll(async () => {
 const secret = 'correct-horse-battery';
 const env = { PW: secret };
 
-/** A set of its own, so that a test can be repeated. */
+/** A separate set, so that a test can be repeated. */
 function declare(...lines: readonly string[]): { name: string; run: (...words: readonly string[]) => Promise<CliRun> } {
   const name = `s${(count += 1)}`;
   const path = join(dir, `${name}.yaml`);
@@ -49,7 +49,7 @@ const journalOf = (name: string): string => {
 const said = (run: CliRun): string => `${run.stdout}\n${run.stderr}`;
 
 describe('a saved plan with files', () => {
-  test('is stale once a local file is not what was approved, and applies once it is again', async () => {
+  test('is stale once a local file has changed since the approval, and can be applied once the file is restored', async () => {
     const local = join(dir, `page-${count}`);
     writeFileSync(local, 'approved\n');
     const { name, run } = declare(`files: [{ path: /srv/page, source: ${local} }, { path: /etc/motd, content: hi }]`);
@@ -69,7 +69,7 @@ describe('a saved plan with files', () => {
     expect((await run('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  test('is stale when somebody changed a file inside in another way than the plan knew', async () => {
+  test('is stale when a file inside has changed since the plan in another way', async () => {
     const { name, run } = declare('files: [{ path: /etc/motd, content: one }]');
     expect((await run('apply', '--auto-approve')).code).toBe(0);
     writeFileSync(join(dir, `${name}.yaml`), stack(container(name, 'files: [{ path: /etc/motd, content: two }]\n')));
@@ -119,7 +119,7 @@ describe('secrets inside', () => {
 });
 
 describe('a plan', () => {
-  test('reads files of containers that declare some, and of no others', async () => {
+  test('reads files only of containers that declare some', async () => {
     const { name, run } = declare('files: [{ path: /etc/motd, content: hi }]');
     expect((await run('apply', '--auto-approve')).code).toBe(0);
     const proxy = await countRequests(daemon.socketPath);

@@ -1,6 +1,6 @@
-// What documents say of the inside of containers: files that are there before the first start and come back when somebody changes
-// them, commands that run when they are due and once only, snapshots that are taken and kept. Through the user's door, on the
-// simulation, on real containers, on a stock LXD.
+// Declarations about the inside of containers: files that exist before the first start and are restored after manual changes, commands
+// that run when they are due and only once, snapshots that are taken and kept. Through the command line, on the simulation, on real
+// containers, on a stock LXD.
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ const hosts = [
 ] as const;
 
 for (const { host, reason } of hosts) {
-  describe.skipIf(reason !== undefined)(`inside of a container on ${host}`, () => {
+  describe.skipIf(reason !== undefined)(`the inside of a container on ${host}`, () => {
     let bench: Bench;
     let client: Client;
     let count = 0;
@@ -51,7 +51,7 @@ for (const { host, reason } of hosts) {
     const planText = async (): Promise<string> => (await bench.gantry('plan')).stdout;
 
     test(
-      'files are there before the first start; changed by hand they come back; no longer declared they go',
+      'files exist before the first start; changed by hand they are restored; no longer declared they are removed',
       { timeout: 90_000 },
       async () => {
         const tree = join(bench.dir, `tree${count}`);
@@ -97,7 +97,7 @@ for (const { host, reason } of hosts) {
         expect(await contentOf(files, '/srv/tree/page')).toBe('644 0:0 page\n');
         await bench.expectSettled();
 
-        // Somebody put something beside what was declared: it stays, and so does the directory that it is in.
+        // An undeclared file stays, and so does its directory.
         await files.makeDirectory('/srv/tree/own', { mode: 0o755 });
         say(name, 'files:', '  - { path: /etc/motd, content: "two\\n", mode: "0604" }');
         const plan = await planText();
@@ -113,7 +113,7 @@ for (const { host, reason } of hosts) {
     );
 
     test(
-      'commands run once, when what they depend on changes, when what they make is not there; a failure fails the object and is tried again',
+      'commands run once, again when their inputs change, or when their product is missing; a failure fails the object and is retried',
       { timeout: 90_000 },
       async () => {
         // Simulated commands write no files.
@@ -134,7 +134,7 @@ for (const { host, reason } of hosts) {
         expect(failed.code, said).toBe(1);
         expect(said).toContain('exec["check"] ended with code 4; the last it printed:\n  looking\n  found nothing');
         expect(said).toContain('exec["reload"] ended with code 0');
-        // What ran is known to whoever plans next; what failed is due again.
+        // A run command is recorded for the next plan; a failed one is due again.
         const again = await planText();
         expect(again).toContain('exec["check"] runs: the set has not run it here');
         expect(again).not.toContain('exec["reload"]');
@@ -158,7 +158,7 @@ for (const { host, reason } of hosts) {
           'odd',
           'reload',
         ]);
-        // A container made anew knows nothing of that.
+        // A replaced container has no such record.
         const replaced = await bench.apply('--replace', `container/${name}`);
         expect(replaced.stderr).toContain('exec["first"] ended with code 0');
         await bench.expectSettled();
@@ -166,7 +166,7 @@ for (const { host, reason } of hosts) {
     );
 
     const onSim = host === 'sim' ? test : undefined;
-    // Only there is another image made in no time.
+    // Only the simulation makes a second image quickly.
     onSim?.(
       'a container that is rebuilt of a new image has its files and runs its commands again',
       { timeout: 60_000 },
@@ -193,7 +193,7 @@ for (const { host, reason } of hosts) {
     );
 
     test(
-      'a command that is to run after each start runs after starts of others, too',
+      'a command after each start also runs when another command has started the container',
       { timeout: 60_000 },
       async () => {
         const name = declare('exec: [{ name: boot, command: [true], on_start: true }]');
@@ -209,7 +209,7 @@ for (const { host, reason } of hosts) {
     );
 
     test(
-      'snapshots are taken once, at the end, follow their expiry, and outlive their declaration',
+      'snapshots are taken once, at the end, follow their expiry, and stay after their declaration is removed',
       { timeout: 60_000 },
       async () => {
         const name = declare(
@@ -237,7 +237,7 @@ for (const { host, reason } of hosts) {
         } else {
           await bench.apply();
           await bench.expectSettled();
-          // What the document leaves open stays.
+          // Attributes without a declaration stay.
           expect(await read()).toMatchObject({
             description: 'The first',
             expires_at: expect.stringContaining('2099') as string,
@@ -250,7 +250,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    test('what is exported of the files plans to nothing', { timeout: 60_000 }, async () => {
+    test('an export with files has an empty plan', { timeout: 60_000 }, async () => {
       const binary = Buffer.from([0, 255, 1]).toString('base64');
       const name = declare(
         'files:',

@@ -1,5 +1,5 @@
-// Volumes and certificates as documents: made, attached, changed, kept while they are in use, taken over when they are there
-// already, and taken away in order. On the simulation, on real containers and on a stock LXD.
+// Volumes and certificates as documents: created, attached, changed, kept while they are in use, adopted when they exist already, and
+// deleted in order. On the simulation, on real containers and on a stock LXD.
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,42 +41,46 @@ for (const { host, reason } of hosts) {
     }, 120_000);
     afterAll(() => bench.close());
 
-    test('a volume is made, attached live, changed live, and goes before its pool', { timeout: 120_000 }, async () => {
-      bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
-      expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
-      const before = await bench.life();
-      await bench.apply();
-      await bench.expectSettled();
-      expect((await bench.life()).pid).toBe(before.pid);
-      const path = '/1.0/storage-pools/p1/volumes/custom/data';
-      expect(await bench.get(path)).toMatchObject({ name: 'data', description: 'first' });
-      if (host === 'lxc') {
-        const { pid } = await bench.life();
-        expect(readFileSync(`/proc/${pid}/mounts`, 'utf8')).toContain(' /data ');
-      }
+    test(
+      'a volume is created, attached live, changed live, and deleted before its pool',
+      { timeout: 120_000 },
+      async () => {
+        bench.parts = { ...original, volume: volume('description: first\n'), container: withVolume };
+        expect(await bench.planned()).toEqual(['storage_volume/p1/data: create live', 'container/c1: update live']);
+        const before = await bench.life();
+        await bench.apply();
+        await bench.expectSettled();
+        expect((await bench.life()).pid).toBe(before.pid);
+        const path = '/1.0/storage-pools/p1/volumes/custom/data';
+        expect(await bench.get(path)).toMatchObject({ name: 'data', description: 'first' });
+        if (host === 'lxc') {
+          const { pid } = await bench.life();
+          expect(readFileSync(`/proc/${pid}/mounts`, 'utf8')).toContain(' /data ');
+        }
 
-      bench.parts = { ...bench.parts, volume: volume('description: second\nconfig: { user.owner: me }\n') };
-      expect(await bench.planned()).toEqual(['storage_volume/p1/data: update live']);
-      await bench.apply();
-      await bench.expectSettled();
-      expect(await bench.get(path)).toMatchObject({ description: 'second', config: { 'user.owner': 'me' } });
-      // A key that is no longer written was ours, and goes.
-      bench.parts = { ...bench.parts, volume: volume('description: second\n') };
-      await bench.apply();
-      expect((await bench.get(path)).config).not.toHaveProperty('user.owner');
+        bench.parts = { ...bench.parts, volume: volume('description: second\nconfig: { user.owner: me }\n') };
+        expect(await bench.planned()).toEqual(['storage_volume/p1/data: update live']);
+        await bench.apply();
+        await bench.expectSettled();
+        expect(await bench.get(path)).toMatchObject({ description: 'second', config: { 'user.owner': 'me' } });
+        // A key that the set wrote and no longer declares is removed.
+        bench.parts = { ...bench.parts, volume: volume('description: second\n') };
+        await bench.apply();
+        expect((await bench.get(path)).config).not.toHaveProperty('user.owner');
 
-      // No longer declared, it stays with its data until somebody says otherwise; the container lets go of it before it goes.
-      bench.parts = original;
-      const kept = await bench.gantry('apply', '--auto-approve', '--set', 'default', '--prune');
-      expect(kept.code, kept.stderr).toBe(4);
-      expect(kept.stdout + kept.stderr).toContain('storage_volume/p1/data');
-      await bench.apply('--set', 'default', '--prune', '--allow-destroy');
-      await bench.expectSettled();
-      expect(await bench.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
-      expect((await bench.life()).pid).toBe(before.pid);
-    });
+        // No longer declared, it stays with its data until a prune; the container detaches it before it is deleted.
+        bench.parts = original;
+        const kept = await bench.gantry('apply', '--auto-approve', '--set', 'default', '--prune');
+        expect(kept.code, kept.stderr).toBe(4);
+        expect(kept.stdout + kept.stderr).toContain('storage_volume/p1/data');
+        await bench.apply('--set', 'default', '--prune', '--allow-destroy');
+        await bench.expectSettled();
+        expect(await bench.get('/1.0/storage-pools/p1/volumes/custom')).toEqual([]);
+        expect((await bench.life()).pid).toBe(before.pid);
+      },
+    );
 
-    test('a volume that a container needs must be declared or there', async () => {
+    test('a volume that a container needs must be declared or exist', async () => {
       bench.parts = { ...original, container: withVolume.replace('source: data', 'source: nothing') };
       const run = await bench.gantry('plan');
       expect(run.code).toBe(1);
@@ -84,7 +88,7 @@ for (const { host, reason } of hosts) {
       bench.parts = original;
     });
 
-    test('a volume that is there already is taken over as it is', { timeout: 60_000 }, async () => {
+    test('an existing volume is adopted unchanged', { timeout: 60_000 }, async () => {
       const created = await bench.daemon.call('POST', '/1.0/storage-pools/p1/volumes/custom', {
         name: 'data',
         type: 'custom',
@@ -103,7 +107,7 @@ for (const { host, reason } of hosts) {
     });
 
     test(
-      'settings of the server are set, settle though defaults are not shown, and are unset again',
+      'server settings are set, have an empty plan although defaults are not returned, and are unset again',
       { timeout: 60_000 },
       async () => {
         const config = async (): Promise<Record<string, string>> =>
@@ -128,7 +132,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    test('a certificate is trusted, renamed and no longer trusted', { timeout: 60_000 }, async () => {
+    test('a certificate is trusted, renamed and removed', { timeout: 60_000 }, async () => {
       const pem = makeCertificate(bench, 'laptop');
       bench.parts = { ...original, trust: certificate('laptop', pem) };
       expect(await bench.planned()).toEqual(['certificate/laptop: create live']);
@@ -150,8 +154,8 @@ for (const { host, reason } of hosts) {
   });
 }
 
-describe('what is wrong with them', () => {
-  test('is told before anything is touched', async () => {
+describe('invalid volumes and certificates', () => {
+  test('are reported before any change', async () => {
     const bench = await openBench('sim');
     try {
       const original = bench.parts;

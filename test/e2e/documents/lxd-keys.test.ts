@@ -1,5 +1,5 @@
-// What LXD has and gantryd has not: its keys, devices and types pass where the server knows the API extension, and are refused with
-// its name where it does not. On the simulation and on a stock LXD.
+// Features of LXD that gantryd lacks: keys, devices and types pass where the server has the API extension, and are refused with its
+// name elsewhere. On the simulation and on a stock LXD.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -38,7 +38,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
   }, 120_000);
   afterAll(() => bench.close());
 
-  test('its own keys, devices and types are written, compared, exported and planned to nothing', async () => {
+  test('its own keys, devices and types are written, compared, exported, and have an empty plan', async () => {
     bench.parts = { ...original, ...ofLxd };
     await bench.apply();
     await bench.expectSettled();
@@ -51,7 +51,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     expect([run.code, run.stderr]).toEqual([0, expect.not.stringContaining('left out')]);
     const again = await cli(['plan', written, '--detailed-exitcode', ...host]);
     expect([again.code, again.stdout], again.stderr).toEqual([0, expect.stringContaining('No changes')]);
-    // Other spellings of the same are no change; another value is one.
+    // Another spelling of the same value is no change; another value is one.
     bench.parts = { ...bench.parts, server: ofLxd.server.replace(' 6', ' "7"').replace('1H', '"1H"') };
     expect(await bench.planned()).toEqual(['server_config/server: update live']);
     await bench.apply();
@@ -59,19 +59,23 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
   });
 
-  test('says what such a key of a running container costs, and does it', { timeout: 120_000 }, async () => {
-    bench.parts = {
-      ...original,
-      container: containerWith('config: { security.syscalls.intercept.setxattr: false }\n'),
-    };
-    expect(await bench.planned()).toEqual(['container/c1: update restart restart']);
-    await bench.apply();
-    await bench.expectSettled();
-    bench.parts = original;
-    await bench.apply();
-  });
+  test(
+    'the plan shows the effect of such a key on a running container, and the apply has that effect',
+    { timeout: 120_000 },
+    async () => {
+      bench.parts = {
+        ...original,
+        container: containerWith('config: { security.syscalls.intercept.setxattr: false }\n'),
+      };
+      expect(await bench.planned()).toEqual(['container/c1: update restart restart']);
+      await bench.apply();
+      await bench.expectSettled();
+      bench.parts = original;
+      await bench.apply();
+    },
+  );
 
-  test("what a pool writes into its volumes is the server's, also where every key is ours", async () => {
+  test('keys that a pool writes into its volumes belong to the server, also when the set owns all keys', async () => {
     const pool =
       'kind: storage_pool\nname: p2\ndriver: dir\nconfig: { volume.snapshots.expiry: 3d, volume.size: 1GiB }\n';
     const volume = 'kind: storage_volume\nname: heir\npool: p2\nmanage: { mode: exact }\n';
@@ -83,7 +87,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     await bench.expectSettled();
     const run = await cli(['export', 'storage_volume/p2/heir', '--host', `unix://${bench.daemon.socketPath}`]);
     expect(run.stdout).not.toContain('snapshots.expiry');
-    // What is not as the pool has it is somebody's choice, and goes.
+    // A value other than the pool's is a user's choice, and is removed.
     await bench.daemon.call('PATCH', '/1.0/storage-pools/p2/volumes/custom/heir', {
       config: { 'snapshots.expiry': '9d' },
     });
@@ -94,7 +98,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '100%');
   });
 
-  test('a key that nobody here knows is told, passed on, and refused by the server itself', async () => {
+  test('an unknown key is reported, passed on, and refused by the server itself', async () => {
     bench.parts = { ...original, profile: profileWith('').replace('config: {', 'config: { security.novelty: 1,') };
     const plan = await bench.gantry('plan');
     expect([plan.code, plan.stderr + plan.stdout]).toEqual([
@@ -110,7 +114,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
 
 describe('on gantryd', () => {
   const cliWorld = useCliWorld();
-  test('they are refused with the extension that is missing, before anything is touched', async () => {
+  test('they are refused with the missing extension, before any change', async () => {
     const path = cliWorld.manifest(Object.values(ofLxd).join('---\n'));
     const run = await cli(['apply', path, '--auto-approve', '--host', cliWorld.daemon.host]);
     expect(run.code).toBe(1);
@@ -126,7 +130,7 @@ describe('on gantryd', () => {
     expect(cliWorld.daemon.requests.filter(({ method }) => method !== 'GET')).toEqual([]);
   });
 
-  test('validate names them and passes, slips of the pen are errors with what was meant', async () => {
+  test('validate lists them and passes; typing errors are errors with a suggestion', async () => {
     const valid = await cli(['validate', cliWorld.manifest(Object.values(ofLxd).join('---\n'))]);
     expect([valid.code, valid.stderr]).toEqual([
       0,
@@ -145,7 +149,7 @@ describe('on gantryd', () => {
     expect(slips.stderr).toContain('did you mean security.port_isolation?');
   });
 
-  test('explain tells of them what it knows', async () => {
+  test('explain describes them', async () => {
     const run = await cli(['explain', 'container.config.linux.sysctl.kernel.msgmax']);
     expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('API extension linux_sysctl')]);
     expect(run.stdout).toContain('restart');

@@ -1,5 +1,5 @@
-// A second plan is empty however a value is written: every key and property of the tables with every odd spelling that it takes, on the
-// simulation and on a stock LXD. What a server refuses of it is not applied, and is all that the second plan may name.
+// A second plan is empty for every spelling of a value: every key and property of the tables with every unusual valid spelling, on the
+// simulation and on a stock LXD. Values that a server refuses are not applied, and only they may be in the second plan.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -82,7 +82,7 @@ devices:
   root: { type: disk, path: /, pool: odd, size: null }
 `;
 
-/** `config:` without anything behind it is what is left when all entries are commented out. */
+/** `config:` without a value remains when all entries are commented out. */
 const nothing = `kind: storage_pool
 name: empty
 driver: dir
@@ -119,7 +119,7 @@ for (const { host, reason } of hosts) {
     const gantry = (verb: string, path: string, ...more: readonly string[]): Promise<CliRun> =>
       cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', 'odd', ...more]);
 
-    test('odd values of the other kinds are no change either', { timeout: 120_000 }, async () => {
+    test('unusual spellings in the other kinds are no change either', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'others.yaml');
       const subnet = freeSubnet();
       writeFileSync(path, others.replaceAll('SUBNET', subnet).replaceAll('NET', `odd${network}`.slice(0, 15)));
@@ -127,7 +127,7 @@ for (const { host, reason } of hosts) {
       expect(run.code, run.stderr).toBe(0);
       const again = await gantry('plan', path, '--detailed-exitcode');
       expect([again.code, again.stdout]).toEqual([0, expect.stringContaining('No changes')]);
-      // Defaults, however they are spelled, are shown by no server; and back.
+      // No server returns defaults, in any spelling; and back.
       writeFileSync(
         path,
         `kind: server_config
@@ -139,7 +139,7 @@ config: ${defaults}
       expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
     });
 
-    test('nothing is nothing, in whichever way and place it is written', { timeout: 120_000 }, async () => {
+    test('an empty value is empty, in every spelling and place', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'nothing.yaml');
       writeFileSync(path, nothing);
       expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
@@ -153,7 +153,7 @@ config: ${defaults}
       expect((await gantry('plan', path, '--detailed-exitcode')).stdout).toContain('No changes');
     });
 
-    test('what only looks alike is a change', { timeout: 120_000 }, async () => {
+    test('values that only look alike are a change', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'alike.yaml');
       const profile = (seed: string, pattern: string, source: string): string =>
         `kind: profile\nname: alike\nconfig: { ${host === 'lxd' ? 'cloud-init' : 'user'}.user-data: ${seed}, snapshots.pattern: ${pattern} }\n` +
@@ -178,7 +178,7 @@ config: ${defaults}
     });
 
     // Last: with some hundred profiles LXD takes seconds for each list of them.
-    test('every spelling of every key of profiles is no change once it is applied', { timeout: 180_000 }, async () => {
+    test('every spelling of every key of profiles is no change after the apply', { timeout: 180_000 }, async () => {
       expect(profiles.length).toBeGreaterThan(200);
       const path = join(bench.dir, 'odd.yaml');
       writeFileSync(path, profiles.map(({ name, body }) => `kind: profile\nname: ${name}\n${body}\n`).join('---\n'));
@@ -187,7 +187,7 @@ config: ${defaults}
         [...run.stderr.matchAll(/^Error: cannot create profile\/(\S+)/gm)].map(([, name]) => name),
       );
       expect(run.code, run.stderr.slice(-2000)).toBe(failed.size > 0 ? 1 : 0);
-      // LXD has rules of its own; gantryd takes all that the tables take.
+      // LXD has rules of its own; gantryd accepts everything in the tables.
       if (host === 'sim') expect([...failed]).toEqual([]);
       expect(failed.size).toBeLessThan(profiles.length / 20);
       const plan = await gantry('plan', path, '--json');

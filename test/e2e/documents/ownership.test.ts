@@ -1,5 +1,5 @@
-// Sets on whole servers (simulated, real, and a stock LXD): two on one profile, images that roll forward, kept plans, prune,
-// and that nothing of a set is left in the end.
+// Sets on whole servers (simulated, real, and a stock LXD): two sets on one profile, image updates, saved plans, prune, and a clean end
+// of a set.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -37,7 +37,7 @@ const notes = async (bench: Bench): Promise<readonly string[]> => {
   return Object.keys(config).filter((key) => kept.test(key));
 };
 
-/** Another image than the one before: the same with one more file in it. */
+/** Different from the image before: the same with one more file in it. */
 function repack(bench: Bench, host: BenchHost): void {
   if (host === 'sim') return packImage(bench.dir, 'image.tar.gz', 'two');
   const [packed, plain] = [join(bench.dir, 'image.tar.gz'), join(bench.dir, 'image.tar')];
@@ -54,7 +54,7 @@ function repack(bench: Bench, host: BenchHost): void {
 }
 
 for (const { host, reason } of hosts) {
-  // In order: each begins where the one before ended.
+  // In order: each begins with the result of the one before.
   describe.skipIf(reason !== undefined)(`a set on ${host}`, { timeout: 120_000 }, () => {
     let bench: Bench;
     beforeAll(async () => {
@@ -67,13 +67,13 @@ for (const { host, reason } of hosts) {
       return [file, '--set', 'team', '--host', `unix://${bench.daemon.socketPath}`];
     };
 
-    test('has its records on the objects, its state on the server, and no lock left', async () => {
+    test('has its records on the objects, its state on the server, and releases its lock', async () => {
       await bench.expectSettled();
       expect((await live(bench)).config['user.gantry.own.default']).toContain('"w":1');
       expect(await notes(bench)).toEqual(['user.gantry.set.default']);
     });
 
-    test('shares a profile with another, which neither undoes nor overrules it', async () => {
+    test('shares a profile with another set, and neither overwrites the other', async () => {
       const shared = await cli(['apply', '-y', ...team('user.team: a, limits.memory: 64MiB')]);
       expect(shared.code, shared.stderr).toBe(0);
       await bench.expectSettled();
@@ -89,7 +89,7 @@ for (const { host, reason } of hosts) {
       await bench.expectSettled();
     });
 
-    test('puts a container back as it was when its new image does not get ready', async () => {
+    test('restores a container when the container of its new image does not get ready', async () => {
       bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
       await bench.apply();
       const before = await live(bench);
@@ -106,7 +106,7 @@ for (const { host, reason } of hosts) {
       expect((await bench.life()).status).toBe('Running');
     });
 
-    test('rebuilds it of the new image with its name, settings and MAC address, and has nothing more to do', async () => {
+    test('replaces it with a container of the new image with its name, settings and MAC address; the next plan is empty', async () => {
       const before = await live(bench);
       bench.parts['container'] = containerWith('config: { user.a: one }\nmanage: { image: rebuild }\n');
       const done = await bench.apply();
@@ -125,7 +125,7 @@ for (const { host, reason } of hosts) {
       await bench.expectSettled();
     });
 
-    test('applies a kept plan beside a change of others, and not over one', async () => {
+    test('applies a saved plan after an unrelated change, and refuses it after a conflicting one', async () => {
       const kept = join(bench.dir, 'the.plan');
       bench.parts['container'] = containerWith('config: { user.a: two }\nmanage: { image: rebuild }\n');
       expect((await bench.gantry('plan', '--out', kept)).code).toBe(0);
@@ -141,7 +141,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    test('prunes what is no longer declared, and leaves no note of itself after a destroy', async () => {
+    test('prunes undeclared objects, and leaves no bookkeeping behind after a destroy', async () => {
       delete bench.parts['container'];
       expect((await bench.gantry('apply', '-y', '--prune', '--set', 'default')).code).toBe(4);
       await bench.apply('--prune', '--set', 'default', '--allow-destroy', '--prune-limit', '90%');

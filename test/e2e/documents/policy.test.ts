@@ -1,4 +1,4 @@
-// manage.policy: what is only looked at is told and never written, what may not be made or deleted is not.
+// manage.policy: an object that may only be observed is reported and never written; creation and deletion obey the policy too.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 
@@ -13,7 +13,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bench.close());
 
-test('what may only be observed is compared and told, and nothing is written to it', async () => {
+test('an object that may only be observed is compared and reported, and never written', async () => {
   bench.parts = { ...bench.parts, mine: profileOf('theirs', '2', 'observe') };
   const plan = await bench.gantry('plan', '--detailed-exitcode');
   expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining('No changes')]);
@@ -25,7 +25,7 @@ test('what may only be observed is compared and told, and nothing is written to 
   expect((await bench.gantry('drift')).stdout).toContain('profile/theirs config.user.x');
 });
 
-test('update without create adopts what is there, and names what is not', async () => {
+test('update without create adopts existing objects, and reports missing ones', async () => {
   bench.parts = { ...bench.parts, mine: profileOf('theirs', '2', 'observe, update') };
   await bench.apply();
   expect((await configOf('theirs'))['user.x']).toBe('2');
@@ -38,7 +38,7 @@ test('update without create adopts what is there, and names what is not', async 
   bench.parts = before;
 });
 
-test('create without update makes it once; without delete a prune and a destroy let go of it', async () => {
+test('create without update creates it once; without delete a prune and a destroy release it', async () => {
   bench.parts = { ...bench.parts, more: profileOf('once', '1', 'observe, create') };
   await bench.apply();
   bench.parts = { ...bench.parts, more: profileOf('once', '2', 'observe, create') };
@@ -55,7 +55,7 @@ test('create without update makes it once; without delete a prune and a destroy 
   expect(await configOf('theirs')).toEqual({ 'user.x': '2' });
 });
 
-test('a policy that contradicts itself or holds other words is an error with its place', async () => {
+test('a policy with contradictory or unknown words is an error with its place', async () => {
   for (const manage of ['{ policy: [observe], on_delete: delete }', '{ policy: [look] }', '{ policy: [] }']) {
     bench.parts = { mine: `kind: profile\nname: theirs\nmanage: ${manage}\n` };
     const run = await bench.gantry('plan');

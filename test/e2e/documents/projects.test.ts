@@ -1,4 +1,5 @@
-// Projects as documents, and documents in projects: on a stock LXD, which has them, and refused in words by a daemon without them.
+// Projects as documents, and documents in projects: on a stock LXD, which has them, and refused with the reason by a daemon without
+// them.
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +54,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
   afterAll(() => lxd.cleanUp(), 120_000);
 
   test(
-    'a project is made, changed, found unchanged, pruned of what is no longer written, and taken away',
+    'a project is created, changed, found unchanged, pruned of undeclared config, and deleted',
     { timeout: 60_000 },
     async () => {
       await apply([project(limits)]);
@@ -79,7 +80,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
   );
 
   test(
-    'documents live in their project, with names that others have too, and go in order',
+    'documents stay in their project, may share names with other projects, and are applied in order',
     { timeout: 120_000 },
     async () => {
       await apply(inTeam);
@@ -96,7 +97,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
       const graph = await cli(['graph', '-f', join(dir, 'stack.yaml')]);
       expect(graph.stdout).toContain('container/c1@team');
 
-      // A change that was looked at is bound to what was seen, and is made in the project.
+      // A reviewed change applies only to the reviewed state, and inside the project.
       const edited = inTeam.map((part) => part.replace('limits.memory: 64MiB', 'limits.memory: 96MiB'));
       const kept = join(dir, 'kept.plan');
       expect((await run('plan', edited, '--out', kept)).code).toBe(0);
@@ -107,7 +108,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
       expect((await lxd.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '96MiB' });
       await apply(inTeam);
 
-      // Whoever declares only the project cannot take it away from under its contents, nor change its features.
+      // A set with only the project cannot delete it while it has contents, nor change its features.
       const stuck = await run('destroy', [project(limits)], '--auto-approve');
       expect(stuck.code, stuck.stdout + stuck.stderr).toBe(4);
       expect(stuck.stdout + stuck.stderr).toContain('container/c1@team');
@@ -131,7 +132,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
       ]);
       expect(again.code, again.stdout + again.stderr + exported.stdout).toBe(0);
 
-      // What is no longer declared is pruned in its project.
+      // Undeclared objects are pruned in their project.
       await apply(inTeam.slice(0, -2), '--set', 'default', '--prune', '--allow-destroy');
       expect(await lxd.get('/1.0/containers?project=team')).toEqual([]);
       const gone = await run('destroy', inTeam, '--auto-approve');
@@ -142,7 +143,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
   );
 
   test(
-    'a project that is there is adopted, and default is only emptied of what was declared',
+    'an existing project is adopted, and only declared objects are removed from default',
     { timeout: 60_000 },
     async () => {
       expect(
@@ -160,7 +161,7 @@ describe.skipIf(missing !== undefined)('on a stock LXD', () => {
   );
 
   test.skipIf(noImage !== undefined)(
-    'containers live there: started, waited for, given files and commands, made anew of another image',
+    'containers work in a project: started, waited for, given files and commands, replaced with a new image',
     { timeout: 120_000 },
     async () => {
       const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
@@ -201,7 +202,7 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
   );
 
   test(
-    'a connection in a project means that one by names without a project, and default by its name',
+    'a connection in a project refers to that project with plain names, and to default by its name',
     { timeout: 60_000 },
     async () => {
       expect((await lxd.call('POST', '/1.0/projects', { name: 'team', config: {} })).status).toBeLessThan(300);
@@ -222,7 +223,7 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
     },
   );
 
-  test('a kind that the project shares with default is refused there', { timeout: 60_000 }, async () => {
+  test('a kind that the project shares with default is refused in the project', { timeout: 60_000 }, async () => {
     const shared = await run('plan', [
       project('config: { features.profiles: false }\n'),
       'kind: profile\nname: small\nproject: team\n',
@@ -255,7 +256,7 @@ describe('on a daemon without projects', () => {
     }
   });
 
-  test('what is wrong with a project is told offline', { timeout: 30_000 }, async () => {
+  test('an invalid project is reported offline', { timeout: 30_000 }, async () => {
     const file = join(dir, 'wrong.yaml');
     writeFileSync(file, project('config: { features.image: true, limits.containers: many }\n'));
     const checked = await cli(['validate', '-f', file]);

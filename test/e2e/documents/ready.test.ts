@@ -36,7 +36,7 @@ for (const { host, reason } of hosts) {
     };
 
     test(
-      'is ready once its command has succeeded, its file is there and its port answers',
+      'is ready once its command has succeeded, its file exists and its port answers',
       { timeout: 90_000 },
       async () => {
         const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
@@ -67,7 +67,7 @@ for (const { host, reason } of hosts) {
     );
 
     test(
-      'that does not get ready fails the run, with what it said; the next run waits again',
+      'that does not get ready fails the run with its last output; the next run waits again',
       { timeout: 90_000 },
       async () => {
         const name = declare('{ exec: [sh, -c, "echo not yet; exit 5"], timeout: 3s }');
@@ -83,7 +83,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    test('that has no cloud-init is not waited for', { timeout: 60_000 }, async () => {
+    test('without cloud-init is not waited for', { timeout: 60_000 }, async () => {
       declare('cloud_init');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);
@@ -92,7 +92,7 @@ for (const { host, reason } of hosts) {
 
     // Simulated commands do not power off.
     if (host === 'sim') return;
-    test('that goes down by itself is not waited for', { timeout: 60_000 }, async () => {
+    test('that powers itself off is not waited for', { timeout: 60_000 }, async () => {
       declare('{ exec: [sh, -c, "poweroff -f; sleep 600"], timeout: 10m }');
       const run = await bench.gantry('apply', '--auto-approve');
       expect(run.code, run.stdout).toBe(6);

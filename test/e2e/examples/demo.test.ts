@@ -1,4 +1,5 @@
-// The demo, started as a user starts it: on real containers as root, on the simulation as a user without rights. Nothing may be left.
+// The demo, started as a user starts it: on real containers as root, on the simulation as an unprivileged user. It leaves nothing
+// behind.
 import { chownSync, mkdtempSync, readdirSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => programs.remove());
 
-/** `npm run demo` with a home and a directory for temporary files of its own. */
+/** `npm run demo` with a separate home and directory for temporary files. */
 async function demo(
   user: number | undefined,
 ): Promise<{ readonly ran: Ran; readonly left: readonly string[]; readonly state: string }> {
@@ -31,7 +32,7 @@ async function demo(
       env,
       ...(user === undefined ? {} : { user }),
     });
-    // npm's own; the last one from Node 22 on.
+    // Directories of npm; the last one exists from Node 22 on.
     const left = readdirSync(home).filter((name) => !['npm', '.npm', 'node-compile-cache'].includes(name));
     return { ran, left, state: /--state-dir (\S+)/.exec(ran.stdout)?.[1] ?? '' };
   } finally {
@@ -60,7 +61,7 @@ function expectStory({ ran, left }: Awaited<ReturnType<typeof demo>>): void {
 
 describe('npm run demo', () => {
   test.skipIf(missing !== undefined)(
-    'goes from nothing to nothing on real containers',
+    'creates and removes everything on real containers',
     { timeout: 300_000 },
     async () => {
       await withRealNetwork('quick0', async () => {
@@ -74,7 +75,7 @@ describe('npm run demo', () => {
     },
   );
 
-  test('goes from nothing to nothing on the simulation for a user without rights', { timeout: 120_000 }, async () => {
+  test('creates and removes everything on the simulation for an unprivileged user', { timeout: 120_000 }, async () => {
     const told = await demo(isRoot ? 65534 : undefined);
     expectStory(told);
     expect(told.ran.stdout).toContain('runs on the sim runtime');

@@ -51,12 +51,12 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 
 describe('the example of a fleet', () => {
   test.skipIf(noImage !== undefined)(
-    'is rolled out, found unchanged, moved to production and taken away on the simulation',
+    'is rolled out, found unchanged, moved to production and destroyed on the simulation',
     { timeout: 120_000 },
     () => walkThrough('sim'),
   );
 
-  test('goes on where a killed program left off, on every host', { timeout: 120_000 }, async () => {
+  test('continues after a killed program on every host', { timeout: 120_000 }, async () => {
     const base = join(programs.root, 'killed');
     const daemons: Gantryd[] = [];
     try {
@@ -95,7 +95,7 @@ describe('the example of a fleet', () => {
   });
 
   test.skipIf(noImage !== undefined || missing !== undefined)(
-    'does the same with real containers, and leaves nothing',
+    'does the same with real containers, and leaves nothing behind',
     { timeout: 300_000 },
     () => withRealNetwork('fleet', () => walkThrough('lxc')),
   );

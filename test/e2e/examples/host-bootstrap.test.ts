@@ -1,4 +1,4 @@
-// The example of a host from nothing, by its README: a preseed and more, on the simulation, with real containers and on a stock LXD.
+// The example that sets up a fresh host, by its README: a preseed and more, on the simulation, with real containers and on a stock LXD.
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
@@ -37,17 +37,17 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
   }
 }
 
-describe('the example of a host from nothing', () => {
-  test.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
+describe('the example that sets up a fresh host', () => {
+  test.skipIf(noImage !== undefined)('works on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
 
   test.skipIf(noImage !== undefined || missing !== undefined)(
-    'is true with real containers, and leaves nothing',
+    'works with real containers, and leaves nothing behind',
     { timeout: 300_000 },
     () => withRealNetwork(network, () => walkThrough('lxc')),
   );
 
   test.skipIf(noImage !== undefined || missingLxd !== undefined)(
-    'is applied to a stock LXD, found unchanged there, and taken away',
+    'is applied to a stock LXD, found unchanged there, and destroyed',
     { timeout: 300_000 },
     () =>
       withRealNetwork(network, async () => {

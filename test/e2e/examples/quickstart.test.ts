@@ -34,17 +34,17 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the README of the quickstart', () => {
-  test.skipIf(noImage !== undefined)('is true on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
+  test.skipIf(noImage !== undefined)('works on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
 
-  test.skipIf(missing !== undefined)('is true on real containers', { timeout: 400_000 }, () =>
+  test.skipIf(missing !== undefined)('works on real containers', { timeout: 400_000 }, () =>
     withRealNetwork('quick0', () => walkThrough('lxc')),
   );
 
-  test('types commands at all', () => {
+  test('has commands', () => {
     expect(readTranscript(readFileSync(join(example, 'README.md'), 'utf8')).length).toBeGreaterThan(10);
   });
 
-  test.skipIf(noImage !== undefined)('also works without any daemon: --embedded', { timeout: 120_000 }, async () => {
+  test.skipIf(noImage !== undefined)('also works without a daemon: --embedded', { timeout: 120_000 }, async () => {
     const stack = join(programs.root, 'examples', 'quickstart');
     await runProcess(['sh', join(stack, 'build-image.sh')]);
     const dir = join(programs.root, 'embedded');

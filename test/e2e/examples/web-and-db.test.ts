@@ -1,4 +1,4 @@
-// The example of two services, by its README and beyond: what the port of the host answers, over changes, kills and a new container.
+// The example of two services, by its README and beyond: the answers on the host's port during changes, kills and a replacement.
 import { existsSync } from 'node:fs';
 import { get, type ClientRequest } from 'node:http';
 import { join } from 'node:path';
@@ -93,7 +93,7 @@ async function serves(gantryd: Gantryd): Promise<void> {
 
 describe('the example web-and-db', () => {
   test.skipIf(noImage !== undefined)(
-    'is planned, made, found unchanged and taken away on the simulation',
+    'is planned, created, found unchanged and destroyed on the simulation',
     { timeout: 120_000 },
     () =>
       walkThrough('sim', async (gantryd) => {
@@ -104,7 +104,7 @@ describe('the example web-and-db', () => {
   );
 
   test.skipIf(missing !== undefined)(
-    'serves from its volume over a killed daemon and a new container, and leaves nothing',
+    'serves from its volume across a killed daemon and a new container, and leaves nothing behind',
     { timeout: 300_000 },
     () => withRealNetwork(network, () => walkThrough('lxc', serves)),
   );

@@ -1,4 +1,4 @@
-// The promise about crashes: whenever the daemon is killed, what was acknowledged is there after a restart, and nothing is half made.
+// The promise about crashes: whenever the daemon is killed, acknowledged changes exist after a restart, and none is half done.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -28,7 +28,7 @@ beforeAll(() => {
 afterAll(() => bundle.remove());
 const missing = await realRuntimeMissing();
 
-/** What is known of a container: unknown while an action on it was under way when the daemon died. */
+/** The expected state of a container: unknown after an action that was in progress when the daemon died. */
 type Known = 'absent' | 'Stopped' | 'Running' | 'Frozen' | 'unknown';
 
 interface World {
@@ -89,7 +89,7 @@ async function step(world: World, daemon: ChildDaemon, name: string): Promise<vo
   world.known.set(name, then);
 }
 
-/** The daemon answered, and its answer was no success: never expected. */
+/** The daemon answered with a failure: never expected. */
 class Failed extends Error {}
 
 async function client(
@@ -124,9 +124,9 @@ async function killUnderLoad(
   for (const each of await outcome) if (each.status === 'rejected') throw each.reason;
 }
 
-/** Records, volumes, runtime, interfaces and mounts tell one story, and it is the one that was acknowledged. */
+/** Records, volumes, runtime, interfaces and mounts agree with each other and with the acknowledged state. */
 async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
-  // A container whose stop or restart was cut off is started again: autostart has the last word.
+  // A container whose stop or restart was cut off is started again: autostart decides.
   let containers: Json[] = [];
   await until(async () => {
     containers = (await read(daemon, '/1.0/containers?recursion=2')) as Json[];
@@ -139,7 +139,7 @@ async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
   const names = containers.map((each) => each.name as string).toSorted();
   const pool = join(world.dir, 'storage-pools/default');
   expect(readdirSync(join(pool, 'containers')).toSorted(), 'volumes').toEqual(names);
-  // What was deleted is unlinked after the answer.
+  // Deleted files are unlinked after the answer.
   await until(() => readdirSync(join(pool, 'tmp')).length === 0);
   for (const [name, known] of world.known) {
     const found = containers.find((each) => each.name === name);
@@ -147,7 +147,7 @@ async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
     if (known !== 'unknown') expect([name, shown], 'acknowledged').toEqual([name, known]);
     world.known.set(name, shown);
   }
-  // One that was being made or deleted would refuse.
+  // A container in creation or deletion would refuse.
   for (const name of names)
     expect((await call(daemon, 'PATCH', `/1.0/containers/${name}`, { description: 'whole' })).status).toBe(200);
   const running = containers.filter((each) => each.status !== 'Stopped');
@@ -161,7 +161,7 @@ async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
     return;
   }
   for (const each of running) expect(existsSync(`/proc/${each.state.pid}/ns`), `init of ${each.name}`).toBe(true);
-  // Every interface that is a port of our bridge belongs to a container that runs.
+  // Every interface that is a port of our bridge belongs to a running container.
   const ports = existsSync(`/sys/class/net/${bridge}/brif`) ? readdirSync(`/sys/class/net/${bridge}/brif`) : [];
   const expected = running.map((each) => each.state.network.eth0?.host_name as string);
   expect(ports.toSorted(), 'interfaces').toEqual(expected.toSorted());
@@ -178,7 +178,7 @@ async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
 const bridge = `gtyak${process.pid % 1000}`;
 
 describe('a daemon on the simulation', () => {
-  test('killed twenty times under load never loses or half-makes anything', async () => {
+  test('killed twenty times under load loses no object and leaves none half made', async () => {
     const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-kill-'));
     const seed = Date.now() % 1_000_000;
     console.log(`kill test on the simulation: seed ${seed}`);
@@ -211,7 +211,7 @@ describe('a daemon on the simulation', () => {
 });
 
 describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
-  test('killed three times under load never loses or half-makes anything', async () => {
+  test('killed three times under load loses no object and leaves none half made', async () => {
     const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-killx-'));
     const seed = Date.now() % 1_000_000;
     console.log(`kill test with real containers: seed ${seed}`);
@@ -254,7 +254,7 @@ describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
       }
     } finally {
       if (daemon !== undefined) await daemon.kill('SIGKILL').catch(() => {});
-      // Another one takes away whatever is there.
+      // A second deletion removes whatever is left.
       const last = await makeDaemon({ runtime: 'lxc', dir });
       await last.cleanUp();
       expect(existsSync(`/sys/class/net/${bridge}`)).toBe(false);

@@ -1,5 +1,5 @@
-// Checkpoints and guest sockets over crashes: whenever the daemon is killed, a container either runs and has no checkpoint, or is
-// stopped and says rightly whether it has one; a running one is answered on its guest socket.
+// Checkpoints and guest sockets after crashes: whenever the daemon is killed, a container either runs and has no checkpoint, or is
+// stopped and reports correctly whether it has one. The guest socket of a running container answers.
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -29,7 +29,7 @@ const requests: readonly (readonly [method: string, path: string, body: object])
   ['POST', `${path}/snapshots`, { stateful: true }],
 ];
 
-test('a daemon killed during a checkpoint or a restore leaves all or nothing of it, and guests are answered again', async () => {
+test('a daemon killed during a checkpoint or a restore leaves a complete one or none, and guest sockets answer again', async () => {
   const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtye-'));
   const home = join(dir, 'storage-pools/default/containers/c');
   let daemon: ChildDaemon | undefined;
@@ -42,7 +42,7 @@ test('a daemon killed during a checkpoint or a restore leaves all or nothing of 
     for (let round = 0; round < 9; round++) {
       const [method, target, body] = requests[round % 3] ?? ['GET', path, {}];
       const { status } = (await call(daemon, 'GET', path)).metadata;
-      // What is asked for must be possible at all; and not always from where the last round left it.
+      // The action must be possible at all; the state after the last round may not allow it.
       if (status === 'Stopped' && round % 3 !== 1) {
         await settle(daemon, 'PUT', `${path}/state`, { action: 'start' });
       }

@@ -1,5 +1,5 @@
-// SIGKILL at random moments, of the daemon and of gantry, while a stack is applied or destroyed. Applying again must converge, and nothing
-// may be left over, on disk or on the host. GANTRY_SEED repeats a run, GANTRY_ROUNDS changes how many there are.
+// SIGKILL at random moments, of the daemon and of gantry, during an apply or a destroy. The next apply must converge, and leave nothing
+// behind, on disk or on the host. GANTRY_SEED repeats a run, GANTRY_ROUNDS sets the number of rounds.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ beforeAll(async () => {
   programs = buildPrograms();
   work = mkdtempSync(join(realpathSync(tmpdir()), 'gtec-'));
   writeStack('sim', smallImage);
-  // What takes long the first time only, so that kills at a share of the usual time hit.
+  // Actions that take long only the first time, so that kills at a share of the usual time hit.
   await inLanes(1, async (gantryd) => {
     for (const verb of ['apply', 'destroy']) await timed(() => gantry(gantryd, verb, '--auto-approve'));
   });
@@ -44,7 +44,7 @@ function writeStack(name: string, makeImage: (path: string) => void): void {
   const dir = join(work, name);
   mkdirSync(dir, { recursive: true });
   makeImage(join(dir, 'image.tar.gz'));
-  // Two of them would say no more, and take their time.
+  // Two of them would show no more, and take longer.
   const inside = `files:
   - { path: /etc/app/c1.conf, content: "number c1" , mode: "0600" }
   - { path: /etc/app/link, target: c1.conf }
@@ -85,7 +85,7 @@ ${containers.map(container).join('')}`,
   );
 }
 
-/** Nothing runs on the simulation, but some files give a kill something to cut through. */
+/** The simulation starts no processes, but some files give a kill a window. */
 function smallImage(path: string): void {
   const content = join(work, 'content');
   mkdirSync(join(content, 'rootfs', 'bin'), { recursive: true });
@@ -100,7 +100,7 @@ const gantry = (gantryd: Gantryd, verb: string, ...more: readonly string[]): Pro
   cli([verb, ...stackOf(gantryd), ...more]);
 const told = (run: CliRun): string => `${run.stdout}\n${run.stderr}`;
 
-/** Exit code and what is planned: both must say that nothing is left to do. */
+/** Exit code and planned changes: both must show an empty plan. */
 async function expectConverged(gantryd: Gantryd, verb: 'apply' | 'destroy', when: string): Promise<void> {
   const again = await gantry(gantryd, verb, '--auto-approve');
   expect(again.code, `${when}: ${verb} again\n${told(again)}\n${gantryd.log}`).toBe(0);
@@ -119,7 +119,7 @@ async function timed(work: () => Promise<CliRun>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** The verb, with the daemon killed at some moment of it, and the daemon back. 7: unreachable; 0: the kill came too late. */
+/** The verb, with the daemon killed at some moment of it, and the daemon restarted. 7: unreachable; 0: the kill came too late. */
 async function interrupted(gantryd: Gantryd, verb: 'apply' | 'destroy', killAtMs: number, when: string): Promise<void> {
   const running = gantry(gantryd, verb, '--auto-approve');
   await sleep(killAtMs);
@@ -130,7 +130,7 @@ async function interrupted(gantryd: Gantryd, verb: 'apply' | 'destroy', killAtMs
 }
 
 async function killDaemonRounds(gantryd: Gantryd, count: number, random: Random): Promise<void> {
-  // Once without a kill: how long it takes.
+  // Once without a kill, to measure its duration.
   const applyMs = await timed(() => gantry(gantryd, 'apply', '--auto-approve'));
   const destroyMs = await timed(() => gantry(gantryd, 'destroy', '--auto-approve'));
   for (let round = 1; round <= count; round++) {
@@ -142,7 +142,7 @@ async function killDaemonRounds(gantryd: Gantryd, count: number, random: Random)
   }
 }
 
-/** What no call shows: intents of half-done changes, and records of what the API does not list. */
+/** State that no call returns: intents of half-done changes, and records that the API does not list. */
 async function expectEmptyStore(gantryd: Gantryd): Promise<void> {
   await gantryd.stop();
   const store = await openSqliteStore({ path: join(gantryd.dir, 'database', 'state.db') });
@@ -159,7 +159,7 @@ async function expectEmptyStore(gantryd: Gantryd): Promise<void> {
   }
 }
 
-/** Of its own for each lane: most of a round is waiting, of gantry for a daemon that is gone, of the daemon for a client. */
+/** A separate one for each lane: a round mostly waits, gantry for a killed daemon, the daemon for a client. */
 async function inLanes(lanes: number, work: (gantryd: Gantryd) => Promise<void>): Promise<void> {
   const working = Array.from({ length: lanes }, async () => {
     const gantryd = await startGantryd(programs, { runtime: 'sim' });
@@ -170,19 +170,19 @@ async function inLanes(lanes: number, work: (gantryd: Gantryd) => Promise<void>)
       await remove(gantryd, []);
     }
   });
-  // All to their end, so that those that are well are cleaned up too.
+  // Waits for all, so that successful ones are cleaned up too.
   for (const lane of await Promise.allSettled(working)) if (lane.status === 'rejected') throw lane.reason;
 }
 
 describe('a daemon killed at random moments', () => {
-  test('loses nothing and leaves nothing over on the simulation', { timeout: 300_000 }, async () => {
+  test('loses nothing and leaves nothing behind on the simulation', { timeout: 300_000 }, async () => {
     const random = seededRandom();
     console.log(`kills of the daemon on the simulation: seed ${random.seed}`);
     await inLanes(4, (gantryd) => killDaemonRounds(gantryd, Math.ceil(rounds(8) / 4), random));
   });
 
   test.skipIf(missing !== undefined)(
-    'loses nothing and leaves nothing over on real containers',
+    'loses nothing and leaves nothing behind on real containers',
     { timeout: 600_000 },
     async () => {
       const random = seededRandom();
@@ -204,7 +204,7 @@ describe('a daemon killed at random moments', () => {
 });
 
 describe('gantry killed at random moments', () => {
-  test('goes on where it was when it is run again', { timeout: 120_000 }, async () => {
+  test('continues when it is run again', { timeout: 120_000 }, async () => {
     const random = seededRandom();
     console.log(`kills of gantry: seed ${random.seed}`);
     await inLanes(2, async (gantryd) => {
@@ -213,7 +213,7 @@ describe('gantry killed at random moments', () => {
       await timed(() => gantry(gantryd, 'destroy', '--auto-approve'));
       for (let round = 1; round <= Math.ceil(rounds(6) / 2); round++) {
         const when = `seed ${random.seed}, round ${round}`;
-        // Nothing is asked of the daemon while node still loads.
+        // The daemon gets no request while node still loads.
         const killAtMs = (0.2 + 0.8 * random.next()) * whole.elapsedMs;
         const killed = await runGantry(programs, ['apply', ...stackOf(gantryd), '--auto-approve'], {
           started: (child) => void sleep(killAtMs).then(() => child.kill('SIGKILL')),

@@ -38,7 +38,7 @@ async function wait(gantryd: Gantryd, method: string, path: string, body: object
   expect(operation).toMatchObject({ status: 'Success' });
 }
 
-/** Sends a part of what it announces and stays there. */
+/** Sends a part of the announced body and stops there. */
 function begin(gantryd: Gantryd, path: string): ClientRequest {
   const headers = { 'content-length': total };
   const upload = httpRequest({ socketPath: gantryd.socketPath, method: 'POST', path: at(path), headers });
@@ -54,7 +54,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
   const isOff = runtime === 'lxc' && missing !== undefined;
 
   test.skipIf(isOff)(
-    'a daemon killed during uploads leaves the old file whole, no new one and no temporary one',
+    'a daemon killed during uploads leaves the old file complete, no new one and no temporary one',
     async () => {
       const gantryd = await startGantryd(programs, { runtime });
       try {
@@ -63,7 +63,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         writeFileSync(join(rootfs, 'data/old'), 'old');
         const pid = gantryd.pid;
         const uploads = [begin(gantryd, '/data/new'), begin(gantryd, '/data/old')];
-        // The nameless files, open in the daemon and already filled.
+        // The unnamed files, open in the daemon and already filled.
         await until(() => openSizes(pid, `${rootfs}/data`).filter((size) => size >= mebibyte).length === 2);
         await gantryd.kill();
         for (const upload of uploads) upload.destroy();
@@ -80,11 +80,11 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
   );
 });
 
-test('64 MiB go in and out while the daemon grows by little', async () => {
+test('64 MiB are uploaded and downloaded while the daemon’s memory grows little', async () => {
   const gantryd = await startGantryd(programs, { runtime: 'sim' });
   try {
     const rootfs = await makeContainer(gantryd);
-    // Once, for what is loaded and compiled with the first.
+    // Once, for code that is loaded and compiled by the first one.
     await push(gantryd, '/first');
     const before = peakOf(gantryd.pid);
     for (let turn = 0; turn < 4; turn++) {
@@ -116,12 +116,12 @@ function pulledBytes(gantryd: Gantryd, path: string): Promise<number> {
   });
 }
 
-/** KiB that the process has used at most. */
+/** Peak memory of the process in KiB. */
 function peakOf(pid: number): number {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
 }
 
-/** Sizes of the deleted or nameless files that the process has open in this directory's file system. */
+/** Sizes of the deleted or unnamed files that the process has open in this directory's file system. */
 function openSizes(pid: number, dir: string): readonly number[] {
   const { dev } = statSync(dir);
   return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {

@@ -1,5 +1,5 @@
-// kill -9 at steps of what a daemon does to a running container: the next daemon finds it whole, or stopped with nothing left. All
-// steps are tried by `npm run faults -- kill`.
+// kill -9 at steps of a daemon's action on a running container: the next daemon finds the container complete, or stopped without
+// leftovers. All steps are tried by `npm run faults -- kill`.
 import { readdirSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -39,7 +39,7 @@ describe.each(['sim', 'lxc'] as const)(
     });
 
     test.skipIf(isMissing).each(actionNames)(
-      '%s: the next daemon has the container whole, or stopped with nothing left of it',
+      '%s: the next daemon has the container complete, or stopped without leftovers',
       async (name) => {
         const count = await countEffects(world, name);
         expect(count).toBeGreaterThan(0);
@@ -54,8 +54,8 @@ describe.each(['sim', 'lxc'] as const)(
   },
 );
 
-describe.skipIf(missing !== undefined)('a running container whose record of the start was lost', () => {
-  test('runs on with its guest socket, and says that its devices can be changed after a restart', async () => {
+describe.skipIf(missing !== undefined)('a running container whose start record was lost', () => {
+  test('keeps running with its guest socket, and reports that device changes need a restart', async () => {
     const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtkl-'));
     const daemon = new DoomedDaemon(bundle, dir, 'lxc');
     try {
@@ -85,7 +85,7 @@ describe.skipIf(missing !== undefined)('a running container whose record of the 
   });
 });
 
-/** Those that somebody listens on. */
+/** Sockets with a listener. */
 async function guestSockets(dir: string): Promise<readonly string[]> {
   const sockets = readdirSync(join(dir, 'guests')).map((uuid) => join(dir, 'guests', uuid, 'sock'));
   const answers = await Promise.all(

@@ -381,7 +381,7 @@ describe('a daemon over TLS', () => {
     expect((await plan('https://127.0.0.1:1')).stderr).toContain('connection refused');
     expect((await plan('https://host.invalid:8443')).stderr).toContain('cannot be resolved');
     expect((await plan('unix:///nowhere/unix.socket')).stderr).toContain('start the daemon (gantryd)');
-    expect((await plan(`unix://${manifest(stack())}`)).stderr).toContain('nobody listens on it');
+    expect((await plan(`unix://${manifest(stack())}`)).stderr).toContain('no process listens on it');
     await ok(['plan', '-f', manifest(stack()), '--host', 'ftp://somewhere'], 64);
   });
 });

@@ -1,5 +1,5 @@
-// A world that does not hold still, met through the command line: writers who are quicker, event sockets that fall, clocks that
-// are wrong, owners who disagree, daemons that go away, archives and names that no daemon takes.
+// Trouble during a run, through the command line: other writers that are faster, event sockets that break, wrong clocks, conflicting
+// owners, daemons that stop, and archives and names that every daemon refuses.
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ afterAll(() => bench.close());
 const profile = '/1.0/profiles/small';
 const day = 24 * 60 * 60 * 1000;
 
-/** Through a proxy that makes trouble. */
+/** Through a proxy that causes failures. */
 async function gantry(trouble: Trouble, args: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
   await proxy?.close();
   proxy = await troubled(bench.daemon.socketPath, trouble);
@@ -39,7 +39,7 @@ const wanted = (size: string): void => {
 };
 
 describe('another writer', () => {
-  test('of other keys is got through, however often he is quicker, and both keep theirs', async () => {
+  test('of other keys does not stop the run, however often that writer is faster, and both keep their keys', async () => {
     wanted('65MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {
@@ -71,7 +71,7 @@ describe('another writer', () => {
     expect(await memory()).toBe('66MiB');
   });
 
-  test('of the same key makes the plan stale: exit code 3, and his value stays until it is looked at', async () => {
+  test('of the same key makes the plan stale: exit code 3, and the other writer’s value stays until the next plan', async () => {
     wanted('67MiB');
     const meddle = async (change: string): Promise<void> => {
       if (change === `PUT ${profile}`)
@@ -86,7 +86,7 @@ describe('another writer', () => {
     expect(await memory()).toBe('67MiB');
   });
 
-  test('of the server config does not keep a run from its lock and its notes', async () => {
+  test('of the server config does not stop a run from locking and recording', async () => {
     wanted('68MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {
@@ -102,7 +102,7 @@ describe('another writer', () => {
     expect(Object.keys(config).filter((key) => key.includes('.lock.'))).toEqual([]);
   });
 
-  test('who owns a key in another set is a conflict with both names: exit code 4 until it is taken by force', async () => {
+  test('who owns a key in another set is a conflict with both names: exit code 4 until the key is taken by force', async () => {
     bench.parts = { theirs: profileWith('manage: { set: theirs }\n').replace('64MiB', '70MiB') };
     const run = await gantry({}, ['apply', '--auto-approve']);
     expect(run.code, run.stderr).toBe(4);
@@ -118,12 +118,12 @@ describe('another writer', () => {
   });
 });
 
-describe('sockets of events', () => {
+describe('event sockets', () => {
   for (const [what, eventsLiveMs] of [
     ['that are not let in', 0],
     ['that fall again and again', 20],
   ] as const) {
-    test(`${what} make nothing fail`, async () => {
+    test(`${what} fail nothing`, async () => {
       const name = `ev${eventsLiveMs}`;
       bench.parts = {
         ...original,
@@ -138,12 +138,12 @@ describe('sockets of events', () => {
   }
 });
 
-describe('a clock that is wrong', () => {
+describe('a wrong clock', () => {
   for (const [what, byMs] of [
     ['ahead', day],
     ['behind', -day],
   ] as const) {
-    test(`a day ${what} changes nothing of what is planned, done and left`, async () => {
+    test(`a day ${what} changes neither plan nor apply nor the resulting state`, async () => {
       wanted(byMs > 0 ? '71MiB' : '72MiB');
       const run = await gantry({}, ['apply', '--auto-approve'], { nowMs: () => Date.now() + byMs });
       expect(run.code, run.stderr).toBe(0);
@@ -154,7 +154,7 @@ describe('a clock that is wrong', () => {
     });
   }
 
-  test('of a holder does not make others wait for less, or take what is held', async () => {
+  test('of a lock holder does not shorten the wait of others, or let them take a valid lock', async () => {
     const host = ['--host', `unix://${bench.daemon.socketPath}`];
     for (const byMs of [day, 0]) {
       const held = await cli(['lock', '--for', '1h', '--reason', 'a talk', ...host], {
@@ -171,11 +171,11 @@ describe('a clock that is wrong', () => {
   });
 });
 
-describe('a daemon that goes away', () => {
-  test('in the middle ends with 7 and what to do; applied again it goes on from what is there', async () => {
+describe('a daemon that stops', () => {
+  test('in the middle ends the run with 7 and a hint; the next apply continues', async () => {
     await bench.apply();
     bench.parts = { ...original, more: containerWith('').replace('c1', 'gone') };
-    // Lock, creation: gone before the answer comes.
+    // Lock and creation: the connection breaks before the answer.
     const run = await gantry({ cut: { at: 1, how: 'after' } }, ['apply', '--auto-approve']);
     expect(run.code, run.stderr).toBe(7);
     expect(run.stderr).toContain('cannot create container/gone');
@@ -186,7 +186,7 @@ describe('a daemon that goes away', () => {
   });
 });
 
-describe('what no daemon takes', () => {
+describe('objects that every daemon refuses', () => {
   const canary = '/tmp/gantry-canary';
   const hostile = hostileImages(canary);
   const chosen = [
@@ -200,7 +200,7 @@ describe('what no daemon takes', () => {
     'metadata that is a list',
   ];
 
-  test.each(chosen)('an image with %s is refused with the reason, and nothing of it is left', async (what) => {
+  test.each(chosen)('an image with %s is refused with the reason, and leaves nothing behind', async (what) => {
     const { bytes, message } = hostile[what] ?? { bytes: Buffer.alloc(0), message: /never/ };
     writeFileSync(join(bench.dir, 'hostile.tar'), bytes);
     const before = JSON.stringify(await bench.get('/1.0/images'));
@@ -220,7 +220,7 @@ describe('what no daemon takes', () => {
     expect(existsSync(canary)).toBe(false);
   });
 
-  test('names that no object may have are told with their place, and nothing is sent', async () => {
+  test('invalid object names are reported with their place, and no change is sent', async () => {
     for (const name of ['x'.repeat(65), 'a/b', 'a:b', 'a,b', 'ä', '-a', '..']) {
       bench.parts = { ...original, bad: `kind: container\nname: ${JSON.stringify(name)}\nsource: { type: none }\n` };
       const run = await gantry({}, ['apply', '--auto-approve']);
@@ -235,7 +235,7 @@ describe('what no daemon takes', () => {
     expect((await gantry({}, ['plan'])).code).toBe(0);
   });
 
-  test('a value that is too long for a daemon is refused by it, by name, and the rest is done', async () => {
+  test('a value above the limit of a daemon is refused by it with its name, and all other changes are made', async () => {
     bench.parts = {
       ...original,
       long: `kind: profile\nname: long\nconfig: { user.long: ${'x'.repeat(2 * 1024 * 1024)} }\n`,

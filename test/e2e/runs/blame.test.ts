@@ -1,4 +1,5 @@
-// Who changed something, over TLS against a real daemon: the certificate's name beside its short fingerprint, wherever gantry says it.
+// The author of a change, over TLS against a real daemon: the name of the certificate with its short fingerprint, wherever gantry shows
+// it.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +63,7 @@ async function watched(what: RegExp, ...argv: readonly string[]): Promise<string
   return text;
 }
 
-test('a certificate is called by its name in drift --watch, in a later drift, in events and in run', async () => {
+test('the name of a certificate is shown in drift --watch, in a later drift, in events and in run', async () => {
   const name = `certificate laptop \\(${laptop.fingerprint.slice(0, 12)}\\)`;
   const by = new RegExp(`profile-updated by ${name} from 127.0.0.1 at \\d{4}-`);
   expect(await watched(by, 'drift', file, '--watch')).not.toContain(laptop.fingerprint);

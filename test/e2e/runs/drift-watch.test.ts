@@ -1,5 +1,5 @@
-// Drift as it comes: a watch tells what changed, who did it and when, and when it is as declared again; it only reads, and finds its
-// way back after the server was away. What it saw helps later looks.
+// Drift in real time: a watch reports each change, its author and time, and the return to the declared state; it only reads, and
+// reconnects to a restarted server. Later commands use its findings.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -79,11 +79,11 @@ for (const { host, reason } of hosts) {
       return found;
     };
 
-    test('tells what changed with who and when, and what is as declared again; all requests only read', async () => {
+    test('reports changes with author and time, and the return to the declared state; all requests only read', async () => {
       const proxy = await countRequests(bench.daemon.socketPath);
       const watching = await start(proxy.host);
       expect(watching.lines.at(-1)?.drifted).toBe(0);
-      // A first look may come before the connection for events stands; the look after it has nothing to tell.
+      // A first look may come before the connection for events is open; the next look then finds no change.
       await patch('/1.0/containers/c1', { 'user.note': 'b' });
       const drifted = await next(watching, ({ type }) => type === 'resource_drift');
       expect(drifted.change).toMatchObject({
@@ -110,7 +110,7 @@ for (const { host, reason } of hosts) {
       expect(proxy.requests.filter((line) => !line.startsWith('GET '))).toEqual([]);
     });
 
-    test('what is stopped, made and deleted is seen, and a later look knows who and when', async () => {
+    test('containers that are stopped, created and deleted are reported, and a later look has author and time', async () => {
       const watching = await start(`unix://${bench.daemon.socketPath}`);
       const stopped = await bench.daemon.call('PUT', '/1.0/containers/c1/state', {
         action: 'stop',
@@ -129,7 +129,7 @@ for (const { host, reason } of hosts) {
       expect(later.stdout).toMatch(/# seen: (container|instance)-(stopped|shutdown) by .* at \d{4}-/);
       const folder = join(state, 'gantry', 'seen');
       expect(readFileSync(join(folder, readdirSync(folder)[0] ?? ''), 'utf8')).toContain('"container/c1"');
-      // What an apply put right is no news of the next drift.
+      // The next drift does not report a repair by an apply.
       const healed = await cli(['apply', file(), '-y', '--host', `unix://${bench.daemon.socketPath}`], { env });
       expect(healed.code, healed.stderr).toBe(0);
       await patch('/1.0/containers/c1', { 'user.note': 'c' });
@@ -138,7 +138,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    test('gantry run puts right what it hears of', async () => {
+    test('gantry run repairs a change after its event', async () => {
       let interrupt = (): void => {};
       const interrupts = (stop: () => void): void => void (interrupt = stop);
       const run = cli(['run', file(), '-y', '--host', `unix://${bench.daemon.socketPath}`], { env, interrupts });
@@ -150,7 +150,7 @@ for (const { host, reason } of hosts) {
       expect((await run).code).toBe(0);
     });
 
-    test.skipIf(host === 'lxd')('finds its way back when the server was away', async () => {
+    test.skipIf(host === 'lxd')('reconnects after the server was unreachable', async () => {
       const watching = await start(`unix://${bench.daemon.socketPath}`);
       await (bench.daemon as TestDaemon).restart(async () => {
         await next(watching, ({ connection }) => connection === 'lost');

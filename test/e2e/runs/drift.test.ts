@@ -1,5 +1,5 @@
-// Drift: what somebody changed behind the manifests' back is found, told from what is not applied yet, ignored when asked for, and
-// never touched: every request that passes is a GET.
+// Drift: a change outside the manifests is found, distinguished from declarations that are not applied yet, ignored on request, and
+// never modified: every request is a GET.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -52,7 +52,7 @@ for (const { host, reason } of hosts) {
       expect((await bench.daemon.call('PATCH', '/1.0/containers/c1', { config })).status).toBeLessThan(300);
     };
 
-    test('tells what was changed outside from what is not applied yet, shows no secret, and only reads', async () => {
+    test('distinguishes outside changes from declarations that are not applied yet, shows no secret, and only reads', async () => {
       const none = await drift();
       expect([none.code, none.stdout]).toEqual([0, expect.stringContaining('No drift: all ')]);
       await patch({ 'user.note': 'b', 'environment.DB_PASSWORD': 'second' });
@@ -102,7 +102,7 @@ for (const { host, reason } of hosts) {
       expect((await drift()).code).toBe(0);
     });
 
-    test('hides what is to be ignored, until the rule ends', async () => {
+    test('hides ignored differences until the rule expires', async () => {
       await patch({ 'user.note': 'c' });
       for (const rule of [
         'config.user.*',
@@ -118,7 +118,7 @@ for (const { host, reason } of hosts) {
       await bench.apply();
     });
 
-    test('names what is missing, what stands still, and what changed on objects that no manifest declares any more', async () => {
+    test('lists missing objects, stopped containers, and changes of objects without a declaration', async () => {
       await bench.daemon
         .call('PUT', '/1.0/containers/c1/state', { action: 'stop', force: true, timeout: 30 })
         .then((answer) => bench.get(`${String(answer.body.operation)}/wait`));
@@ -142,7 +142,7 @@ for (const { host, reason } of hosts) {
       expect((await cli(['drift', join(bench.dir, 'stack.yaml')])).code).toBe(1);
     });
 
-    test('a broken manifest and a server that is not there are errors, not drift', async () => {
+    test('a broken manifest and an unreachable server are errors, not drift', async () => {
       bench.parts = { ...original, more: 'kind: boat\n' };
       expect((await drift()).code).toBe(1);
       bench.parts = original;

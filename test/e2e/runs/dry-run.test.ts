@@ -1,4 +1,4 @@
-// A dry run says beforehand what the daemon would say: the same refusals in the same words, and nothing of the daemon has changed.
+// A dry run predicts the daemon's answers: the same refusals in the same words, without a change of the daemon.
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ afterAll(async () => {
   await bench.close();
 });
 
-/** Through the proxy, so that what is sent can be looked at. */
+/** Through the proxy, to record the requests. */
 async function gantry(verb: string, ...more: readonly string[]): Promise<CliRun> {
   writeFileSync(join(bench.dir, 'stack.yaml'), Object.values(bench.parts).join('---\n'));
   return cli([verb, '-f', join(bench.dir, 'stack.yaml'), '--host', proxy.host, ...more], { env });
@@ -34,7 +34,7 @@ const memory = (size: string): string =>
 
 const collections = ['containers', 'profiles', 'networks', 'storage-pools', 'images', 'images/aliases', 'certificates'];
 
-/** Everything that the daemon shows, and the ETag of each object. */
+/** All objects that the daemon returns, with their ETags. */
 async function shown(): Promise<string> {
   const lists = await Promise.all(collections.map((path) => bench.get(`/1.0/${path}`) as Promise<readonly string[]>));
   const server = await bench.daemon.call('GET', '/1.0');
@@ -42,7 +42,7 @@ async function shown(): Promise<string> {
   return JSON.stringify([server.headers['etag'], objects.map(({ headers, metadata }) => [headers['etag'], metadata])]);
 }
 
-/** Runs `work` and proves that it only looked. */
+/** Runs `work` and proves that it only reads. */
 async function untouched<T>(work: () => Promise<T>): Promise<T> {
   const before = await shown();
   const heard = await (bench.daemon as TestDaemon).listen('lifecycle,operation');
@@ -50,7 +50,7 @@ async function untouched<T>(work: () => Promise<T>): Promise<T> {
   const result = await work();
   expect(proxy.requests.length).toBeGreaterThan(0);
   expect(proxy.requests.filter((line) => !line.startsWith('GET '))).toEqual([]);
-  // What happens now is heard after all that happened before.
+  // All earlier events have arrived when the next one arrives.
   await bench.daemon.call('PATCH', '/1.0/profiles/default', {});
   await heard.next(({ metadata }) => JSON.stringify(metadata).includes('profile-updated'));
   expect(heard.events.length).toBe(1);
@@ -71,13 +71,13 @@ async function verdicts(...more: readonly string[]): Promise<Readonly<Record<str
 }
 
 describe('a dry run on a copy of the daemon', () => {
-  test('has nothing to try where nothing is to be done', async () => {
+  test('has no steps for an empty plan', async () => {
     const run = await untouched(() => gantry('plan', '--dry-run=server', '--detailed-exitcode'));
     expect(run.code, run.stderr).toBe(0);
     expect(run.stdout).toContain('Dry run: 0 would succeed.');
   });
 
-  test('shows what the daemon would refuse, in its words, with the place in the manifest; the apply then says the same', async () => {
+  test('shows the refusals of the daemon, in its words, with the place in the manifest; the apply then fails with the same ones', async () => {
     const source = join(bench.dir, 'outer');
     mkdirSync(source);
     bench.parts['outer'] = `kind: storage_pool\nname: outer\ndriver: dir\nconfig: { source: ${source} }\n`;
@@ -107,7 +107,7 @@ describe('a dry run on a copy of the daemon', () => {
     delete bench.parts['second'];
   });
 
-  test('tries creations, live changes, restarts, replacements and deletions; the apply then does what it said', async () => {
+  test('tries creations, live changes, restarts, replacements and deletions; the apply then does the predicted steps', async () => {
     bench.parts['profile'] = memory('96MiB');
     bench.parts['pool3'] = 'kind: storage_pool\nname: p3\ndriver: dir\n';
     bench.parts['volume'] = 'kind: storage_volume\nname: data\npool: p3\n';
@@ -133,7 +133,7 @@ describe('a dry run on a copy of the daemon', () => {
     expect(gone.stdout).toMatch(/would succeed +image\/base: delete/);
   });
 
-  test('looks an image through that is to be uploaded, and says of waits and of images of other servers that it cannot tell', async () => {
+  test('checks an image before its upload, and reports waits and images of other servers as unpredictable', async () => {
     writeFileSync(join(bench.dir, 'broken.tar.gz'), 'no archive at all');
     const kept = { ...bench.parts };
     bench.parts['broken'] = 'kind: image\nname: broken\nfile: broken.tar.gz\n';
@@ -160,7 +160,7 @@ describe('a dry run on a copy of the daemon', () => {
     bench.parts = kept;
   });
 
-  test('ends as the apply would: refused by a rule 4, locked 5, a saved plan that is out of date 3, a wrong word 64', async () => {
+  test('ends with the exit code of the apply: refused by a rule 4, locked 5, an outdated saved plan 3, a wrong argument 64', async () => {
     const kept = { ...bench.parts };
     bench.parts['container'] = containerWith('config: { user.x: 1 }\nmanage: { protect: true }\n');
     await bench.apply();
@@ -187,7 +187,7 @@ describe('a dry run on a copy of the daemon', () => {
     await bench.apply();
   });
 
-  test('tries a way back, too', async () => {
+  test('tries a rollback, too', async () => {
     const host = ['--host', proxy.host];
     const back = await untouched(() => cli(['rollback', '--dry-run=server', '--allow-recreate', ...host], { env }));
     expect(back.code, back.stderr).toBe(0);
@@ -195,7 +195,7 @@ describe('a dry run on a copy of the daemon', () => {
     expect((await cli(['rollback', '--dry-run=never', ...host], { env })).code).toBe(64);
   });
 
-  test('of the client is the plan and nothing more, whatever was approved', async () => {
+  test('on the client is only the plan, whatever was approved', async () => {
     bench.parts['profile'] = memory('72MiB');
     const run = await untouched(() => gantry('apply', '--dry-run=client', '--auto-approve', '--detailed-exitcode'));
     expect(run.code).toBe(2);
@@ -205,7 +205,7 @@ describe('a dry run on a copy of the daemon', () => {
     expect(plan.stdout).toBe(run.stdout);
   });
 
-  test('speaks to machines: a line a step, and a section of the plan as Markdown', async () => {
+  test('has machine-readable output: a line a step, and a section of the plan as Markdown', async () => {
     const lines = (await gantry('apply', '--dry-run=server', '--json')).stdout
       .trimEnd()
       .split('\n')
@@ -248,7 +248,7 @@ const noLxd = stockLxdMissing();
 if (noLxd !== undefined) console.log(`Skipped: a dry run for a stock LXD: ${noLxd}`);
 
 describe.skipIf(noLxd !== undefined)('a dry run for a stock LXD', () => {
-  test('tries on a gantryd what a real LXD holds, and touches nothing of it', async () => {
+  test('tries the changes on a gantryd with the contents of a real LXD, and does not change the LXD', async () => {
     const lxd = await openBench('lxd');
     const seen = await countRequests(lxd.daemon.socketPath);
     try {
@@ -264,7 +264,7 @@ describe.skipIf(noLxd !== undefined)('a dry run for a stock LXD', () => {
       const { dry_run: found } = JSON.parse(run.stdout) as { readonly dry_run: Steps };
       expect(Object.fromEntries(found.steps.map(({ step, verdict }) => [step, verdict]))).toEqual({
         'profile/small#update': 'accepted',
-        // A size is what a pool of this driver cannot keep.
+        // A pool of this driver does not support a size.
         'storage_volume/p1/data#create': 'refused',
         'container/c2#create': 'accepted',
         'container/c2#start': 'accepted',

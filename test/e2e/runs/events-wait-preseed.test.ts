@@ -1,5 +1,5 @@
-// `gantry events`, `gantry wait` and `gantry preseed` as scripts use them, on the simulation and on a stock LXD; and what an export
-// says of the things that it cannot hold.
+// `gantry events`, `gantry wait` and `gantry preseed` as scripts use them, on the simulation and on a stock LXD; and the notes of an
+// export about objects that it leaves out.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ for (const { host, reason } of hosts) {
     const gantry = (...argv: readonly string[]): Promise<CliRun> =>
       cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
 
-    test('events tells what happens to whom, until it is told to end', { timeout: 120_000 }, async () => {
+    test('events prints the events of each object until it is stopped', { timeout: 120_000 }, async () => {
       for (const more of [[], ['--json']]) {
         let seen = '';
         let interrupt = (): void => {};
@@ -52,7 +52,7 @@ for (const { host, reason } of hosts) {
     });
 
     test(
-      'wait ends with 0 when it is so, with 6 and the reason when it does not come',
+      'wait ends with 0 when the condition is met, with 6 and the reason when it is not met in time',
       { timeout: 120_000 },
       async () => {
         const run = await gantry('wait', 'container/c1');
@@ -71,7 +71,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    test('preseed asks nobody and takes nothing away', { timeout: 120_000 }, async () => {
+    test('preseed needs no confirmation and deletes nothing', { timeout: 120_000 }, async () => {
       const path = join(bench.dir, 'preseed.yaml');
       const preseed = (more: string): string =>
         `config: { images.auto_update_interval: 9 }\nnetworks: []\nprofiles: [{ name: seeded, config: { user.a: b${more} } }]\ncluster: null\n`;
@@ -84,7 +84,7 @@ for (const { host, reason } of hosts) {
       expect((await gantry('plan', path, '--detailed-exitcode')).code).toBe(0);
     });
 
-    test('an export says at its head what it does not hold', async () => {
+    test('an export lists at its head the objects that it leaves out', async () => {
       const run = await gantry('export', 'container/c1');
       expect(run.stdout.split('---')[0]).toMatch(/commands \(exec:\), waits, snapshots/);
       expect(run.stdout.split('---')[0]).toContain('the set default has written');

@@ -1,5 +1,5 @@
-// What a host holds, exported and planned: nothing to do, on the simulation, on real containers and on a stock LXD; and what a
-// person meets at the command line.
+// A host, exported and planned: the plan is empty, on the simulation, on real containers and on a stock LXD; and the command line of
+// export.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ for (const { host, reason } of hosts) {
       cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
     beforeAll(async () => {
       bench = await openBench(host);
-      // Things that nobody declared.
+      // Undeclared objects.
       const call = async (method: string, path: string, body: object): Promise<void> => {
         const answer = await bench.daemon.call(method, path, body);
         expect(answer.status, answer.bytes.toString()).toBeLessThan(300);
@@ -106,7 +106,7 @@ for (const { host, reason } of hosts) {
       await bench.expectSettled();
     });
 
-    test('a nic may name its network, as fresh LXD hosts have it', { timeout: 90_000 }, async () => {
+    test('a nic may refer to its network by name, as on fresh LXD hosts', { timeout: 90_000 }, async () => {
       bench.parts['named'] = `kind: profile
 name: named
 devices:
@@ -135,7 +135,7 @@ devices:
       delete bench.parts['c2'];
     });
 
-    test('one object with a variable for its secret plans to nothing', { timeout: 60_000 }, async () => {
+    test('an export of one object with a variable for its secret has an empty plan', { timeout: 60_000 }, async () => {
       const file = join(bench.dir, 'one.yaml');
       const exported = await run('export', 'profile/by-hand', '--redact', '-o', file);
       expect(exported.code, exported.stderr).toBe(0);
@@ -151,7 +151,7 @@ devices:
 }
 
 describe('at the command line', () => {
-  test('wrong words are told, and patterns choose', { timeout: 60_000 }, async () => {
+  test('wrong arguments are reported, and patterns select objects', { timeout: 60_000 }, async () => {
     const bench = await openBench('sim');
     try {
       const run = (...argv: readonly string[]): Promise<CliRun> =>
@@ -166,7 +166,7 @@ describe('at the command line', () => {
       expect(some.stdout.match(/^kind: .*/gm)).toEqual(['kind: storage_pool', 'kind: container']);
       const json = await run('container', '--json');
       expect(JSON.parse(json.stdout)).toMatchObject({ kind: 'container', name: 'c1', profiles: ['small'] });
-      // What the manifest rules refuse is told and left out; the rest still plans to nothing.
+      // Objects that the manifest rules refuse are reported and left out; the rest still has an empty plan.
       bench.parts = { ...bench.parts, container: containerWith('manage: { protect: true }\n') };
       await bench.apply();
       const text = (await run('container/c1')).stdout;

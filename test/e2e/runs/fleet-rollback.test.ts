@@ -1,4 +1,4 @@
-// Several hosts go back together: to one rollout of all, also when the last one did not reach every host.
+// Several hosts roll back together to one rollout, also when the last one did not reach every host.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,7 +38,7 @@ const texts = (): Promise<readonly string[]> =>
   );
 
 describe('rollback of a fleet', { timeout: 120_000 }, () => {
-  test('without a number leaves all hosts on one rollout after one that did not reach them all', async () => {
+  test('without a number returns all hosts to one rollout, although the last one did not reach all of them', async () => {
     await apply('one');
     await apply('two');
     await apply('three', '--host', 'h1', '--host', 'h2');
@@ -48,7 +48,7 @@ describe('rollback of a fleet', { timeout: 120_000 }, () => {
     expect(await texts()).toEqual(['two', 'two', 'two']);
   });
 
-  test('takes a commit or a message instead of a number, also where the numbers differ', async () => {
+  test('accepts a commit or a message instead of a number, also where the numbers differ', async () => {
     await apply('other', '--host', 'h3', '-m', 'alone');
     await apply('one', '-m', 'release 1');
     await apply('two', '-m', 'release 2');
@@ -65,7 +65,7 @@ describe('rollback of a fleet', { timeout: 120_000 }, () => {
     expect(await texts()).toEqual(['two', 'one', 'one']);
   });
 
-  test('names the hosts that lack the rollout, changes nothing, and with --keep-going leaves those as they are', async () => {
+  test('lists the hosts without the rollout and changes nothing; with --keep-going it skips those hosts', async () => {
     await apply('one', '-m', 'release 1', '--host', 'h1', '--host', 'h2');
     await apply('two', '-m', 'release 2');
     const refused = await gantry('rollback', '-y');
@@ -78,7 +78,7 @@ describe('rollback of a fleet', { timeout: 120_000 }, () => {
   });
 });
 
-test('revisions of older versions belong together by commit and message; without either each host decides for itself', () => {
+test('matches revisions of older versions by commit and message; without either each host uses its own last one', () => {
   const revision = (number: number, more: Partial<Revision>): Revision => ({
     number,
     run: `r${number}`,

@@ -1,4 +1,4 @@
-// The table of containers shows what people look for first: state, addresses, image.
+// The table of containers starts with the columns that people need first: state, addresses, image.
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { cli } from '../../support/cli/io.ts';
 import { openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
@@ -9,7 +9,7 @@ beforeEach(async () => {
 }, 60_000);
 afterEach(() => bench.close());
 
-test('get container has columns for addresses and the image; its other forms are lists without state as before', async () => {
+test('get container has columns for addresses and the image; its other output formats are lists without state', async () => {
   const get = (...more: readonly string[]) =>
     cli(['get', 'container', ...more, '--host', `unix://${bench.daemon.socketPath}`]);
   const { config, state } = (await bench.get('/1.0/containers?recursion=2'))[0] as {

@@ -1,4 +1,4 @@
-// The history of a set: what was applied when, by whom and why, what differed, and back to it, on the simulation and on a stock LXD.
+// The history of a set: each apply with its author, reason and differences, and rollback, on the simulation and on a stock LXD.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ interface Listed {
   readonly changes: readonly string[];
 }
 
-/** Of profiles alone: nothing has to be started. */
+/** Only profiles: no container has to start. */
 const profileOf = (name: string, config: string): string => `kind: profile\nname: ${name}\nconfig: { ${config} }\n`;
 
 for (const { host, reason } of hosts) {
@@ -55,7 +55,7 @@ for (const { host, reason } of hosts) {
       return Object.fromEntries(Object.entries(config).filter(([key]) => key.includes(`.${set}`)));
     };
 
-    test('every apply leaves a revision with who, why, what and its documents; one that changes nothing leaves none', async () => {
+    test('every apply leaves a revision with author, reason, changes and documents; one without changes leaves none', async () => {
       await applied('one', profileOf('one-a', 'user.x: "1"'), '-m', 'first of all');
       await applied('one', `${profileOf('one-a', 'user.x: "2"')}---\n${profileOf('one-b', 'user.y: z')}`);
       await applied('one', `${profileOf('one-a', 'user.x: "2"')}---\n${profileOf('one-b', 'user.y: z')}`);
@@ -83,7 +83,7 @@ for (const { host, reason } of hosts) {
       expect((await on('history', '--set', 'none')).stderr).toMatch(/these have: .*one/);
     });
 
-    test('goes back to the last good revision, leaves what came later, and prunes it only when told to', async () => {
+    test('rolls back to the last good revision, keeps later objects, and prunes them only on request', async () => {
       const one = profileOf('two-a', 'user.x: "1"');
       await applied('two', one);
       await applied('two', `${profileOf('two-a', 'user.x: "2"')}---\n${profileOf('two-b', 'user.y: z')}`);
@@ -111,7 +111,7 @@ for (const { host, reason } of hosts) {
       expect((await on('rollback', '1', '--prune', '-y')).code).toBe(64);
     });
 
-    test('keeps no secret, brings back those that are still there, and refuses when they are gone', async () => {
+    test('has no secret, restores those that still exist, and refuses the rollback when one is missing', async () => {
       const written = (password: string, x: string): string =>
         profileOf(
           'three',
@@ -149,7 +149,7 @@ for (const { host, reason } of hosts) {
       expect([unset.code, unset.stderr]).toEqual([1, expect.stringContaining('the environment has no TOKEN')]);
     });
 
-    test('a run that never came to its end is told, and nobody goes back to it without saying so', async () => {
+    test('an incomplete run is marked, and a rollback to it needs a flag', async () => {
       for (const x of ['1', '2', '3']) await applied('half', profileOf('half', `user.x: "${x}"`));
       const key = 'user.gantry.history.half';
       const index = JSON.parse((await notes('half'))[key] ?? '') as { revisions: { n: number; outcome: string }[] };
@@ -158,7 +158,7 @@ for (const { host, reason } of hosts) {
       expect((await on('history', '--set', 'half')).stdout).toMatch(/\n2 .*broken off/);
       expect((await on('rollback', '--set', 'half', '-y')).code).toBe(0);
       expect((await configOf('half'))['user.x']).toBe('1');
-      // What is no history counts as none, and the next apply begins a new one.
+      // Other keys do not count as history, and the next apply begins a new one.
       await bench.daemon.call('PATCH', '/1.0', { config: { [key]: '{"v":1,"revisions":"x' } });
       expect(await listed('half')).toEqual([]);
       expect((await on('rollback', '--set', 'half', '-y')).code).toBe(1);
@@ -170,7 +170,7 @@ for (const { host, reason } of hosts) {
       expect([damaged.code, damaged.stderr]).toEqual([1, expect.stringContaining('are damaged')]);
     });
 
-    test('growth is bounded, and the end of the set is the end of its history', async () => {
+    test('its growth is bounded, and it ends with the set', async () => {
       for (const x of ['1', '2', '3', '4'])
         await applied('four', profileOf('four', `user.x: "${x}"`), '--history-limit', '2');
       expect((await listed('four')).map(({ number }) => number)).toEqual([4, 3]);
@@ -185,7 +185,7 @@ for (const { host, reason } of hosts) {
       expect(await notes('four')).toEqual({});
     });
 
-    test('a commit, a part and a kept plan are told', async () => {
+    test('a commit, a part and a saved plan are recorded', async () => {
       const folder = join(bench.dir, 'five');
       mkdirSync(folder, { recursive: true });
       const file = join(folder, 'five.yaml');
@@ -219,7 +219,7 @@ for (const { host, reason } of hosts) {
     });
 
     test.skipIf(host === 'lxd')(
-      'images of then are used while the server has them, and named when it has not',
+      'images of a revision are used while the server has them, and reported when they are missing',
       async () => {
         packImage(bench.dir, 'six.tar.gz', 'six');
         const image = `kind: image\nname: six\nfile: six.tar.gz\naliases: [six]\n`;

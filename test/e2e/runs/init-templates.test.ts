@@ -1,4 +1,4 @@
-// Every template of `gantry init` is applied as it stands, plans to nothing afterwards, and can be destroyed.
+// Every template of `gantry init` can be applied unchanged, has an empty plan afterwards, and can be destroyed.
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,29 +29,32 @@ const flagsOf = (name: string): readonly string[] => {
   return name === 'fleet' ? [join(dir, 'stack.yaml'), '--hosts', join(dir, 'hosts.yaml')] : [dir];
 };
 
-test.each(Object.keys(templates))('the template %s is applied as it stands and then plans to nothing', async (name) => {
-  const made = await gantry('init', dir, '--template', name);
-  expect(made.stderr).toContain('Next: gantry plan ');
-  if (name === 'fleet') {
-    const hosts = join(dir, 'hosts.yaml');
-    writeFileSync(hosts, readFileSync(hosts, 'utf8').replace('/var/lib/gantry/unix.socket', daemon.socketPath));
-  }
-  await gantry('apply', ...flagsOf(name), '-y');
-  await gantry('plan', ...flagsOf(name), '--detailed-exitcode');
-  const containers = (await daemon.get('/1.0/containers?recursion=1')) as { config: Record<string, string> }[];
-  expect(containers).toHaveLength(1);
-  if (name === 'environments')
-    expect(containers[0]?.config).toMatchObject({ 'limits.memory': '1GiB', 'boot.autostart': 'true' });
-  if (name === 'database') {
-    expect((await cli(['destroy', dir, '-y'], { env: { GANTRY_SOCKET: daemon.socketPath } })).code).toBe(4);
-    const stack = join(dir, 'stack.yaml');
-    writeFileSync(stack, readFileSync(stack, 'utf8').replace('protect: true', 'protect: false'));
-    await gantry('apply', dir, '-y');
-  }
-  await gantry('destroy', ...flagsOf(name), '-y');
-});
+test.each(Object.keys(templates))(
+  'the template %s can be applied unchanged and then has an empty plan',
+  async (name) => {
+    const made = await gantry('init', dir, '--template', name);
+    expect(made.stderr).toContain('Next: gantry plan ');
+    if (name === 'fleet') {
+      const hosts = join(dir, 'hosts.yaml');
+      writeFileSync(hosts, readFileSync(hosts, 'utf8').replace('/var/lib/gantry/unix.socket', daemon.socketPath));
+    }
+    await gantry('apply', ...flagsOf(name), '-y');
+    await gantry('plan', ...flagsOf(name), '--detailed-exitcode');
+    const containers = (await daemon.get('/1.0/containers?recursion=1')) as { config: Record<string, string> }[];
+    expect(containers).toHaveLength(1);
+    if (name === 'environments')
+      expect(containers[0]?.config).toMatchObject({ 'limits.memory': '1GiB', 'boot.autostart': 'true' });
+    if (name === 'database') {
+      expect((await cli(['destroy', dir, '-y'], { env: { GANTRY_SOCKET: daemon.socketPath } })).code).toBe(4);
+      const stack = join(dir, 'stack.yaml');
+      writeFileSync(stack, readFileSync(stack, 'utf8').replace('protect: true', 'protect: false'));
+      await gantry('apply', dir, '-y');
+    }
+    await gantry('destroy', ...flagsOf(name), '-y');
+  },
+);
 
-test('init lists its templates when there is none of the name, and writes over nothing', async () => {
+test('init lists its templates after an unknown name, and overwrites no file', async () => {
   const run = await cli(['init', dir, '--template', 'databse']);
   expect(run.code).toBe(64);
   expect(run.stderr).toContain('unknown template "databse" (did you mean database?); the templates are:');

@@ -1,4 +1,5 @@
-// `gantry run` with manifests that change, one object that somebody keeps changing back, and a start without server or good manifests.
+// `gantry run` with manifests that change, one object that another client keeps changing back, and a start without server or valid
+// manifests.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -67,7 +68,7 @@ describe('run', { timeout: 180_000 }, () => {
     expect(said).not.toContain('something keeps changing');
   });
 
-  test('leaves alone only what somebody keeps changing back; commits and other objects do not wait for it', async () => {
+  test('pauses only for an object that another client keeps changing back; commits and other objects are applied at once', async () => {
     daemon = await makeDaemon();
     declare('0', '0');
     start(daemon.socketPath);
@@ -81,18 +82,18 @@ describe('run', { timeout: 180_000 }, () => {
     await meddle('a');
     await until(() => said.includes('profile/a differ, but something keeps changing them back'), 60_000);
     expect(await valueOf('a')).toBe('meddled');
-    // The other object drifts, and is changed by a commit.
+    // The other object drifts, and a commit changes it.
     await meddle('b');
     await becomes('b', '0');
     declare('0', '1');
     await becomes('b', '1');
-    // A commit on the object itself is a new wish, not another round.
+    // A commit to the object itself is a new declaration, and no retry.
     declare('2', '1');
     await becomes('a', '2');
     expect((await stop?.())?.code).toBe(0);
   });
 
-  test('waits for a server that is away at the start, and says so', async () => {
+  test('waits for an unreachable server at the start, and reports it', async () => {
     const first = await makeDaemon();
     await first.stop();
     declare('0', '0');
@@ -104,7 +105,7 @@ describe('run', { timeout: 180_000 }, () => {
     expect((await stop?.())?.code).toBe(0);
   });
 
-  test('waits for manifests that are broken or missing at the start, and says what is wrong with them', async () => {
+  test('waits for broken or missing manifests at the start, and reports the errors', async () => {
     daemon = await makeDaemon();
     start(daemon.socketPath);
     await until(() => said.includes('Waiting for manifests without errors:'));
@@ -115,7 +116,7 @@ describe('run', { timeout: 180_000 }, () => {
     expect((await stop?.())?.code).toBe(0);
   });
 
-  test('ends with why when the time is over before it could begin, with 0 when it is told to end, and at once for wrong flags', async () => {
+  test('exits with the reason when the time is up before it could begin, with 0 on request, and at once for wrong flags', async () => {
     declare('0', '0');
     start(join(dir, 'nobody.socket'), '--for', '2s');
     const over = stop;

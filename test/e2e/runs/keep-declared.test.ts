@@ -1,5 +1,5 @@
-// `gantry run`: a host is kept as declared, politely: not while the set is locked, not outside its windows, not for ever against somebody
-// else, and it goes on after the server was away.
+// `gantry run` keeps a host as declared, with restraint: not while the set is locked, not outside its windows, not endlessly against
+// another client. It continues when the server is reachable again.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ describe('on the simulation', () => {
     ((await bench.get('/1.0/containers/c1')) as { config: Record<string, string> }).config['user.note'];
   const healed = (): Promise<void> => until(async () => (await noteOf()) === 'a', waitMs);
 
-  test('puts right what was changed and what was stopped, and leaves no heap of equal revisions', async () => {
+  test('repairs changed and stopped objects, without a pile of equal revisions', async () => {
     start();
     await patch('b');
     await healed();
@@ -77,7 +77,7 @@ describe('on the simulation', () => {
     expect((await bench.gantry('plan', '--detailed-exitcode')).code).toBe(0);
   });
 
-  test('a lock suspends it, with its reason, and the end of the lock lets it go on', async () => {
+  test('a lock suspends it and shows the reason; it continues when the lock is released', async () => {
     start();
     const locked = await cli(['lock', '--for', '1h', '--reason', 'maintenance', ...at()]);
     expect(locked.code, locked.stderr).toBe(0);
@@ -90,7 +90,7 @@ describe('on the simulation', () => {
     expect(run.stderr).toMatch(/Suspended: the set default is locked .*maintenance/);
   });
 
-  test('outside its windows it only tells', async () => {
+  test('outside its windows it only reports drift', async () => {
     const hour = new Date().getUTCHours();
     const far = (add: number): string => `${String((hour + add) % 24).padStart(2, '0')}:00`;
     await patch('d');
@@ -102,7 +102,7 @@ describe('on the simulation', () => {
     await bench.apply();
   });
 
-  test('goes on after the server was away', async () => {
+  test('continues when the server is reachable again', async () => {
     start();
     await patch('e');
     await healed();
@@ -112,7 +112,7 @@ describe('on the simulation', () => {
     expect((await ended()).code).toBe(0);
   });
 
-  test('what it is told wrongly is refused before anything runs', async () => {
+  test('wrong arguments are refused before the first action', async () => {
     const file = join(bench.dir, 'stack.yaml');
     for (const words of [
       ['run', file],
@@ -140,7 +140,7 @@ describe('the pace', () => {
     expect(day === undefined ? -1 : untilOpenMs([day], at(12))).toBe(0);
   });
 
-  test('rests longer the more often something had to be put right, and forgets it after a while', () => {
+  test('pauses longer the more repairs an object needed, and resets the pause after a while', () => {
     const now = 10_000_000;
     expect(restMs([], now)).toBe(0);
     expect(restMs([now - 2, now - 1], now)).toBe(0);

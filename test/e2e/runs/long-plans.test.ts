@@ -1,4 +1,5 @@
-// Plans of many objects: equal ones are shown together, one line each with --compact, through a pager on a terminal; machines see no difference.
+// Plans of many objects: equal ones are shown together, one line each with --compact, through a pager on a terminal; machine-readable
+// output is unchanged.
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +35,7 @@ const gantry = (...words: readonly string[]): Promise<CliRun> =>
   cli([...words, '--host', `unix://${daemon.socketPath}`]);
 
 describe('a plan of 100 equal containers and one other', { timeout: 120_000 }, () => {
-  test('shows the equal ones together with all their names, the other one by itself, and the same count as before', async () => {
+  test('shows the equal ones together with all their names, the other one separately, and the same totals', async () => {
     const { stdout } = await gantry('plan', stack);
     expect(stdout).toContain('  + container/c1 ... container/c100 (100 equal objects)\n');
     expect(stdout).toContain('  + container/other\n');
@@ -45,7 +46,7 @@ describe('a plan of 100 equal containers and one other', { timeout: 120_000 }, (
     expect(compact).not.toContain('limits.memory');
   });
 
-  test('has each of them by itself for machines, also with --compact', async () => {
+  test('lists each of them in machine-readable output, also with --compact', async () => {
     for (const words of [['-o', 'json'], ['--json']]) {
       const plain = (await gantry('plan', stack, ...words)).stdout;
       const compact = (await gantry('plan', stack, ...words, '--compact')).stdout;
@@ -57,7 +58,7 @@ describe('a plan of 100 equal containers and one other', { timeout: 120_000 }, (
   });
 });
 
-test('names are told as ranges of numbers, with what does not fit beside them', () => {
+test('names are shown as ranges of numbers, with other names after them', () => {
   expect(spellRanges(['b', 'c1', 'c2', 'c3', 'c10', 'w09', 'w10', 'w11'])).toBe('b, c1 ... c3, c10, w09 ... w11');
   expect(spellRanges(['c1', 'c2'])).toBe('c1, c2');
   expect(spellRanges(['2a', '1a', '3a'])).toBe('1a ... 3a');
@@ -79,7 +80,7 @@ describe('the pager', { timeout: 120_000 }, () => {
   const paged = (): string => (existsSync(join(dir, 'paged')) ? readFileSync(join(dir, 'paged'), 'utf8') : '');
   const env = (): Record<string, string> => ({ PAGER: `cat > ${join(dir, 'paged')}` });
 
-  test('gets a long plan on a terminal, with colours, and leaves the exit code as it is', async () => {
+  test('shows a long plan on a terminal, with colours, and keeps the exit code', async () => {
     const words = long();
     const ran = await runOnTerminal(programs, ['plan', '--detailed-exitcode', ...words], { env: env() });
     expect(ran.code, ran.stdout).toBe(2);
@@ -110,7 +111,7 @@ describe('the pager', { timeout: 120_000 }, () => {
     expect(ran.stdout).toContain('Plan: 40 to add');
   });
 
-  test('never stands between a plan and its question', async () => {
+  test('never runs between a plan and its question', async () => {
     const answers = [['Enter a value: ', 'yes\r']] as const;
     const ran = await runOnTerminal(programs, ['apply', ...long()], { env: env(), answers });
     expect(ran.code, ran.stdout).toBe(0);

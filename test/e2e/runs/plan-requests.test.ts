@@ -1,4 +1,4 @@
-// What a plan asks of a server: each list once, whatever is declared, and the same number of requests for few objects and many.
+// The requests of a plan: each list once, whatever is declared, and the same number for few objects and many.
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -24,7 +24,7 @@ async function requestsOfPlan(): Promise<readonly string[]> {
   }
 }
 
-test('a plan asks for each list once, and for no object by itself', async () => {
+test('a plan requests each list once, and no single object', async () => {
   const few = await requestsOfPlan();
   const lists = few.filter((line) => line.includes('recursion='));
   expect(lists.length).toBeGreaterThan(6);

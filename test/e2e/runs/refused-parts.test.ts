@@ -1,4 +1,4 @@
-// A plan of which parts are refused is not carried out; with --partial the rest is, and history tells both.
+// A plan with refused parts is not applied; with --partial the rest is applied, and history records both.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const gantry = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
 const look = (...words: readonly string[]): Promise<CliRun> =>
   cli(words, { env: { GANTRY_SOCKET: daemon.socketPath } });
 
-/** The container cannot get the root disk without a recreation, which needs leave; the profile can change at once. */
+/** The container needs a recreation for its root disk, which is not permitted; the profile can change at once. */
 function write(text: string, root: string): void {
   writeFileSync(
     stack,
@@ -40,8 +40,8 @@ const moved = 'devices: { root: { type: disk, path: /, pool: p2 } }\n';
 const text = async (): Promise<string> =>
   ((await daemon.get('/1.0/profiles/small')) as { config: Record<string, string> }).config['user.text'] ?? '';
 
-describe('a plan of which one part is refused', () => {
-  test('is not carried out at all: exit code 4, nothing changes, no revision is left', async () => {
+describe('a plan with one refused part', () => {
+  test('is not applied at all: exit code 4, no change, no new revision', async () => {
     write('two', moved);
     const refused = await gantry('apply');
     expect(refused.code, refused.stderr).toBe(4);
@@ -54,7 +54,7 @@ describe('a plan of which one part is refused', () => {
     expect(JSON.parse((await look('history', '-o', 'json')).stdout)).toHaveLength(1);
   });
 
-  test('is carried out but for that part with --partial, which says so here and in history, and ends with 4', async () => {
+  test('is applied without that part with --partial, with a note in output and history, and exits with 4', async () => {
     write('two', moved);
     const done = await gantry('apply', '--partial');
     expect(done.code, done.stderr).toBe(4);
@@ -69,14 +69,14 @@ describe('a plan of which one part is refused', () => {
     });
     expect((await look('history')).stdout).toMatch(/^2 .* \+0 ~1 -0 +partial/m);
     expect((await look('history', 'show', '2')).stdout).toContain('#   refused: container/c1');
-    // What was never wholly so is nothing to go back to.
+    // A partial revision is no target for a rollback.
     write('three', '');
     expect((await gantry('apply')).code).toBe(0);
     expect((await look('rollback', '-y')).code).toBe(0);
     expect(await text()).toBe('one');
   });
 
-  test('is refused as a kept plan and as a destroy, too', async () => {
+  test('is refused as a saved plan and as a destroy, too', async () => {
     write('two', moved);
     const kept = join(dir, 'plan');
     expect((await look('plan', '-f', stack, '--out', kept)).code).toBe(4);
@@ -94,7 +94,7 @@ describe('a plan of which one part is refused', () => {
     expect((await daemon.call('GET', '/1.0/containers/c1')).status).toBe(200);
   });
 
-  test('is left alone by run, which says why, until it is no longer refused', async () => {
+  test('is skipped by run with the reason, until it is permitted', async () => {
     write('two', moved);
     let said = '';
     let interrupt = (): void => {};

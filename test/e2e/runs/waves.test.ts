@@ -1,4 +1,5 @@
-// manage.wave and manage.depends_on: what comes after what without naming it, inside of a set and across sets, there and back again.
+// manage.wave and manage.depends_on: an order between objects without references, inside a set and across sets, for creation and
+// deletion.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -29,7 +30,7 @@ const linesOf = (run: CliRun): readonly Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line);
 
-/** Whether all of the first is over before any of the second begins. */
+/** Whether all steps of the first end before any of the second begins. */
 function expectBefore(lines: readonly Line[], first: readonly string[], second: readonly string[]): void {
   const at = (type: string, addresses: readonly string[]): readonly number[] =>
     lines.flatMap((line, index) =>
@@ -58,7 +59,7 @@ for (const { host, reason } of hosts) {
     };
 
     test(
-      'a lower wave is done and ready before a higher one begins, and goes after it',
+      'a lower wave is created and ready before a higher one begins, and deleted after it',
       { timeout: 180_000 },
       async () => {
         const documents = [
@@ -110,7 +111,7 @@ for (const { host, reason } of hosts) {
       },
     );
 
-    test('what fails in a lower wave keeps the higher ones from beginning', { timeout: 120_000 }, async () => {
+    test('a failure in a lower wave stops the higher ones', { timeout: 120_000 }, async () => {
       const text = `${container('first', '{ wait: [{ file: /never, timeout: 1s }] }')}---\nkind: profile\nname: second\nmanage: { wave: 1 }\n`;
       const run = await gantry('apply', text, 'broken', '--auto-approve');
       expect([run.code, run.stderr]).toEqual([
@@ -121,7 +122,7 @@ for (const { host, reason } of hosts) {
     });
 
     test(
-      'of another set: absent, stopped and not seen ready are told apart, and then it goes on',
+      'a dependency of another set: absent, stopped and not ready have different messages, and the run then continues',
       { timeout: 180_000 },
       async () => {
         const app = container('app', '{ depends_on: [container/db] }');
@@ -131,7 +132,7 @@ for (const { host, reason } of hosts) {
           expect.stringContaining('container/db is neither declared nor on the server'),
         ]);
         expect(absent.stderr).toContain('manage.depends_on.0');
-        // Offline nobody can know.
+        // Offline its state is unknown.
         const offline = await cli(['validate', join(bench.dir, 'app.yaml')]);
         expect([offline.code, offline.stderr]).toEqual([0, expect.stringContaining('must exist on the server')]);
 
@@ -153,7 +154,7 @@ for (const { host, reason } of hosts) {
         const done = await gantry('apply', app, 'app', '--auto-approve');
         expect(done.code, done.stdout + done.stderr).toBe(0);
         expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
-        // What is as declared is not held up by what it came after.
+        // An unchanged object does not wait for its dependencies.
         await gantry('apply', container('db', '{}', 'state: stopped\n'), 'base', '--auto-approve');
         expect((await gantry('plan', app, 'app', '--detailed-exitcode')).code).toBe(0);
         for (const [set, text] of [
@@ -168,7 +169,7 @@ for (const { host, reason } of hosts) {
 
 describe('without a server', () => {
   const world = useCliWorld();
-  test('waves that cannot be are errors with place and remedy, and needs come along', async () => {
+  test('impossible waves are errors with place and remedy, and dependencies are selected too', async () => {
     const run = (text: string, ...verb: readonly string[]): Promise<CliRun> => cli([...verb, world.manifest(text)]);
     const validate = (text: string): Promise<CliRun> => run(text, 'validate');
     expect((await validate('kind: profile\nname: a\nmanage: { wave: soon }\n')).stderr).toContain(

@@ -1,5 +1,5 @@
-// Files that go along with what a CDK app synthesizes: an image from a TerraformAsset is found in the directory of the stack, by
-// Terraform and by gantry, also when that was taken to another place.
+// Files next to the output of a CDK app: an image from a TerraformAsset is found in the directory of the stack, by Terraform and by
+// gantry, also after the directory was moved.
 import { cpSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -37,7 +37,7 @@ stack.container('box', { image, profiles: [], devices: { root: rootDisk(stack.po
 app.synth();
 `;
 
-/** The directory of the stack, elsewhere than it was synthesized, without the files that its assets came from. */
+/** The directory of the stack, moved away from the original files of its assets. */
 async function synthesize(flavour: Flavour): Promise<string> {
   const cwd = join(installed.root, flavour);
   mkdirSync(cwd);
@@ -54,7 +54,7 @@ async function synthesize(flavour: Flavour): Promise<string> {
 }
 
 describe.each<Flavour>(['cdktf', 'cdktn'])('an asset of %s', { timeout: 120_000 }, (flavour) => {
-  test.skipIf(missing !== undefined)('is found by Terraform and by gantry wherever the stack lies', async () => {
+  test.skipIf(missing !== undefined)('is found by Terraform and by gantry wherever the stack is', async () => {
     if (release === undefined) throw new Error('there is no release');
     const stack = await synthesize(flavour);
     const [ofTerraform, ofGantry] = [await makeDaemon(), await makeDaemon()];

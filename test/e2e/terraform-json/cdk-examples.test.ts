@@ -1,5 +1,5 @@
-// The examples for CDKTF and cdktn: what they synthesize is applied by Terraform to one daemon and by gantry to another, settles
-// with both, and leaves both daemons in the same state.
+// The examples for CDKTF and cdktn: Terraform applies their output to one daemon and gantry to another. Both have an empty plan
+// afterwards, and both daemons are in the same state.
 import { copyFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -62,7 +62,7 @@ describe.each(examples)('examples/$flavour', { timeout: 120_000 }, ({ flavour, s
     await terraform.expectNoChanges();
   }
 
-  test('is planned, applied, settled and destroyed by gantry alone', async () => {
+  test('is planned, applied, found unchanged and destroyed by gantry alone', async () => {
     const out = await synthesize();
     const daemon = await makeDaemon();
     try {
@@ -90,7 +90,7 @@ describe.each(examples)('examples/$flavour', { timeout: 120_000 }, ({ flavour, s
       const state = await daemonState(ofGantry);
       expect(Object.keys(state['containers'] ?? {}).sort()).toEqual(containers);
       expect(await daemonState(ofTerraform)).toEqual(state);
-      // What compares must be able to tell two states apart.
+      // The comparison must be able to distinguish two states.
       await ofGantry.call('PATCH', `/1.0/containers/${containers[0]}`, { description: 'another' });
       expect(await daemonState(ofTerraform)).not.toEqual(await daemonState(ofGantry));
       expect(await terraform.destroy()).toContain(`${objects} destroyed`);

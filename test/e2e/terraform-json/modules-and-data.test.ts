@@ -1,5 +1,5 @@
 // Terraform JSON with modules, data sources, copies, properties of images, volumes and their snapshots, applied by Terraform to one
-// daemon and by gantry to another: both settle and leave both daemons in the same state.
+// daemon and by gantry to another: both have an empty plan afterwards and leave both daemons in the same state.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -27,7 +27,7 @@ afterAll(() => {
 
 const settings = { required_version: '>= 1.5', required_providers: { gantry: { source: 'gantry/gantry' } } };
 
-/** Containers of one service, as many as wanted. */
+/** Containers of one service, in the requested number. */
 const service: Json = {
   terraform: { required_providers: { gantry: { source: 'gantry/gantry' } } },
   variable: {

@@ -1,5 +1,5 @@
-// One Terraform configuration with everything that documents can say, applied by Terraform to one daemon and by gantry to another:
-// both settle, follow the same change, and leave both daemons in the same state, inside of the containers too.
+// One Terraform configuration with every feature of documents, applied by Terraform to one daemon and by gantry to another: both have
+// an empty plan afterwards, follow the same change, and leave both daemons in the same state, inside the containers too.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -131,7 +131,7 @@ async function insideOf(daemon: TestDaemon): Promise<Record<string, unknown>> {
   }
 }
 
-/** What ran since the last call, container by container. Everything before a mark of ours has been heard. */
+/** The commands since the last call, by container. Everything before our marker has arrived. */
 async function commandsOf(heard: Listening, daemon: TestDaemon): Promise<Record<string, string[]>> {
   const mark = `mark ${Math.random()}`;
   await daemon.call('PATCH', '/1.0/profiles/default', { description: mark });
@@ -151,7 +151,7 @@ async function commandsOf(heard: Listening, daemon: TestDaemon): Promise<Record<
   return ran;
 }
 
-describe.skipIf(missing !== undefined)('one configuration of everything', { timeout: 120_000 }, () => {
+describe.skipIf(missing !== undefined)('one configuration with every feature', { timeout: 120_000 }, () => {
   test('ends in the same state by Terraform and by gantry, at first and after a change', async () => {
     if (attached === undefined) throw new Error('there is no provider');
     const { certPem } = await makeClient();
@@ -192,7 +192,7 @@ describe.skipIf(missing !== undefined)('one configuration of everything', { time
         'off/etc/link': '-> motd',
         snapshots: [{ name: 'first', expires: Date.parse('2040-01-31T12:00:00Z'), stateful: false }],
       });
-      // The text of a file, a command, and a trigger: what they say runs again, the rest does not.
+      // The text of a file, a command, and a trigger: dependent commands run again, the rest does not.
       say({ motd: 'hello again', release: '2' });
       expect(await settle()).toMatchObject({
         'web/etc/motd': '644 0:0 hello again',

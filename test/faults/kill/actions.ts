@@ -1,4 +1,4 @@
-// What a daemon may be doing to a running container when it dies: each action, the state it needs before, and its death.
+// The actions on a running container during which a daemon may die: each action, the state it needs before, and its death.
 import { join } from 'node:path';
 import { errorText } from '../../../server/lib/log.ts';
 import { settle } from '../../support/daemons/child-process.ts';
@@ -7,9 +7,9 @@ import { findings, settled } from './usable.ts';
 import { container, containerPath, devicesOf, done, usualConfig, type KillWorld } from './world.ts';
 
 interface Action {
-  /** How the container has to be before. */
+  /** The required state of the container. */
   readonly before: 'Running' | 'Stopped' | 'Frozen';
-  /** What it has before, when not the usual devices. */
+  /** Its devices, when not the usual ones. */
   readonly devices?: object;
   readonly request: readonly [method: string, path: string, body: object];
 }
@@ -55,7 +55,7 @@ function actionOf(world: KillWorld, name: ActionName): Action {
   return actions[name];
 }
 
-/** The container as an action needs it, with its devices and limits of the beginning. */
+/** The container in the state that an action needs, with its initial devices and limits. */
 async function prepare(world: KillWorld, name: ActionName): Promise<void> {
   const { before, devices = devicesOf(world) } = actionOf(world, name);
   const { child } = world.daemon;
@@ -72,7 +72,7 @@ async function prepare(world: KillWorld, name: ActionName): Promise<void> {
   if (taken.status === 404) await done(child, 'POST', `${containerPath}/snapshots`, { name: 'snap' });
 }
 
-/** How many effects on the host the action has when nobody dies. */
+/** Number of the action's effects on the host without a death. */
 export async function countEffects(world: KillWorld, name: ActionName): Promise<number> {
   await prepare(world, name);
   await world.daemon.effects();
@@ -81,13 +81,15 @@ export async function countEffects(world: KillWorld, name: ActionName): Promise<
 }
 
 export interface Outcome {
-  /** Where the daemon died. */
+  /** The effect at which the daemon died. */
   readonly where: string;
   readonly wrong: readonly string[];
   readonly left: readonly string[];
 }
 
-/** Kills the daemon there (or after the action's end), starts the next one, and looks at the container, which is stopped then. */
+/**
+ * Kills the daemon at that effect (or after the action's end), starts the next one, and checks the container, which is stopped then.
+ */
 export async function dieAt(world: KillWorld, name: ActionName, death: Death): Promise<Outcome> {
   const { daemon } = world;
   await prepare(world, name);

@@ -1,13 +1,13 @@
-// Loaded into a daemon under test (`node --import`). On SIGUSR2 it reads an order from the file GANTRY_TEST_ORDER and then ends
-// the process with SIGKILL right before one of its next effects on the host, or some milliseconds after that effect has begun.
-// Effects are writes to file systems (control groups among them), programs started, and changes sent to the store's thread.
+// Loaded into a daemon under test (`node --import`). On SIGUSR2 it reads an order from the file GANTRY_TEST_ORDER and then ends the
+// process with SIGKILL right before one of its next effects on the host, or some milliseconds after that effect has begun. Effects are
+// writes to file systems (control groups among them), started programs, and changes sent to the store's thread.
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import { isMainThread, Worker } from 'node:worker_threads';
 
 interface Order {
-  /** Number of the effect, from 1. Absent: the process lives on, and only the count of effects since the last order is written. */
+  /** Number of the effect, from 1. Absent: the process survives, and only the count of effects since the last order is written. */
   readonly effect?: number;
   readonly afterMs?: number;
 }
@@ -32,7 +32,7 @@ function arm(file: string): void {
 function die(what: string): void {
   writeFileSync(`${orderFile}.died`, what);
   process.kill(process.pid, 'SIGKILL');
-  // Nothing more happens before the signal arrives.
+  // Nothing else happens before the signal arrives.
   for (;;);
 }
 
@@ -71,7 +71,7 @@ function watchAll(): void {
   syncBuiltinESMExports();
 }
 
-/** They are written through descriptors. So are logs, which are no effect. */
+/** They are written through descriptors. So are logs, which do not count as effects. */
 function watchControlGroups(): void {
   const paths = new Map<number, string>();
   const functions = fs as unknown as Functions;

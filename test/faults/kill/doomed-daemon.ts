@@ -1,4 +1,4 @@
-// A daemon as a process of its own that can be told to die, as by kill -9, at a chosen effect on the host: die-at-effect.ts.
+// A daemon as a separate process that ends itself on order, as by kill -9, at a chosen effect on the host: die-at-effect.ts.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -44,13 +44,13 @@ export class DoomedDaemon {
     await this.#send(death);
   }
 
-  /** How many effects there were since the last order; the daemon lives on. */
+  /** Number of effects since the last order; the daemon survives. */
   async effects(): Promise<number> {
     await this.#send({});
     return (JSON.parse(readFileSync(`${this.#order}.seen`, 'utf8')) as { seen: number }).seen;
   }
 
-  /** Where it died; undefined when it did not die of its order. */
+  /** The effect at which it died; undefined when it did not die of its order. */
   get diedAt(): string | undefined {
     return existsSync(this.#died) ? readFileSync(this.#died, 'utf8') : undefined;
   }
@@ -81,7 +81,7 @@ export class DoomedDaemon {
   }
 }
 
-/** JavaScript of die-at-effect, whether this runs from the sources or built. */
+/** JavaScript of die-at-effect, both from the sources and from the build. */
 function preloadCode(): string {
   const isSource = import.meta.url.endsWith('.ts');
   const code = readFileSync(fileURLToPath(new URL(`die-at-effect.${isSource ? 'ts' : 'js'}`, import.meta.url)), 'utf8');

@@ -7,7 +7,7 @@ import type { Death } from './doomed-daemon.ts';
 import { closeWorld, openWorld, type KillWorld } from './world.ts';
 
 export const killSuite: FaultSuite = {
-  doc: 'kills gantryd at every step of what it does to containers, real and simulated',
+  doc: 'kills gantryd at every step of its actions on containers, real and simulated',
   rounds: 1000,
   missing: () => Promise.resolve(undefined),
   run: runKills,
@@ -15,7 +15,7 @@ export const killSuite: FaultSuite = {
 
 const longestDelayMs = 40;
 
-/** Before an effect, or a moment after it has begun: a program that was started goes on alone. */
+/** Before an effect, or a moment after it has begun: a started program continues alone. */
 export function deathAt(effect: number, random: Random): Death {
   return random.next() < 0.5 ? { effect } : { effect, afterMs: Math.floor(random.next() * longestDelayMs) };
 }

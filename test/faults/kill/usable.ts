@@ -1,5 +1,5 @@
-// Whether a container is whole after its daemon died: it can be entered, plugged and stopped, its guest socket answers, and every
-// device, limit and forward of its record is in force. Works on real and simulated containers through the API.
+// Checks that a container works after its daemon died: it can be entered, plugged and stopped, its guest socket answers, and every
+// device, limit and forward of its record is in effect. Works on real and simulated containers through the API.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, realpathSync } from 'node:fs';
 import { createConnection } from 'node:net';
@@ -12,7 +12,7 @@ import { read, settle, type ChildDaemon } from '../../support/daemons/child-proc
 import { until } from '../../support/until.ts';
 import type { KillWorld } from './world.ts';
 
-/** What is not as it has to be, one line each. */
+/** The deviations, one line each. */
 export class Findings {
   readonly wrong: string[] = [];
   readonly left: string[] = [];
@@ -33,7 +33,7 @@ export class Findings {
 const askGuestSocket = `use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new(Peer => '/dev/lxd/sock') or do { print "none: $!"; exit };
 print $s "GET /1.0 HTTP/1.0\\r\\n\\r\\n"; my $all = join '', <$s>; $all =~ /^HTTP\\S+ (\\d+)/; print $1;`;
 
-/** Runs a command in it through the API and returns its standard output, or why it could not run. */
+/** Runs a command in it through the API and returns its standard output, or the reason of the failure. */
 async function inside(daemon: ChildDaemon, name: string, ...command: string[]): Promise<string> {
   const body = { command, 'record-output': true };
   const { operation, status, metadata } = await settle(daemon, 'POST', `/1.0/containers/${name}/exec`, body);
@@ -42,7 +42,7 @@ async function inside(daemon: ChildDaemon, name: string, ...command: string[]): 
   return output.bytes.toString();
 }
 
-/** The container once the daemon has done what it does after its own start. */
+/** The container after the daemon has finished its start-up work. */
 export async function settled(daemon: ChildDaemon, name: string): Promise<Json> {
   let found: Json;
   await until(async () => {
@@ -53,7 +53,7 @@ export async function settled(daemon: ChildDaemon, name: string): Promise<Json> 
   return found;
 }
 
-/** Starts the container when it is found stopped, looks at everything, and stops it. */
+/** Starts the container if it is stopped, checks everything, and stops it. */
 export async function findings(world: KillWorld, daemon: ChildDaemon, name: string): Promise<Findings> {
   const findings = new Findings();
   const path = `/1.0/containers/${name}`;
@@ -121,7 +121,7 @@ function simState({ dir }: KillWorld, name: string): Json {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
 }
 
-/** A disk and a cable that come and go while it runs. */
+/** A disk and a nic that are plugged and unplugged while it runs. */
 async function plugAndUnplug(findings: Findings, world: KillWorld, daemon: ChildDaemon, name: string): Promise<void> {
   const path = `/1.0/containers/${name}`;
   const { devices, config, profiles } = await read(daemon, path);
@@ -141,7 +141,7 @@ async function plugAndUnplug(findings: Findings, world: KillWorld, daemon: Child
   findings.holds('unplugged interfaces', await inside(daemon, name, 'ls', '/sys/class/net'), 'eth7', false);
 }
 
-/** What a container that does not run still has on the host. */
+/** The leftovers of a stopped container on the host. */
 function findRemains({ left }: Findings, world: KillWorld, name: string): void {
   if (world.runtime === 'sim') {
     if (simState(world, name) !== undefined) left.push(`a simulated container ${name}`);

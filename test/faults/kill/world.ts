@@ -21,7 +21,9 @@ export interface KillWorld {
 export const container = 'c';
 export const usualConfig = { 'limits.memory': '64MiB' };
 
-/** Devices that exercise every part of a start: a cable with rates, mounts, a node, a forward. The host's perl asks the guest socket. */
+/**
+ * Devices that exercise every part of a start: a nic with rates, mounts, a node, a forward. The host's perl queries the guest socket.
+ */
 export function devicesOf({ dir, bridge, port, runtime }: Omit<KillWorld, 'daemon'>): Record<string, object> {
   const folders = ['/usr', '/lib', '/lib64'].filter((path) => existsSync(path));
   const perl = folders.map((path) => [
@@ -70,14 +72,14 @@ async function furnish(world: KillWorld, child: ChildDaemon): Promise<void> {
   await done(child, 'POST', '/1.0/containers', body);
 }
 
-/** Sends, waits for the end, and throws when it is no success. */
+/** Sends, waits for the end, and throws on a failure. */
 export async function done(child: ChildDaemon, method: string, path: string, body?: object | Buffer): Promise<void> {
   const { status, operation, metadata } = await settle(child, method, path, body);
   if (status >= 300 || (operation !== undefined && operation.status !== 'Success'))
     throw new Error(`${method} ${path} answered ${status} ${operation?.err ?? JSON.stringify(metadata)}`);
 }
 
-/** Throws when anything of the world is left on the host. */
+/** Throws when the host has leftovers of the world. */
 export async function closeWorld({ daemon, dir, runtime, bridge }: KillWorld): Promise<void> {
   await daemon.kill();
   const last = await makeDaemon({ runtime, dir });

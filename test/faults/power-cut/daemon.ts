@@ -1,4 +1,4 @@
-// gantryd as a group of processes that can be stopped as one, so that a disk can be copied while it writes nothing.
+// gantryd as a group of processes that can be paused together, so that a disk can be copied while no process writes.
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
@@ -6,7 +6,7 @@ export interface GroupedDaemon {
   readonly socketPath: string;
   readonly pid: number;
   readonly log: readonly string[];
-  /** Stops the daemon and every program it has started where they are. */
+  /** Pauses the daemon and every program it has started. */
   freeze(): void;
   thaw(): void;
   kill(): Promise<void>;

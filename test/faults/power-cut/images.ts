@@ -1,4 +1,4 @@
-// Uploads images, every second one in two files; they must be handed out byte for byte.
+// Uploads images, every second one in two files; a download must return the same bytes.
 import { randomBytes } from 'node:crypto';
 import { call, type Answer } from '../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
@@ -38,7 +38,7 @@ function imageOf(serial: number, random: Random) {
   return { ...splitUpload(...parts), fingerprint: sha256(...parts) };
 }
 
-/** A split image comes as a form, with its files in it as they are. */
+/** A split image arrives as a form with its files unchanged. */
 function isWhole({ headers, bytes }: Answer, fingerprint: string): boolean {
   const boundary = /boundary=(.+)$/.exec(headers['content-type'] ?? '')?.[1];
   if (boundary === undefined) return sha256(bytes) === fingerprint;

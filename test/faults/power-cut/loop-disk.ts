@@ -1,4 +1,4 @@
-// A disk in a file, mounted as ext4 that rarely commits by itself, and copies of it as a power cut would leave it.
+// A disk in a file, mounted as ext4 that rarely commits by itself, and copies of it in the state after a power cut.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 const run = (program: string, ...args: string[]): string =>
   execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
 
-/** Why no disk in a file can be mounted here; undefined when it can. */
+/** The reason why a disk in a file cannot be mounted here; undefined when it can. */
 export function loopDiskMissing(): string | undefined {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'mounting a disk in a file needs root on Linux';
   if (!existsSync('/dev/loop-control')) return 'this host has no loop devices';
@@ -25,8 +25,10 @@ export interface MountedDisk {
   unmount(): void;
 }
 
-/** By turns. With the first one metadata is committed every ten minutes only, so that what nobody synced is not on the disk by luck;
- *  the other one is what hosts have. */
+/**
+ * Used in turn. The first one commits metadata every ten minutes only, so that unsynced data is not on the disk by luck; the other one
+ * is the default of hosts.
+ */
 export const mountOptions = ['commit=600', 'defaults'] as const;
 export type MountOptions = (typeof mountOptions)[number];
 
@@ -55,7 +57,7 @@ export function mountDisk(file: string, mountPoint: string, options: MountOption
   };
 }
 
-/** A disk of a power cut for one process alone, mounted over the disk that went on: records name places by their whole paths. */
+/** The disk after a power cut for one process alone, mounted over the live disk: records have absolute paths. */
 export interface PrivateDisk {
   /** Mounts the disk and becomes the program that follows; the mount ends with it. */
   readonly prefix: readonly string[];
@@ -74,8 +76,8 @@ export function privateDisk(file: string, mountPoint: string, options: MountOpti
 const maxCopies = 20;
 
 /**
- * The disk as it is at this moment, without what the kernel still holds in memory: call it while no program writes. Copied again when
- * the kernel wrote meanwhile, as the copy would then be of no single moment.
+ * The disk at this moment, without data that only the kernel's memory has: call it while no program writes. Copied again when the
+ * kernel wrote meanwhile, as the copy would then mix several moments.
  */
 export function cutPower(file: string, disk: MountedDisk, target: string): void {
   for (let count = 0; count < maxCopies; count += 1) {
@@ -87,7 +89,7 @@ export function cutPower(file: string, disk: MountedDisk, target: string): void 
   throw new Error(`the kernel wrote to ${disk.device} during each of ${maxCopies} copies`);
 }
 
-/** Writes and sectors so far, and requests in flight. */
+/** Writes and sectors until now, and requests in flight. */
 function writesOf(device: string): string {
   const fields = readFileSync(join('/sys/block', basename(device), 'stat'), 'utf8')
     .trim()

@@ -1,4 +1,4 @@
-// Writes profiles: objects that live in the store alone.
+// Writes profiles: objects that only the store has.
 import { read, settle } from '../../support/daemons/child-process.ts';
 import type { Writer } from './writer.ts';
 

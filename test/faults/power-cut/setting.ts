@@ -1,4 +1,4 @@
-// What the writers find on the server: two pools, of which one syncs its volumes, an image and a container in each pool.
+// The initial objects for the writers: two pools, of which one syncs its volumes, an image and a container in each pool.
 import { randomBytes } from 'node:crypto';
 import { call } from '../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
@@ -28,7 +28,7 @@ export function containerIn(pool: string, name: string): object {
   return { name, source: { type: 'image', fingerprint: baseImage }, devices };
 }
 
-/** Sends a change and waits for its end; what the ended operation tells. */
+/** Sends a change and waits for its end; returns the ended operation. */
 export async function request(
   server: Pick<Server, 'socketPath'>,
   method: string,
@@ -45,14 +45,14 @@ export async function request(
   return (metadata.metadata ?? {}) as Record<string, unknown>;
 }
 
-/** SHA-256 of what a GET answers; throws with the answer when it is an error. */
+/** SHA-256 of the body of a GET; throws with the answer when it is an error. */
 export async function sumOf(server: Pick<Server, 'socketPath'>, path: string): Promise<string> {
   const { status, bytes } = await call(server, 'GET', path);
   if (status !== 200) throw new Error(`GET ${path} answered ${status}: ${bytes.toString().slice(0, 500)}`);
   return sha256(bytes);
 }
 
-/** Why it is not the content that was acknowledged. */
+/** The difference from the acknowledged content. */
 export async function differs(
   server: Pick<Server, 'socketPath'>,
   path: string,

@@ -1,4 +1,4 @@
-// The fault suite "power-cut": a daemon's disk loses its power while clients write; what was acknowledged must be on it.
+// The fault suite "power-cut": a daemon's disk loses its power while clients write; acknowledged changes must survive.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,14 +22,14 @@ import { prepare } from './setting.ts';
 import { backupWriter, containerWriter, fileWriter, publishWriter, snapshotWriter, volumeWriter } from './volumes.ts';
 import type { Server, Writer, Written } from './writer.ts';
 
-/** By turns, a disk each: a pool that syncs its volumes syncs whatever else is on their file system. */
+/** In turn, with a disk each: a pool that syncs its volumes syncs all other data on their file system. */
 const groups: readonly (readonly Writer[])[] = [
   [profileWriter, imageWriter, volumeWriter, backupWriter, publishWriter, fileWriter],
   [containerWriter, snapshotWriter],
 ];
 const writers = groups.flat();
 const diskBytes = 1024 * 1024 * 1024;
-/** The kernel writes what is older than 30 s back by itself: a disk is used for some seconds only. */
+/** The kernel writes data older than 30 s by itself: a disk is used for some seconds only. */
 const cutsOfDisk = 3;
 const longestWaitMs = 1500;
 
@@ -69,7 +69,7 @@ interface DiskUse {
   readonly cuts: number;
 }
 
-/** One disk from its making on: clients write all the time, and each cut is looked at on a copy. */
+/** One disk from its creation: clients write all the time, and each cut is checked on a copy. */
 async function useDisk(
   context: FaultContext,
   { group, options, cuts }: DiskUse,
@@ -128,7 +128,7 @@ async function writeUntil(
       mine.push(await writer.write(server, serial, context.random));
     } catch (error) {
       if (stop.aborted) return;
-      // Not acknowledged, so nothing is owed.
+      // Not acknowledged, so it need not survive.
       if (isBrokenConnection(error) && (broken += 1) <= mostBrokenConnections) {
         context.say(`a connection broke while ${writer.kind} were written`);
         continue;

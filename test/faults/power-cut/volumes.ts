@@ -1,5 +1,5 @@
-// Writes what lives in pools: custom volumes, backups and published images; and, in a pool that syncs its volumes, containers,
-// snapshots and pushed files.
+// Writes objects of pools: custom volumes, backups and published images; and, in a pool that syncs its volumes, containers, snapshots
+// and pushed files.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,9 @@ export const publishWriter: Writer = {
 const largestBytes = 200_000;
 const fileUrl = (container: string, path: string): string => `/1.0/containers/${container}/files?path=${path}`;
 
-/** New files, and one file that is overwritten again and again: it must be whole, and as new as acknowledged or newer. */
+/**
+ * New files, and one file that is overwritten again and again: it must be complete, and have the acknowledged content or a newer one.
+ */
 export const fileWriter: Writer = {
   kind: 'pushed files (sync.volumes)',
   async write(server, serial, random) {

@@ -1,4 +1,4 @@
-// A client that writes one kind of object until it is told to stop, and afterwards knows what must be there.
+// A client that writes one kind of object until it is stopped, and afterwards checks that acknowledged ones exist.
 import type { Random } from '../../support/random.ts';
 
 export interface Server {
@@ -10,12 +10,12 @@ export interface Server {
 export interface Written {
   /** Such as `profile p3`. */
   readonly what: string;
-  /** Why it is lost or damaged on this server; undefined when it is as it was acknowledged, or newer. */
+  /** The loss or damage on this server; undefined when it is as acknowledged, or newer. */
   check(server: Server): Promise<string | undefined>;
 }
 
 export interface Writer {
-  /** What it writes, in the plural. */
+  /** The written objects, in the plural. */
   readonly kind: string;
   /** Writes one object; resolves once the server has acknowledged it. `serial` is never used twice. */
   write(server: Server, serial: number, random: Random): Promise<Written>;

@@ -1,4 +1,4 @@
-// Who a connection belongs to.
+// The caller class of a connection.
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fingerprintOf, identifyCaller } from '../../../server/auth/identify.ts';
@@ -38,7 +38,7 @@ describe('the caller of a connection', () => {
     expect(identifyCaller(tls(new Uint8Array()), trusting(), now)).toEqual({ class: 'guest' });
   });
 
-  test('is untrusted with a certificate that nobody trusted', async () => {
+  test('is untrusted with a certificate outside the trust store', async () => {
     const [mine, other] = [await certificate(), await certificate()];
     expect(identifyCaller(tls(mine), trusting(other), now)).toEqual({
       class: 'untrusted',
@@ -70,7 +70,7 @@ describe('the caller of a connection', () => {
     expect(identifyCaller(tls(expired), { ...trusting(), own: fingerprintOf(expired) }, now).class).toBe('untrusted');
   });
 
-  test('is untrusted with bytes that are no certificate, even trusted ones', () => {
+  test('is untrusted with bytes that are not a certificate, even trusted ones', () => {
     const bytes = Uint8Array.of(1, 2, 3);
     expect(identifyCaller(tls(bytes), trusting(bytes), now)).toMatchObject({
       class: 'untrusted',

@@ -6,7 +6,7 @@ import { hashPassword, randomSecret, sameSecret, Secret, verifyPassword } from '
 
 describe('a secret', () => {
   const secret = new Secret('hunter2');
-  test('shows up nowhere by accident', () => {
+  test('is never printed by accident', () => {
     const shown = [
       ['', secret].join(''),
       String(secret),
@@ -19,7 +19,7 @@ describe('a secret', () => {
     }
     expect(JSON.stringify({ secret })).toBe('{"secret":"***"}');
   });
-  test('is had only by asking for it', () => expect(secret.reveal()).toBe('hunter2'));
+  test('is returned only by an explicit call', () => expect(secret.reveal()).toBe('hunter2'));
   test('equals the same text, as text or secret', () => {
     expect([secret.equals('hunter2'), secret.equals(new Secret('hunter2')), secret.equals('hunter3')]).toEqual([
       true,
@@ -30,12 +30,12 @@ describe('a secret', () => {
 });
 
 describe('random secrets and comparison', () => {
-  test('are 64 hexadecimal characters and never the same', () => {
+  test('random secrets are 64 hexadecimal characters and never the same', () => {
     const many = new Set(Array.from({ length: 100 }, () => randomSecret()));
     expect(many.size).toBe(100);
     for (const secret of many) expect(secret).toMatch(/^[0-9a-f]{64}$/);
   });
-  test('compares texts of any length', () => {
+  test('the comparison accepts texts of any length', () => {
     expect([sameSecret('a', 'a'), sameSecret('a', 'b'), sameSecret('a', 'ab'), sameSecret('', '')]).toEqual([
       true,
       false,
@@ -46,7 +46,7 @@ describe('random secrets and comparison', () => {
 });
 
 describe('password hashes', () => {
-  test('are 32 bytes of salt and 64 of key, differ each time, and fit only their password', async () => {
+  test('have 32 bytes of salt and 64 of key, differ each time, and match only their password', async () => {
     const [one, two] = await Promise.all([hashPassword('pässword'), hashPassword('pässword')]);
     expect(one).toMatch(/^[0-9a-f]{192}$/);
     expect(one).not.toBe(two);
@@ -54,7 +54,7 @@ describe('password hashes', () => {
     expect(await verifyPassword('password', one)).toBe(false);
     expect(await verifyPassword('', one)).toBe(false);
   });
-  test('a stored text that is no hash fits nothing', async () => {
+  test('a stored text that is not a hash matches no password', async () => {
     for (const stored of ['', 'pässword', '00', 'zz'.repeat(96)])
       expect(await verifyPassword('pässword', stored)).toBe(false);
   });
@@ -71,17 +71,17 @@ describe('password attempts', () => {
       return 'waitMs' in admission ? admission.waitMs : -1;
     });
 
-  test('the first three are looked at once, later ones wait longer and longer, then they are refused', () => {
+  test('the first three are checked at once, later ones wait longer and longer, then they are refused', () => {
     expect(waits(at().attempts, 7)).toEqual([0, 0, 0, 500, 1500, 3500, -1]);
   });
-  test('a refused attempt may be made again when its time has come', () => {
+  test('a refused attempt may be repeated after its delay', () => {
     const { attempts, pass } = at();
     waits(attempts, 6);
     expect(attempts.admit('10.0.0.1')).toEqual({ refusedForMs: 7500 });
     pass(7500);
     expect(attempts.admit('10.0.0.1')).toEqual({ waitMs: 0 });
   });
-  test('never waits beyond the limit, however many there were', () => {
+  test('the delay never exceeds the limit, however many attempts there were', () => {
     const { attempts, pass } = at();
     for (let count = 0; count < 100; count += 1) {
       const admission = attempts.admit('10.0.0.1');
@@ -91,7 +91,7 @@ describe('password attempts', () => {
       }
     }
   });
-  test('addresses do not slow each other, but a whole IPv6 network counts as one', () => {
+  test('addresses do not slow down each other, but a whole IPv6 network counts as one', () => {
     const { attempts } = at();
     waits(attempts, 6);
     expect(waits(attempts, 1, '10.0.0.2')).toEqual([0]);
@@ -100,7 +100,7 @@ describe('password attempts', () => {
     expect(waits(attempts, 1, '2001:db8:0:1::1')).toEqual([0]);
     expect(waits(attempts, 1, '::ffff:10.0.0.1')).toEqual([-1]);
   });
-  test('success and long silence start afresh', () => {
+  test('success and a long pause reset the count', () => {
     const { attempts, pass } = at();
     waits(attempts, 6);
     attempts.succeeded('10.0.0.1');
@@ -108,7 +108,7 @@ describe('password attempts', () => {
     pass(attemptLimits.forgetMs + 60_000);
     expect(waits(attempts, 1)).toEqual([0]);
   });
-  test('remembers a bounded number of addresses', () => {
+  test('the number of remembered addresses is bounded', () => {
     const { attempts } = at();
     for (let index = 0; index < 3000; index += 1) attempts.admit(`10.1.${index >> 8}.${index & 255}`);
     expect(attempts.size).toBe(attemptLimits.maxAddresses);

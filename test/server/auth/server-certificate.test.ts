@@ -1,4 +1,4 @@
-// The daemon's own certificate: fit for TLS, made once, never half there.
+// The daemon's own certificate: fit for TLS, made once, never half written.
 import { execFileSync } from 'node:child_process';
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ describe('the server certificate', () => {
     expect(made.keyPem).toContain('BEGIN EC PRIVATE KEY');
   });
 
-  test('is what other tools read too', async () => {
+  test('can be read by other tools', async () => {
     await ensureServerCertificate(dir, host);
     let text: string;
     try {
@@ -73,7 +73,7 @@ describe('the server certificate', () => {
     }
   });
 
-  test('is kept by later starts, its key for the owner only, with nothing else left in the directory', async () => {
+  test('is kept by later starts, its key for the owner only, without other files in the directory', async () => {
     const first = await ensureServerCertificate(dir, host);
     const second = await ensureServerCertificate(dir, () => ({ ...host(), hostname: 'renamed' }));
     expect(second).toEqual(first);
@@ -92,7 +92,7 @@ describe('the server certificate', () => {
     expect(statSync(join(dir, 'server.crt')).mode & 0o777).toBe(0o644);
   });
 
-  test('is made anew when a crash left only the key, or drafts', async () => {
+  test('is made again when a crash left only the key, or drafts', async () => {
     writeFileSync(join(dir, 'server.key'), 'half of a k');
     writeFileSync(join(dir, 'server.key.new'), 'x');
     writeFileSync(join(dir, 'server.crt.new'), 'x');
@@ -101,7 +101,7 @@ describe('the server certificate', () => {
     expect(readdirSync(dir).toSorted()).toEqual(['server.crt', 'server.key']);
   });
 
-  test('is never replaced while clients may know it: a lost or foreign key is an error', async () => {
+  test('is never replaced while clients may know it: a lost or different key is an error', async () => {
     await ensureServerCertificate(dir, host);
     const certificate = readFileSync(join(dir, 'server.crt'), 'utf8');
     rmSync(join(dir, 'server.key'));
@@ -117,7 +117,7 @@ describe('the server certificate', () => {
     expect(readFileSync(join(dir, 'server.crt'), 'utf8')).toBe(certificate);
   });
 
-  test('has dates from 2050 on in the form the standard asks for', async () => {
+  test('has dates from 2050 on in the form of the standard', async () => {
     const made = await ensureServerCertificate(dir, () => ({ ...host(), now: new Date('2045-01-01T00:00:00Z') }));
     expect(made.notAfter).toEqual(new Date('2055-01-01T00:00:00Z'));
   });

@@ -1,4 +1,4 @@
-// Adding a certificate to the trust store: what is accepted, in which order things are asked.
+// Adding a certificate to the trust store: accepted input, and the order of the checks.
 import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { AppError } from '../../../server/api/errors.ts';
@@ -42,7 +42,7 @@ const codeOf = (act: () => unknown): unknown => {
 };
 
 describe('certificates sent', () => {
-  test('are read as PEM, as base64 of DER, and as the same in lines', () => {
+  test('are accepted as PEM, as base64 of DER, and as base64 in lines', () => {
     const fingerprint = new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
     const lines = der.toString('base64').replaceAll(/(.{40})/g, '$1\n');
     for (const text of [pem, `  ${pem}\n`, pem.replaceAll('\n', '\r\n'), der.toString('base64'), lines]) {
@@ -50,7 +50,7 @@ describe('certificates sent', () => {
     }
     expect(new X509Certificate(parseCertificate(der.toString('base64'))?.pem ?? '').raw).toEqual(der);
   });
-  test('are refused when they are anything else', () => {
+  test('are refused in any other form', () => {
     const trailing = Buffer.concat([der, Buffer.from([0])]).toString('base64');
     const key = '-----BEGIN EC PRIVATE KEY-----\nAAAA\n-----END EC PRIVATE KEY-----';
     for (const text of ['', 'nonsense', key, pem + pem, trailing, 'A'.repeat(100_000), '-----BEGIN CERTIFICATE-----']) {
@@ -59,18 +59,18 @@ describe('certificates sent', () => {
   });
 });
 
-describe('the entry to store', () => {
-  test('takes the certificate of the body, else that of the connection', () => {
+describe('the trust store entry', () => {
+  test('has the certificate of the body, else that of the connection', () => {
     const entry = plan({ certificate: der.toString('base64'), name: 'mine' });
     expect(entry).toMatchObject({ type: 'client', name: 'mine', certificate: pem });
     expect(plan({}, { peer: true }).fingerprint).toBe(entry.fingerprint);
   });
-  test('is named by the body, else by the host of the request, else by the certificate', () => {
+  test('has the name of the body, else the host of the request, else the name in the certificate', () => {
     expect(plan({ name: 'x' }, { peer: true, host: 'h' }).name).toBe('x');
     expect(plan({ name: '' }, { peer: true, host: 'h' }).name).toBe('h');
     expect(plan({}, { peer: true }).name).toBe('alice');
   });
-  test('is refused with the field that is wrong', () => {
+  test('is refused with the wrong field', () => {
     expect(codeOf(() => plan({ type: 'server' }, { peer: true }))).toBe('badRequest type');
     expect(codeOf(() => plan({}))).toBe('badRequest certificate');
     expect(codeOf(() => plan({ certificate: 'x' }))).toBe('badRequest certificate');
@@ -96,7 +96,7 @@ describe('the trust password', () => {
     );
   };
 
-  test('lets the right one pass and no other', async () => {
+  test('must be the right one', async () => {
     expect(await check('right')).toBe('passed');
     wrong.length = 0;
     expect(await check('wrong')).toBe('forbidden');
@@ -104,11 +104,11 @@ describe('the trust password', () => {
     expect(await check(undefined)).toBe('forbidden');
     expect(wrong).toEqual(['10.0.0.1']);
   });
-  test('lets nobody pass while none is set', async () => {
+  test('refuses everyone while none is set', async () => {
     expect(await check('right', { stored: '' })).toBe('forbidden');
     expect(await check('', { stored: '' })).toBe('forbidden');
   });
-  test('is not asked of trusted callers', async () => {
+  test('is not needed by trusted callers', async () => {
     const deps = {
       attempts: new PasswordAttempts(() => 0),
       stored: undefined,
@@ -118,7 +118,7 @@ describe('the trust password', () => {
     const caller = { class: 'trusted' as const, address: '' };
     await expect(checkTrustPassword(caller, undefined, deps, new AbortController().signal)).resolves.toBeUndefined();
   });
-  test('waits before it looks at the fourth wrong one, and the right one is not exempt', async () => {
+  test('delays the check of the fourth wrong one, and the right one is not exempt', async () => {
     const attempts = new PasswordAttempts(() => 0);
     sleeps.length = 0;
     for (let count = 0; count < 4; count += 1) expect(await check('wrong', { attempts })).toBe('forbidden');
@@ -127,7 +127,7 @@ describe('the trust password', () => {
     expect(sleeps).toEqual([500, 1500]);
     expect(attempts.size).toBe(0);
   });
-  test('is not looked at when there were too many', async () => {
+  test('is not checked after too many attempts', async () => {
     const attempts = new PasswordAttempts(() => 0);
     for (let count = 0; count < 6; count += 1) await check('wrong', { attempts });
     expect(await check('right', { attempts })).toBe('forbidden');

@@ -54,7 +54,7 @@ async function prepare(daemon: ChildDaemon): Promise<void> {
 }
 
 describe('the command gantryd', () => {
-  test('says in one line when it is ready, ends with 0 on SIGTERM and takes its socket along', () =>
+  test('prints one line when it is ready, ends with 0 on SIGTERM and removes its socket', () =>
     inDir(async (dir) => {
       const daemon = await startChild(bundle, dir, 'sim');
       expect(daemon.socketPath).toBe(join(dir, 'unix.socket'));
@@ -64,7 +64,7 @@ describe('the command gantryd', () => {
       expect(existsSync(daemon.socketPath)).toBe(false);
     }));
 
-  test('ends at once although somebody listens to its events', () =>
+  test('ends at once although a client listens to its events', () =>
     inDir(async (dir) => {
       const daemon = await startChild(bundle, dir, 'sim');
       const { listenOn } = await import('../../support/daemons/daemon.ts');
@@ -76,7 +76,7 @@ describe('the command gantryd', () => {
       listening.close();
     }));
 
-  test('on a directory that another daemon uses is refused and does no harm to it', () =>
+  test('is refused on a directory that another daemon uses, without harm to it', () =>
     inDir(async (dir) => {
       const first = await startChild(bundle, dir, 'sim');
       await prepare(first);
@@ -87,7 +87,7 @@ describe('the command gantryd', () => {
       await first.kill('SIGTERM');
     }));
 
-  test('replaces the socket that a killed one left', () =>
+  test('replaces the socket of a killed daemon', () =>
     inDir(async (dir) => {
       const first = await startChild(bundle, dir, 'sim');
       await first.kill('SIGKILL');
@@ -97,7 +97,7 @@ describe('the command gantryd', () => {
       await second.kill('SIGTERM');
     }));
 
-  test('does not take the socket of another program', () =>
+  test('does not replace the socket of another program', () =>
     inDir(async (dir) => {
       const other = createServer().listen(join(dir, 'unix.socket'));
       await new Promise((resolve) => other.once('listening', resolve));
@@ -119,7 +119,7 @@ describe('the command gantryd', () => {
     }),
   );
 
-  test('finishes what is under way before it ends on SIGTERM', () =>
+  test('finishes running requests before it ends on SIGTERM', () =>
     inDir(async (dir) => {
       const daemon = await startChild(bundle, dir, 'sim');
       await prepare(daemon);
@@ -144,7 +144,7 @@ describe('the command gantryd', () => {
 });
 
 describe('a restart', () => {
-  test('finds running and frozen containers as they are, and everything recorded', async () => {
+  test('finds running and frozen containers unchanged, and everything recorded', async () => {
     await withDaemon({}, async (daemon) => {
       await seed(daemon);
       await daemon.call('POST', '/1.0/networks', {
@@ -164,7 +164,7 @@ describe('a restart', () => {
     });
   });
 
-  test('brings networks up again that the host has lost', async () => {
+  test('restores networks that the host has lost', async () => {
     await withDaemon({}, async (daemon) => {
       await daemon.call('POST', '/1.0/networks', {
         name: 'gtyalost',
@@ -177,7 +177,7 @@ describe('a restart', () => {
     });
   });
 
-  test('after the host went down starts what shall start, in order of priority and name', async () => {
+  test('after a host shutdown starts the autostart containers in order of priority and name', async () => {
     await withDaemon({}, async (daemon) => {
       await seed(daemon);
       const wanted: Record<string, object> = {
@@ -190,7 +190,7 @@ describe('a restart', () => {
       };
       for (const [name, config] of Object.entries(wanted)) await createContainer(daemon, name, { config });
       for (const name of ['never', 'was']) await setState(daemon, name, 'start');
-      // What a host that goes down leaves: no container, and nobody who recorded their end.
+      // The state after a host shutdown: no container runs, and their end is not recorded.
       await daemon.restart(() => rm(join(daemon.dir, 'runtime'), { recursive: true }));
       await until(async () => (await statusOf(daemon, 'was')) === 'Running');
       const list = (await daemon.get('/1.0/containers?recursion=1')) as Json[];
@@ -201,7 +201,7 @@ describe('a restart', () => {
     });
   });
 
-  test('goes on with the others when one cannot start', async () => {
+  test('continues with the others when one cannot start', async () => {
     await withDaemon({}, async (daemon) => {
       await seed(daemon);
       const broken = { data: { type: 'disk', path: '/data', source: '/nowhere' } };
@@ -218,7 +218,7 @@ describe('a restart', () => {
 describe('autostart order', () => {
   const entry = (name: string, config: Record<string, string>, lifecycle = 'ready') =>
     ({ name, modRev: 1, document: { config, lifecycle } }) as never;
-  test('is by priority, then by name; only what shall start and is whole', () => {
+  test('is by priority, then by name; only autostart containers without a running saga', () => {
     const entries = [
       entry('z', { 'boot.autostart': 'true' }),
       entry('a', { 'boot.autostart': 'on' }),
@@ -237,48 +237,50 @@ describe('autostart order', () => {
 const canMount = process.getuid?.() === 0;
 if (!canMount) console.log('skipped: the daemon on a full disk: not root');
 
-test.runIf(canMount)('on a full disk a creation fails with the reason, leaves nothing, and the daemon goes on', () =>
-  inDir(async (dir) => {
-    const state = join(dir, 'state');
-    await mkdir(state);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', state]);
-    let daemon: TestDaemon | undefined;
-    try {
-      daemon = await makeDaemon({ dir: state });
-      await seed(daemon);
-      await createContainer(daemon, 'first');
-      await writeFile(
-        join(state, 'storage-pools/default/containers/first/rootfs/data'),
-        Buffer.alloc(4 * 1024 * 1024, 'x'),
-      );
-      // Each copy takes four megabytes: at some point there is no room.
-      const ends: string[] = [];
-      for (let index = 0; index < 8; index += 1) {
-        const operation = await daemon.run('POST', '/1.0/containers', {
-          name: `copy${index}`,
-          source: { type: 'copy', source: 'first' },
-        });
-        ends.push(operation.status);
-        if (operation.status === 'Failure') {
-          expect(operation.err).toMatch(/space|full|ENOSPC|Wrote only/i);
-          break;
+test.runIf(canMount)(
+  'on a full disk a creation fails with the reason, leaves nothing behind, and the daemon continues',
+  () =>
+    inDir(async (dir) => {
+      const state = join(dir, 'state');
+      await mkdir(state);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', state]);
+      let daemon: TestDaemon | undefined;
+      try {
+        daemon = await makeDaemon({ dir: state });
+        await seed(daemon);
+        await createContainer(daemon, 'first');
+        await writeFile(
+          join(state, 'storage-pools/default/containers/first/rootfs/data'),
+          Buffer.alloc(4 * 1024 * 1024, 'x'),
+        );
+        // Each copy takes four megabytes: at some point the disk is full.
+        const ends: string[] = [];
+        for (let index = 0; index < 8; index += 1) {
+          const operation = await daemon.run('POST', '/1.0/containers', {
+            name: `copy${index}`,
+            source: { type: 'copy', source: 'first' },
+          });
+          ends.push(operation.status);
+          if (operation.status === 'Failure') {
+            expect(operation.err).toMatch(/space|full|ENOSPC|Wrote only/i);
+            break;
+          }
         }
+        expect(ends.at(-1)).toBe('Failure');
+        const names = ((await daemon.get('/1.0/containers?recursion=1')) as Json[]).map((each) => each.name as string);
+        expect(readdirSync(join(state, 'storage-pools/default/containers')).toSorted()).toEqual(names.toSorted());
+        expect(readdirSync(join(state, 'storage-pools/default/tmp'))).toEqual([]);
+        await daemon.ok('DELETE', `/1.0/containers/${names.find((name) => name.startsWith('copy'))}`);
+        await createContainer(daemon, 'after', { source: { type: 'copy', source: 'first' } });
+      } finally {
+        await daemon?.stop();
+        execFileSync('umount', ['-l', state]);
       }
-      expect(ends.at(-1)).toBe('Failure');
-      const names = ((await daemon.get('/1.0/containers?recursion=1')) as Json[]).map((each) => each.name as string);
-      expect(readdirSync(join(state, 'storage-pools/default/containers')).toSorted()).toEqual(names.toSorted());
-      expect(readdirSync(join(state, 'storage-pools/default/tmp'))).toEqual([]);
-      await daemon.ok('DELETE', `/1.0/containers/${names.find((name) => name.startsWith('copy'))}`);
-      await createContainer(daemon, 'after', { source: { type: 'copy', source: 'first' } });
-    } finally {
-      await daemon?.stop();
-      execFileSync('umount', ['-l', state]);
-    }
-  }),
+    }),
 );
 
 describe.skipIf(missing !== undefined)('with real containers', () => {
-  test('SIGTERM leaves them running; a new daemon finds them, notices what ended, and can stop them', () =>
+  test('SIGTERM leaves them running; a new daemon finds them, notices ended ones, and can stop them', () =>
     inDir(async (dir) => {
       const built = await buildBusyboxImage(join(dir, 'built'), { busybox: { dhcp: false } });
       const { readFile } = await import('node:fs/promises');

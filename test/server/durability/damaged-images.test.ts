@@ -1,4 +1,4 @@
-// Image files that a power cut or a sick disk has damaged: what a user is told, and that the same image heals them.
+// Image files that a power cut or a faulty disk has damaged: the messages for users, and the repair by an upload of the same image.
 import { truncateSync, writeFileSync, rmSync, statSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -45,7 +45,7 @@ const damages: readonly (readonly [string, (path: string) => void, RegExp])[] = 
 describe.each(damages)('an image whose file is %s', (what, damage, why) => {
   const container = `c-${what.replaceAll(' ', '-')}`;
 
-  test('fails a container with the reason and the remedy, and is healed by uploading it again', async () => {
+  test('fails a container with the reason and the remedy, and is repaired by another upload', async () => {
     const bytes = image();
     const fingerprint = await upload(bytes);
     damage(fileOf(fingerprint));
@@ -58,12 +58,12 @@ describe.each(damages)('an image whose file is %s', (what, damage, why) => {
     expect(readFileSync(fileOf(fingerprint))).toEqual(bytes);
     expect(await daemon.get(`/1.0/images/${fingerprint}`)).toEqual(before);
     expect((await create(container, fingerprint)).err).toBe('');
-    // Whole again, so it is there already.
+    // Repaired, so it exists already.
     expect((await daemon.run('POST', '/1.0/images', bytes)).err).toMatch(/already exists/);
   });
 });
 
-test('a split image is healed whichever of its files is damaged, and its new aliases are taken', async () => {
+test('a split image is repaired whichever of its files is damaged, and gets its new aliases', async () => {
   const metadata = tarOf({ ...metadataFile, content: metadataText() });
   const rootfs = tarOf({ name: 'a', content: 'y'.repeat(5000) });
   const { body, headers } = splitUpload(metadata, rootfs);
@@ -78,7 +78,7 @@ test('a split image is healed whichever of its files is damaged, and its new ali
   expect((await create('split', fingerprint)).err).toBe('');
 });
 
-test('an upload of other bytes never takes the place of a damaged image', async () => {
+test('an upload of other bytes never replaces a damaged image', async () => {
   const fingerprint = await upload(image());
   truncateSync(fileOf(fingerprint), 0);
   const other = await upload(image());
@@ -86,7 +86,7 @@ test('an upload of other bytes never takes the place of a damaged image', async 
   expect(statSync(fileOf(fingerprint)).size).toBe(0);
 });
 
-test('a damaged image is not handed out as if it were whole', async () => {
+test('a damaged image is not exported as if it were intact', async () => {
   const fingerprint = await upload(image());
   truncateSync(fileOf(fingerprint), 700);
   const answer = await daemon.call('GET', `/1.0/images/${fingerprint}/export`);
@@ -94,7 +94,7 @@ test('a damaged image is not handed out as if it were whole', async () => {
   expect(answer.bytes.toString()).toMatch(/has 700 bytes instead of \d+/);
 });
 
-test('a damaged image is fetched again when it is pulled', async () => {
+test('a pull of a damaged image fetches it again', async () => {
   const bytes = image();
   const server = await fakeServer('http', serveDirect(bytes));
   try {
@@ -108,7 +108,7 @@ test('a damaged image is fetched again when it is pulled', async () => {
   }
 });
 
-test('the start of the daemon warns of each damaged image, and a container still comes from what a pool has unpacked', async () => {
+test('the start of the daemon warns of each damaged image, and a container can still use an unpacked copy in a pool', async () => {
   const [whole, damaged] = [await upload(image()), await upload(image())];
   await createContainer(daemon, 'unpacked', { source: { type: 'image', fingerprint: damaged } });
   await daemon.restart(() => truncateSync(fileOf(damaged), 0));

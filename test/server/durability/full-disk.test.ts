@@ -1,4 +1,4 @@
-// A daemon whose disk is full, also after a kill: it starts, reads, deletes, says why it refuses the rest, and recovers by itself.
+// A daemon whose disk is full, also after a kill: it starts, reads, deletes, refuses all else with the reason, and recovers by itself.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -24,7 +24,7 @@ describe('the state of the disk', () => {
   const withReserve = { isFull: false, hasReserve: true };
   const full = { isFull: true, hasReserve: false };
 
-  test('the reserve is a fiftieth of the disk, and never large', () => {
+  test('the reserve is a fiftieth of the disk, with a small upper limit', () => {
     expect(reserve).toBe(2 * megabyte);
     expect(reserveBytesOf({ freeBytes: 0, totalBytes: 1e13 })).toBe(4 * megabyte);
   });
@@ -43,7 +43,7 @@ describe('the state of the disk', () => {
   });
 });
 
-test('a state directory that has vanished changes nothing and throws nothing', async () => {
+test('a missing state directory changes nothing and throws nothing', async () => {
   const vanished = mkdtempSync(join(tmpdir(), 'gantry-vanished-'));
   const log = { debug() {}, info() {}, warn() {}, error() {} };
   const room = new DiskRoom({ dir: vanished, log, nowMs: () => Date.now() });
@@ -86,7 +86,7 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
     if (status >= 300 || (operation !== undefined && operation.status !== 'Success'))
       throw new Error(`${method} ${path} failed: ${JSON.stringify(operation ?? metadata)}`);
   };
-  /** Until nothing fits any more. */
+  /** Until the disk is completely full. */
   const fill = (name: string): void => {
     execFileSync('sh', ['-c', `cat /dev/zero > ${join(dir, name)} 2>&1 || true`], { stdio: 'ignore' });
   };
@@ -97,7 +97,7 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
     content: Buffer.alloc(8 * 1024 * 1024),
   });
 
-  test('starts, and says in the log and in GET /1.0 that the disk is full', async () => {
+  test('starts, and reports the full disk in the log and in GET /1.0', async () => {
     await start();
     await done('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
     const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
@@ -126,7 +126,7 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
     ['PUT', '/1.0/profiles/p1', { config: {} }],
     ['PATCH', '/1.0', { config: { 'core.proxy_http': 'http://127.0.0.1:1' } }],
     ['POST', '/1.0/images', image],
-  ] as const)('refuses %s %s with the reason and what to do', async (method, path, body) => {
+  ] as const)('refuses %s %s with the reason and the remedy', async (method, path, body) => {
     const answer = await call(running(), method, path, body);
     expect([answer.status, answer.metadata?.code]).toEqual([500, 'diskFull']);
     expect(answer.metadata.message).toMatch(
@@ -134,7 +134,7 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
     );
   });
 
-  test('stops and deletes what is there', async () => {
+  test('stops and deletes existing objects', async () => {
     await done('PUT', '/1.0/containers/c1/state', { action: 'stop', force: true });
     await done('DELETE', '/1.0/containers/c1');
     for (let n = 0; n < 40; n += 1) await done('DELETE', `/1.0/profiles/p${n}`);
@@ -150,7 +150,7 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
     expect(await read(running(), '/1.0/containers')).toEqual(['/1.0/containers/c2']);
   });
 
-  test('takes writes again as soon as a deletion has made room', async () => {
+  test('accepts writes again as soon as a deletion has freed space', async () => {
     rmSync(join(dir, 'even-more'), { force: true });
     const [url] = (await read(running(), '/1.0/images')) as string[];
     await done('DELETE', url ?? '');
@@ -160,7 +160,7 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
     await until(() => statSync(join(stateDir(), 'database/reserve'), { throwIfNoEntry: false }) !== undefined);
   });
 
-  test('starts without a reserve, too, and everything is there once there is room', async () => {
+  test('starts without a reserve, too, and has everything once there is space', async () => {
     await running().kill('SIGKILL');
     rmSync(join(stateDir(), 'database/reserve'));
     fill('last');

@@ -1,4 +1,4 @@
-// Tasks of the minute: one that fails holds up no other, and none runs once the daemon has stopped.
+// Tasks of the minute: a failing one does not delay others, and none runs once the daemon has stopped.
 import { expect, test } from 'vitest';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Scheduler } from '../../../server/services/server/scheduler.ts';
@@ -30,7 +30,7 @@ test('a task that throws at once is logged, and the next task runs', async () =>
   expect([logged, ran]).toEqual([['First failed: no such directory'], ['second']]);
 });
 
-test('a daemon that has stopped takes its timer away', async () => {
+test('a daemon that has stopped removes its timer', async () => {
   const { time } = testMinutes('2026-01-01T00:00:30Z');
   let ticking = 0;
   const minutes = (): { stop(): void } => {

@@ -1,4 +1,4 @@
-// A stop on a full disk: the container has stopped, so the stop succeeds; the record follows when there is room again.
+// A stop on a full disk: the container has stopped, so the stop succeeds; the record follows when there is space again.
 import { execFileSync } from 'node:child_process';
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { until } from '../../support/until.ts';
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: a stop on a full disk: the disk is mounted by root');
 
-/** Takes every byte that is left. */
+/** Fills the rest of the disk. */
 function fill(file: string): void {
   const fd = openSync(file, 'w');
   try {
@@ -36,7 +36,7 @@ function fill(file: string): void {
 }
 
 test.skipIf(!isRoot)(
-  'a stop on a full disk succeeds, and is recorded once there is room, without a restart',
+  'a stop on a full disk succeeds, and is recorded once there is space, without a restart',
   async () => {
     const disk = await mkdtemp(join(await realpath(tmpdir()), 'gtya-full-'));
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=24m,mode=0700', 'tmpfs', disk]);
@@ -48,7 +48,7 @@ test.skipIf(!isRoot)(
       expect((await setState(daemon, 'c', 'start')).err).toBe('');
       const ballast = join(disk, 'ballast');
       fill(ballast);
-      // As much as the store keeps in its files is used up first.
+      // The free space inside the store's files is used up first.
       let isRefused = false;
       for (let index = 0; index < 2000 && !isRefused; index += 1) {
         const config = { 'user.filler': 'x'.repeat(20_000 + index) };

@@ -1,4 +1,4 @@
-// Uploads where the file system has no nameless files: a temporary name, which is removed even after a kill.
+// Uploads where the file system has no unnamed files: a temporary name, which is removed even after a kill.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ afterEach(() => {
 });
 
 const name = Buffer.from('file');
-/** Without the system calls that name a nameless file. */
+/** Without the system calls that link an unnamed file. */
 const open = () =>
   openUnnamed({
     found: { parent, name, entry: undefined, close() {} },
@@ -29,7 +29,7 @@ const open = () =>
   });
 const { signal } = new AbortController();
 
-test('a file replaces the old one when it is whole, and has a temporary name until then', async () => {
+test('a complete file replaces the old one, and has a temporary name until then', async () => {
   writeFileSync(join(dir, 'file'), 'old');
   const file = open();
   await fill(file.fd, Readable.from([Buffer.from('new')]), signal);
@@ -40,12 +40,12 @@ test('a file replaces the old one when it is whole, and has a temporary name unt
   expect([readdirSync(dir), readFileSync(join(dir, 'file'), 'utf8')]).toEqual([['file'], 'new']);
 });
 
-test('a file that was not moved leaves nothing', () => {
+test('a file that was not moved leaves nothing behind', () => {
   open().close();
   expect(readdirSync(dir)).toEqual([]);
 });
 
-test('the next upload removes what a killed daemon left, and neither uploads under way nor files of others', () => {
+test('the next upload removes leftovers of a killed daemon, but no running uploads and no files of others', () => {
   const killed = '.gantry-upload-01234567-89ab-cdef-0123-456789abcdef';
   for (const each of [killed, '.gantry-upload-mine', 'gantry-upload']) writeFileSync(join(dir, each), '');
   const [first, second] = [open(), open()];

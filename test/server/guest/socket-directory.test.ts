@@ -1,5 +1,5 @@
-// What a guest writes in /dev/lxd is on no disk of the host: an unprivileged one cannot make it writable, a privileged one fills a
-// small file system of its own.
+// A guest's writes to /dev/lxd reach no disk of the host: an unprivileged one cannot write there, a privileged one fills a small
+// separate file system.
 import { existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
     const { stdout, stderr } = await daemon.host.runtime.exec(name, ['sh', '-c', script], {}, never);
     return `${stdout}${stderr}`;
   };
-  /** On the host: the directory whose socket has the number that the container sees. */
+  /** On the host: the directory whose socket has the inode that the container sees. */
   const placeOf = async (name: string): Promise<string> => {
     const number = Number.parseInt(await run(name, 'ls -i /dev/lxd/sock'), 10);
     const [uuid = ''] = readdirSync(join(daemon.dir, 'guests')).filter((each) => {
@@ -54,30 +54,30 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
   const isOwn = (uuid: string): boolean =>
     statSync(join(daemon.dir, 'guests', uuid)).dev !== statSync(join(daemon.dir, 'guests')).dev;
 
-  test('cannot be written by an unprivileged guest', async () => {
+  test('is not writable for an unprivileged guest', async () => {
     const said = await run('plain', attempt);
     expect(said).toMatch(/Read-only file system|permission denied/i);
     expect(readdirSync(await placeOf('plain'))).toEqual(['sock']);
   });
 
-  test('of a privileged guest holds 64 KiB at most, on a file system of its own', async () => {
+  test('of a privileged guest has 64 KiB at most, on a separate file system', async () => {
     const said = await run('root', attempt);
     const place = await placeOf('root');
     const { blocks, bsize } = statfsSync(place);
     expect(blocks * bsize).toBeLessThanOrEqual(64 * 1024);
-    // Where the guest got through, it came to the end of that room.
+    // When the guest could write, it filled that space.
     if (readdirSync(place).includes('fill')) {
       expect(said).toMatch(/No space left/);
       expect(statSync(join(place, 'fill')).size).toBeLessThanOrEqual(64 * 1024);
     } else expect(said).toMatch(/Read-only file system|permission denied/i);
   });
 
-  test('is in its place after the daemon was restarted, and gone after a stop', async () => {
+  test('exists after a restart of the daemon, and is removed by a stop', async () => {
     const before = await placeOf('root');
     await daemon.restart();
     expect(await placeOf('root')).toBe(before);
     expect((await setState(daemon, 'root', 'stop', { force: true })).err).toBe('');
-    // The end of a container is heard of beside its operation.
+    // The end of a container is an event separate from its operation.
     await until(() => !existsSync(before) && hostRemains(before).length === 0);
     expect(readdirSync(join(daemon.dir, 'guests'))).toHaveLength(1);
   });

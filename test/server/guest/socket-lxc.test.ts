@@ -1,4 +1,4 @@
-// The guest socket of real containers: who is answered there. Processes of the container ask with the host's perl.
+// The guest socket of real containers: its answers depend on the calling process. Processes of the container use the host's perl.
 import { readdirSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import {
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { until as within } from '../../support/until.ts';
 
-/** However busy the machine is. */
+/** A limit for busy machines. */
 const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
 
 const missing = await realRuntimeMissing();
@@ -73,14 +73,14 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     throw new Error(`no directory of ${name}`);
   };
 
-  test('root of each container hears of its own container', async () => {
+  test('root of each container gets the data of its own container', async () => {
     expect(await ask('c1', '/1.0/config/user.who')).toBe('200 c1');
     expect(await ask('c2', '/1.0/config/user.who')).toBe('200 c2');
     expect(await ask('c1', '/1.0/config/cloud-init.user-data')).toBe('200 #cloud-config\nhostname: c1\n');
     expect(await ask('c1', '/1.0/meta-data')).toBe('200 #cloud-config\ninstance-id: c1\nlocal-hostname: c1\n');
   });
 
-  test('a process in a namespace that the container made belongs to it', async () => {
+  test('a process in a nested namespace belongs to its container', async () => {
     expect(await ask('c1', '/1.0/config/user.who', '/dev/lxd/sock', ['unshare', '-p', '-f'])).toBe('200 c1');
   });
 
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     await until(() => stdout().startsWith('401 '));
   });
 
-  test('processes of the host, and of other containers that got at the socket, are refused', async () => {
+  test('processes of the host, and of other containers that reach the socket, are refused', async () => {
     const directory = await directoryOf('c2');
     const fromHost = await call({ socketPath: join(directory, 'sock') }, 'GET', '/1.0/config/user.who');
     expect([fromHost.status, fromHost.bytes.toString()]).toEqual([
@@ -119,14 +119,14 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     expect(await ask('c1', '/1.0/config/user.who')).toBe('200 c1');
   });
 
-  test('nothing can be written where the socket is', async () => {
+  test('the directory of the socket is not writable', async () => {
     const script = 'echo x > /dev/lxd/x; rm -f /dev/lxd/sock; mount -o remount,rw /dev/lxd; echo there: $(ls /dev/lxd)';
     const said = await run('c1', ['sh', '-c', script]);
     expect(said).toContain('there: sock\n');
     expect(said.match(/Read-only file system/g)).toHaveLength(2);
   });
 
-  test('it is answered after a restart of the daemon and after a reboot from inside', async () => {
+  test('the socket answers after a restart of the daemon and after a reboot from inside', async () => {
     await daemon.restart();
     expect(await ask('c1', '/1.0/config/user.who')).toBe('200 c1');
     const before = daemon.host.runtime.probe('c2').initPid;
@@ -135,7 +135,7 @@ describe.skipIf(missing !== undefined)('guests of real containers', () => {
     await until(async () => (await ask('c2', '/1.0/config/user.who')) === '200 c2');
   });
 
-  test('security.devlxd takes it away and gives it back while the container runs, over a reboot', async () => {
+  test('security.devlxd removes and restores it while the container runs, over a reboot', async () => {
     const set = (value: string) => daemon.call('PATCH', '/1.0/containers/c2', { config: { 'security.devlxd': value } });
     expect((await set('false')).status).toBe(200);
     expect(await ask('c2', '/1.0')).toMatch(/^none: /);

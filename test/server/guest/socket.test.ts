@@ -1,5 +1,5 @@
-// The guest socket of containers: what it answers, what it tells of changes, and when it is there. On simulated containers; with
-// real ones in socket-lxc.test.ts.
+// The guest socket of containers: its answers, its events, and its lifetime. On simulated containers; with real ones in
+// socket-lxc.test.ts.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises';
@@ -28,7 +28,7 @@ import {
 import { until as within } from '../../support/until.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 
-/** However busy the machine is. */
+/** A limit for busy machines. */
 const until = (condition: Parameters<typeof within>[0]): Promise<void> => within(condition, 25_000);
 
 let daemon: TestDaemon;
@@ -66,7 +66,7 @@ async function withProfile(config: object = {}): Promise<string> {
   return name;
 }
 
-/** A running container of its own for each test. */
+/** A separate running container for each test. */
 async function running(more: object = {}): Promise<string> {
   const name = fresh('guest');
   await createContainer(daemon, name, more);
@@ -74,7 +74,7 @@ async function running(more: object = {}): Promise<string> {
   return name;
 }
 
-describe('what is answered', () => {
+describe('the guest socket returns', () => {
   test('the versions, as json without an envelope', async () => {
     const name = await running();
     const root = await ask(name, '/');
@@ -83,7 +83,7 @@ describe('what is answered', () => {
     expect((await ask(name, '/1.0')).body).toMatchObject({ api_version: '1.0', instance_type: 'container' });
   });
 
-  test('the keys of user.* with profiles applied, each readable at the address that the list gives', async () => {
+  test('the keys of user.* with profiles applied, each at the address in the list', async () => {
     const profile = await withProfile({ 'user.from-profile': 'p', 'user.both': 'p' });
     const name = await running({
       profiles: ['default', profile],
@@ -100,7 +100,7 @@ describe('what is answered', () => {
     expect(JSON.stringify(list)).not.toContain('limits');
   });
 
-  test('what cloud-init reads: the keys of cloud-init.* beside those of user.*, with profiles applied', async () => {
+  test('the keys of cloud-init.* besides those of user.*, with profiles applied, for cloud-init', async () => {
     const profile = await withProfile({ 'cloud-init.vendor-data': '#cloud-config\npackages: [curl]\n' });
     const config = { 'cloud-init.user-data': '#cloud-config\nhostname: a\n', 'user.user-data': 'older' };
     const name = await running({ profiles: ['default', profile], config });
@@ -114,7 +114,7 @@ describe('what is answered', () => {
     expect((await daemon.get('/1.0')).api_extensions).toContain('cloud_init');
   });
 
-  test('403 for every other key, set or not, and 404 for one that is not set', async () => {
+  test('403 for every other key, set or not, and 404 for an unset one', async () => {
     const name = await running({ config: { 'limits.processes': '7' } });
     for (const key of ['limits.processes', 'volatile.last_state.power', 'image.os', 'raw.lxc', 'userx', '']) {
       expect((await said(name, `/1.0/config/${key}`))[0]).toBe(403);
@@ -124,7 +124,7 @@ describe('what is answered', () => {
     }
   });
 
-  test('the meta data of cloud-init, with what the user adds, and names quoted that are no plain words', async () => {
+  test('the meta data of cloud-init, with the user’s additions, and quoted names where needed', async () => {
     const name = await running({ config: { 'user.meta-data': 'extra: 1\n' } });
     expect(await said(name, '/1.0/meta-data')).toEqual([
       200,
@@ -143,7 +143,7 @@ describe('what is answered', () => {
     expect((await ask(name, '/1.0/devices')).body).toMatchObject({ root: { type: 'disk', path: '/' } });
   });
 
-  test('plain refusals: unknown paths, other methods, broken escapes, events without a websocket', async () => {
+  test('refusals: unknown paths, other methods, broken escapes, events without a websocket', async () => {
     const name = await running();
     expect((await said(name, '/2.0'))[0]).toBe(404);
     expect((await said(name, '/1.0/containers'))[0]).toBe(404);
@@ -158,7 +158,7 @@ describe('what is answered', () => {
     expect([head.status, head.bytes.length]).toEqual([200, 0]);
   });
 
-  test('every container hears of itself only', async () => {
+  test('to every container only its own data', async () => {
     const [a, b] = [await running({ config: { 'user.who': 'a' } }), await running({ config: { 'user.who': 'b' } })];
     expect((await said(a, '/1.0/config/user.who'))[1]).toBe('a');
     expect((await said(b, '/1.0/config/user.who'))[1]).toBe('b');
@@ -166,7 +166,7 @@ describe('what is answered', () => {
 });
 
 describe('images', () => {
-  test('are handed out when the container may have them and they are public, byte for byte', async () => {
+  test('are exported when the container may have them and they are public, byte for byte', async () => {
     const content = `${goodMetadata}properties: {n: "${fresh('n')}"}\n`;
     const image = tarOf({ name: 'metadata.yaml', content, mode: 0o644 }, rootfsDirectory);
     const fingerprint = createHash('sha256').update(image).digest('hex');
@@ -187,7 +187,7 @@ describe('images', () => {
 });
 
 describe('events', () => {
-  test('tell of keys of user.* and of devices as they change, and of nothing else', async () => {
+  test('report changes of user.* keys and of devices, and nothing else', async () => {
     const name = await running({ config: { 'user.a': '1' } });
     const heard = await listen(name);
     await daemon.call('PATCH', `/1.0/containers/${name}`, {
@@ -208,7 +208,7 @@ describe('events', () => {
     heard.close();
   });
 
-  test('only those asked for come, and an unknown type is refused', async () => {
+  test('have only the requested types, and an unknown type is refused', async () => {
     const name = await running({ devices: { data: { type: 'disk', source: daemon.dir, path: '/data' } } });
     const devices = await listen(name, '?type=device');
     const configs = await listen(name, '?type=config');
@@ -225,7 +225,7 @@ describe('events', () => {
     for (const one of [devices, configs]) one.close();
   });
 
-  test('a change of a profile is heard too, and stops being heard with the container', async () => {
+  test('include changes of a profile, and end with the container', async () => {
     const profile = await withProfile();
     const name = await running({ profiles: ['default', profile] });
     const heard = await listen(name);
@@ -236,11 +236,11 @@ describe('events', () => {
   });
 });
 
-describe('when it is there', () => {
-  /** Of a running container. Those of others come and go meanwhile, so they are not counted. */
+describe('the guest socket exists', () => {
+  /** Sockets of a running container. Those of others come and go meanwhile, so they are not counted. */
   const directoryOf = (name: string): string => readlinkSync(join(rootfs(name), 'dev/lxd'));
 
-  test('from start to stop, and what it needs on the host goes with it', async () => {
+  test('from start to stop, and its host resources are removed with it', async () => {
     const name = await running();
     const directory = directoryOf(name);
     expect(existsSync(directory)).toBe(true);
@@ -257,14 +257,14 @@ describe('when it is there', () => {
     expect((await said(name, '/1.0/config/user.k'))[1]).toBe('v');
   });
 
-  test('not of a container that ended while no daemon ran', async () => {
+  test('but not for a container that ended while no daemon ran', async () => {
     const name = await running();
     const directory = directoryOf(name);
     await daemon.restart(() => endWhileDown(join(daemon.dir, 'runtime'), name, 'stop'));
     await until(() => !existsSync(directory));
   });
 
-  test('security.devlxd takes it away and gives it back while the container runs, also from a profile', async () => {
+  test('unless security.devlxd disables it, also while the container runs or from a profile', async () => {
     const profile = await withProfile();
     const name = await running({ profiles: ['default', profile] });
     const heard = await listen(name);
@@ -283,7 +283,7 @@ describe('when it is there', () => {
     expect(existsSync(socketOf(name))).toBe(false);
   });
 
-  test('is not left behind by a start that fails', async () => {
+  test('no longer after a failed start', async () => {
     const name = fresh('guest');
     await createContainer(daemon, name);
     const directories = (): readonly string[] => readdirSync(join(daemon.dir, 'guests'));
@@ -322,7 +322,7 @@ describe('when it is there', () => {
     },
   );
 
-  test('never leads out of a root file system with a link at /dev', async () => {
+  test('only inside the root file system, also with a link at /dev', async () => {
     const name = fresh('guest');
     await createContainer(daemon, name);
     symlinkSync(daemon.dir, join(rootfs(name), 'dev'));
@@ -339,7 +339,7 @@ describe('hostile guests', () => {
     });
   const quiet = (socket: Socket): Socket => socket.on('error', () => {});
 
-  test('more connections than a container may have are closed, and the others go on', async () => {
+  test('more connections than the limit are closed, and the others continue', async () => {
     const name = await running();
     const other = await running();
     const sockets = await Promise.all(Array.from({ length: 200 }, async () => quiet(await raw(name))));
@@ -349,7 +349,7 @@ describe('hostile guests', () => {
     await until(async () => (await said(name, '/1.0').catch(() => [0]))[0] === 200);
   });
 
-  test('headers and garbage without end are refused, not collected', async () => {
+  test('endless headers and garbage are refused, not buffered', async () => {
     const name = await running();
     const socket = quiet(await raw(name));
     let reply = '';
@@ -360,7 +360,7 @@ describe('hostile guests', () => {
     socket.destroy();
   });
 
-  test('a body that nobody wants ends the connection with the answer', async () => {
+  test('an unexpected body ends the connection with the answer', async () => {
     const name = await running();
     const answer = await new Promise<Answer>((resolve, reject) => {
       const request = httpRequest(
@@ -378,7 +378,7 @@ describe('hostile guests', () => {
     expect([answer.status, answer.headers.connection]).toEqual([200, 'close']);
   });
 
-  test('a listener that does not read is let go, and there is a limit to how many listen', async () => {
+  test('a listener that does not read is disconnected, and the number of listeners is limited', async () => {
     const name = await running();
     const slow = await listen(name);
     slow.socket.pause();
@@ -399,7 +399,7 @@ describe('hostile guests', () => {
     );
   });
 
-  test('requests sent ahead of answers end the connection, and are not collected', async () => {
+  test('requests sent ahead of answers end the connection, and are not buffered', async () => {
     const name = await running();
     const socket = quiet(await raw(name));
     socket.resume();
@@ -408,7 +408,7 @@ describe('hostile guests', () => {
     expect((await said(name, '/1.0'))[0]).toBe(200);
   });
 
-  test('requests beyond the pace wait, and beyond that are refused, and other containers notice nothing', async () => {
+  test('requests above the rate limit wait, further ones are refused, and other containers are not affected', async () => {
     const [name, other] = [await running(), await running()];
     const statuses: number[] = [];
     const storm = Promise.all(
@@ -425,8 +425,8 @@ describe('hostile guests', () => {
   });
 });
 
-describe('the pace', () => {
-  test('lets a burst pass, then one after the other, and refuses who would wait too long without counting it', () => {
+describe('the rate limit', () => {
+  test('allows a burst, then one request after the other, and refuses one with a long delay without counting it', () => {
     const pace = new Pace({ perSecond: 10, burst: 3, maxWaitMs: 250 });
     expect(Array.from({ length: 6 }, () => pace.next(1_000))).toEqual([0, 0, 0, 100, 200, undefined]);
     expect(pace.next(1_000)).toBeUndefined();

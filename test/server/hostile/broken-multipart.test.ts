@@ -1,4 +1,4 @@
-// Multipart uploads that cannot be told apart into parts are the sender's mistake: 400 with the reason, and nothing is left behind.
+// Multipart uploads that cannot be split into parts are the sender's mistake: 400 with the reason, and nothing is left behind.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ test.each([
   ['has an empty boundary', 'multipart/form-data; boundary=', part],
   ['ends in the middle of a part', 'multipart/form-data; boundary=b', part],
   ['ends before the closing boundary', 'multipart/form-data; boundary=b', `${part}\r\n--b`],
-  ['holds none of its boundaries', 'multipart/form-data; boundary=b', 'nothing of the kind'],
+  ['has none of its boundaries', 'multipart/form-data; boundary=b', 'nothing of the kind'],
   ['is empty', 'multipart/form-data; boundary=b', ''],
 ])('an upload that %s is refused with 400', async (_what, type, body) => {
   const answer = await daemon.call('POST', '/1.0/images', body, { 'content-type': type });

@@ -1,4 +1,4 @@
-// Files of containers that fight back: entries exchanged while they are read and written, on every runtime there is here.
+// Files of hostile containers: entries exchanged while they are read and written, on every runtime of this host.
 import {
   lstatSync,
   mkdirSync,
@@ -37,7 +37,7 @@ const why = (answer: Answer): string => answer.metadata?.message as string;
 const rootfsOf = (daemon: TestDaemon, name: string): string =>
   join(daemon.dir, 'storage-pools/default/containers', name, 'rootfs');
 
-/** Host files that nobody in a container may reach: a directory with the names that the tests use. */
+/** Host files outside any container: a directory with the names that the tests use. */
 function makeCanary(daemon: TestDaemon): { readonly dir: string; intact(): void } {
   const dir = join(daemon.dir, 'canary');
   const names = ['file', 'victim'];
@@ -53,7 +53,7 @@ function makeCanary(daemon: TestDaemon): { readonly dir: string; intact(): void 
   };
 }
 
-/** A write replaces a link that was exchanged in between: there must be one again for the next turn. */
+/** A write replaces a link that was exchanged meanwhile: the next round needs a new one. */
 function keepLink(dir: string, canary: string): void {
   if (['plain', 'link2'].some((name) => lstatSync(join(dir, name)).isSymbolicLink())) return;
   symlinkSync(join(canary, 'file'), join(dir, 'link3'));
@@ -76,7 +76,7 @@ async function race(daemon: TestDaemon, name: string): Promise<void> {
   const failures = new Set<string>();
   try {
     const end = Date.now() + raceMs;
-    // On a busy machine as long as it takes to have met both sides of the exchange.
+    // On a busy machine until both sides of the exchange occurred.
     for (let turn = 0; Date.now() < end || (reads <= 10 && Date.now() < end + patienceMs); turn++) {
       keepLink(dir, canary.dir);
       const answers = await Promise.all([
@@ -115,7 +115,9 @@ describe('on the simulation', () => {
   });
   afterAll(() => daemon.cleanUp());
 
-  test.skipIf(noFlipper !== undefined)('exchanging directories and links lets nobody out', () => race(daemon, 'web'));
+  test.skipIf(noFlipper !== undefined)('exchanging directories and links never leads outside the container', () =>
+    race(daemon, 'web'),
+  );
 });
 
 describe.skipIf(noReal !== undefined)('on real containers', () => {
@@ -149,9 +151,11 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     filesConformance({ daemon: () => daemon });
   });
 
-  test.skipIf(noFlipper !== undefined)('exchanging directories and links lets nobody out', () => race(daemon, 'web'));
+  test.skipIf(noFlipper !== undefined)('exchanging directories and links never leads outside the container', () =>
+    race(daemon, 'web'),
+  );
 
-  test.each(['web', 'strong'])('owners and modes in %s are those that its programs see', async (name) => {
+  test.each(['web', 'strong'])('owners and modes in %s equal those that its programs see', async (name) => {
     const headers = { 'x-svc-uid': '1000', 'x-svc-gid': '42', 'x-svc-mode': '0640' };
     expect((await daemon.call('POST', at(name, '/etc/owned'), 'x', headers)).status).toBe(200);
     expect(
@@ -167,7 +171,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect(answer.headers).toMatchObject({ 'x-svc-uid': '7', 'x-svc-gid': '8', 'x-svc-mode': '4711' });
   });
 
-  test.each(['web', 'strong'])('files in a file system that %s mounted itself are reached', async (name) => {
+  test.each(['web', 'strong'])('files in a file system that %s mounted itself are reachable', async (name) => {
     await inside(
       name,
       'mkdir -p /own && mount -t tmpfs -o mode=0755 own /own && mkdir /own/mine && chown 5 /own/mine && chmod 700 /own/mine',
@@ -182,7 +186,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect(await inside(name, 'ls -A /own/mine')).toBe('');
   });
 
-  test("the kernel's own files are refused, also through links that programs inside left", async () => {
+  test("the kernel's own files are refused, also through links made inside", async () => {
     const before = readFileSync('/proc/sys/vm/swappiness', 'utf8');
     for (const name of ['web', 'strong']) {
       await inside(name, 'ln -sf /proc/sys/vm/swappiness /etc/switch; ln -sf /proc/1/root/etc/hostname /etc/around');
@@ -199,7 +203,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect(readFileSync('/proc/sys/vm/swappiness', 'utf8')).toBe(before);
   });
 
-  test('a file that another one is mounted on is overwritten in place, and stays mounted', async () => {
+  test('a file with another one mounted on it is overwritten in place, and stays mounted', async () => {
     await inside('web', 'echo old > /plain1; echo other > /bound1; mount --bind /plain1 /bound1');
     expect((await daemon.call('POST', at('web', '/bound1'), 'new')).status).toBe(200);
     expect(await inside('web', 'cat /plain1; grep -c " /bound1 " /proc/mounts')).toBe('new1');
@@ -218,7 +222,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     );
   });
 
-  test('what something is mounted on is not removed, nor the mount with it', async () => {
+  test('neither a mount point nor its mount is removed', async () => {
     await inside('web', 'mkdir -p /plain /bound && mount --bind /plain /bound');
     for (const path of ['/proc', '/sys', '/dev/null', '/bound']) {
       const answer = await daemon.call('DELETE', at('web', path));
@@ -229,7 +233,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect((await daemon.call('DELETE', at('web', '/bound'))).status).toBe(200);
   });
 
-  test('templates make files that belong to root inside, whatever is mounted where they go', async () => {
+  test('templates make files that belong to root inside, whatever is mounted at their place', async () => {
     const volume = join(rootfsOf(daemon, 'web'), '..');
     mkdirSync(join(volume, 'templates'), { recursive: true });
     writeFileSync(join(volume, 'templates/name.tpl'), 'I am {{ container.name }}\n');
@@ -245,14 +249,14 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     await inside('web', 'mkdir -p /own && mount -t tmpfs own /own');
   });
 
-  test('a full disk is said, and leaves no new file', async () => {
+  test('a full disk is reported, and leaves no new file', async () => {
     await inside('web', 'mkdir /small && mount -t tmpfs -o size=1m small /small');
     const answer = await daemon.call('POST', at('web', '/small/big'), Buffer.alloc(8 * 1024 * 1024));
     expect([answer.status, why(answer)]).toEqual([500, 'Cannot write /small/big in container web: no space is left']);
     expect(await inside('web', 'ls -A /small; df -k /small | tail -1 | tr -s " " | cut -d " " -f 3')).toBe('0');
   });
 
-  test('a container that stops during an upload makes it fail with the reason, and stops all the same', async () => {
+  test('a container that stops during an upload fails it with the reason, and stops anyway', async () => {
     const answered = new Promise<{ status: number; text: string }>((resolve, reject) => {
       const upload = httpRequest(
         {
@@ -279,7 +283,7 @@ describe.skipIf(noReal !== undefined)('on real containers', () => {
     expect((await daemon.call('GET', at('web', '/own/slow'))).status).toBe(404);
   });
 
-  test('what is written while it is stopped has the right owners when it runs', async () => {
+  test('files written while it is stopped have the right owners when it runs', async () => {
     const headers = { 'x-svc-uid': '1000', 'x-svc-gid': '1001', 'x-svc-mode': '0755' };
     await daemon.call('POST', at('web', '/etc/stopped'), 'x', headers);
     await daemon.call('POST', at('web', '/etc/stopped.d'), '', { ...headers, 'x-svc-type': 'directory' });

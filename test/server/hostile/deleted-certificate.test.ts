@@ -1,5 +1,5 @@
-// A certificate that is deleted loses at once all that its client has open: commands, consoles, streams, waiting requests, idle
-// connections; others keep theirs. On the simulated runtime, and on LXC where it can be tried.
+// Deleting a certificate closes everything that its client has open: commands, consoles, streams, waiting requests, idle connections;
+// those of others stay. On the simulated runtime, and on LXC where available.
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
@@ -39,7 +39,7 @@ describe.each([
       rejectUnauthorized: false,
     });
 
-    /** Says whether it is still open. */
+    /** Whether it is still open. */
     async function websocket(path: string, of: ClientCertificate): Promise<() => boolean> {
       const socket = new WebSocket(`wss://${address()}${path}`, keyOf(of));
       socket.on('error', () => {});
@@ -56,7 +56,7 @@ describe.each([
       return socket;
     }
 
-    /** The channels of a command that goes on until it is killed, and its operation. */
+    /** The channels of a command that runs until it is killed, and its operation. */
     async function command(
       of: ClientCertificate,
       word: string,
@@ -76,7 +76,7 @@ describe.each([
       return answer.status === 404 || ['Failure', 'Success', 'Cancelled'].includes(answer.metadata.status);
     };
 
-    test('loses commands, consoles, streams, waiting requests and idle connections; another one keeps them', async () => {
+    test('closes commands, consoles, streams, waiting requests and idle connections; those of another one stay', async () => {
       [client, other] = [await trusted(), await trusted()];
       const [lost, kept] = [await command(client, '7001'), await command(other, '7002')];
       const unconnected = await callTls(
@@ -107,7 +107,7 @@ describe.each([
       connections[1]?.destroy();
     });
 
-    test.skipIf(runtime === 'sim')('leaves none of its commands running', async () => {
+    test.skipIf(runtime === 'sim')('ends all of its commands', async () => {
       const ps = await daemon.ok('POST', '/1.0/containers/c1/exec', { command: ['ps'], 'record-output': true });
       const output = ps.metadata?.['output'] as Record<string, string>;
       const processes = (await daemon.call('GET', output['1'] ?? '')).bytes.toString();
@@ -115,7 +115,7 @@ describe.each([
       expect(processes).not.toMatch(/sleep 700[13]/);
     });
 
-    test('may delete itself, and gets the answer before its connection ends', async () => {
+    test('may delete itself, and the answer arrives before its connection ends', async () => {
       const self = await trusted();
       const socket = await idle(self);
       const chunks: Buffer[] = [];

@@ -1,4 +1,4 @@
-// Secrets that were replaced or deleted are in none of the database's files some seconds later, also when an older release wrote them.
+// Replaced or deleted secrets are gone from all database files after some seconds, also when an older release wrote them.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -15,11 +15,11 @@ const holds = (dir: string, text: string): boolean =>
 
 const gone = (dir: string, text: string): Promise<void> => until(() => !holds(dir, text), 60_000);
 
-test('a replaced password of a container and of a profile, and the hash of a replaced trust password', async () => {
+test('a replaced password of a container and of a profile, and the hash of a replaced trust password are erased', async () => {
   await withDaemon({}, async (daemon) => {
     const database = join(daemon.dir, 'database');
     await seed(daemon);
-    // Large enough to have pages of its own, which become free.
+    // Large enough for separate pages, which become free.
     const secret = (word: string): string => `${word}${'x'.repeat(9000)}`;
     await createContainer(daemon, 'c1', { config: { 'user.a': secret('first-secret') } });
     await daemon.call('POST', '/1.0/profiles', { name: 'p', config: { 'environment.TOKEN': 'first-token' } });
@@ -46,7 +46,7 @@ test('a replaced password of a container and of a profile, and the hash of a rep
   });
 }, 240_000);
 
-test('what a file of an older release still holds in its history and its free pages', async () => {
+test('remains of an older release in history and free pages are erased', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gtya-secrets-'));
   try {
     const path = join(dir, 'state.db');

@@ -1,5 +1,5 @@
-// Nothing that a client sends holds the event loop longer than the limit that the daemon itself reports: every kind of body is sent
-// to a daemon of its own process, which tells how often its loop was held.
+// No request body blocks the event loop longer than the limit that the daemon itself reports: every kind of body is sent to a daemon in
+// a separate process, which counts how often its loop was blocked.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
@@ -22,7 +22,7 @@ const withBody = (endpoints as readonly Endpoint[])
 const json = { 'content-type': 'application/json' };
 
 describe.each(withBody)('%s', (_id, method, path) => {
-  test('is not held by JSON that is deep, wide or long', async () => {
+  test('JSON that is deep, wide or long does not block the loop', async () => {
     await held.expectFree(async () => {
       for (const [what, body] of Object.entries(anyBodies)) {
         const { status } = await call(held.daemon, method, path, body, json);
@@ -34,7 +34,7 @@ describe.each(withBody)('%s', (_id, method, path) => {
 
 const withConfig = withBody.filter(([id]) => /^(containers|profiles)\.(create|put|patch)$/.test(id));
 describe.each(withConfig)('%s with config and devices', (_id, method, path) => {
-  test.each(Object.keys(configBodies))('is not held by %s', async (what) => {
+  test.each(Object.keys(configBodies))('is not blocked by %s', async (what) => {
     await held.expectFree(() => settle(held.daemon, method, path, Buffer.from(configBodies[what] ?? '')));
   });
 });
@@ -42,7 +42,7 @@ describe.each(withConfig)('%s with config and devices', (_id, method, path) => {
 describe('an image', () => {
   const bodies = imageBodies();
   test.each(Object.keys(bodies))(
-    'does not hold the loop with %s',
+    'does not block the loop with %s',
     async (what) => {
       await held.expectFree(() => settle(held.daemon, 'POST', '/1.0/images', bodies[what]));
     },
@@ -53,7 +53,7 @@ describe('an image', () => {
 describe('a backup', () => {
   const bodies = backupBodies();
   test.each(Object.keys(bodies))(
-    'does not hold the loop with %s',
+    'does not block the loop with %s',
     async (what) => {
       await held.expectFree(async () => {
         const headers = { 'content-type': 'application/octet-stream', 'x-svc-name': 'h' };

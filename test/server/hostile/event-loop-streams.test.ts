@@ -1,4 +1,4 @@
-// The same as event-loop-bodies.test.ts for what is no body: frames of websockets, headers and queries, filters, templates of images,
+// The same as event-loop-bodies.test.ts for other input: frames of websockets, headers and queries, filters, templates of images,
 // answers of image servers, requests of guests.
 import { readdirSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -41,7 +41,7 @@ async function controlOfCommand(): Promise<WebSocket> {
   return websocket(`${operation}/websocket?secret=${fds['control']}`);
 }
 
-describe('websockets do not hold the loop', () => {
+describe('websockets do not block the loop', () => {
   test.each([
     ['one control message of 15 MB', [`{"command":"window-resize","args":${'['.repeat(15 * kib * kib)}`]],
     ['a control message of many members', [JSON.stringify(Object.fromEntries(members(400_000)))]],
@@ -55,7 +55,7 @@ describe('websockets do not hold the loop', () => {
     });
   });
 
-  test('with messages to the stream of events, which takes none', async () => {
+  test('with messages to the stream of events, which ignores them', async () => {
     await held.expectFree(async () => {
       const socket = await websocket('/1.0/events');
       await Promise.all(Array.from({ length: 8 }, () => sent(socket, '['.repeat(1000 * kib))));
@@ -67,7 +67,7 @@ describe('websockets do not hold the loop', () => {
 const members = (count: number): [string, number][] =>
   Array.from({ length: count }, (_none, index) => [`k${index}`, 1]);
 
-describe('heads of requests do not hold the loop', () => {
+describe('request heads do not block the loop', () => {
   const long = 15 * kib;
   test.each([
     ['a long path', `/1.0/${'a/'.repeat(long / 2)}`],
@@ -105,7 +105,7 @@ describe('heads of requests do not hold the loop', () => {
   });
 });
 
-describe('templates do not hold the loop', () => {
+describe('templates do not block the loop', () => {
   test.each([
     ['loops in loops', `${'{% for a in "1,2,3,4,5,6,7,8,9"|split:"," %}'.repeat(12)}x${'{% endfor %}'.repeat(12)}`],
     ['a text that doubles', `{% set a = "xxxxxxxx" %}${'{% set a = a|add:a %}'.repeat(60)}{{ a }}`],
@@ -134,7 +134,7 @@ describe('templates do not hold the loop', () => {
   });
 });
 
-describe('image servers do not hold the loop', () => {
+describe('image servers do not block the loop', () => {
   let server: Server;
   let products = '';
   beforeAll(async () => {
@@ -177,7 +177,7 @@ describe('image servers do not hold the loop', () => {
   );
 });
 
-test('guests do not hold the loop with many requests and long heads', async () => {
+test('guests do not block the loop with many requests and long heads', async () => {
   const guests = join(held.dir, 'guests');
   const [uuid = ''] = readdirSync(guests);
   const socketPath = join(guests, uuid, 'sock');

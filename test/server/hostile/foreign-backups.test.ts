@@ -1,5 +1,5 @@
-// A backup of a stranger brings no access to the host without a word: it is refused with the list of what it would bring, unless the
-// caller, or the server's config for clients without such a flag, says that it is trusted.
+// A backup from elsewhere grants no access to the host silently: it is refused with the list of its privileges, unless the caller, or
+// the server's config for clients without such a flag, trusts it.
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -82,13 +82,13 @@ describe('a backup is refused, and nothing is made of it', () => {
     expect((await daemon.call('GET', '/1.0/containers/evil')).status).toBe(404);
   });
 
-  test('when only a snapshot of it would', async () => {
+  test('when only one of its snapshots would grant access', async () => {
     const answer = await upload(backupOf('evil', {}, privileged));
     expect(answer.status).toBe(400);
     expect(answer.body.metadata.message).toMatch(/security\.privileged \(in the snapshot s\)/);
   });
 
-  test('when it is of an old release, which says so beside the files only', async () => {
+  test('when it is of an old release, which describes the container only outside the files', async () => {
     const answer = await upload(backupOf('evil', privileged, undefined, true));
     expect(answer.status).toBe(202);
     const ended = await daemon.wait(answer.body.operation as string);
@@ -97,7 +97,7 @@ describe('a backup is refused, and nothing is made of it', () => {
   });
 });
 
-describe('a backup is taken', () => {
+describe('a backup is accepted', () => {
   const made = async (answer: Answer): Promise<string> => {
     expect(answer.status, answer.bytes.toString()).toBe(202);
     return (await daemon.wait(answer.body.operation as string)).err;
@@ -119,7 +119,7 @@ describe('a backup is taken', () => {
     expect((await daemon.get('/1.0/containers/again')).config['security.privileged']).toBe('true');
   });
 
-  test('from a stock client of LXD, which has no such flag, while the config of the server says so', async () => {
+  test('from a stock client of LXD, which has no such flag, while the config of the server permits it', async () => {
     const send = (name: string) =>
       call({ socketPath: lxdSocket }, 'POST', '/1.0/containers', backupOf(name, privileged), {
         'content-type': 'application/octet-stream',
@@ -136,7 +136,7 @@ describe('a backup is taken', () => {
   });
 });
 
-test('values of keys are not in the list: they may be secrets', () => {
+test('and its list of privileges has no values of keys: they may be secrets', () => {
   const saved = { ...machine({ config: { 'raw.lxc': 'a-secret' } }), ephemeral: false, description: '' };
   expect(hostAccessOf({ container: saved, snapshots: [] })).toEqual(['the key raw.lxc']);
 });

@@ -1,5 +1,5 @@
-// What a web page makes a browser send to the daemon over TLS, with the user's certificate, is obeyed only for the origin that the
-// CORS keys allow; programs, which send no origin or the server's own, are served as ever.
+// Requests that a web page makes a browser send to the daemon over TLS, with the user's certificate, are accepted only for the origin
+// in the CORS keys; programs, which send no origin or the server's own, are not affected.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { originProblem } from '../../../server/auth/origin.ts';
@@ -24,7 +24,7 @@ describe.each([
   ['its own dialect', () => daemon.daemon.httpsAddress() ?? ''],
   ['the dialect of LXD', () => daemon.daemon.lxdHttpsAddress() ?? ''],
 ])('in %s', (_dialect, address) => {
-  /** As a page can send it without being asked for permission: its type is one of forms. */
+  /** As a page can send it without a preflight request: its type is one of forms. */
   const post = async (headers: Record<string, string>): Promise<number> => {
     const body = Buffer.from(JSON.stringify({ name: `p${(count += 1)}` }));
     const sent = { 'content-type': 'text/plain', ...headers };
@@ -58,12 +58,12 @@ describe.each([
     },
   );
 
-  test('a change without an origin, or with that of the server, is made', async () => {
+  test('a change without an origin, or with that of the server, is accepted', async () => {
     expect([200, 201]).toContain(await post({}));
     expect([200, 201]).toContain(await post({ origin: `https://${address()}` }));
   });
 
-  test('the origin that the key names is obeyed, and no other', async () => {
+  test('a request of the configured origin is accepted, and of no other', async () => {
     await allow(page);
     expect([200, 201]).toContain(await post({ origin: page }));
     expect(await post({ origin: 'https://evil.example.org' })).toBe(403);
@@ -81,14 +81,14 @@ describe.each([
     expect(await open(channel)).toBe(404);
   });
 
-  test('what only reads is answered, without the headers that would show it to the page', async () => {
+  test('a read is answered without the headers that would show it to the page', async () => {
     const answer = await callTls(address(), 'GET', '/1.0/profiles', undefined, { client, headers: { origin: page } });
     expect(answer.status).toBe(200);
     expect(answer.headers['access-control-allow-origin']).toBeUndefined();
   });
 });
 
-test('on the local socket the origin does not count: no browser gets there', async () => {
+test('on the local socket the origin is ignored: browsers cannot reach it', async () => {
   const answer = await daemon.call('POST', '/1.0/profiles', { name: 'local' }, { origin: page });
   expect(answer.status).toBe(200);
 });
@@ -102,6 +102,6 @@ test.each([
   ['https://h.evil', 'h', false],
   ['null', 'null', false],
   ['file://', 'h', false],
-])('the origin %s is that of the host %s: %s', (origin, host, isOwn) => {
+])('the origin %s equals the host %s: %s', (origin, host, isOwn) => {
   expect(originProblem({ origin, host, isEffective: true, allowed: '' }) === undefined).toBe(isOwn);
 });

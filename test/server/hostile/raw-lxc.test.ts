@@ -1,4 +1,4 @@
-// Keys of raw.lxc that belong to the daemon are refused where they are written, with line and key, and not first at a start.
+// Keys of raw.lxc that belong to the daemon are refused in the request, with line and key, not only at a start.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
 
@@ -48,7 +48,7 @@ describe('a key of the daemon in raw.lxc is refused', () => {
   });
 });
 
-test('lines that are allowed are taken', async () => {
+test('other lines are accepted', async () => {
   const config = { 'raw.lxc': '# note\nlxc.cap.drop = sys_boot\nlxc.net.0.ipv4.address = 10.0.0.2/24' };
   expect((await daemon.call('PATCH', '/1.0/profiles/p1', { config })).status).toBe(200);
 });

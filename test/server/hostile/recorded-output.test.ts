@@ -1,4 +1,4 @@
-// Recorded output of a command is bounded: what goes beyond is left out and said so, and the command runs to its end.
+// Recorded output of a command is bounded: the excess is dropped and reported, and the command runs to its end.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import { maxRecordedBytes, recordOutput } from '../../../server/services/contain
 import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 
-test('a stream is cut at the limit, in the middle of a piece, and the rest is counted', async () => {
+test('a stream is cut at the limit, in the middle of a chunk, and the rest is counted', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'gtya-recorded-'));
   try {
     const record = async (pieces: string[]): Promise<[number, string]> => {
@@ -35,7 +35,7 @@ describe.skipIf(missing !== undefined)('a command in a real container', () => {
   }, 120_000);
   afterAll(() => daemon?.cleanUp());
 
-  test('that says more than is kept runs to its end; metadata and log say how much was left out', async () => {
+  test('with more output than the limit runs to its end; metadata and log have the number of dropped bytes', async () => {
     const more = 100_000;
     const script = `head -c ${maxRecordedBytes + more} /dev/zero; echo end >&2; exit 3`;
     const body = { command: ['sh', '-c', script], 'record-output': true };

@@ -1,4 +1,4 @@
-// Request bodies of every wrong kind: refused with 400, the place named, and the daemon is as well as before (spec 7).
+// Request bodies of every wrong kind: refused with 400 and the place, and the daemon keeps working (spec 7).
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -46,7 +46,7 @@ describe.each(withBody)('%s', (_id, method, path) => {
 });
 
 describe('a body', () => {
-  test('is read as JSON whatever its content type says', async () => {
+  test('is parsed as JSON whatever its content type', async () => {
     for (const [index, type] of ['application/json', 'text/plain', 'application/x-www-form-urlencoded', ''].entries()) {
       const answer = await daemon.call(
         'POST',
@@ -58,17 +58,17 @@ describe('a body', () => {
     }
   });
 
-  test('with a content type that is none is refused, not a failure of the server', async () => {
+  test('with an invalid content type is refused, not a failure of the server', async () => {
     const answer = await post('{"name":"ct"}', { 'content-type': 'rubbish' });
     expect([200, 400]).toContain(answer.status);
   });
 
-  test('with a charset and byte order mark is understood or refused, never a failure', async () => {
+  test('with a charset and byte order mark is accepted or refused, never a failure', async () => {
     expect((await post('{"name":"cs"}', { 'content-type': 'application/json; charset=utf-8' })).status).toBe(200);
     expect([200, 400]).toContain((await post('\uFEFF{"name":"bom"}')).status);
   });
 
-  test('with a hidden __proto__ is refused and changes nothing for others', async () => {
+  test('with a hidden __proto__ is refused and does not affect others', async () => {
     for (const key of ['"__proto__"', '"\\u005f_proto__"', '"__prot\\u006f__"']) {
       isRefusal(await post(`{"name":"pp","devices":{${key}:{"type":"none"}}}`));
       isRefusal(await post(`{"name":"pp","config":{"user.a":"b"},"devices":{"x":{"type":"none",${key}:"y"}}}`));
@@ -77,7 +77,7 @@ describe('a body', () => {
     expect(({} as Record<string, unknown>)['type']).toBeUndefined();
   });
 
-  test('with members named constructor or toString is judged like any other', async () => {
+  test('with members named constructor or toString is validated like any other', async () => {
     const answer = await post('{"name":"ct2","config":{"constructor":"x","toString":"y","hasOwnProperty":"z"}}');
     isRefusal(answer);
     expect(paths(answer)).toEqual(['config.constructor', 'config.toString', 'config.hasOwnProperty']);
@@ -112,7 +112,7 @@ describe('a body', () => {
     expect(answer.body.metadata.code).toBe('tooLarge');
   });
 
-  test('just below a megabyte is read', async () => {
+  test('just below a megabyte is accepted', async () => {
     const padding = 'x'.repeat(1024 * 1024 - 100);
     const answer = await post(`{"name":"large","description":"${padding}"}`);
     expect([200, 400]).toContain(answer.status);
@@ -136,11 +136,11 @@ describe('a body', () => {
     expect(paths(answer)).toEqual([path]);
   });
 
-  test('with members nobody knows is taken, as clients send leftovers', async () => {
+  test('with unknown members is accepted, as clients send leftovers', async () => {
     expect((await daemon.call('POST', '/1.0/profiles', { name: 'extra', nonsense: 1 })).status).toBe(200);
   });
 
-  test('that never comes does not hold anybody up', async () => {
+  test('that never arrives delays no other request', async () => {
     const socket = connect(daemon.socketPath);
     socket.write(
       'POST /1.0/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n{',
@@ -150,13 +150,13 @@ describe('a body', () => {
     expect((await daemon.call('GET', '/1.0')).status).toBe(200);
   });
 
-  test('of bytes that are not UTF-8 is refused or read, never a failure', async () => {
+  test('of bytes that are not UTF-8 is refused or accepted, never a failure', async () => {
     const answer = await post(Buffer.concat([Buffer.from('{"name":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]));
     isRefusal(answer);
   });
 });
 
-test('a small body that comes after its refusal does not cost the connection', async () => {
+test('a small body that arrives after its refusal does not close the connection', async () => {
   const socket = connect(daemon.socketPath);
   let told = '';
   socket.on('data', (chunk: Buffer) => (told += chunk.toString()));
@@ -178,7 +178,7 @@ test('a small body that comes after its refusal does not cost the connection', a
   socket.destroy();
 });
 
-describe('what is no HTTP', () => {
+describe('input that is not HTTP', () => {
   test.each(['rubbish\r\n\r\n', 'GET /1.0 HTTP/9.9\r\n\r\n', 'GET /1.0 HTTP/1.1\r\nbad header\r\n\r\n'])(
     '%j is answered with 400 and the connection closed',
     async (text) => {
@@ -191,7 +191,7 @@ describe('what is no HTTP', () => {
     },
   );
 
-  test('ten thousand characters of query or path are refused or read, never a failure', async () => {
+  test('ten thousand characters of query or path are refused or accepted, never a failure', async () => {
     for (const path of [
       `/1.0/containers?x=${'y'.repeat(10_000)}`,
       `/1.0/containers/${'y'.repeat(10_000)}`,

@@ -1,4 +1,4 @@
-// The contract as a table over the real daemon: every endpoint this release serves is called here, and its answer fits its schema.
+// The contract as a table over the real daemon: every endpoint of this release is called here, and its answer matches its schema.
 import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
@@ -136,7 +136,7 @@ const on =
   (method: string, path: () => Promise<string> | string, body?: object | (() => object)) => async (): Promise<Answer> =>
     daemon.call(method, await path(), typeof body === 'function' ? body() : body);
 
-/** One good request for each endpoint that this release serves. */
+/** One valid request for each endpoint of this release. */
 const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'root.get': get('/'),
   'server.get': get('/1.0'),
@@ -318,13 +318,13 @@ const expectedStatus = (row: Endpoint): number =>
 describe('every endpoint of this release', () => {
   test('is called by this table', () => {
     const uncovered = built.filter((row) => !(row.id in good)).map((row) => row.id);
-    // Takes an upgrade with a secret, frame by frame in test/server/services/containers/exec.test.ts.
+    // Accepts an upgrade with a secret, frame by frame in test/server/services/containers/exec.test.ts.
     expect(uncovered.filter((id) => id !== 'operations.websocket')).toEqual([]);
     expect(Object.keys(good).filter((id) => !built.some((row) => row.id === id))).toEqual([]);
   });
 
   test.each(built.filter((row) => row.id in good).map((row) => [row.id, row] as const))(
-    '%s answers as its row says',
+    '%s answers according to its row',
     async (id, row) => {
       const answer = await good[id as EndpointId]!();
       expect(answer.status, answer.bytes.toString()).toBe(expectedStatus(row));
@@ -342,7 +342,7 @@ describe('every endpoint of this release', () => {
         expect(answer.headers.location).toBe(answer.body.operation);
         expect(answer.body.operation).toBe(`/1.0/operations/${answer.metadata.id}`);
         const final = row.id === 'images.secret' ? undefined : await daemon.wait(answer.body.operation as string);
-        // Uploaded here: how it goes with a source is in remote-images.test.ts.
+        // Uploaded here: other sources are in remote-images.test.ts.
         const wanted = row.id === 'images.refresh' ? /has no source/ : /^$/;
         expect(final?.err ?? '').toMatch(wanted);
         return;
@@ -431,7 +431,7 @@ describe('paths and methods', () => {
     expect((await daemon.call('GET', '/1.0/containers?project=blue')).status).toBe(404);
   });
 
-  test('HEAD answers what GET does, without the body', async () => {
+  test('HEAD has the answer of GET without the body', async () => {
     for (const path of ['/1.0', '/1.0/containers', '/1.0/containers/nobody', '/1.0/nothing']) {
       const [got, head] = [await daemon.call('GET', path), await daemon.call('HEAD', path)];
       expect([path, head.status, head.bytes.length]).toEqual([path, got.status, 0]);
@@ -439,7 +439,7 @@ describe('paths and methods', () => {
     }
   });
 
-  test('a member of a cluster is no target where there is no cluster', async () => {
+  test('a cluster target is refused outside a cluster', async () => {
     const create = { name: 'placed', source: { type: 'none' } };
     for (const [method, path, body] of [
       ['POST', '/1.0/containers?target=node1', create],
@@ -453,7 +453,7 @@ describe('paths and methods', () => {
     expect((await daemon.call('GET', '/1.0?target=none')).status).toBe(200);
   });
 
-  test('a request that demands trust is served on the local socket', async () => {
+  test('a request that demands trust succeeds on the local socket', async () => {
     expect((await daemon.call('GET', '/1.0', undefined, { 'x-svc-authenticated': 'true' })).status).toBe(200);
   });
 });

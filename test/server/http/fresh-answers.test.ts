@@ -1,4 +1,4 @@
-// Answers whose JSON is kept show every change at the next request: of containers, their profiles, their status, and of the server.
+// Answers with cached JSON show every change at the next request: of containers, their profiles, their status, and of the server.
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ afterAll(async () => {
   await rm(work, { recursive: true, force: true });
 });
 
-/** A change that is made when it is answered. */
+/** A change that is complete when it is answered. */
 async function change(method: string, path: string, body: object): Promise<void> {
   const answer = await daemon.call(method, path, body);
   expect(answer.status, JSON.stringify(answer.body)).toBe(200);
@@ -30,7 +30,7 @@ async function change(method: string, path: string, body: object): Promise<void>
 
 type Seen = Readonly<Record<string, Json>>;
 
-/** All containers as both dialects list them, and as each answers for them one by one: all four must agree. */
+/** All containers in the lists of both dialects, and in single answers: all four must agree. */
 async function listed(): Promise<Seen> {
   const list = await daemon.get('/1.0/containers?recursion=1');
   const ofLxd = (await call({ socketPath: lxdSocket }, 'GET', '/1.0/containers?recursion=1')).body.metadata;
@@ -42,8 +42,8 @@ async function listed(): Promise<Seen> {
   return seen;
 }
 
-describe('a list of containers that was just read', () => {
-  test('shows a changed config key of one container, and leaves the others as they were', async () => {
+describe('a list of containers that was read before', () => {
+  test('shows a changed config key of one container, and the others unchanged', async () => {
     const before = await listed();
     await change('PATCH', '/1.0/containers/b', { config: { 'user.x': '1' } });
     const after = await listed();

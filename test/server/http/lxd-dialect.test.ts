@@ -1,4 +1,4 @@
-// The dialect of LXD on its own listeners: envelopes, statuses, words and filters, where they differ from the spec's.
+// The dialect of LXD on separate listeners: envelopes, statuses, words and filters, where they differ from the spec's.
 import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -38,12 +38,12 @@ const lxd = (method: string, path: string, body?: Sent, headers = {}): Promise<A
 
 const members = ['error', 'error_code', 'metadata', 'operation', 'status', 'status_code', 'type'];
 
-test('the socket is for its group only, and the spec’s own socket goes on as before', async () => {
+test('the socket is for its group only, and the spec’s own socket is not affected', async () => {
   expect(statSync(socketPath).mode & 0o777).toBe(0o660);
   expect((await daemon.call('GET', '/1.0/containers/none')).body).toMatchObject({ type: 'error', error: 'Failure' });
 });
 
-test('volumes of blocks are refused, not made as something else', async () => {
+test('block volumes are refused, not created as file systems', async () => {
   const volumes = '/1.0/storage-pools/default/volumes/custom';
   const block = await lxd('POST', volumes, { name: 'blocks', type: 'custom', content_type: 'block' });
   expect([block.status, block.body.error]).toEqual([400, expect.stringContaining('content_type: must be filesystem')]);
@@ -76,7 +76,7 @@ describe('answers', () => {
     expect((await lxd('GET', `${exec.body.operation}/wait`)).metadata.status).toBe('Success');
   });
 
-  test('tell files by headers of LXD, and demand trust by its own', async () => {
+  test('mark files by headers of LXD, and demand trust by its own header', async () => {
     await lxd('POST', '/1.0/containers/one/files?path=/f', Buffer.from('x'), {
       'x-lxd-mode': '0640',
       'x-lxd-uid': '0',
@@ -100,24 +100,24 @@ describe('answers', () => {
   });
 });
 
-test('a template that is there is replaced by POST, as lxc config template edit sends it', async () => {
+test('POST replaces an existing template, as lxc config template edit sends it', async () => {
   const at = '/1.0/containers/two/metadata/templates?path=a.tpl';
   for (const text of ['first', 'second']) expect((await lxd('POST', at, Buffer.from(text))).status).toBe(200);
   expect((await lxd('GET', at)).bytes.toString()).toBe('second');
   expect((await daemon.call('POST', at, Buffer.from('third'))).status).toBe(409);
 });
 
-test('the server is one of LXD, by its words, and promises only what is served', async () => {
+test('the server reports itself as LXD, and advertises only served features', async () => {
   const { metadata } = await lxd('GET', '/1.0');
   expect(metadata).toMatchObject({ auth: 'trusted', auth_methods: ['tls'], environment: { server: 'lxd' } });
   expect(metadata.api_extensions).toEqual(lxdExtensions);
   expect(lxdExtensions).toEqual(expect.arrayContaining(['resource_limits', 'unix_priv_drop', 'api_filtering']));
-  // Clients speak of containers and of no projects as long as these are missing.
+  // Clients use containers and no projects as long as these extensions are missing.
   for (const name of ['instances', 'instance_types', 'clustering']) expect(lxdExtensions).not.toContain(name);
   expect((await daemon.get('/1.0')).environment.server).toBe('gantry');
 });
 
-test('processors are told core by core and thread by thread', async () => {
+test('processors are listed by core and thread', async () => {
   const { metadata } = await lxd('GET', '/1.0/resources');
   const threads = metadata.cpu.sockets.flatMap((socket: { cores: { threads: { id: number }[] }[] }) =>
     socket.cores.flatMap((core) => core.threads.map(({ id }) => id)),
@@ -168,12 +168,12 @@ describe('filters', () => {
     },
   );
 
-  test('that are endless are refused', () => {
+  test('endless filters are refused', () => {
     expect(() => parseFilter(Array.from({ length: 500 }, () => 'a eq b').join(' or '))).toThrow(/more than 100 terms/);
   });
 });
 
-test('null stands for what a client left out', async () => {
+test('null means an absent member', async () => {
   const body = { name: 'nulls', description: null, config: null, devices: null, source: { type: 'none', alias: null } };
   const { body: answer } = await lxd('POST', '/1.0/containers', body);
   expect((await lxd('GET', `${answer.operation}/wait`)).metadata.err).toBe('');
