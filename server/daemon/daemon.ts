@@ -43,7 +43,6 @@ import { containerSessions } from '../services/containers/exec/sessions.ts';
 import { snapshotTasks } from '../services/containers/snapshots/schedule.ts';
 import { Snapshots } from '../services/containers/snapshots/snapshots.ts';
 import { ContainerView } from '../services/containers/view.ts';
-import { addImageSaga } from '../services/images/add-image.ts';
 import { Aliases } from '../services/images/aliases.ts';
 import { ImagePulls } from '../services/images/image-pulls.ts';
 import { ImageRefresh } from '../services/images/image-refresh.ts';
@@ -67,6 +66,9 @@ import { Volumes } from '../services/storage/volumes.ts';
 import { makeDirectories, type Directories } from './state-directories.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import type { Store } from '../store/store.ts';
+import { ImageUsers } from '../services/images/image-users.ts';
+import { sagaTable } from '../services/sagas.ts';
+import { StoragePools } from '../services/storage/storage-pools.ts';
 
 export interface DaemonOptions {
   readonly stateDir: string;
@@ -137,7 +139,20 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
   const operations = new Operations({ clock, events, log, loop });
   const locks = new KeyedMutex();
   const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
-  const sagas = new Sagas({ records, clock, log, undoLocks });
+  const { runtime, network } = host;
+  const view = new ContainerView({ records, runtime });
+  const idMaps = new IdMaps({ records, runtime, ids: host.ids });
+  const pools = new Pools({
+    records,
+    drivers: host.storage,
+    ...(host.storageMissing === undefined ? {} : { missing: host.storageMissing }),
+    locks,
+    log,
+  });
+  const users = new ImageUsers();
+  const places = { imagesDir: dirs.images, backupsDir: dirs.backups, logsDir: dirs.logs };
+  const table = sagaTable({ records, runtime, network, pools, view, idMaps, users, clock, log, ...places });
+  const sagas = new Sagas({ records, clock, log, table, undoLocks });
   closers.push(() => sagas.close());
   const services = buildServices({
     dirs,
@@ -148,6 +163,10 @@ async function compose(options: DaemonOptions, closers: (() => void | Promise<vo
     host,
     operations,
     sagas,
+    view,
+    idMaps,
+    pools,
+    users,
     locks,
     loop,
     certificate: certificate.certPem,
@@ -253,6 +272,10 @@ interface Parts {
   readonly host: HostDrivers;
   readonly operations: Operations;
   readonly sagas: Sagas;
+  readonly view: ContainerView;
+  readonly idMaps: IdMaps;
+  readonly pools: Pools;
+  readonly users: ImageUsers;
   readonly locks: KeyedMutex;
   readonly loop: LoopWatch;
   readonly certificate: string;
@@ -264,20 +287,9 @@ interface Parts {
 type Services = ReturnType<typeof buildServices>;
 
 function buildServices(parts: Parts) {
-  const { dirs, clock, events, log, records, host, operations, sagas, locks } = parts;
+  const { dirs, clock, events, log, records, host, operations, sagas, view, idMaps, pools, users, locks } = parts;
   const { runtime, network } = host;
-  const view = new ContainerView({ records, runtime });
   const hosts = new NetworkHosts({ records, runtime, network, view, log });
-  const idMaps = new IdMaps({ records, runtime, ids: host.ids });
-  const pools = new Pools({
-    records,
-    drivers: host.storage,
-    ...(host.storageMissing === undefined ? {} : { missing: host.storageMissing }),
-    sagas,
-    events,
-    locks,
-    log,
-  });
   const paths = host.paths === undefined ? {} : { paths: host.paths };
   const running = new RunningDevices({
     records,
@@ -292,7 +304,19 @@ function buildServices(parts: Parts) {
   });
   const secrets = new ImageSecrets();
   const damage = parts.isCopy ? noDamageCheck : damageCheck;
-  const imageDeps = { records, pools, operations, sagas, events, locks, clock, secrets, dir: dirs.images, damage };
+  const imageDeps = {
+    records,
+    pools,
+    operations,
+    sagas,
+    events,
+    locks,
+    clock,
+    secrets,
+    users,
+    dir: dirs.images,
+    damage,
+  };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
   const guestSockets = new (parts.isCopy ? SilentGuestSockets : GuestSocketServer)({
@@ -378,7 +402,8 @@ function buildServices(parts: Parts) {
     pools,
     aliases: new Aliases({ records, images, events }),
     profiles: new Profiles({ records, runtime, idMaps, running, guests, pools, view, sagas, events, log }),
-    networks: new Networks({ records, driver: network, hosts, view, sagas, events, locks, log }),
+    storagePools: new StoragePools({ records, pools, sagas, events, locks, log }),
+    networks: new Networks({ records, network, hosts, view, sagas, events, locks, log }),
     certificates: new Certificates({ records, events, attempts: new PasswordAttempts(() => clock.nowMs()), log }),
     server: new ServerSettings({
       records,
@@ -412,19 +437,7 @@ async function recover(
 ): Promise<void> {
   await services.containers.attach();
   await services.pools.mountAll();
-  await deps.sagas.recover([
-    ...services.pools.sagas(),
-    ...services.networks.sagas(),
-    ...services.images.sagas(),
-    addImageSaga({ records: deps.records, dir: deps.dirs.images }),
-    ...services.profiles.sagas(),
-    ...services.containers.sagas(),
-    ...services.snapshots.sagas(),
-    ...services.backups.sagas(),
-    ...services.volumes.sagas(),
-    ...services.migrations.sagas(),
-    ...services.volumeSnapshots.sagas(),
-  ]);
+  await deps.sagas.recover();
   const { records, dirs, log } = deps;
   await sweepFiles({ records, imageDeps: services.imageDeps, backupsDir: dirs.backups, log });
   await services.profiles.ensureDefault();

@@ -4,13 +4,15 @@ import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import type { Kind } from '../records/documents.ts';
 import type { Changes, Records } from '../records/records.ts';
+import type { SagaKind } from '../records/saga-kinds.ts';
 import { PendingUndos, type RecordName, type UndoLocks } from './pending-undos.ts';
 
-/** `execute` and `undo` must tolerate being run twice, and `undo` a step that never or only half happened. */
+/** `execute` and `undo` must tolerate being run twice, and `undo` a step that never or only half happened. Without `undo` there is
+ *  nothing to take back. */
 export interface SagaStep<P> {
   readonly name: string;
   execute(params: P, context: SagaContext): Promise<void>;
-  undo(params: P): Promise<void>;
+  undo?(params: P): Promise<void>;
 }
 
 export interface SagaContext {
@@ -20,14 +22,17 @@ export interface SagaContext {
 
 /** `begin`, `commit` and `rollBack` add record changes to the transactions that store and remove the intent. */
 export interface Saga<P> {
-  readonly kind: string;
+  readonly kind: SagaKind;
   /** After a crash: `unwind` undoes everything, `finish` runs all steps again. */
   readonly onRestart: 'unwind' | 'finish';
   begin(changes: Changes, params: P): void;
   readonly steps: readonly SagaStep<P>[];
-  commit(changes: Changes, params: P): void;
-  rollBack(changes: Changes, params: P): void;
+  commit?(changes: Changes, params: P): void;
+  rollBack?(changes: Changes, params: P): void;
 }
+
+/** What can be run, and what recovery finishes or undoes: services/sagas.ts. */
+export type SagaTable = { readonly [K in SagaKind]?: Saga<never> };
 
 interface Begun<P> {
   readonly id: string;
@@ -49,24 +54,32 @@ export class Sagas {
   readonly #records: Records;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #table: SagaTable;
   readonly #undos: PendingUndos;
 
   constructor(deps: {
     readonly records: Records;
     readonly clock: Clock;
     readonly log: Log;
+    readonly table: SagaTable;
     /** Under which an undo that failed is tried again. */
     readonly undoLocks?: UndoLocks;
   }) {
     this.#records = deps.records;
     this.#clock = deps.clock;
     this.#log = deps.log;
+    this.#table = deps.table;
+    for (const [kind, saga] of Object.entries(deps.table))
+      if (saga.kind !== kind) throw new Error(`The saga ${saga.kind} is in the table of sagas as ${kind}`);
     this.#undos = new PendingUndos(deps.log, deps.undoLocks);
   }
 
   /** All steps happened and are recorded, or (on a throw) all were undone and nothing is. Undoing that fails is tried again later,
    *  and until then nothing else may change what the saga holds. */
-  async run<P>(saga: Saga<P>, params: P, context: SagaContext): Promise<void> {
+  async run<P>(saga: Saga<P>, params: P, given: Partial<SagaContext> = {}): Promise<void> {
+    if (this.#table[saga.kind] === undefined)
+      throw new Error(`The saga ${saga.kind} is not in the table of sagas: a crash could not be recovered from`);
+    const context = { ...withoutEnd(), ...given };
     const begun = await this.#begin(saga, params);
     let done = 0;
     try {
@@ -76,7 +89,7 @@ export class Sagas {
         await step.execute(params, context);
       }
       await this.#records.retry((changes) => {
-        saga.commit(changes, params);
+        saga.commit?.(changes, params);
         changes.delete('sagas', begun.id);
       });
     } catch (error) {
@@ -113,9 +126,9 @@ export class Sagas {
   }
 
   /** At daemon start, before anything else may change: finishes or unwinds what a crash left. */
-  async recover(known: readonly Saga<never>[]): Promise<void> {
+  async recover(): Promise<void> {
     for (const { name: id, document } of this.#records.sagas.list()) {
-      const saga: Saga<unknown> | undefined = known.find((candidate) => candidate.kind === document.kind);
+      const saga = this.#known(document.kind);
       if (saga === undefined) {
         this.#log.error(`A half-done change of an unknown kind was found and left alone: ${document.kind}`, {
           saga: id,
@@ -132,6 +145,10 @@ export class Sagas {
       if (saga.onRestart === 'unwind') await this.#unwind(begun, saga.steps.length);
       else await this.#finishOrUnwind(begun);
     }
+  }
+
+  #known(kind: string): Saga<unknown> | undefined {
+    return Object.hasOwn(this.#table, kind) ? this.#table[kind as SagaKind] : undefined;
   }
 
   /** The caller holds the locks of the records, so an undo that was not possible so far is tried once more now. */
@@ -168,10 +185,10 @@ export class Sagas {
   }
 
   async #finish<P>({ id, saga, params }: Begun<P>): Promise<void> {
-    const context: SagaContext = { signal: new AbortController().signal, progress: () => {} };
+    const context = withoutEnd();
     for (const step of saga.steps) await step.execute(params, context);
     await this.#records.retry((changes) => {
-      saga.commit(changes, params);
+      saga.commit?.(changes, params);
       changes.delete('sagas', id);
     });
   }
@@ -202,16 +219,19 @@ export class Sagas {
   /** Steps in reverse. Stops at the first that fails: going on would leave even more behind. */
   async #undo<P>({ id, saga, params }: Begun<P>, stepCount: number): Promise<void> {
     for (const step of saga.steps.slice(0, stepCount).toReversed()) {
-      await step.undo(params).catch((cause: unknown) => {
+      await step.undo?.(params).catch((cause: unknown) => {
         throw new Error(`step ${step.name}: ${errorText(cause)}`, { cause });
       });
     }
     await this.#records.retry((changes) => {
-      saga.rollBack(changes, params);
+      saga.rollBack?.(changes, params);
       changes.delete('sagas', id);
     });
   }
 }
+
+/** Nobody cancels, nobody watches the progress. */
+const withoutEnd = (): SagaContext => ({ signal: new AbortController().signal, progress: () => {} });
 
 /** Kinds whose objects one change at a time may touch, also where it changes no record of theirs before its end. */
 const guarded: readonly Kind[] = ['containers', 'snapshots', 'backups', 'volumes', 'volumeSnapshots'];

@@ -1,11 +1,11 @@
 // Storage pool endpoints: requests to use cases and back.
 import type { StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
-import type { Pools } from '../../services/storage/pools.ts';
+import type { StoragePools } from '../../services/storage/storage-pools.ts';
 import { done, movedTo, param, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
-export function poolRoutes(pools: Pools): RouteTable {
+export function poolRoutes(pools: StoragePools): RouteTable {
   return {
     'pools.list': async ({ query }) => sync(recursionOf(query) > 0 ? await pools.list() : pools.names().map(urlOf)),
     'pools.create': async ({ caller, body }) => {

@@ -18,7 +18,7 @@ import type { ImageRefresh } from '../../services/images/image-refresh.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { Networks } from '../../services/networks/networks.ts';
-import type { Pools } from '../../services/storage/pools.ts';
+import type { StoragePools } from '../../services/storage/storage-pools.ts';
 import type { Profiles } from '../../services/profiles/profiles.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
@@ -52,7 +52,7 @@ export interface RoutedServices {
   readonly makeImage: (caller: Caller, body: ImageCreate) => Promise<Operation>;
   readonly migrations: Migrations;
   readonly networks: Networks;
-  readonly pools: Pools;
+  readonly storagePools: StoragePools;
   readonly profiles: Profiles;
   readonly restoreDeps: RestoreDeps;
   readonly server: ServerSettings;
@@ -101,7 +101,7 @@ export function routesOf(
     }),
     ...networkRoutes(services.networks),
     ...operationRoutes(operations),
-    ...poolRoutes(services.pools),
+    ...poolRoutes(services.storagePools),
     ...profileRoutes(services.profiles),
     ...snapshotRoutes(services.snapshots, services.migrations),
     ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations),

@@ -1,4 +1,4 @@
-// Backups of containers: the use cases of the API (spec 4.14; real system section 11). Making one is create-backup.ts, a container
+// Backups of containers: the use cases of the API (spec 4.14; real system section 11). Making one is write-backup.ts, a container
 // of one restore.ts.
 import { randomUUID } from 'node:crypto';
 import type { Backup, BackupCreate } from '../../api/container/backup.ts';
@@ -6,7 +6,6 @@ import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import { snapshotName, containerUrl } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { Saga } from '../../operations/saga.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
 import { lockOf, anyContainer, readyContainer } from '../containers/find.ts';
@@ -16,8 +15,9 @@ import { packerOf } from '../compression.ts';
 import type { ScheduledTask } from '../server/scheduler.ts';
 import { settingOf } from '../server/settings.ts';
 import { backupPath, removeBackupFile } from './backup-files.ts';
-import { createBackupSaga, type BackupDeps, type CreateBackupParams } from './create-backup.ts';
+import type { BackupDeps, CreateBackupParams } from './write-backup.ts';
 import { renderBackup, type BackupEntry } from './render-backup.ts';
+import { createBackupSaga } from './sagas/backup-create.ts';
 
 export const backupUrlOf = (container: string, backup: string): string =>
   `${containerUrl(container)}/backups/${encodeURIComponent(backup)}`;
@@ -29,11 +29,6 @@ export class Backups {
 
   constructor(deps: BackupDeps) {
     this.#deps = deps;
-  }
-
-  /** Sagas to be known at recovery. */
-  sagas(): readonly Saga<never>[] {
-    return [createBackupSaga(this.#deps)];
   }
 
   tasks(): readonly ScheduledTask[] {

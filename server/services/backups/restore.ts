@@ -20,9 +20,10 @@ import type { NetworkHosts } from '../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../containers/snapshots/records.ts';
 import { expand, nicNetworks, withoutServerKeys } from '../expand.ts';
 import { settingOf } from '../server/settings.ts';
-import { keptKeys, receiveContainerSaga, type ReceiveContainerParams } from '../migration/container-target.ts';
+import { keptKeys } from '../migration/container-target.ts';
 import { checkHostAccess } from './host-access.ts';
 import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
+import { receiveContainerSaga, type ReceiveContainerParams } from '../migration/sagas/container-receive.ts';
 import { inspectBackup, readIndex } from './tarball-reader.ts';
 import { unpackBackup } from './unpack-backup.ts';
 

@@ -13,23 +13,16 @@ import type {
 import type { Operation } from '../../api/operation.ts';
 import type { RuntimeExit } from '../../drivers/runtime/driver.ts';
 import { errorText } from '../../lib/log.ts';
-import type { Saga } from '../../operations/saga.ts';
 import { renderBackup } from '../backups/render-backup.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
 import { etagOf } from '../etag.ts';
 import { ownedBy } from '../owned-records.ts';
-import { createContainer, createContainerSaga } from './life/create.ts';
+import { createContainer } from './life/create.ts';
 import { lockOf, anyContainer } from './find.ts';
 import { containerUrl } from '../../api/names.ts';
 import { stopForHost } from './life/host-shutdown.ts';
-import { moveContainer, moveContainerSaga } from './life/move.ts';
-import {
-  deleteContainer,
-  deleteContainerSaga,
-  removeNow,
-  renameContainer,
-  renameContainerSaga,
-} from './life/remove.ts';
+import { moveContainer } from './life/move.ts';
+import { deleteContainer, removeNow, renameContainer } from './life/remove.ts';
 import { restoreSnapshot } from './snapshots/restore.ts';
 import { snapshotsOf } from './snapshots/records.ts';
 import { renderSnapshot } from './snapshots/snapshots.ts';
@@ -37,10 +30,10 @@ import { putState } from './life/start-stop.ts';
 import { type StateDeps } from './life/state-deps.ts';
 import { stopStateful, afterStop } from './life/stop.ts';
 import { startNow, rememberFoundRunning } from './life/start.ts';
-import { dropCheckpoint, dropCheckpointSaga, storeCheckpointSaga } from './life/checkpoint.ts';
 import { patchContainer, putContainer } from './life/update.ts';
 import { templatesBetweenBoots } from './files/apply-templates.ts';
 import type { ContainerEntry } from './view.ts';
+import { dropCheckpoint } from './sagas/container-drop-state.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -53,17 +46,6 @@ export class Containers {
 
   constructor(deps: StateDeps) {
     this.#deps = deps;
-  }
-
-  sagas(): readonly Saga<never>[] {
-    return [
-      createContainerSaga(this.#deps),
-      deleteContainerSaga(this.#deps),
-      renameContainerSaga(this.#deps),
-      moveContainerSaga(this.#deps),
-      storeCheckpointSaga(this.#deps, true),
-      dropCheckpointSaga(this.#deps),
-    ];
   }
 
   names(): readonly string[] {

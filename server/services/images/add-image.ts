@@ -8,12 +8,11 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { inspectImage } from '../../drivers/image/archive.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';
-import type { Saga } from '../../operations/saga.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { placeImageFiles, removeImageFiles } from './image-files.ts';
 import { imageLock, imageUrl, type ImageStoreDeps } from './image-store.ts';
 import { repairImage, storedDamage } from './repair-image.ts';
+import { addImageSaga, type AddParams } from './sagas/image-add.ts';
 
 export type AddImageDeps = Pick<
   ImageStoreDeps,
@@ -42,51 +41,11 @@ export interface Upload extends NewImage {
   readonly fingerprint?: string;
 }
 
-interface AddParams {
-  readonly fingerprint: string;
-  readonly document: ImageDocument;
-  readonly metadataPath: string;
-  readonly rootfsPath: string | null;
-  readonly aliases: Upload['aliases'];
-}
-
 /** Where a request body is written before it is known to be an image; emptied at daemon start. */
 export async function uploadPath(dir: string): Promise<string> {
   const uploads = join(dir, '.uploads');
   await mkdir(uploads, { recursive: true, mode: 0o700 });
   return join(uploads, randomUUID());
-}
-
-export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<AddParams> {
-  return {
-    kind: 'image-add',
-    onRestart: 'unwind',
-    begin: (changes, { fingerprint, document }) => {
-      if (deps.records.images.has(fingerprint)) throw errors.exists('image', fingerprint);
-      changes.put('images', fingerprint, { ...document, lifecycle: 'creating' });
-    },
-    steps: [
-      {
-        name: 'files',
-        execute: ({ fingerprint, metadataPath, rootfsPath }) =>
-          placeImageFiles(deps.dir, fingerprint, metadataPath, rootfsPath ?? undefined),
-        undo: async ({ fingerprint, metadataPath, rootfsPath }) => {
-          await removeImageFiles(deps.dir, fingerprint);
-          for (const path of [metadataPath, rootfsPath]) if (path !== null) await rm(path, { force: true });
-        },
-      },
-    ],
-    commit: (changes, { fingerprint, document, aliases }) => {
-      changes.put('images', fingerprint, document);
-      for (const { name, description } of aliases) {
-        if (deps.records.aliases.has(name)) throw errors.exists('image alias', name);
-        changes.put('aliases', name, { v: 1, description, target: fingerprint });
-      }
-    },
-    rollBack: (changes, { fingerprint }) => {
-      if (deps.records.images.has(fingerprint)) changes.delete('images', fingerprint);
-    },
-  };
 }
 
 /** Takes over the uploaded files: whatever happens, they are either an image afterwards or gone. */
@@ -173,7 +132,7 @@ export async function storeImage(
     rootfsPath: rootfsPath ?? null,
     aliases: upload.aliases,
   };
-  await deps.sagas.run(addImageSaga(deps), params, { signal, progress: () => {} });
+  await deps.sagas.run(addImageSaga(deps), params, { signal });
   deps.events.lifecycle('image-created', imageUrl(fingerprint), undefined, caller.requestor);
   return { fingerprint, size: String(sizeBytes) };
 }

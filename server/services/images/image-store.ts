@@ -10,15 +10,17 @@ import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
-import type { Saga, Sagas } from '../../operations/saga.ts';
+import type { Sagas } from '../../operations/saga.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import type { Pools } from '../storage/pools.ts';
-import { removeImageFiles, storedImage } from './image-files.ts';
+import { storedImage } from './image-files.ts';
 import type { ImageSecrets } from './image-secrets.ts';
+import type { ImageUsers } from './image-users.ts';
+import { deleteImageSaga } from './sagas/image-delete.ts';
 
 export interface ImageStoreDeps {
   readonly records: Records;
@@ -29,6 +31,7 @@ export interface ImageStoreDeps {
   readonly locks: KeyedMutex;
   readonly clock: Clock;
   readonly secrets: ImageSecrets;
+  readonly users: ImageUsers;
   /** Where image files are: FINGERPRINT and, for split images, FINGERPRINT.rootfs. */
   readonly dir: string;
   readonly damage: DamageCheck;
@@ -46,14 +49,9 @@ export const imageLock = (fingerprint: string): string => `image/${fingerprint}`
 
 export class ImageStore {
   readonly #deps: ImageStoreDeps;
-  readonly #users = new Map<string, Set<Promise<unknown>>>();
 
   constructor(deps: ImageStoreDeps) {
     this.#deps = deps;
-  }
-
-  sagas(): readonly Saga<never>[] {
-    return [this.#deleteSaga()];
   }
 
   /** `trusted` false: public images only. */
@@ -179,7 +177,7 @@ export class ImageStore {
   async remove(caller: Caller, fingerprint: string, signal: AbortSignal): Promise<void> {
     await this.#deps.locks.run(imageLock(fingerprint), async () => {
       this.find(fingerprint);
-      await this.#deps.sagas.run(this.#deleteSaga(), { fingerprint }, { signal, progress: () => {} });
+      await this.#deps.sagas.run(deleteImageSaga(this.#deps), { fingerprint }, { signal });
       this.#deps.events.lifecycle('image-deleted', imageUrl(fingerprint), undefined, caller.requestor);
     });
   }
@@ -187,15 +185,9 @@ export class ImageStore {
   /** Its files stay until `work` has ended, also when it is deleted meanwhile; afterwards it counts as used. */
   async using<T>(fingerprint: string, work: () => Promise<T>): Promise<T> {
     this.find(fingerprint);
-    const running = work();
-    const settled = Promise.allSettled([running]);
-    const users = this.#users.get(fingerprint) ?? new Set();
-    this.#users.set(fingerprint, users.add(settled));
     try {
-      return await running;
+      return await this.#deps.users.during(fingerprint, work);
     } finally {
-      users.delete(settled);
-      if (users.size === 0) this.#users.delete(fingerprint);
       await this.#used(fingerprint);
     }
   }
@@ -250,46 +242,6 @@ export class ImageStore {
       changes.put('images', name, next(document));
     });
     this.#deps.events.lifecycle('image-updated', imageUrl(name), undefined, caller.requestor);
-  }
-
-  #deleteSaga(): Saga<{ readonly fingerprint: string }> {
-    return {
-      kind: 'image-delete',
-      onRestart: 'finish',
-      begin: (changes, { fingerprint }) => {
-        const { document } = this.find(fingerprint);
-        changes.put('images', fingerprint, { ...document, lifecycle: 'deleting' });
-      },
-      steps: [
-        {
-          // Nobody new comes: it is no longer ready.
-          name: 'users',
-          execute: async ({ fingerprint }) =>
-            void (await Promise.all(this.#users.get(fingerprint) ?? new Set<Promise<unknown>>())),
-          undo: () => Promise.resolve(),
-        },
-        {
-          name: 'unpacked copies',
-          execute: ({ fingerprint }) => this.#deps.pools.forgetImage(fingerprint),
-          undo: () => Promise.resolve(),
-        },
-        {
-          name: 'files',
-          execute: async ({ fingerprint }) => {
-            await removeImageFiles(this.#deps.dir, fingerprint);
-          },
-          undo: () => Promise.resolve(),
-        },
-      ],
-      commit: (changes, { fingerprint }) => {
-        if (this.#deps.records.images.has(fingerprint)) changes.delete('images', fingerprint);
-        for (const alias of this.#aliasesByTarget().get(fingerprint) ?? []) changes.delete('aliases', alias.name);
-      },
-      rollBack: (changes, { fingerprint }) => {
-        const entry = this.#deps.records.images.get(fingerprint);
-        if (entry !== undefined) changes.put('images', fingerprint, { ...entry.document, lifecycle: 'ready' });
-      },
-    };
   }
 
   #aliasesByTarget(): ReadonlyMap<string, readonly { readonly name: string; readonly description: string }[]> {

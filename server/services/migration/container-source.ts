@@ -15,7 +15,6 @@ import { lockOf, readyContainer } from '../containers/find.ts';
 import { containerUrl } from '../../api/names.ts';
 import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
-import { dropCheckpoint } from '../containers/life/checkpoint.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { expand } from '../expand.ts';
 import { isLive, withCheckpoint, type LiveDeps } from './live.ts';
@@ -23,6 +22,7 @@ import { memoryRounds } from './memory-rounds.ts';
 import { ownersOf } from './owners.ts';
 import { startMigration } from './operation.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';
+import { dropCheckpoint } from '../containers/sagas/container-drop-state.ts';
 
 export type ContainerSourceDeps = Pick<
   ContainerDeps,

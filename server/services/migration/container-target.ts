@@ -9,7 +9,6 @@ import { errors } from '../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/container/migration-messages.ts';
 import { snapshotName, containerUrl } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { Saga, SagaContext } from '../../operations/saga.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
@@ -17,7 +16,6 @@ import { applyTemplateKey } from '../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf } from '../containers/find.ts';
 import {
-  beginContainer,
   checkArchitecture,
   checkDraft,
   freeName,
@@ -26,80 +24,20 @@ import {
 } from '../containers/life/draft.ts';
 import { idMapKeys } from '../containers/life/id-maps.ts';
 import type { NetworkHosts } from '../networks/network-hosts.ts';
-import { limitNewRoot } from '../containers/devices/root-size.ts';
-import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../containers/snapshots/records.ts';
-import { needCheckpoints, removeCheckpoint, checkpointDirOf } from '../containers/life/checkpoint.ts';
+import type { SnapshotEntry } from '../containers/snapshots/records.ts';
+import { needCheckpoints } from '../containers/life/checkpoint.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove, type LiveDeps } from './live.ts';
 import { startMigration } from './operation.ts';
 import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.ts';
+import { receiveContainerSaga, type ReceiveContainer, type ReceiveContainerParams } from './sagas/container-receive.ts';
 
 export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'architecture'> &
   TargetDeps &
   ConnectDeps &
   LiveDeps & { readonly hosts: NetworkHosts };
-
-export interface ReceiveContainerParams {
-  readonly name: string;
-  readonly document: ContainerDocument;
-  readonly snapshots: readonly SnapshotEntry[];
-}
-
-/** Fills the volume, snapshots and all, from the other side; absent at recovery, which has no sender. */
-type Receive = (params: ReceiveContainerParams, context: SagaContext) => Promise<void>;
-
-export function receiveContainerSaga(
-  deps: Pick<ContainerDeps, 'records' | 'pools'>,
-  receive: Receive = () => Promise.reject(new Error('The source of the migration is gone')),
-): Saga<ReceiveContainerParams> {
-  return {
-    kind: 'container-receive',
-    onRestart: 'unwind',
-    begin(changes, { name, document }) {
-      beginContainer(deps.records, changes, name, document);
-    },
-    steps: [
-      {
-        name: 'place',
-        execute: ({ name, document }) => deps.pools.refuseVolume(document.pool, { type: 'container', name }),
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'volume',
-        execute: receive,
-        undo: ({ name, document }) => deps.pools.deleteVolume(document.pool, { type: 'container', name }),
-      },
-      {
-        name: 'size',
-        async execute({ name, document }) {
-          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
-          await limitNewRoot(deps.pools, document.pool, name, devices);
-        },
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'snapshots',
-        execute: ({ document, snapshots }) => putSnapshots(deps.records, document.uuid, snapshots),
-        // Their files go with the volume.
-        undo: ({ document }) => dropSnapshots(deps.records, document.uuid),
-      },
-      {
-        // A copy is another machine: it cannot go on where the original stood.
-        name: 'state',
-        async execute({ name, document }) {
-          if (!document.stateful) await removeCheckpoint(checkpointDirOf(deps, { name, pool: document.pool }));
-        },
-        undo: () => Promise.resolve(),
-      },
-    ],
-    commit: (changes, { name, document }) => changes.put('containers', name, document),
-    rollBack: (changes, { name }) => {
-      if (deps.records.containers.has(name)) changes.delete('containers', name);
-    },
-  };
-}
 
 /** POST containers {source: {type: migration}}. What the body alone says is judged at once, the rest when the offer is there. */
 export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
@@ -115,7 +53,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
       const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
       if (offer.live === true) await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
       const params = draft(deps, name, body, offer);
-      const receive: Receive = ({ document, snapshots }, context) =>
+      const receive: ReceiveContainer = ({ document, snapshots }, context) =>
         receiveAll(
           deps,
           peer,
@@ -125,7 +63,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
           context.signal,
         );
       await deps.locks.run(lockOf(name), async () => {
-        await deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal, progress: () => {} });
+        await deps.sagas.run(receiveContainerSaga(deps, receive), params, { signal });
         if (offer.live === true) await goOnOrRemove(deps, caller, name);
       });
       // It is here and recorded: that the source left early changes nothing any more.

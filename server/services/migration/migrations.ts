@@ -2,15 +2,13 @@
 import type { ContainerCreate, ContainerPost } from '../../api/container/container.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { StorageVolumeCreate, StorageVolumePost } from '../../api/storage/volume.ts';
-import type { Saga } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
 import type { VolumeId } from '../storage/volume-users.ts';
 import { migrateContainer, migrateSnapshot, type ContainerSourceDeps } from './container-source.ts';
-import { receiveContainer, receiveContainerSaga, type ContainerTargetDeps } from './container-target.ts';
+import { receiveContainer, type ContainerTargetDeps } from './container-target.ts';
 import { refreshContainer, refreshed, type RefreshDeps } from './refresh.ts';
-import { refreshSaga } from './refresh-saga.ts';
 import { migrateVolume, type VolumeSourceDeps } from './volume-source.ts';
-import { receiveVolume, receiveVolumeSaga, type VolumeTargetDeps } from './volume-target.ts';
+import { receiveVolume, type VolumeTargetDeps } from './volume-target.ts';
 
 export type MigrationDeps = ContainerSourceDeps &
   ContainerTargetDeps &
@@ -23,10 +21,6 @@ export class Migrations {
 
   constructor(deps: MigrationDeps) {
     this.#deps = deps;
-  }
-
-  sagas(): readonly Saga<never>[] {
-    return [receiveContainerSaga(this.#deps), refreshSaga(this.#deps), receiveVolumeSaga(this.#deps)];
   }
 
   sendContainer(caller: Caller, name: string, body: ContainerPost): Promise<Operation> {

@@ -20,18 +20,18 @@ import { containerUrl } from '../../api/names.ts';
 import { withRootIn } from '../containers/life/draft.ts';
 import { snapshotsOf, type SnapshotEntry } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
-import { deleteSnapshotSaga } from '../containers/snapshots/sagas.ts';
 import type { ConnectDeps } from './connect.ts';
 import { arrived, snapshotEntry } from './container-target.ts';
 import { ownersOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress, type Progress } from './progress.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart, type RefreshPlan } from './refresh-plan.ts';
-import { refreshSaga, type RefreshParams } from './refresh-saga.ts';
+import { refreshContainerSaga, type RefreshParams } from './sagas/container-refresh.ts';
 import { formatsOf, receiveChanges } from './streams.ts';
 import { startMigration } from './operation.ts';
 import { takeOffer, targetMeeting, type TargetDeps } from './target.ts';
 import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
+import { deleteSnapshotSaga } from '../containers/sagas/snapshot-delete.ts';
 
 export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'runtime' | 'idMaps'> &
   TargetDeps &
@@ -253,7 +253,7 @@ async function refreshNow(
   const added = offered.filter((one) => coming.has(one.name));
   const drop = async (snapshot: string): Promise<void> => {
     const params = { container: name, uuid, pool, snapshot };
-    await deps.sagas.run(deleteSnapshotSaga(deps), params, { signal, progress: () => {} });
+    await deps.sagas.run(deleteSnapshotSaga(deps), params, { signal });
     const context = { snapshot_name: `${name}/${snapshot}` };
     deps.events.lifecycle('container-snapshot-deleted', snapshotUrlOf(name, snapshot), context, caller.requestor);
   };
@@ -267,7 +267,7 @@ async function refreshNow(
       }
     },
   };
-  await deps.sagas.run(refreshSaga(deps, work), params, { signal, progress: () => {} });
+  await deps.sagas.run(refreshContainerSaga(deps, work), params, { signal });
   for (const snapshot of plan.stale.filter((one) => !coming.has(one))) await drop(snapshot);
   deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
 }

@@ -7,7 +7,7 @@ import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
 import { withoutServerKeys } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
-import { readyVolume } from '../storage/volume-sagas.ts';
+import { readyVolume } from '../storage/custom-volumes.ts';
 import type { VolumeId } from '../storage/volume-users.ts';
 import { customUrl, volumeLock } from '../storage/volumes.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';

@@ -9,18 +9,17 @@ import type { StorageVolumeCreate } from '../../api/storage/volume.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
-import type { Saga, SagaContext, Sagas } from '../../operations/saga.ts';
-import type { VolumeDocument } from '../../records/documents.ts';
+import type { Sagas } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
 import { withoutServerKeys } from '../expand.ts';
-import { dropOwned, putOwned } from '../owned-records.ts';
 import { replaceConfig } from '../patch.ts';
-import { limitVolume, refOf, type VolumeSagaDeps, type VolumeSnapshots } from '../storage/volume-sagas.ts';
+import { refOf } from '../storage/custom-volumes.ts';
 import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
 import { customUrl, volumeLock } from '../storage/volumes.ts';
 import type { ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
 import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
+import { receiveVolumeSaga, type ReceiveVolume, type ReceiveVolumeParams } from './sagas/volume-receive.ts';
 
 export type VolumeTargetDeps = TargetDeps &
   ConnectDeps & {
@@ -29,59 +28,6 @@ export type VolumeTargetDeps = TargetDeps &
     readonly events: EventHub;
     readonly locks: KeyedMutex;
   };
-
-export interface ReceiveVolumeParams {
-  readonly volume: VolumeId;
-  readonly document: VolumeDocument;
-  readonly snapshots: VolumeSnapshots;
-}
-
-type Receive = (params: ReceiveVolumeParams, context: SagaContext) => Promise<void>;
-
-export function receiveVolumeSaga(
-  deps: VolumeSagaDeps,
-  receive: Receive = () => Promise.reject(new Error('The source of the migration is gone')),
-): Saga<ReceiveVolumeParams> {
-  return {
-    kind: 'volume-receive',
-    onRestart: 'unwind',
-    begin(changes, { volume, document }) {
-      const key = volumeKey(volume);
-      if (deps.records.volumes.has(key)) throw errors.exists('storage volume', key);
-      if (deps.records.pools.get(volume.pool)?.document.lifecycle !== 'ready')
-        throw errors.notFound('storage pool', volume.pool);
-      changes.require('pools', volume.pool);
-      changes.put('volumes', key, { ...document, lifecycle: 'creating' });
-    },
-    steps: [
-      {
-        name: 'place',
-        execute: ({ volume }) => deps.pools.refuseVolume(volume.pool, refOf(volume.name)),
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'volume',
-        execute: receive,
-        undo: ({ volume }) => deps.pools.deleteVolume(volume.pool, refOf(volume.name)),
-      },
-      {
-        name: 'size',
-        execute: ({ volume, document }) => limitVolume(deps.pools, volume, document.config),
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'snapshots',
-        execute: ({ document, snapshots }) => putOwned(deps.records, 'volumeSnapshots', document.uuid, snapshots),
-        // Their files go with the volume.
-        undo: ({ document }) => dropOwned(deps.records, 'volumeSnapshots', document.uuid),
-      },
-    ],
-    commit: (changes, { volume, document }) => changes.put('volumes', volumeKey(volume), document),
-    rollBack(changes, { volume }) {
-      if (deps.records.volumes.has(volumeKey(volume))) changes.delete('volumes', volumeKey(volume));
-    },
-  };
-}
 
 /** POST storage-pools/POOL/volumes {source: {type: migration}}. */
 export function receiveVolume(
@@ -106,7 +52,7 @@ export function receiveVolume(
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, VolumeMigrationOffer)) as VolumeMigrationOffer;
       const params = draft(deps, volume, body, offer);
-      const receive: Receive = ({ snapshots }, context) =>
+      const receive: ReceiveVolume = ({ snapshots }, context) =>
         receiveAll(
           deps,
           peer,
@@ -116,7 +62,7 @@ export function receiveVolume(
           context.signal,
         );
       await deps.locks.run(volumeLock(volume), () =>
-        deps.sagas.run(receiveVolumeSaga(deps, receive), params, { signal, progress: () => {} }),
+        deps.sagas.run(receiveVolumeSaga(deps, receive), params, { signal }),
       );
       // It is here and recorded: that the source left early changes nothing any more.
       await peer.send({ type: 'done' }).catch(() => {});

@@ -1,5 +1,5 @@
 // Networks: use cases of the API. Managed bridges come from records, other host interfaces are shown as they are.
-import { containerUrl, networkName } from '../../api/names.ts';
+import { networkName } from '../../api/names.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Network, NetworkCreate, NetworkLease, NetworkPut } from '../../api/network/network.ts';
 import { errors } from '../../api/errors.ts';
@@ -8,21 +8,23 @@ import type { NetworkDriver, NetworkState } from '../../drivers/network/driver.t
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText, type Log } from '../../lib/log.ts';
-import type { Saga, Sagas } from '../../operations/saga.ts';
+import type { Sagas } from '../../operations/saga.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
-import type { Changes, Entry, Records } from '../../records/records.ts';
+import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import type { ContainerView } from '../containers/view.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
-import { containersWith } from '../used-by.ts';
-import { nicNetwork } from '../expand.ts';
 import { takenAddresses } from './taken-addresses.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
+import { createNetworkSaga } from './sagas/network-create.ts';
+import { refuseUsedNetwork, networkUsers } from './network-users.ts';
+import { renameNetworkSaga } from './sagas/network-rename.ts';
+import { deleteNetworkSaga } from './sagas/network-delete.ts';
 
 export interface NetworksDeps {
   readonly records: Records;
-  readonly driver: NetworkDriver;
+  readonly network: NetworkDriver;
   readonly hosts: NetworkHosts;
   readonly view: ContainerView;
   readonly sagas: Sagas;
@@ -31,24 +33,14 @@ export interface NetworksDeps {
   readonly log: Log;
 }
 
-interface NetworkParams {
-  readonly name: string;
-  readonly document: NetworkDocument;
-}
-
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
-export const lockOf = (name: string): string => `network/${name}`;
-const forever = (): AbortSignal => new AbortController().signal;
+export const networkLock = (name: string): string => `network/${name}`;
 
 export class Networks {
   readonly #deps: NetworksDeps;
 
   constructor(deps: NetworksDeps) {
     this.#deps = deps;
-  }
-
-  sagas(): readonly Saga<never>[] {
-    return [this.#createSaga(), this.#deleteSaga(), this.#renameSaga()];
   }
 
   /** Managed ones and the host's other interfaces, container ends (veth…) left out. */
@@ -59,7 +51,7 @@ export class Networks {
   async list(): Promise<readonly Network[]> {
     const managed = this.#deps.records.networks.list().map((entry) => this.#render(entry));
     const known = new Set(managed.map((network) => network.name));
-    const others = (await this.#deps.driver.interfaces()).filter(
+    const others = (await this.#deps.network.interfaces()).filter(
       ({ name }) => !known.has(name) && !name.startsWith('veth'),
     );
     const unmanaged = others.map(({ name, type }) => this.#renderUnmanaged(name, type));
@@ -69,7 +61,7 @@ export class Networks {
   async get(name: string): Promise<{ readonly object: Network; readonly etag: string }> {
     const entry = this.#deps.records.networks.get(name);
     if (entry !== undefined) return { object: this.#render(entry), etag: etagOf.network(entry.document) };
-    const found = (await this.#deps.driver.interfaces()).find((candidate) => candidate.name === name);
+    const found = (await this.#deps.network.interfaces()).find((candidate) => candidate.name === name);
     if (found === undefined) throw errors.notFound('network', name);
     const object = this.#renderUnmanaged(name, found.type);
     return { object, etag: etagOf.network({ v: 1, description: '', type: 'bridge', config: {}, lifecycle: 'ready' }) };
@@ -86,9 +78,9 @@ export class Networks {
     }
     const sent = replaceConfig(body.config);
     check(name, sent);
-    await this.#deps.locks.run(lockOf(name), async () => {
+    await this.#deps.locks.run(networkLock(name), async () => {
       await this.#refuseTaken(name);
-      const config = await this.#deps.driver.fillConfig(sent, { creating: true, taken: this.#subnets() });
+      const config = await this.#deps.network.fillConfig(sent, { creating: true, taken: this.#subnets() });
       await this.#refuseTakenAddresses(name, config);
       const document: NetworkDocument = {
         v: 1,
@@ -97,7 +89,7 @@ export class Networks {
         config,
         lifecycle: 'ready',
       };
-      await this.#run(this.#createSaga(), { name, document });
+      await this.#deps.sagas.run(createNetworkSaga(this.#deps), { name, document });
     });
     this.#deps.events.lifecycle('network-created', urlOf(name), undefined, caller.requestor);
   }
@@ -119,14 +111,14 @@ export class Networks {
   }
 
   async rename(caller: Caller, name: string, to: string): Promise<void> {
-    await this.#deps.locks.runAll([lockOf(name), lockOf(to)], async () => {
+    await this.#deps.locks.runAll([networkLock(name), networkLock(to)], async () => {
       const { document } = this.#managed(name);
       if (this.#deps.records.networks.has(to)) throw errors.exists('network', to);
       const rule = networkName(to);
       if (rule !== undefined) throw errors.invalidName('network', to, rule);
       await this.#refuseTaken(to);
-      this.#refuseUsed(name);
-      await this.#run(this.#renameSaga(), { name, to, document });
+      refuseUsedNetwork(this.#deps.records, name);
+      await this.#deps.sagas.run(renameNetworkSaga(this.#deps), { name, to, document });
     });
     this.#deps.events.lifecycle('network-renamed', urlOf(name), { new_name: to }, caller.requestor);
   }
@@ -136,16 +128,16 @@ export class Networks {
     await this.#deps.sagas.settle('networks', name);
     // One that was being made is gone once that is undone.
     if (!this.#deps.records.networks.has(name)) return;
-    await this.#deps.locks.run(lockOf(name), async () => {
+    await this.#deps.locks.run(networkLock(name), async () => {
       const { document } = this.#managed(name);
-      this.#refuseUsed(name);
-      await this.#run(this.#deleteSaga(), { name, document });
+      refuseUsedNetwork(this.#deps.records, name);
+      await this.#deps.sagas.run(deleteNetworkSaga(this.#deps), { name, document });
     });
     this.#deps.events.lifecycle('network-deleted', urlOf(name), undefined, caller.requestor);
   }
 
   async state(name: string): Promise<NetworkState> {
-    const state = await this.#deps.driver.state(name);
+    const state = await this.#deps.network.state(name);
     if (state === undefined) throw errors.notFound('network', name);
     return state;
   }
@@ -166,7 +158,7 @@ export class Networks {
         })),
     );
     const known = new Set(fixed.map((lease) => `${lease.hwaddr} ${lease.address}`));
-    const dynamic = (await this.#deps.driver.leases(name))
+    const dynamic = (await this.#deps.network.leases(name))
       .filter((lease) => !known.has(`${lease.hwaddr} ${lease.address}`))
       .map((lease) => ({ ...lease, type: 'dynamic', location: 'none' }));
     return [...fixed, ...dynamic];
@@ -176,25 +168,12 @@ export class Networks {
   async upAll(): Promise<void> {
     for (const { name, document } of this.#deps.records.networks.list()) {
       try {
-        await this.#deps.driver.up({ name, config: document.config }, forever());
+        await this.#deps.network.up({ name, config: document.config }, new AbortController().signal);
         await this.#deps.hosts.settle([name]);
       } catch (error) {
         this.#deps.log.error(`The network ${name} cannot be brought up: ${errorText(error)}`);
       }
     }
-  }
-
-  usedBy(name: string): readonly string[] {
-    const uses = (devices: Readonly<Record<string, Readonly<Record<string, string>>>>): boolean =>
-      Object.values(devices).some((device) => nicNetwork(device) === name);
-    const { profiles } = this.#deps.records;
-    return [
-      ...containersWith(this.#deps.records, 'network', name).map((entry) => containerUrl(entry.name)),
-      ...profiles
-        .list()
-        .filter((entry) => uses(entry.document.devices))
-        .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
-    ];
   }
 
   async #change(
@@ -204,12 +183,12 @@ export class Networks {
     next: (document: NetworkDocument) => NetworkDocument,
   ): Promise<void> {
     await this.#deps.sagas.settle('networks', name);
-    await this.#deps.locks.run(lockOf(name), async () => {
+    await this.#deps.locks.run(networkLock(name), async () => {
       const { document } = this.#managed(name);
       checkIfMatch(ifMatch, etagOf.network(document), 'network', name);
       const drafted = next(document);
       check(name, drafted.config);
-      const config = await this.#deps.driver.fillConfig(drafted.config, {
+      const config = await this.#deps.network.fillConfig(drafted.config, {
         creating: false,
         taken: this.#subnets(name),
       });
@@ -218,10 +197,10 @@ export class Networks {
       // Recorded first: after a crash in between, the next start brings the host to what was recorded.
       await this.#commit(name, wanted);
       try {
-        await this.#deps.driver.up({ name, config }, forever());
+        await this.#deps.network.up({ name, config }, new AbortController().signal);
       } catch (error) {
         await this.#commit(name, document);
-        await this.#deps.driver.up({ name, config: document.config }, forever());
+        await this.#deps.network.up({ name, config: document.config }, new AbortController().signal);
         throw error;
       }
     });
@@ -230,84 +209,6 @@ export class Networks {
 
   #commit(name: string, document: NetworkDocument): Promise<void> {
     return this.#deps.records.retry((changes) => changes.put('networks', name, document));
-  }
-
-  #createSaga(): Saga<NetworkParams> {
-    return {
-      kind: 'network-create',
-      onRestart: 'unwind',
-      begin: (changes, { name, document }) => changes.put('networks', name, { ...document, lifecycle: 'creating' }),
-      steps: [this.#bridgeStep()],
-      commit: (changes, { name, document }) => changes.put('networks', name, document),
-      rollBack: (changes, { name }) => this.#dropRecord(changes, name),
-    };
-  }
-
-  #bridgeStep(): Saga<NetworkParams>['steps'][number] {
-    return {
-      name: 'bridge',
-      execute: ({ name, document }, context) => this.#deps.driver.up({ name, config: document.config }, context.signal),
-      undo: ({ name }) => this.#deps.driver.down(name),
-    };
-  }
-
-  #deleteSaga(): Saga<NetworkParams> {
-    return {
-      kind: 'network-delete',
-      onRestart: 'finish',
-      begin: (changes, { name, document }) => {
-        this.#refuseUsed(name);
-        changes.claim('networks', name);
-        changes.put('networks', name, { ...document, lifecycle: 'deleting' });
-      },
-      steps: [
-        {
-          name: 'bridge',
-          execute: ({ name }) => this.#deps.driver.down(name),
-          undo: ({ name, document }) => this.#deps.driver.up({ name, config: document.config }, forever()),
-        },
-      ],
-      commit: (changes, { name }) => this.#dropRecord(changes, name),
-      rollBack: (changes, { name, document }) => changes.put('networks', name, { ...document, lifecycle: 'ready' }),
-    };
-  }
-
-  #renameSaga(): Saga<NetworkParams & { readonly to: string }> {
-    return {
-      kind: 'network-rename',
-      onRestart: 'unwind',
-      begin: (changes, { name, to }) => {
-        this.#refuseUsed(name);
-        changes.claim('networks', name);
-        changes.claim('networks', to);
-      },
-      steps: [
-        {
-          name: 'old bridge',
-          execute: ({ name }) => this.#deps.driver.down(name),
-          undo: ({ name, document }) => this.#deps.driver.up({ name, config: document.config }, forever()),
-        },
-        {
-          name: 'new bridge',
-          execute: ({ to, document }, context) =>
-            this.#deps.driver.up({ name: to, config: document.config }, context.signal),
-          undo: ({ to }) => this.#deps.driver.down(to),
-        },
-      ],
-      commit: (changes, { name, to, document }) => {
-        changes.delete('networks', name);
-        changes.put('networks', to, document);
-      },
-      rollBack: () => {},
-    };
-  }
-
-  #dropRecord(changes: Changes, name: string): void {
-    if (this.#deps.records.networks.has(name)) changes.delete('networks', name);
-  }
-
-  #run<P>(saga: Saga<P>, params: P): Promise<void> {
-    return this.#deps.sagas.run(saga, params, { signal: forever(), progress: () => {} });
   }
 
   #subnets(except?: string): readonly string[] {
@@ -320,7 +221,7 @@ export class Networks {
 
   async #refuseTaken(name: string): Promise<void> {
     if (this.#deps.records.networks.has(name)) throw errors.exists('network', name);
-    if ((await this.#deps.driver.interfaces()).some((candidate) => candidate.name === name)) {
+    if ((await this.#deps.network.interfaces()).some((candidate) => candidate.name === name)) {
       throw errors.badRequest(`The host already has an interface named ${name}: choose another name`, [
         { path: 'name', message: 'is an interface of the host' },
       ]);
@@ -328,13 +229,8 @@ export class Networks {
   }
 
   async #refuseTakenAddresses(name: string, config: ConfigMap, before: ConfigMap = {}): Promise<void> {
-    const problems = takenAddresses(name, config, before, await this.#deps.driver.interfaces());
+    const problems = takenAddresses(name, config, before, await this.#deps.network.interfaces());
     if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
-  }
-
-  #refuseUsed(name: string): void {
-    const users = this.usedBy(name);
-    if (users.length > 0) throw errors.inUse('network', name, users);
   }
 
   #managed(name: string): Entry<NetworkDocument> {
@@ -352,7 +248,7 @@ export class Networks {
       managed: true,
       status: document.lifecycle === 'ready' ? 'Created' : 'Pending',
       locations: ['none'],
-      used_by: [...this.usedBy(name)],
+      used_by: [...networkUsers(this.#deps.records, name)],
     };
   }
 
@@ -365,7 +261,7 @@ export class Networks {
       managed: false,
       status: '',
       locations: [],
-      used_by: [...this.usedBy(name)],
+      used_by: [...networkUsers(this.#deps.records, name)],
     };
   }
 }

@@ -6,7 +6,7 @@ import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
 import { rootDisk, validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import type { EventHub } from '../../events/hub.ts';
-import type { Saga, Sagas } from '../../operations/saga.ts';
+import type { Sagas } from '../../operations/saga.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { ProfileDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
@@ -21,7 +21,8 @@ import { checkIfMatch, etagOf } from '../etag.ts';
 import { expand, type Expanded } from '../expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../patch.ts';
 import type { Pools } from '../storage/pools.ts';
-import { maxUsersPerTransaction, moveNames, namingProfile, profileRenameSaga, usersOfProfile } from './rename.ts';
+import { maxUsersPerTransaction, moveNames, namingProfile, usersOfProfile } from './rename.ts';
+import { renameProfileSaga } from './sagas/profile-rename.ts';
 
 export interface ProfilesDeps {
   readonly records: Records;
@@ -112,10 +113,6 @@ export class Profiles {
     }));
   }
 
-  sagas(): readonly Saga<never>[] {
-    return [profileRenameSaga(this.#deps.records)];
-  }
-
   /** Containers and their snapshots follow: in the same transaction where that has room for them, else batch by batch. */
   async rename(caller: Caller, name: string, to: string): Promise<void> {
     if (name === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
@@ -125,7 +122,7 @@ export class Profiles {
     if (rule !== undefined) throw errors.invalidName('profile', to, rule);
     if (namingProfile(this.#deps.records, name).length > maxUsersPerTransaction) {
       const context = { signal: new AbortController().signal, progress: () => {} };
-      await this.#deps.sagas.run(profileRenameSaga(this.#deps.records), { name, to }, context);
+      await this.#deps.sagas.run(renameProfileSaga(this.#deps), { name, to }, context);
     } else await this.#renameAtOnce(name, to);
     this.#deps.events.lifecycle('profile-renamed', urlOf(name), { new_name: to }, caller.requestor);
   }

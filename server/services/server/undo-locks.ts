@@ -4,8 +4,8 @@ import type { RecordName } from '../../operations/pending-undos.ts';
 import type { Records } from '../../records/records.ts';
 import { lockOf as containerLock } from '../containers/find.ts';
 import { imageLock } from '../images/image-store.ts';
-import { lockOf as networkLock } from '../networks/networks.ts';
-import { lockOf as poolLock } from '../storage/pools.ts';
+import { networkLock } from '../networks/networks.ts';
+import { poolLock } from '../storage/pools.ts';
 import { containersUsing } from '../storage/volume-users.ts';
 import { volumeLock } from '../storage/volumes.ts';
 

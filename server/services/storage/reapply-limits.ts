@@ -5,7 +5,7 @@ import type { Records } from '../../records/records.ts';
 import { rootSize } from '../containers/devices/root-size.ts';
 import { expand } from '../expand.ts';
 import type { Pools } from './pools.ts';
-import { refOf, volumeSize } from './volume-sagas.ts';
+import { refOf, volumeSize } from './custom-volumes.ts';
 
 interface Deps {
   readonly records: Records;

@@ -3,36 +3,24 @@ import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
-import type { Saga } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
 import { nextSnapshotName } from '../containers/snapshots/names.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { ownedBy, ownedKey, type Owned } from '../owned-records.ts';
-import { readyVolume, readyVolumeSnapshot } from './volume-sagas.ts';
-import {
-  createVolumeSnapshotSaga,
-  deleteVolumeSnapshotSaga,
-  renameVolumeSnapshotSaga,
-} from './volume-snapshot-sagas.ts';
+import { readyVolume, readyVolumeSnapshot } from './custom-volumes.ts';
 import { volumeKey, type VolumeId } from './volume-users.ts';
 import { customUrl, volumeLock, type VolumesDeps } from './volumes.ts';
+import { createVolumeSnapshotSaga } from './sagas/volume-snapshot-create.ts';
+import { renameVolumeSnapshotSaga } from './sagas/volume-snapshot-rename.ts';
+import { deleteVolumeSnapshotSaga } from './sagas/volume-snapshot-delete.ts';
 
 type Entry = Owned<'volumeSnapshots'>;
-const quiet = (signal: AbortSignal) => ({ signal, progress: () => {} });
 
 export class VolumeSnapshots {
   readonly #deps: VolumesDeps;
 
   constructor(deps: VolumesDeps) {
     this.#deps = deps;
-  }
-
-  sagas(): readonly Saga<never>[] {
-    return [
-      createVolumeSnapshotSaga(this.#deps),
-      deleteVolumeSnapshotSaga(this.#deps),
-      renameVolumeSnapshotSaga(this.#deps),
-    ];
   }
 
   urls(volume: VolumeId): readonly string[] {
@@ -68,7 +56,7 @@ export class VolumeSnapshots {
         lifecycle: 'ready',
       } as const;
       const params = { volume, uuid, snapshot, document };
-      await this.#deps.sagas.run(createVolumeSnapshotSaga(this.#deps), params, quiet(signal));
+      await this.#deps.sagas.run(createVolumeSnapshotSaga(this.#deps), params, { signal });
       this.#tell('storage-volume-snapshot-created', caller, volume, snapshot);
     });
   }
@@ -94,7 +82,7 @@ export class VolumeSnapshots {
     checkName(to);
     return this.#start('Renaming storage volume snapshot', volume, async (signal) => {
       const params = { volume, uuid, snapshot: name, to };
-      await this.#deps.sagas.run(renameVolumeSnapshotSaga(this.#deps), params, quiet(signal));
+      await this.#deps.sagas.run(renameVolumeSnapshotSaga(this.#deps), params, { signal });
       this.#tell('storage-volume-snapshot-renamed', caller, volume, name, { new_name: to });
     });
   }
@@ -107,7 +95,7 @@ export class VolumeSnapshots {
       await this.#deps.sagas.settleHeld('volumeSnapshots', key);
       if (!this.#deps.records.volumeSnapshots.has(key)) return;
       const params = { volume, uuid, snapshot: name };
-      await this.#deps.sagas.run(deleteVolumeSnapshotSaga(this.#deps), params, quiet(signal));
+      await this.#deps.sagas.run(deleteVolumeSnapshotSaga(this.#deps), params, { signal });
       this.#tell('storage-volume-snapshot-deleted', caller, volume, name);
     });
   }

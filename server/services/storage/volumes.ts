@@ -10,7 +10,7 @@ import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
-import type { Saga, Sagas } from '../../operations/saga.ts';
+import type { Sagas } from '../../operations/saga.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
@@ -20,19 +20,13 @@ import { isServerKey } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import type { Pools } from './pools.ts';
-import {
-  createVolumeSaga,
-  deleteVolumeSaga,
-  limitVolume,
-  moveVolumeSaga,
-  readyVolume,
-  readyVolumeSnapshot,
-  refOf,
-  renameVolumeSaga,
-  restoreVolumeSaga,
-  type CreateVolumeParams,
-} from './volume-sagas.ts';
+import { limitVolume, readyVolume, readyVolumeSnapshot, refOf } from './custom-volumes.ts';
 import { containersUsing, profilesUsing, runningUsers, volumeKey, volumeUsers, type VolumeId } from './volume-users.ts';
+import { deleteVolumeSaga } from './sagas/volume-delete.ts';
+import { renameVolumeSaga } from './sagas/volume-rename.ts';
+import { moveVolumeSaga } from './sagas/volume-move.ts';
+import { createVolumeSaga, type CreateVolumeParams } from './sagas/volume-create.ts';
+import { restoreVolumeSaga } from './sagas/volume-restore.ts';
 
 export interface VolumesDeps {
   readonly records: Records;
@@ -57,23 +51,12 @@ export const customUrl = ({ pool, name }: VolumeId): string => volumeUrl(pool, '
 export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
 
 const never = new AbortController().signal;
-const quiet = (signal: AbortSignal = never) => ({ signal, progress: () => {} });
 
 export class Volumes {
   readonly #deps: VolumesDeps;
 
   constructor(deps: VolumesDeps) {
     this.#deps = deps;
-  }
-
-  sagas(): readonly Saga<never>[] {
-    return [
-      createVolumeSaga(this.#deps),
-      deleteVolumeSaga(this.#deps),
-      renameVolumeSaga(this.#deps),
-      moveVolumeSaga(this.#deps),
-      restoreVolumeSaga(this.#deps),
-    ];
   }
 
   async urls(pool: string, type?: string): Promise<readonly string[]> {
@@ -204,7 +187,7 @@ export class Volumes {
       // One that was being made is gone once that is undone.
       if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
       await this.#locked([volume], async () => {
-        await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume, quiet());
+        await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume);
       });
     }
     const { requestor } = caller;
@@ -217,7 +200,7 @@ export class Volumes {
     this.#checkTarget(from, target);
     await this.#locked([from, target], async () => {
       this.#refuseRunning(from, 'renaming it');
-      await this.#deps.sagas.run(renameVolumeSaga(this.#deps), { from, to: target }, quiet());
+      await this.#deps.sagas.run(renameVolumeSaga(this.#deps), { from, to: target });
     });
     this.#moved(caller, from, target);
     return customUrl(target);
@@ -237,7 +220,7 @@ export class Volumes {
           // Not a step: after a crash what is there is our own copy.
           await this.#deps.pools.refuseVolume(to.pool, refOf(to.name));
           const snapshots = ownedBy(this.#deps.records, 'volumeSnapshots', readyVolume(this.#deps.records, from).uuid);
-          await this.#deps.sagas.run(moveVolumeSaga(this.#deps), { from, to, snapshots }, quiet(signal));
+          await this.#deps.sagas.run(moveVolumeSaga(this.#deps), { from, to, snapshots }, { signal });
           this.#moved(caller, from, to);
         }),
     });
@@ -276,7 +259,7 @@ export class Volumes {
     locks: readonly string[],
   ): Promise<void> {
     await this.#deps.locks.runAll([volumeLock(params.volume), ...locks], () =>
-      this.#deps.sagas.run(createVolumeSaga(this.#deps), params, quiet(signal)),
+      this.#deps.sagas.run(createVolumeSaga(this.#deps), params, { signal }),
     );
     this.#deps.events.lifecycle('storage-volume-created', customUrl(params.volume), undefined, caller.requestor);
   }
@@ -287,7 +270,7 @@ export class Volumes {
     await this.#locked([volume], async () => {
       checkIfMatch(ifMatch, etagOf.volume(this.#find(volume)), 'storage volume', volumeKey(volume));
       this.#refuseRunning(volume, 'restoring it');
-      await this.#deps.sagas.run(restoreVolumeSaga(this.#deps), { volume, uuid, snapshot }, quiet());
+      await this.#deps.sagas.run(restoreVolumeSaga(this.#deps), { volume, uuid, snapshot });
     });
     const context = { snapshot };
     this.#deps.events.lifecycle('storage-volume-restored', customUrl(volume), context, caller.requestor);

@@ -1,352 +1,70 @@
-// Every saga of the daemon against the saga proofs, on the simulation and real directories.
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { openSimNetwork } from '../../../server/drivers/network/sim.ts';
-import { hostIds } from '../../../server/drivers/runtime/idmap/id-map.ts';
-import { openSimRuntime } from '../../../server/drivers/runtime/sim/sim.ts';
-import { damageCheck } from '../../../server/drivers/image/damage.ts';
-import { openDirStorage } from '../../../server/drivers/storage/dir.ts';
-import { EventHub } from '../../../server/events/hub.ts';
-import { systemClock } from '../../../server/lib/clock.ts';
-import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
-import { silentLog } from '../../../server/lib/log.ts';
-import { Operations } from '../../../server/operations/manager.ts';
-import { Sagas, type Saga } from '../../../server/operations/saga.ts';
-import { kindNames, type ContainerDocument, type ImageDocument } from '../../../server/records/documents.ts';
+// Every saga of the table: proved, run only when it is in the table, and in a file of its own name.
+import { readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { checkpointProofs } from '../../support/sagas/checkpoint-proofs.ts';
+import { hostProofs } from '../../support/sagas/host-proofs.ts';
+import { proveSagas, type SagaProofs } from '../../support/sagas/prove-saga.ts';
+import { storageProofs } from '../../support/sagas/storage-proofs.ts';
+import { sagaTable, type SagaDeps } from '../../../server/services/sagas.ts';
+import { Sagas, type SagaTable } from '../../../server/operations/saga.ts';
 import { Records } from '../../../server/records/records.ts';
-import { createBackupSaga } from '../../../server/services/backups/create-backup.ts';
-import { createContainerSaga } from '../../../server/services/containers/life/create.ts';
-import { IdMaps } from '../../../server/services/containers/life/id-maps.ts';
-import { NetworkHosts } from '../../../server/services/networks/network-hosts.ts';
-import { deleteContainerSaga, renameContainerSaga } from '../../../server/services/containers/life/remove.ts';
-import { ContainerView } from '../../../server/services/containers/view.ts';
-import { addImageSaga } from '../../../server/services/images/add-image.ts';
-import { ImageSecrets } from '../../../server/services/images/image-secrets.ts';
-import { ImageStore } from '../../../server/services/images/image-store.ts';
-import { Networks } from '../../../server/services/networks/networks.ts';
-import { Pools } from '../../../server/services/storage/pools.ts';
-import { profileRenameSaga } from '../../../server/services/profiles/rename.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
-import { proveSaga, type SagaUnderTest } from '../../support/saga-proofs.ts';
+import { systemClock } from '../../../server/lib/clock.ts';
+import { silentLog } from '../../../server/lib/log.ts';
 
-const signal = new AbortController().signal;
-const trusted = { class: 'trusted', requestor: { username: '', protocol: 'unix', address: '@' } } as const;
+const proofs: SagaProofs = {
+  ...hostProofs,
+  ...storageProofs,
+  ...checkpointProofs,
+  'container-create': [...hostProofs['container-create'], ...storageProofs['container-create']],
+  'snapshot-create': [...storageProofs['snapshot-create'], ...checkpointProofs['snapshot-create']],
+  'container-store-state': {
+    provedIn: 'test/server/operations/checkpoint-sagas.test.ts',
+    because: 'a failure after the container has ended cannot bring its memory back',
+  },
+};
 
-async function world() {
-  const dir = await mkdtemp(join(tmpdir(), 'gtya-saga-'));
-  for (const each of ['storage-pools', 'images', 'runtime', 'networks', 'logs', 'backups'])
-    await mkdir(join(dir, each));
-  const clock = systemClock();
-  const events = new EventHub(clock);
-  const records = await Records.open(openMemoryStore());
-  const sagas = new Sagas({ records, clock, log: silentLog });
-  const locks = new KeyedMutex();
-  const runtime = await openSimRuntime({ dir: join(dir, 'runtime') });
-  const network = openSimNetwork({ dir: join(dir, 'networks') });
-  const storage = openDirStorage({
-    root: join(dir, 'storage-pools'),
-    unpackImage: () => Promise.resolve(),
-    ownership: 'ignore',
-    log: silentLog,
+proveSagas(proofs);
+
+describe('The table of sagas', () => {
+  const unused = new Proxy({}, { get: () => unused }) as SagaDeps;
+  const table = sagaTable(unused);
+  const services = 'server/services';
+  const sources = readdirSync(services, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => join(services, file));
+  const isSaga = (file: string): boolean => file.includes('/sagas/');
+  const makeSagas = async (given: SagaTable): Promise<Sagas> =>
+    new Sagas({ records: await Records.open(openMemoryStore()), clock: systemClock(), log: silentLog, table: given });
+
+  test('has a file for every kind, named after it', () => {
+    const files = sources.filter(isSaga).map((file) => basename(file, '.ts'));
+    expect(files.toSorted()).toEqual(Object.keys(table).toSorted());
+    for (const [kind, saga] of Object.entries(table)) expect(saga.kind).toBe(kind);
   });
-  const view = new ContainerView({ records, runtime });
-  const hosts = new NetworkHosts({ records, runtime, network, view, log: silentLog });
-  const pools = new Pools({ records, drivers: { dir: storage }, sagas, events, locks, log: silentLog });
-  const networks = new Networks({ records, driver: network, hosts, view, sagas, events, locks, log: silentLog });
-  const operations = new Operations({ clock, events, log: silentLog });
-  const images = new ImageStore({
-    damage: damageCheck,
-    records,
-    pools,
-    operations,
-    sagas,
-    events,
-    locks,
-    clock,
-    secrets: new ImageSecrets(),
-    dir: join(dir, 'images'),
+
+  test('is where every saga is: no other file of the services makes one', () => {
+    expect(sources.filter((file) => !isSaga(file) && readFileSync(file, 'utf8').includes('onRestart:'))).toEqual([]);
   });
-  return {
-    dir,
-    records,
-    runtime,
-    network,
-    pools,
-    networks,
-    images,
-    logsDir: join(dir, 'logs'),
-    backupsDir: join(dir, 'backups'),
-  };
-}
-type World = Awaited<ReturnType<typeof world>>;
 
-async function tree(dir: string): Promise<string[]> {
-  const entries = await readdir(dir, { recursive: true });
-  return entries.toSorted();
-}
-
-const snapshotOf = (at: World) => async (): Promise<unknown> => {
-  // A removal that goes on is waited for by whoever asks how much room there is.
-  for (const { name } of at.records.pools.list()) {
-    const { driver, pool } = at.pools.use(name);
-    await driver.resources(pool).catch(() => {});
-  }
-  const records = kindNames.map((kind) =>
-    at.records[kind].list().map(({ name, document }) => ({ kind, name, document })),
-  );
-  // Paths differ from world to world.
-  return JSON.parse(
-    JSON.stringify({ records, files: await tree(at.dir), networks: await at.network.interfaces() }).replaceAll(
-      at.dir,
-      'DIR',
-    ),
-  );
-};
-
-const container: ContainerDocument = {
-  v: 1,
-  uuid: '0',
-  architecture: 'x86_64',
-  profiles: ['default'],
-  ephemeral: false,
-  config: {},
-  devices: {},
-  description: '',
-  createdAt: '',
-  lastUsedAt: '',
-  stateful: false,
-  pool: 'p',
-  lifecycle: 'ready',
-};
-const image: ImageDocument = {
-  v: 1,
-  architecture: 'x86_64',
-  filename: '',
-  properties: {},
-  public: false,
-  autoUpdate: false,
-  cached: false,
-  sizeBytes: 1,
-  createdAt: '',
-  expiresAt: '',
-  lastUsedAt: '',
-  uploadedAt: '',
-  split: false,
-  lifecycle: 'ready',
-};
-const fingerprint = 'ab'.repeat(32);
-
-async function withPool(at: World): Promise<void> {
-  await at.pools.create(trusted, { name: 'p', driver: 'dir' });
-  const root = { type: 'disk', path: '/', pool: 'p' };
-  await at.records.commit((changes) =>
-    changes.put('profiles', 'default', { v: 1, description: '', config: {}, devices: { root } }),
-  );
-}
-async function withContainer(at: World, name: string): Promise<void> {
-  await at.pools.createVolume('p', { type: 'container', name }, { kind: 'empty' }, () => {}, signal);
-  await at.records.commit((changes) => changes.put('containers', name, container));
-}
-
-function subject<P>(prepare: (at: World) => Promise<{ readonly saga: Saga<P>; readonly params: P }>) {
-  return async (): Promise<SagaUnderTest<P>> => {
-    const at = await world();
-    const { saga, params } = await prepare(at);
-    return {
-      records: at.records,
-      saga,
-      params,
-      snapshot: snapshotOf(at),
-      cleanUp: async () => {
-        for (const dir of [at.dir, `${at.dir}-uploads`]) await rm(dir, { recursive: true, force: true });
-      },
-    };
-  };
-}
-const named = (sagas: readonly Saga<never>[], kind: string): Saga<never> => {
-  const found = sagas.find((saga) => saga.kind === kind);
-  if (found === undefined) throw new Error(`no saga ${kind}`);
-  return found;
-};
-
-proveSaga(
-  'container-create',
-  { restores: true },
-  subject(async (at) => {
-    await withPool(at);
-    return {
-      saga: createContainerSaga(at),
-      params: { name: 'c', document: container, source: { kind: 'empty' } as const },
-    };
-  }),
-);
-
-proveSaga(
-  'container-delete',
-  { restores: false },
-  subject(async (at) => {
-    await withPool(at);
-    await withContainer(at, 'c');
-    return { saga: deleteContainerSaga(at), params: { name: 'c', pool: 'p' } };
-  }),
-);
-
-proveSaga(
-  'backup-create',
-  { restores: true },
-  subject(async (at) => {
-    await withPool(at);
-    await withContainer(at, 'c');
-    const view = new ContainerView(at);
-    const idMaps = new IdMaps({ ...at, ids: await hostIds() });
-    const saga = createBackupSaga({ ...at, view, idMaps, clock: systemClock(), log: silentLog, dir: at.backupsDir });
-    const document = {
-      v: 1,
-      file: 'f',
-      createdAt: '',
-      expiresAt: '',
-      containerOnly: false,
-      optimizedStorage: false,
-      sizeBytes: 0,
-      lifecycle: 'ready',
-    } as const;
-    return { saga, params: { container: 'c', uuid: '0', backup: 'b', document, algorithm: 'none' } };
-  }),
-);
-
-proveSaga(
-  'container-rename',
-  { restores: true },
-  subject(async (at) => {
-    await withPool(at);
-    await withContainer(at, 'c');
-    return { saga: renameContainerSaga(at), params: { from: 'c', to: 'd', pool: 'p' } };
-  }),
-);
-
-const networkConfig = { 'ipv4.address': '10.214.3.1/24', 'ipv6.address': 'none' };
-const networkDocument = { v: 1, description: '', type: 'bridge', config: networkConfig, lifecycle: 'ready' } as const;
-
-proveSaga(
-  'network-create',
-  { restores: true },
-  subject(async (at) => ({
-    saga: named(at.networks.sagas(), 'network-create'),
-    params: { name: 'n0', document: networkDocument } as never,
-  })),
-);
-
-proveSaga(
-  'network-delete',
-  { restores: true },
-  subject(async (at) => {
-    await at.networks.create(trusted, { name: 'n0', config: networkConfig });
-    return {
-      saga: named(at.networks.sagas(), 'network-delete'),
-      params: { name: 'n0', document: networkDocument } as never,
-    };
-  }),
-);
-
-proveSaga(
-  'network-rename',
-  { restores: true },
-  subject(async (at) => {
-    await at.networks.create(trusted, { name: 'n0', config: networkConfig });
-    return {
-      saga: named(at.networks.sagas(), 'network-rename'),
-      params: { name: 'n0', to: 'n1', document: networkDocument } as never,
-    };
-  }),
-);
-
-proveSaga(
-  'pool-create',
-  { restores: true },
-  subject(async (at) => {
-    const document = {
-      v: 1,
-      description: '',
-      driver: 'dir',
-      config: { source: join(at.dir, 'storage-pools/q') },
-      lifecycle: 'ready',
-    };
-    return {
-      saga: named(at.pools.sagas(), 'pool-create'),
-      params: { name: 'q', document } as never,
-    };
-  }),
-);
-
-proveSaga(
-  'pool-delete',
-  { restores: false },
-  subject(async (at) => {
-    await at.pools.create(trusted, { name: 'q', driver: 'dir' });
-    const document = at.records.pools.get('q')?.document;
-    return {
-      saga: named(at.pools.sagas(), 'pool-delete'),
-      params: { name: 'q', document } as never,
-    };
-  }),
-);
-
-proveSaga(
-  'image-add',
-  { restores: true },
-  subject(async (at) => {
-    // Outside of what is compared: the upload itself is gone afterwards in any case.
-    const uploads = `${at.dir}-uploads`;
-    await mkdir(uploads);
-    const metadataPath = join(uploads, 'one');
-    await writeFile(metadataPath, 'x');
-    return {
-      saga: addImageSaga({ records: at.records, dir: join(at.dir, 'images') }),
-      params: {
-        fingerprint,
-        document: image,
-        metadataPath,
-        rootfsPath: null,
-        aliases: [{ name: 'a', description: '' }],
-      },
-    };
-  }),
-);
-
-proveSaga(
-  'image-delete',
-  { restores: false },
-  subject(async (at) => {
-    await withPool(at);
-    await writeFile(join(at.dir, 'images', fingerprint), 'x');
-    await at.records.commit((changes) => {
-      changes.put('images', fingerprint, image);
-      changes.put('aliases', 'a', { v: 1, description: '', target: fingerprint });
-    });
-    return { saga: named(at.images.sagas(), 'image-delete'), params: { fingerprint } as never };
-  }),
-);
-
-proveSaga(
-  'profile-rename',
-  { restores: true },
-  subject(async (at) => {
-    await withPool(at);
-    for (let start = 0; start < 150; start += 50) {
-      await at.records.commit((changes) => {
-        for (let index = start; index < start + 50; index += 1) changes.put('containers', `c${index}`, container);
-      });
-    }
-    await at.records.commit((changes) =>
-      changes.put('profiles', 'old', { v: 1, description: '', config: {}, devices: {} }),
+  test('refuses to run a saga that is not in it, before anything is stored or done', async () => {
+    const { 'pool-create': poolCreate, ...others } = table;
+    const sagas = await makeSagas(others);
+    await expect(sagas.run(poolCreate, { name: 'p', document: undefined as never })).rejects.toThrow(
+      'The saga pool-create is not in the table of sagas',
     );
-    for (let start = 0; start < 150; start += 50) {
-      await at.records.commit((changes) => {
-        for (let index = start; index < start + 50; index += 1)
-          changes.put('containers', `c${index}`, { ...container, profiles: ['default', 'old'] });
-      });
+  });
+
+  test('with a saga under the kind of another is refused at start', async () => {
+    await expect(makeSagas({ 'pool-create': table['pool-delete'] })).rejects.toThrow(
+      'The saga pool-delete is in the table of sagas as pool-create',
+    );
+  });
+
+  test('names a test file for each saga that the proofs do not fit', () => {
+    for (const proof of Object.values(proofs)) {
+      if ('provedIn' in proof) expect(readFileSync(proof.provedIn, 'utf8')).toContain('test(');
     }
-    return { saga: profileRenameSaga(at.records), params: { name: 'old', to: 'new' } };
-  }),
-);
+  });
+});

@@ -1,12 +1,10 @@
 // Checkpoints of containers (memory, processes) in the directory `state` beside their root file system: made by a stateful stop,
 // used by a stateful start, removed by any other start. start-stop.ts decides when.
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { errors } from '../../../api/errors.ts';
 import type { RuntimeDriver, Checkpoints } from '../../../drivers/runtime/driver.ts';
-import type { Saga } from '../../../operations/saga.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { readyContainer } from '../find.ts';
 
 /** The caller holds the container's lock, so neither changes. */
 export interface CheckpointOwner {
@@ -59,96 +57,6 @@ export async function removeRounds(volumeDir: string): Promise<void> {
   const entries = await readdir(volumeDir).catch(() => []);
   const rounds = entries.filter((entry) => entry.startsWith(roundPrefix));
   for (const round of rounds) await removeTree(join(volumeDir, round));
-}
-
-export type StoreCheckpointParams = CheckpointOwner & {
-  readonly logFile: string;
-  /** The last round of memory that the checkpoint goes on from. */
-  readonly previous?: string;
-};
-
-type StoreDeps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime'>;
-
-/**
- * Checkpoints a running container and stops it. The checkpoint is made in `state.part` and renamed once it is complete. `resumed`:
- * a daemon died in the middle, and its tool went on alone. If the tool stopped the container, the checkpoint counts; if the container
- * still runs, it goes on running.
- */
-export function storeCheckpointSaga(deps: StoreDeps, resumed = false): Saga<StoreCheckpointParams> {
-  const partOf = (place: CheckpointOwner): string => `${checkpointDirOf(deps, place)}.part`;
-  const isKept = (dir: string): boolean => deps.runtime.checkpoints?.isComplete(dir) === true;
-  return {
-    kind: 'container-store-state',
-    onRestart: 'finish',
-    begin(changes, { name }) {
-      readyContainer(deps.records, name);
-      changes.require('containers', name);
-    },
-    steps: [
-      {
-        name: 'store',
-        async execute(place, { signal }) {
-          const { name, logFile, previous } = place;
-          if (deps.runtime.probe(name).status === 'stopped') {
-            if (isKept(partOf(place)) || (resumed && isKept(checkpointDirOf(deps, place)))) return;
-          }
-          if (resumed) throw new Error(`${name} was not checkpointed when the daemon ended`);
-          const checkpoints = await needCheckpoints(deps.runtime, `Checkpointing ${name}`);
-          await makeCheckpointDir(partOf(place), previous);
-          const before = previous === undefined ? {} : { previous };
-          await checkpoints.checkpoint(name, { dir: partOf(place), ...before, leave: 'stopped', logFile }, signal);
-        },
-        undo: (place) => removeCheckpoint(partOf(place)),
-      },
-      {
-        name: 'keep',
-        async execute(place) {
-          if (!isKept(partOf(place)) && isKept(checkpointDirOf(deps, place))) return;
-          await removeTree(checkpointDirOf(deps, place));
-          await rename(partOf(place), checkpointDirOf(deps, place));
-        },
-        undo: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
-      },
-    ],
-    commit(changes, { name }) {
-      const { document } = readyContainer(deps.records, name);
-      const config = { ...document.config, 'volatile.last_state.power': 'STOPPED' };
-      changes.put('containers', name, { ...document, stateful: true, config });
-    },
-    rollBack: () => {},
-  };
-}
-
-/** A checkpoint must not outlive changes of the container's files: the record changes before the files are removed. */
-export function dropCheckpointSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<CheckpointOwner> {
-  return {
-    kind: 'container-drop-state',
-    onRestart: 'finish',
-    begin(changes, { name }) {
-      const { document } = readyContainer(deps.records, name);
-      changes.put('containers', name, { ...document, stateful: false });
-    },
-    steps: [
-      {
-        name: 'files',
-        execute: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
-        undo: () => Promise.resolve(),
-      },
-    ],
-    commit: () => {},
-    rollBack: () => {},
-  };
-}
-
-/** Idempotent. The caller holds the container's lock. */
-export async function dropCheckpoint(
-  deps: Pick<ContainerDeps, 'records' | 'pools' | 'sagas'>,
-  name: string,
-): Promise<void> {
-  const { stateful, pool } = readyContainer(deps.records, name).document;
-  if (!stateful) return;
-  const context = { signal: new AbortController().signal, progress: () => {} };
-  await deps.sagas.run(dropCheckpointSaga(deps), { name, pool }, context);
 }
 
 /** A name that the log endpoints know (spec 4.6). */

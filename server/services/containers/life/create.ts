@@ -7,23 +7,21 @@ import { applyInstanceType } from '../../../api/container/instance-type.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
-import type { Saga } from '../../../operations/saga.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../caller.ts';
 import { remoteImageOf, type RemoteSource } from '../../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { replaceConfig, replaceDevices } from '../../patch.ts';
-import { beginContainer, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
+import { checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
-import { copyOrigin, copySnapshots, copyVolumeSource, type CopyFrom } from './copy.ts';
+import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../find.ts';
 import { containerUrl } from '../../../api/names.ts';
 import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
-import { limitNewRoot } from '../devices/root-size.ts';
-import { dropSnapshots, type SnapshotEntry } from '../snapshots/records.ts';
-import { removeCheckpoint, checkpointDirOf } from './checkpoint.ts';
+import type { SnapshotEntry } from '../snapshots/records.ts';
+import { createContainerSaga, type CreateParams } from '../sagas/container-create.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
@@ -39,73 +37,6 @@ type CreateDeps = Pick<
   | 'clock'
   | 'architecture'
 > & { readonly hosts: NetworkHosts };
-
-interface CreateParams {
-  readonly name: string;
-  readonly document: ContainerDocument;
-  readonly source: VolumeSource;
-  /** Snapshots that come along with a copy. */
-  readonly copied?: { readonly from: CopyFrom; readonly snapshots: readonly SnapshotEntry[] };
-}
-
-export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools'>): Saga<CreateParams> {
-  return {
-    kind: 'container-create',
-    onRestart: 'unwind',
-    begin(changes, { name, document }) {
-      beginContainer(deps.records, changes, name, document);
-    },
-    steps: [
-      {
-        // Apart from making it: what was there before us is not ours to undo.
-        name: 'place',
-        execute: ({ name, document }) => deps.pools.refuseVolume(document.pool, { type: 'container', name }),
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'volume',
-        execute: ({ name, document, source }, context) =>
-          deps.pools.createVolume(
-            document.pool,
-            { type: 'container', name },
-            source,
-            (text) => context.progress({ create_container_from_image_unpack_progress: text }),
-            context.signal,
-          ),
-        undo: ({ name, document }) => deps.pools.deleteVolume(document.pool, { type: 'container', name }),
-      },
-      {
-        name: 'size',
-        async execute({ name, document }) {
-          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
-          await limitNewRoot(deps.pools, document.pool, name, devices, { mustHold: true });
-        },
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'snapshots',
-        async execute({ name, document, copied }, context) {
-          if (copied === undefined || copied.snapshots.length === 0) return;
-          await copySnapshots(deps, copied.from, { name, document }, copied.snapshots, context.signal);
-        },
-        // Their files go with the volume.
-        undo: ({ document }) => dropSnapshots(deps.records, document.uuid),
-      },
-      {
-        // A copy is another machine: it cannot go on where the original stood.
-        name: 'state',
-        async execute({ name, document, copied }) {
-          if (copied !== undefined) await removeCheckpoint(checkpointDirOf(deps, { name, pool: document.pool }));
-        },
-        undo: () => Promise.resolve(),
-      },
-    ],
-    commit: (changes, { name, document }) => changes.put('containers', name, document),
-    rollBack: (changes, { name }) => {
-      if (deps.records.containers.has(name)) changes.delete('containers', name);
-    },
-  };
-}
 
 /** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
 export function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Operation {

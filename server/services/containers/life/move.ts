@@ -3,107 +3,27 @@ import { errors } from '../../../api/errors.ts';
 import { isWithoutSnapshots, type ContainerPost } from '../../../api/container/container.ts';
 import { containerName, containerUrl } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { VolumeRef } from '../../../drivers/storage/driver.ts';
-import type { Saga } from '../../../operations/saga.ts';
-import type { Changes, Records } from '../../../records/records.ts';
+import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../caller.ts';
-import { expand, nicNetworks, withoutServerKeys } from '../../expand.ts';
-import { copySnapshotFiles, copyVolumeSource } from './copy.ts';
+import { nicNetworks, withoutServerKeys } from '../../expand.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { checkDraft, withRootIn } from './draft.ts';
+import { checkDraft } from './draft.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
-import { moveLogs, renameContainer, type RemoveDeps } from './remove.ts';
-import { limitNewRoot } from '../devices/root-size.ts';
-import { snapshotKey, snapshotsOf } from '../snapshots/records.ts';
+import { renameContainer, type RemoveDeps } from './remove.ts';
+import { snapshotsOf } from '../snapshots/records.ts';
+import {
+  volumeOf,
+  type ContainerLocation,
+  type MoveParams,
+  moveContainerSaga,
+  moved,
+} from '../sagas/container-move.ts';
 
 type MoveDeps = Pick<
   ContainerDeps,
   'records' | 'runtime' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'logsDir'
 > & { readonly hosts: NetworkHosts };
-
-interface ContainerLocation {
-  readonly name: string;
-  readonly pool: string;
-}
-
-interface MoveParams {
-  readonly from: ContainerLocation;
-  readonly to: ContainerLocation;
-  /** Those that come along; others end with the original. */
-  readonly snapshots: readonly string[];
-}
-
-const volumeOf = ({ name }: ContainerLocation): VolumeRef => ({ type: 'container', name });
-const nothing = (): Promise<void> => Promise.resolve();
-
-/** The copy is whole before the original goes, and once it has gone only forwards is possible. */
-export function moveContainerSaga(
-  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
-): Saga<MoveParams> {
-  const { records, pools } = deps;
-  const has = (location: ContainerLocation): Promise<boolean> => {
-    const { driver, pool } = pools.use(location.pool);
-    return driver.hasVolume(pool, volumeOf(location));
-  };
-  return {
-    kind: 'container-move',
-    onRestart: 'finish',
-    begin(changes, { from, to }) {
-      if (to.name !== from.name && records.containers.has(to.name)) throw errors.exists('container', to.name);
-      if (records.pools.get(to.pool)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', to.pool);
-      for (const pool of [from.pool, to.pool]) changes.require('pools', pool);
-      for (const name of new Set([from.name, to.name])) changes.require('containers', name);
-    },
-    steps: [
-      {
-        name: 'copy',
-        async execute({ from, to, snapshots }, { signal }) {
-          if (!(await has(from))) return;
-          const source = { container: from.name, pool: from.pool };
-          const files = copyVolumeSource(pools, source, to.pool);
-          await pools.createVolume(to.pool, volumeOf(to), files, () => {}, signal);
-          const { devices } = expand(moved(records, from, to.pool), (name) => records.profiles.get(name)?.document);
-          await limitNewRoot(pools, to.pool, to.name, devices);
-          await copySnapshotFiles(pools, source, to, snapshots, signal);
-        },
-        async undo({ from, to }) {
-          if (!(await has(from)))
-            throw new Error(`The container ${from.name} has moved to the pool ${to.pool} already`);
-          await pools.deleteVolume(to.pool, volumeOf(to));
-        },
-      },
-      { name: 'runtime', execute: ({ from }) => deps.runtime.forget(from.name), undo: nothing },
-      {
-        name: 'logs',
-        execute: ({ from, to }) => moveLogs(deps.logsDir, from.name, to.name),
-        undo: ({ from, to }) => moveLogs(deps.logsDir, to.name, from.name),
-      },
-      { name: 'original', execute: ({ from }) => pools.deleteVolume(from.pool, volumeOf(from)), undo: nothing },
-    ],
-    commit(changes, params) {
-      if (records.containers.has(params.from.name)) commitMove(records, changes, params);
-    },
-    rollBack: () => {},
-  };
-}
-
-/** What the container is once it is there. */
-function moved(records: Records, from: ContainerLocation, pool: string) {
-  const { document } = readyContainer(records, from.name);
-  return { ...document, pool, devices: withRootIn(records, document, pool) };
-}
-
-function commitMove(records: Records, changes: Changes, { from, to, snapshots }: MoveParams): void {
-  const document = moved(records, from, to.pool);
-  if (to.name !== from.name) changes.delete('containers', from.name);
-  changes.put('containers', to.name, document);
-  for (const one of snapshotsOf(records, document.uuid)) {
-    const key = snapshotKey(document.uuid, one.name);
-    if (!snapshots.includes(one.name)) changes.delete('snapshots', key);
-    else changes.put('snapshots', key, { ...one.document, devices: withRootIn(records, one.document, to.pool) });
-  }
-}
 
 /** POST {name, migration, pool}. Everything that can be refused is refused before the operation starts. Within its pool a container
  *  only gets another name. */
@@ -136,7 +56,7 @@ export function moveContainer(
 
 async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signal: AbortSignal): Promise<void> {
   const { from, to } = params;
-  await deps.sagas.run(moveContainerSaga(deps), params, { signal, progress: () => {} });
+  await deps.sagas.run(moveContainerSaga(deps), params, { signal });
   const { requestor } = caller;
   if (from.name === to.name) {
     deps.events.lifecycle('container-updated', containerUrl(to.name), undefined, requestor);

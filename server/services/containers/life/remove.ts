@@ -1,21 +1,19 @@
 // Deleting and renaming a stopped container, each as a saga.
-import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName, containerUrl } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
-import type { Saga } from '../../../operations/saga.ts';
-import { dropBackups } from '../../backups/backup-files.ts';
 import type { Caller } from '../../caller.ts';
 import { nicNetwork, nicNetworks } from '../../expand.ts';
 import { ownedBy } from '../../owned-records.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { dropSnapshots, snapshotsOf } from '../snapshots/records.ts';
+import { snapshotsOf } from '../snapshots/records.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerEntry } from '../view.ts';
+import { deleteContainerSaga } from '../sagas/container-delete.ts';
+import { renameContainerSaga, type RenameParams } from '../sagas/container-rename.ts';
 
 export type RemoveDeps = Pick<
   ContainerDeps,
@@ -32,63 +30,6 @@ export type RemoveDeps = Pick<
   | 'logsDir'
   | 'backupsDir'
 > & { readonly hosts: NetworkHosts };
-
-interface DeleteParams {
-  readonly name: string;
-  readonly pool: string;
-}
-
-export function deleteContainerSaga(
-  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir' | 'backupsDir'>,
-): Saga<DeleteParams> {
-  return {
-    kind: 'container-delete',
-    onRestart: 'finish',
-    begin(changes, { name }) {
-      const { document } = readyContainer(deps.records, name);
-      changes.put('containers', name, { ...document, lifecycle: 'deleting' });
-    },
-    steps: [
-      { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name), undo: () => Promise.resolve() },
-      {
-        name: 'files',
-        async execute({ name, pool }) {
-          const ended = await Promise.allSettled([
-            rm(join(deps.logsDir, name), { recursive: true, force: true }),
-            deps.pools.deleteVolume(pool, { type: 'container', name }),
-          ]);
-          for (const one of ended) if (one.status === 'rejected') throw one.reason;
-        },
-        undo: () => Promise.resolve(),
-      },
-      {
-        // Their files went with the volume.
-        name: 'snapshots',
-        async execute({ name }) {
-          const uuid = deps.records.containers.get(name)?.document.uuid;
-          if (uuid !== undefined) await dropSnapshots(deps.records, uuid);
-        },
-        undo: () => Promise.resolve(),
-      },
-      {
-        name: 'backups',
-        async execute({ name }) {
-          const uuid = deps.records.containers.get(name)?.document.uuid;
-          if (uuid !== undefined) await dropBackups(deps.records, deps.backupsDir, uuid);
-        },
-        undo: () => Promise.resolve(),
-      },
-    ],
-    commit(changes, { name }) {
-      if (deps.records.containers.has(name)) changes.delete('containers', name);
-    },
-    // What is gone stays gone; the record comes back so that the deletion can be tried again.
-    rollBack(changes, { name }) {
-      const entry = deps.records.containers.get(name);
-      if (entry !== undefined) changes.put('containers', name, { ...entry.document, lifecycle: 'ready' });
-    },
-  };
-}
 
 export function deleteContainer(deps: RemoveDeps, caller: Caller, name: string): Operation {
   if (deps.sagas.isUndoing('containers', name)) return deleteUndone(deps, caller, name);
@@ -132,7 +73,7 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   // Meanwhile: a container that does not run has no use for its leases, whatever becomes of the deletion.
   const released = releaseLeases(deps, entry, nics);
   try {
-    await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal, progress: () => {} });
+    await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal });
   } finally {
     await released;
   }
@@ -166,59 +107,6 @@ async function releaseLeases(
   }
 }
 
-interface RenameParams {
-  readonly from: string;
-  readonly to: string;
-  readonly pool: string;
-}
-
-export function renameContainerSaga(
-  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
-): Saga<RenameParams> {
-  const volume = (name: string) => ({ type: 'container', name }) as const;
-  return {
-    kind: 'container-rename',
-    onRestart: 'unwind',
-    begin(changes, { from, to }) {
-      if (deps.records.containers.has(to)) throw errors.exists('container', to);
-      changes.require('containers', to);
-      changes.require('containers', from);
-    },
-    steps: [
-      {
-        name: 'volume',
-        execute: ({ from, to, pool }) => deps.pools.renameVolume(pool, volume(from), to),
-        async undo({ from, to, pool }) {
-          if (deps.records.containers.has(from)) await deps.pools.renameVolume(pool, volume(to), from);
-        },
-      },
-      { name: 'runtime', execute: ({ from }) => deps.runtime.forget(from), undo: () => Promise.resolve() },
-      {
-        name: 'logs',
-        execute: ({ from, to }) => moveLogs(deps.logsDir, from, to),
-        async undo({ from, to }) {
-          if (deps.records.containers.has(from)) await moveLogs(deps.logsDir, to, from);
-        },
-      },
-    ],
-    commit(changes, { from, to }) {
-      const { document } = readyContainer(deps.records, from);
-      if (deps.records.containers.has(to)) throw errors.exists('container', to);
-      changes.delete('containers', from);
-      changes.put('containers', to, document);
-    },
-    rollBack: () => {},
-  };
-}
-
-/** A container that never started has none. */
-export async function moveLogs(logsDir: string, from: string, to: string): Promise<void> {
-  if (from === to) return;
-  await rename(join(logsDir, from), join(logsDir, to)).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  });
-}
-
 /** POST {name}: an existing target answers 409 before anything else (spec 7.3). */
 export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, to: string): Operation {
   readyContainer(deps.records, name);
@@ -235,7 +123,7 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
         refuseRunning(deps, name, 'renaming it');
         const { pool } = readyContainer(deps.records, name).document;
         const params: RenameParams = { from: name, to, pool };
-        await deps.sagas.run(renameContainerSaga(deps), params, { signal, progress: () => {} });
+        await deps.sagas.run(renameContainerSaga(deps), params, { signal });
         await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
         deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: to }, caller.requestor);
       }),

@@ -5,7 +5,7 @@ import { type PreparedRun, prepareRun } from './run-config.ts';
 import type { RunConfig } from '../../../drivers/runtime/driver.ts';
 import type { StateDeps } from './state-deps.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
-import { checkpointDirOf, checkpointLogName, dropCheckpoint, needCheckpoints } from './checkpoint.ts';
+import { checkpointDirOf, checkpointLogName, needCheckpoints } from './checkpoint.ts';
 import { containerUrl } from '../../../api/names.ts';
 import { errorText } from '../../../lib/log.ts';
 import { errors } from '../../../api/errors.ts';
@@ -15,6 +15,7 @@ import { keepAddresses } from '../devices/keep-addresses.ts';
 import { mkdir } from 'node:fs/promises';
 import { readyContainer } from '../find.ts';
 import { statusCodes } from '../../../api/status.ts';
+import { dropCheckpoint } from '../sagas/container-drop-state.ts';
 
 const powerKey = 'volatile.last_state.power';
 

@@ -1,7 +1,7 @@
 // Stops a container, cleanly, by force or with a checkpoint, and does what follows any stop.
 import type { Caller } from '../../caller.ts';
 import type { StateDeps, Wanted } from './state-deps.ts';
-import { checkpointLogName, needCheckpoints, storeCheckpointSaga } from './checkpoint.ts';
+import { checkpointLogName, needCheckpoints } from './checkpoint.ts';
 import { containerUrl } from '../../../api/names.ts';
 import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
@@ -10,6 +10,7 @@ import { lockOf, readyContainer } from '../find.ts';
 import { nicNetworks } from '../../expand.ts';
 import { removeNow } from './remove.ts';
 import { statusCodes } from '../../../api/status.ts';
+import { storeCheckpointSaga } from '../sagas/container-store-state.ts';
 
 const powerKey = 'volatile.last_state.power';
 

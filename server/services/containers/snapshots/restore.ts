@@ -12,11 +12,11 @@ import { lockOf, readyContainer } from '../find.ts';
 import { containerUrl } from '../../../api/names.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
-import { restoreSnapshotSaga } from './sagas.ts';
 import { type StateDeps } from '../life/state-deps.ts';
 import { startNow } from '../life/start.ts';
 import { halt } from '../life/stop.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
+import { restoreSnapshotSaga } from '../sagas/snapshot-restore.ts';
 
 export function restoreSnapshot(
   deps: StateDeps,

@@ -4,7 +4,6 @@ import { errors } from '../../../api/errors.ts';
 import { snapshotName, containerUrl } from '../../../api/names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
-import type { Saga } from '../../../operations/saga.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../caller.ts';
 import { expand } from '../../expand.ts';
@@ -13,13 +12,10 @@ import { lockOf, anyContainer, readyContainer } from '../find.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from './names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
-import {
-  createSnapshotSaga,
-  deleteSnapshotSaga,
-  renameSnapshotSaga,
-  restoreSnapshotSaga,
-  type SnapshotParams,
-} from './sagas.ts';
+import type { SnapshotParams } from './snapshot-files.ts';
+import { renameSnapshotSaga } from '../sagas/snapshot-rename.ts';
+import { createSnapshotSaga } from '../sagas/snapshot-create.ts';
+import { deleteSnapshotSaga } from '../sagas/snapshot-delete.ts';
 
 export type SnapshotDeps = Pick<
   ContainerDeps,
@@ -29,22 +25,11 @@ export type SnapshotDeps = Pick<
 export const snapshotUrlOf = (container: string, name: string): string =>
   `${containerUrl(container)}/snapshots/${encodeURIComponent(name)}`;
 
-const quiet = (signal: AbortSignal) => ({ signal, progress: () => {} });
-
 export class Snapshots {
   readonly #deps: SnapshotDeps;
 
   constructor(deps: SnapshotDeps) {
     this.#deps = deps;
-  }
-
-  sagas(): readonly Saga<never>[] {
-    return [
-      createSnapshotSaga(this.#deps),
-      deleteSnapshotSaga(this.#deps),
-      renameSnapshotSaga(this.#deps),
-      restoreSnapshotSaga(this.#deps),
-    ];
   }
 
   urls(container: string): readonly string[] {
@@ -109,7 +94,7 @@ export class Snapshots {
     return this.#start('Renaming snapshot', container, async (signal) => {
       await this.#deps.locks.unshared(lockOf(container));
       const params = { ...this.#params(container, name), to };
-      await this.#deps.sagas.run(renameSnapshotSaga(this.#deps), params, quiet(signal));
+      await this.#deps.sagas.run(renameSnapshotSaga(this.#deps), params, { signal });
       const context = { new_name: `${container}/${to}`, snapshot_name: `${container}/${name}` };
       const url = snapshotUrlOf(container, name);
       this.#deps.events.lifecycle('container-snapshot-renamed', url, context, caller.requestor);
@@ -167,7 +152,7 @@ export class Snapshots {
       } satisfies SnapshotDocument,
     };
     const state = withState ? { state: { wasFrozen: status === 'frozen' } } : {};
-    await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, quiet(signal));
+    await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, { signal });
     const context = { snapshot_name: `${container}/${name}` };
     this.#deps.events.lifecycle('container-snapshot-created', containerUrl(container), context, caller.requestor);
     return name;
@@ -176,7 +161,7 @@ export class Snapshots {
   /** The caller holds the container's lock. Waits for what is being packed. */
   async dropNow(caller: Caller, container: string, name: string, signal: AbortSignal): Promise<void> {
     await this.#deps.locks.unshared(lockOf(container));
-    await this.#deps.sagas.run(deleteSnapshotSaga(this.#deps), this.#params(container, name), quiet(signal));
+    await this.#deps.sagas.run(deleteSnapshotSaga(this.#deps), this.#params(container, name), { signal });
     const context = { snapshot_name: `${container}/${name}` };
     const url = snapshotUrlOf(container, name);
     this.#deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);

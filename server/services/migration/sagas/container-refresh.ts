@@ -1,15 +1,16 @@
 // The host changes behind refreshing a copy: new snapshots are made beside the old ones, then the volume changes in one step.
 // Where the content comes from (this server, another one) is the caller's.
-import { errors } from '../../api/errors.ts';
-import type { SnapshotRef } from '../../drivers/storage/driver.ts';
-import type { Saga, SagaContext } from '../../operations/saga.ts';
-import type { ContainerDeps } from '../containers/deps.ts';
-import { readyContainer } from '../containers/find.ts';
-import { idMapKeys } from '../containers/life/id-maps.ts';
-import { limitNewRoot } from '../containers/devices/root-size.ts';
-import { putSnapshots, snapshotKey, type SnapshotEntry } from '../containers/snapshots/records.ts';
-import { removeCheckpoint, checkpointDirOf } from '../containers/life/checkpoint.ts';
-import { expand } from '../expand.ts';
+import { errors } from '../../../api/errors.ts';
+import type { SnapshotRef } from '../../../drivers/storage/driver.ts';
+import type { Saga, SagaContext } from '../../../operations/saga.ts';
+import type { ContainerDeps } from '../../containers/deps.ts';
+import { readyContainer } from '../../containers/find.ts';
+import { idMapKeys } from '../../containers/life/id-maps.ts';
+import { limitNewRoot } from '../../containers/devices/root-size.ts';
+import { putSnapshots, snapshotKey, type SnapshotEntry } from '../../containers/snapshots/records.ts';
+import { removeCheckpoint, checkpointDirOf } from '../../containers/life/checkpoint.ts';
+import { expand } from '../../expand.ts';
+import { removeRecord } from '../../saga-records.ts';
 
 export interface RefreshParams {
   readonly name: string;
@@ -27,7 +28,7 @@ export interface RefreshWork {
 const gone: RefreshWork = { bring: () => Promise.reject(new Error('The source of the copy is gone')) };
 
 /** Undone, the snapshots that came go again; a volume that was complete stays as it became. */
-export function refreshSaga(
+export function refreshContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   { bring }: RefreshWork = gone,
 ): Saga<RefreshParams> {
@@ -50,7 +51,6 @@ export function refreshSaga(
         async execute({ name, pool, added }) {
           for (const snapshot of added) await deps.pools.refuseSnapshot(pool, refOf(name, snapshot.name));
         },
-        undo: () => Promise.resolve(),
       },
       {
         name: 'content',
@@ -67,7 +67,6 @@ export function refreshSaga(
           const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
           await limitNewRoot(deps.pools, pool, name, devices);
         },
-        undo: () => Promise.resolve(),
       },
       {
         name: 'snapshots',
@@ -75,8 +74,7 @@ export function refreshSaga(
         async undo({ uuid, added }) {
           for (const { name } of added) {
             await deps.records.retry((changes) => {
-              const key = snapshotKey(uuid, name);
-              if (deps.records.snapshots.has(key)) changes.delete('snapshots', key);
+              removeRecord(deps.records, changes, 'snapshots', snapshotKey(uuid, name));
             });
           }
         },
@@ -85,7 +83,6 @@ export function refreshSaga(
         // A checkpoint belongs to the files before the refresh.
         name: 'state',
         execute: (place) => removeCheckpoint(checkpointDirOf(deps, place)),
-        undo: () => Promise.resolve(),
       },
     ],
     commit(changes, { name }) {
@@ -94,6 +91,5 @@ export function refreshSaga(
       const config = { ...entry.document.config, [idMapKeys.files]: '[]' };
       changes.put('containers', name, { ...entry.document, config, stateful: false });
     },
-    rollBack: () => {},
   };
 }

@@ -6,15 +6,14 @@ import { shiftId } from '../../drivers/runtime/idmap/shift-ownership.ts';
 import type { TreeRef } from '../../drivers/storage/driver.ts';
 import { hostRootIds } from '../../drivers/runtime/idmap/id-map.ts';
 import { errorText } from '../../lib/log.ts';
-import type { Saga, SagaContext } from '../../operations/saga.ts';
+import type { SagaContext } from '../../operations/saga.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { readyContainer } from '../containers/find.ts';
 import { snapshotsOf } from '../containers/snapshots/records.ts';
 import { renderSnapshot } from '../containers/snapshots/snapshots.ts';
-import { ownedKey } from '../owned-records.ts';
 import { packerOf } from '../compression.ts';
-import { backupPath, removeBackupFile } from './backup-files.ts';
+import { backupPath } from './backup-files.ts';
 import { renderIndex, type BackupContent } from './index-yaml.ts';
 import { writeTarball } from './tarball-writer.ts';
 
@@ -36,54 +35,13 @@ export interface CreateBackupParams {
 
 const progressEveryMs = 500;
 
-type SagaDeps = Pick<BackupDeps, 'runtime' | 'records' | 'pools' | 'view' | 'idMaps' | 'clock' | 'log' | 'dir'>;
+export type WriteBackupDeps = Pick<
+  BackupDeps,
+  'runtime' | 'records' | 'pools' | 'view' | 'idMaps' | 'clock' | 'log' | 'dir'
+>;
 
-/** `share`: from here on the container may be used, but not what is being packed be deleted, renamed or replaced. */
-export function createBackupSaga(deps: SagaDeps, share: () => void = () => {}): Saga<CreateBackupParams> {
-  return {
-    kind: 'backup-create',
-    onRestart: 'unwind',
-    begin(changes, { container, uuid, backup, document }) {
-      readyContainer(deps.records, container);
-      const key = ownedKey(uuid, backup);
-      if (deps.records.backups.has(key)) throw errors.exists('backup', `${container}/${backup}`);
-      changes.require('containers', container);
-      changes.put('backups', key, { ...document, lifecycle: 'creating' });
-    },
-    steps: [
-      {
-        name: 'file',
-        async execute(params, context) {
-          await removeBackupFile(deps.dir, params.document.file);
-          await writeFile(deps, params, context, share);
-        },
-        undo: ({ document }) => removeBackupFile(deps.dir, document.file),
-      },
-      {
-        name: 'size',
-        async execute({ uuid, backup, document }) {
-          const { size } = await stat(backupPath(deps.dir, document.file));
-          await deps.records.retry((changes) => {
-            changes.put('backups', ownedKey(uuid, backup), { ...document, sizeBytes: size, lifecycle: 'creating' });
-          });
-        },
-        undo: () => Promise.resolve(),
-      },
-    ],
-    commit(changes, { uuid, backup }) {
-      const key = ownedKey(uuid, backup);
-      const entry = deps.records.backups.get(key);
-      if (entry !== undefined) changes.put('backups', key, { ...entry.document, lifecycle: 'ready' });
-    },
-    rollBack(changes, { uuid, backup }) {
-      const key = ownedKey(uuid, backup);
-      if (deps.records.backups.has(key)) changes.delete('backups', key);
-    },
-  };
-}
-
-async function writeFile(
-  deps: SagaDeps,
+export async function writeBackup(
+  deps: WriteBackupDeps,
   params: CreateBackupParams,
   context: SagaContext,
   share: () => void,
@@ -136,7 +94,7 @@ async function writeFile(
 
 /** The real system looks for it in the stream of a container. A full volume does without; what a crash leaves is harmless. */
 async function withFile(
-  deps: SagaDeps,
+  deps: WriteBackupDeps,
   path: string,
   text: string,
   work: (drop: () => Promise<void>) => Promise<void>,
@@ -154,7 +112,7 @@ async function withFile(
 }
 
 /** Snapshots from the oldest to the newest. */
-function contentOf(deps: SagaDeps, container: string, document: BackupDocument): BackupContent {
+function contentOf(deps: WriteBackupDeps, container: string, document: BackupDocument): BackupContent {
   const entry = readyContainer(deps.records, container);
   const { pool, profiles, uuid } = entry.document;
   const found = deps.records.pools.get(pool)?.document;
@@ -175,7 +133,7 @@ function contentOf(deps: SagaDeps, container: string, document: BackupDocument):
 }
 
 /** Undefined: the files are on disk as the container sees them. */
-async function ownersOf(deps: SagaDeps, container: string, rootfs: string) {
+async function ownersOf(deps: WriteBackupDeps, container: string, rootfs: string) {
   const { uid } = await stat(rootfs);
   if (uid === 0) return undefined;
   const { document } = readyContainer(deps.records, container);

@@ -1,0 +1,58 @@
+// A stopped container is deleted with its logs, snapshots and backups.
+import type { ContainerDeps } from '../deps.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { readyContainer } from '../find.ts';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { dropSnapshots } from '../snapshots/records.ts';
+import { dropBackups } from '../../backups/backup-files.ts';
+import { removeRecord, makeReady } from '../../saga-records.ts';
+
+export interface DeleteParams {
+  readonly name: string;
+  readonly pool: string;
+}
+
+export function deleteContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir' | 'backupsDir'>,
+): Saga<DeleteParams> {
+  return {
+    kind: 'container-delete',
+    onRestart: 'finish',
+    begin(changes, { name }) {
+      const { document } = readyContainer(deps.records, name);
+      changes.put('containers', name, { ...document, lifecycle: 'deleting' });
+    },
+    steps: [
+      { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name) },
+      {
+        name: 'files',
+        async execute({ name, pool }) {
+          const ended = await Promise.allSettled([
+            rm(join(deps.logsDir, name), { recursive: true, force: true }),
+            deps.pools.deleteVolume(pool, { type: 'container', name }),
+          ]);
+          for (const one of ended) if (one.status === 'rejected') throw one.reason;
+        },
+      },
+      {
+        // Their files went with the volume.
+        name: 'snapshots',
+        async execute({ name }) {
+          const uuid = deps.records.containers.get(name)?.document.uuid;
+          if (uuid !== undefined) await dropSnapshots(deps.records, uuid);
+        },
+      },
+      {
+        name: 'backups',
+        async execute({ name }) {
+          const uuid = deps.records.containers.get(name)?.document.uuid;
+          if (uuid !== undefined) await dropBackups(deps.records, deps.backupsDir, uuid);
+        },
+      },
+    ],
+    commit: (changes, { name }) => removeRecord(deps.records, changes, 'containers', name),
+    // What is gone stays gone; the record comes back so that the deletion can be tried again.
+    rollBack: (changes, { name }) => makeReady(deps.records, changes, 'containers', name),
+  };
+}

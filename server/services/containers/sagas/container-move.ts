@@ -1,0 +1,94 @@
+// A stopped container moves into another pool of this server, under its name or another.
+import type { VolumeRef } from '../../../drivers/storage/driver.ts';
+import type { ContainerDeps } from '../deps.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { errors } from '../../../api/errors.ts';
+import { copyVolumeSource, copySnapshotFiles } from '../life/copy.ts';
+import { expand } from '../../expand.ts';
+import { limitNewRoot } from '../devices/root-size.ts';
+import { moveLogs } from './container-rename.ts';
+import type { Records, Changes } from '../../../records/records.ts';
+import { readyContainer } from '../find.ts';
+import { withRootIn } from '../life/draft.ts';
+import { snapshotsOf, snapshotKey } from '../snapshots/records.ts';
+
+export interface ContainerLocation {
+  readonly name: string;
+  readonly pool: string;
+}
+
+export interface MoveParams {
+  readonly from: ContainerLocation;
+  readonly to: ContainerLocation;
+  /** Those that come along; others end with the original. */
+  readonly snapshots: readonly string[];
+}
+
+export const volumeOf = ({ name }: ContainerLocation): VolumeRef => ({ type: 'container', name });
+
+/** The copy is whole before the original goes, and once it has gone only forwards is possible. */
+export function moveContainerSaga(
+  deps: Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>,
+): Saga<MoveParams> {
+  const { records, pools } = deps;
+  const has = (location: ContainerLocation): Promise<boolean> => {
+    const { driver, pool } = pools.use(location.pool);
+    return driver.hasVolume(pool, volumeOf(location));
+  };
+  return {
+    kind: 'container-move',
+    onRestart: 'finish',
+    begin(changes, { from, to }) {
+      if (to.name !== from.name && records.containers.has(to.name)) throw errors.exists('container', to.name);
+      if (records.pools.get(to.pool)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', to.pool);
+      for (const pool of [from.pool, to.pool]) changes.require('pools', pool);
+      for (const name of new Set([from.name, to.name])) changes.require('containers', name);
+    },
+    steps: [
+      {
+        name: 'copy',
+        async execute({ from, to, snapshots }, { signal }) {
+          if (!(await has(from))) return;
+          const source = { container: from.name, pool: from.pool };
+          const files = copyVolumeSource(pools, source, to.pool);
+          await pools.createVolume(to.pool, volumeOf(to), files, () => {}, signal);
+          const { devices } = expand(moved(records, from, to.pool), (name) => records.profiles.get(name)?.document);
+          await limitNewRoot(pools, to.pool, to.name, devices);
+          await copySnapshotFiles(pools, source, to, snapshots, signal);
+        },
+        async undo({ from, to }) {
+          if (!(await has(from)))
+            throw new Error(`The container ${from.name} has moved to the pool ${to.pool} already`);
+          await pools.deleteVolume(to.pool, volumeOf(to));
+        },
+      },
+      { name: 'runtime', execute: ({ from }) => deps.runtime.forget(from.name) },
+      {
+        name: 'logs',
+        execute: ({ from, to }) => moveLogs(deps.logsDir, from.name, to.name),
+        undo: ({ from, to }) => moveLogs(deps.logsDir, to.name, from.name),
+      },
+      { name: 'original', execute: ({ from }) => pools.deleteVolume(from.pool, volumeOf(from)) },
+    ],
+    commit(changes, params) {
+      if (records.containers.has(params.from.name)) commitMove(records, changes, params);
+    },
+  };
+}
+
+/** What the container is once it is there. */
+export function moved(records: Records, from: ContainerLocation, pool: string) {
+  const { document } = readyContainer(records, from.name);
+  return { ...document, pool, devices: withRootIn(records, document, pool) };
+}
+
+function commitMove(records: Records, changes: Changes, { from, to, snapshots }: MoveParams): void {
+  const document = moved(records, from, to.pool);
+  if (to.name !== from.name) changes.delete('containers', from.name);
+  changes.put('containers', to.name, document);
+  for (const one of snapshotsOf(records, document.uuid)) {
+    const key = snapshotKey(document.uuid, one.name);
+    if (!snapshots.includes(one.name)) changes.delete('snapshots', key);
+    else changes.put('snapshots', key, { ...one.document, devices: withRootIn(records, one.document, to.pool) });
+  }
+}

@@ -1,0 +1,80 @@
+// A snapshot of a container is made, with a checkpoint where asked for, or it does not exist.
+import {
+  snapshotRef,
+  type SnapshotParams,
+  type SnapshotSagaDeps,
+  deleteSnapshotFiles,
+  snapshotCheckpointDir,
+} from '../snapshots/snapshot-files.ts';
+import type { SnapshotDocument } from '../../../records/documents.ts';
+import type { ContainerDeps } from '../deps.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { readyContainer } from '../find.ts';
+import { snapshotKey } from '../snapshots/records.ts';
+import { errors } from '../../../api/errors.ts';
+import { removeRecord } from '../../saga-records.ts';
+import { needCheckpoints, makeCheckpointDir, removeCheckpoint } from '../life/checkpoint.ts';
+
+export type CreateSnapshotParams = SnapshotParams & {
+  readonly document: SnapshotDocument;
+  /** Present: the snapshot holds a checkpoint. */
+  readonly state?: { readonly wasFrozen: boolean };
+};
+
+type StateDeps = SnapshotSagaDeps & Pick<ContainerDeps, 'runtime'>;
+
+export function createSnapshotSaga(deps: StateDeps): Saga<CreateSnapshotParams> {
+  return {
+    kind: 'snapshot-create',
+    onRestart: 'unwind',
+    begin(changes, { container, uuid, snapshot, document }) {
+      readyContainer(deps.records, container);
+      const key = snapshotKey(uuid, snapshot);
+      if (deps.records.snapshots.has(key)) throw errors.exists('snapshot', `${container}/${snapshot}`);
+      changes.require('containers', container);
+      changes.put('snapshots', key, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'place',
+        execute: ({ container, pool, snapshot }) => deps.pools.refuseSnapshot(pool, snapshotRef(container, snapshot)),
+      },
+      {
+        // The container stays frozen so that its files match its memory.
+        name: 'state',
+        execute: (params, context) => storeCheckpoint(deps, params, context.signal),
+        undo: (params) => forgetCheckpoint(deps, params),
+      },
+      {
+        name: 'snapshot',
+        execute: ({ container, pool, snapshot }, context) =>
+          deps.pools.createSnapshot(pool, snapshotRef(container, snapshot), { kind: 'now' }, context.signal),
+        undo: (params) => deleteSnapshotFiles(deps, params),
+      },
+      { name: 'go on', execute: (params) => forgetCheckpoint(deps, params) },
+    ],
+    commit: (changes, { uuid, snapshot, document }) =>
+      changes.put('snapshots', snapshotKey(uuid, snapshot), { ...document, lifecycle: 'ready' }),
+    rollBack: (changes, { uuid, snapshot }) =>
+      removeRecord(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),
+  };
+}
+
+async function storeCheckpoint(deps: StateDeps, params: CreateSnapshotParams, signal: AbortSignal): Promise<void> {
+  const { container, state } = params;
+  if (state === undefined) return;
+  const checkpoints = await needCheckpoints(deps.runtime, `A stateful snapshot of ${container}`);
+  await makeCheckpointDir(snapshotCheckpointDir(deps, params));
+  if (deps.runtime.probe(container).status === 'frozen') await deps.runtime.unfreeze(container);
+  await checkpoints.checkpoint(container, { dir: snapshotCheckpointDir(deps, params), leave: 'frozen' }, signal);
+}
+
+/** The container goes on as before; what was stored is in the snapshot. */
+async function forgetCheckpoint(deps: StateDeps, params: CreateSnapshotParams): Promise<void> {
+  const { container, state } = params;
+  if (state === undefined) return;
+  await removeCheckpoint(snapshotCheckpointDir(deps, params));
+  const { status } = deps.runtime.probe(container);
+  if (state.wasFrozen && status === 'running') await deps.runtime.freeze(container);
+  if (!state.wasFrozen && status === 'frozen') await deps.runtime.unfreeze(container);
+}

@@ -1,0 +1,27 @@
+// A snapshot of a container is deleted.
+import {
+  readySnapshot,
+  type SnapshotSagaDeps,
+  type SnapshotParams,
+  deleteSnapshotFiles,
+} from '../snapshots/snapshot-files.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { snapshotKey } from '../snapshots/records.ts';
+import { removeRecord, makeReady } from '../../saga-records.ts';
+
+export function deleteSnapshotSaga(deps: SnapshotSagaDeps): Saga<SnapshotParams> {
+  return {
+    kind: 'snapshot-delete',
+    onRestart: 'finish',
+    begin(changes, { container, uuid, snapshot }) {
+      const document = readySnapshot(deps, container, uuid, snapshot);
+      changes.put('snapshots', snapshotKey(uuid, snapshot), { ...document, lifecycle: 'deleting' });
+    },
+    steps: [{ name: 'snapshot', execute: (params) => deleteSnapshotFiles(deps, params) }],
+    commit: (changes, { uuid, snapshot }) =>
+      removeRecord(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),
+    // The record comes back so that the deletion can be tried again.
+    rollBack: (changes, { uuid, snapshot }) =>
+      makeReady(deps.records, changes, 'snapshots', snapshotKey(uuid, snapshot)),
+  };
+}

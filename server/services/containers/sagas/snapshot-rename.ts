@@ -1,0 +1,36 @@
+// A snapshot of a container gets another name.
+import { snapshotRef, type SnapshotParams, type SnapshotSagaDeps, readySnapshot } from '../snapshots/snapshot-files.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { snapshotKey } from '../snapshots/records.ts';
+import { errors } from '../../../api/errors.ts';
+
+export type RenameSnapshotParams = SnapshotParams & { readonly to: string };
+
+export function renameSnapshotSaga(deps: SnapshotSagaDeps): Saga<RenameSnapshotParams> {
+  const rename = async (pool: string, container: string, from: string, to: string): Promise<void> => {
+    const { driver, pool: spec } = deps.pools.use(pool);
+    await driver.renameSnapshot(spec, snapshotRef(container, from), to);
+  };
+  return {
+    kind: 'snapshot-rename',
+    onRestart: 'unwind',
+    begin(changes, { container, uuid, snapshot, to }) {
+      readySnapshot(deps, container, uuid, snapshot);
+      if (deps.records.snapshots.has(snapshotKey(uuid, to))) throw errors.exists('snapshot', `${container}/${to}`);
+      changes.require('snapshots', snapshotKey(uuid, snapshot));
+      changes.require('snapshots', snapshotKey(uuid, to));
+    },
+    steps: [
+      {
+        name: 'snapshot',
+        execute: ({ pool, container, snapshot, to }) => rename(pool, container, snapshot, to),
+        undo: ({ pool, container, snapshot, to }) => rename(pool, container, to, snapshot),
+      },
+    ],
+    commit(changes, { container, uuid, snapshot, to }) {
+      const document = readySnapshot(deps, container, uuid, snapshot);
+      changes.delete('snapshots', snapshotKey(uuid, snapshot));
+      changes.put('snapshots', snapshotKey(uuid, to), document);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+// A container gets the content, config and devices of one of its snapshots.
+import {
+  readySnapshot,
+  type SnapshotParams,
+  type SnapshotSagaDeps,
+  snapshotRef,
+  snapshotCheckpointDir,
+} from '../snapshots/snapshot-files.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { readyContainer } from '../find.ts';
+import { errors } from '../../../api/errors.ts';
+import { requirePlaces } from '../life/draft.ts';
+import { snapshotKey } from '../snapshots/records.ts';
+import { removeCheckpoint } from '../life/checkpoint.ts';
+import { expand } from '../../expand.ts';
+import { limitNewRoot } from '../devices/root-size.ts';
+
+export type RestoreParams = SnapshotParams & {
+  /** The container's record as it is to be afterwards. */
+  readonly document: ContainerDocument;
+};
+
+/** Finished after a crash: from the first step on the old content may be gone. */
+export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams> {
+  return {
+    kind: 'snapshot-restore',
+    onRestart: 'finish',
+    begin(changes, { container, uuid, snapshot, document }) {
+      readyContainer(deps.records, container);
+      for (const profile of document.profiles) {
+        if (!deps.records.profiles.has(profile)) throw errors.notFound('profile', profile);
+        changes.require('profiles', profile);
+      }
+      requirePlaces(deps.records, changes, document);
+      readySnapshot(deps, container, uuid, snapshot);
+      changes.require('containers', container);
+      changes.require('snapshots', snapshotKey(uuid, snapshot));
+    },
+    steps: [
+      {
+        name: 'volume',
+        async execute({ pool, container, snapshot }, context) {
+          const { driver, pool: spec } = deps.pools.use(pool);
+          await driver.restoreSnapshot(spec, snapshotRef(container, snapshot), context.signal);
+        },
+        // All or nothing in the driver: after a failure the old content is there.
+      },
+      {
+        name: 'state',
+        async execute(params) {
+          if (!params.document.stateful) await removeCheckpoint(snapshotCheckpointDir(deps, params));
+        },
+      },
+      {
+        name: 'size',
+        async execute({ pool, container, document }) {
+          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          await limitNewRoot(deps.pools, pool, container, devices);
+        },
+      },
+    ],
+    commit(changes, { container, document }) {
+      if (deps.records.containers.has(container)) changes.put('containers', container, document);
+    },
+  };
+}

@@ -1,0 +1,22 @@
+// Work that needs the files of an image to stay, by fingerprint: the deletion of the image waits for it.
+export class ImageUsers {
+  readonly #work = new Map<string, Set<Promise<unknown>>>();
+
+  async during<T>(fingerprint: string, work: () => Promise<T>): Promise<T> {
+    const running = work();
+    const settled = Promise.allSettled([running]);
+    const users = this.#work.get(fingerprint) ?? new Set();
+    this.#work.set(fingerprint, users.add(settled));
+    try {
+      return await running;
+    } finally {
+      users.delete(settled);
+      if (users.size === 0) this.#work.delete(fingerprint);
+    }
+  }
+
+  /** When the work has ended that is under way now. */
+  async ended(fingerprint: string): Promise<void> {
+    await Promise.all(this.#work.get(fingerprint) ?? new Set<Promise<unknown>>());
+  }
+}

@@ -1,0 +1,21 @@
+// What keeps a network from being deleted or renamed.
+import { errors } from '../../api/errors.ts';
+import type { Records } from '../../records/records.ts';
+import { nicNetworks } from '../expand.ts';
+import { containersWith } from '../used-by.ts';
+
+/** URLs of the containers and profiles with a nic in the network. */
+export function networkUsers(records: Records, name: string): readonly string[] {
+  return [
+    ...containersWith(records, 'network', name).map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
+    ...records.profiles
+      .list()
+      .filter(({ document }) => nicNetworks(document.devices).includes(name))
+      .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
+  ];
+}
+
+export function refuseUsedNetwork(records: Records, name: string): void {
+  const users = networkUsers(records, name);
+  if (users.length > 0) throw errors.inUse('network', name, users);
+}

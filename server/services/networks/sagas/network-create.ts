@@ -1,0 +1,33 @@
+// The bridge of a network is made and recorded, or neither.
+import type { NetworkDriver } from '../../../drivers/network/driver.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import type { NetworkDocument } from '../../../records/documents.ts';
+import type { Records } from '../../../records/records.ts';
+import { removeRecord } from '../../saga-records.ts';
+
+export interface NetworkParams {
+  readonly name: string;
+  readonly document: NetworkDocument;
+}
+
+export interface NetworkSagaDeps {
+  readonly records: Records;
+  readonly network: NetworkDriver;
+}
+
+export function createNetworkSaga({ records, network }: NetworkSagaDeps): Saga<NetworkParams> {
+  return {
+    kind: 'network-create',
+    onRestart: 'unwind',
+    begin: (changes, { name, document }) => changes.put('networks', name, { ...document, lifecycle: 'creating' }),
+    steps: [
+      {
+        name: 'bridge',
+        execute: ({ name, document }, { signal }) => network.up({ name, config: document.config }, signal),
+        undo: ({ name }) => network.down(name),
+      },
+    ],
+    commit: (changes, { name, document }) => changes.put('networks', name, document),
+    rollBack: (changes, { name }) => removeRecord(records, changes, 'networks', name),
+  };
+}

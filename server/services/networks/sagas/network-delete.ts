@@ -1,0 +1,26 @@
+// The bridge of an unused network is removed with its record.
+import type { Saga } from '../../../operations/saga.ts';
+import { removeRecord } from '../../saga-records.ts';
+import { refuseUsedNetwork } from '../network-users.ts';
+import type { NetworkParams, NetworkSagaDeps } from './network-create.ts';
+
+export function deleteNetworkSaga({ records, network }: NetworkSagaDeps): Saga<NetworkParams> {
+  return {
+    kind: 'network-delete',
+    onRestart: 'finish',
+    begin(changes, { name, document }) {
+      refuseUsedNetwork(records, name);
+      changes.claim('networks', name);
+      changes.put('networks', name, { ...document, lifecycle: 'deleting' });
+    },
+    steps: [
+      {
+        name: 'bridge',
+        execute: ({ name }) => network.down(name),
+        undo: ({ name, document }) => network.up({ name, config: document.config }, new AbortController().signal),
+      },
+    ],
+    commit: (changes, { name }) => removeRecord(records, changes, 'networks', name),
+    rollBack: (changes, { name, document }) => changes.put('networks', name, { ...document, lifecycle: 'ready' }),
+  };
+}

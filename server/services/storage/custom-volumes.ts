@@ -1,0 +1,76 @@
+// Custom volumes as sagas and use cases see them: found ready, limited in size, their snapshots copied.
+import { parseBytes } from '../../api/text/byte-size.ts';
+import { errors } from '../../api/errors.ts';
+import type { SnapshotSource, VolumeRef } from '../../drivers/storage/driver.ts';
+import type { VolumeDocument } from '../../records/documents.ts';
+import type { Changes, Records } from '../../records/records.ts';
+import { ownedKey, type Owned } from '../owned-records.ts';
+import type { Pools } from './pools.ts';
+import { volumeKey, type VolumeId } from './volume-users.ts';
+
+export interface VolumeSagaDeps {
+  readonly records: Records;
+  readonly pools: Pools;
+}
+
+export type VolumeSnapshots = readonly Owned<'volumeSnapshots'>[];
+
+export const refOf = (name: string): VolumeRef => ({ type: 'custom', name });
+export function readyVolume(records: Records, volume: VolumeId): VolumeDocument {
+  const document = records.volumes.get(volumeKey(volume))?.document;
+  if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
+  if (document.lifecycle !== 'ready') throw errors.badRequest(`The storage volume ${volumeKey(volume)} is busy`);
+  return document;
+}
+
+export function requirePool(records: Records, changes: Changes, pool: string): void {
+  if (records.pools.get(pool)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', pool);
+  changes.require('pools', pool);
+}
+
+/** Undefined: no limit. */
+export const volumeSize = (config: VolumeDocument['config']): number | undefined =>
+  parseBytes(config['size'] ?? '') || undefined;
+
+/** Where the pool cannot limit, the config has no size. */
+export async function limitVolume(
+  pools: Pools,
+  { pool, name }: VolumeId,
+  config: VolumeDocument['config'],
+  how: { readonly mustHold?: boolean } = {},
+): Promise<void> {
+  const { driver, pool: spec } = pools.use(pool);
+  if (driver.capabilities.quotas) await driver.limitVolume(spec, refOf(name), volumeSize(config), how);
+}
+
+/** Snapshots that are there already are left: running twice is like once. */
+export async function copyVolumeSnapshots(
+  pools: Pools,
+  from: VolumeId,
+  to: VolumeId,
+  snapshots: VolumeSnapshots,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const { name } of snapshots) {
+    const source = pools.copySource(from.pool, refOf(from.name), name, to.pool);
+    const snapshotSource: SnapshotSource =
+      source.kind === 'tree' ? source : { kind: 'copy', from: { volume: refOf(from.name), snapshot: name } };
+    await pools.createSnapshot(to.pool, { volume: refOf(to.name), snapshot: name }, snapshotSource, signal);
+  }
+}
+
+export interface VolumeSnapshotParams {
+  readonly volume: VolumeId;
+  readonly uuid: string;
+  readonly snapshot: string;
+}
+
+export function readyVolumeSnapshot(records: Records, { volume, uuid, snapshot }: VolumeSnapshotParams) {
+  const entry = records.volumeSnapshots.get(ownedKey(uuid, snapshot));
+  const label = `${volumeKey(volume)}/${snapshot}`;
+  if (entry === undefined) throw errors.notFound('snapshot', label);
+  if (entry.document.lifecycle !== 'ready') throw errors.badRequest(`The snapshot ${label} is busy`);
+  return entry;
+}
+
+export const volumeSnapshotKey = ({ uuid, snapshot }: VolumeSnapshotParams): string => ownedKey(uuid, snapshot);

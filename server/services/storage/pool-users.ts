@@ -1,0 +1,41 @@
+// What keeps a storage pool from being deleted, and the snapshots that are deleted with their containers.
+import { errors } from '../../api/errors.ts';
+import type { Records } from '../../records/records.ts';
+import { devicePools } from '../expand.ts';
+import { ownedBy } from '../owned-records.ts';
+import { containersWith } from '../used-by.ts';
+import { containerUrl } from '../../api/names.ts';
+
+export const poolUrl = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
+
+/** URLs of the containers, profiles and custom volumes that need the pool. */
+export function poolUsers(records: Records, name: string): readonly string[] {
+  return [
+    ...containersWith(records, 'pool', name).map((entry) => containerUrl(entry.name)),
+    ...records.profiles
+      .list()
+      .filter(({ document }) => devicePools(document.devices).includes(name))
+      .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
+    ...records.volumes
+      .list()
+      .filter((entry) => entry.name.startsWith(`${name}/`))
+      .map((entry) => `${poolUrl(name)}/volumes/custom/${encodeURIComponent(entry.name.slice(name.length + 1))}`),
+  ];
+}
+
+export function refuseUsedPool(records: Records, name: string): void {
+  const users = poolUsers(records, name);
+  if (users.length > 0) throw errors.inUse('storage pool', name, users);
+}
+
+/** URLs of snapshots of the pool's containers. */
+export function snapshotsInPool(records: Records, name: string): readonly string[] {
+  return records.containers
+    .list()
+    .filter(({ document }) => document.pool === name)
+    .flatMap((entry) =>
+      ownedBy(records, 'snapshots', entry.document.uuid).map(
+        (one) => `${containerUrl(entry.name)}/snapshots/${encodeURIComponent(one.name)}`,
+      ),
+    );
+}

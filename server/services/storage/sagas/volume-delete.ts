@@ -1,0 +1,32 @@
+// An unused custom volume is deleted with its snapshots.
+import { readyVolume, type VolumeSagaDeps, refOf } from '../custom-volumes.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { volumeUsers, type VolumeId, volumeKey } from '../volume-users.ts';
+import { errors } from '../../../api/errors.ts';
+import { dropOwned } from '../../owned-records.ts';
+import { removeRecord, makeReady } from '../../saga-records.ts';
+
+export function deleteVolumeSaga(deps: VolumeSagaDeps): Saga<VolumeId> {
+  return {
+    kind: 'volume-delete',
+    onRestart: 'finish',
+    begin(changes, volume) {
+      const document = readyVolume(deps.records, volume);
+      const users = volumeUsers(deps.records, volume);
+      if (users.length > 0) throw errors.inUse('storage volume', volumeKey(volume), users);
+      changes.put('volumes', volumeKey(volume), { ...document, lifecycle: 'deleting' });
+    },
+    steps: [
+      { name: 'volume', execute: ({ pool, name }) => deps.pools.deleteVolume(pool, refOf(name)) },
+      {
+        name: 'snapshots',
+        async execute(volume) {
+          const uuid = deps.records.volumes.get(volumeKey(volume))?.document.uuid;
+          if (uuid !== undefined) await dropOwned(deps.records, 'volumeSnapshots', uuid);
+        },
+      },
+    ],
+    commit: (changes, volume) => removeRecord(deps.records, changes, 'volumes', volumeKey(volume)),
+    rollBack: (changes, volume) => makeReady(deps.records, changes, 'volumes', volumeKey(volume)),
+  };
+}

@@ -1,0 +1,45 @@
+// A custom volume moves into another pool.
+import { beginMove, type MoveParams, commitMove } from './volume-rename.ts';
+import {
+  refOf,
+  type VolumeSnapshots,
+  type VolumeSagaDeps,
+  limitVolume,
+  readyVolume,
+  copyVolumeSnapshots,
+} from '../custom-volumes.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { volumeKey, type VolumeId } from '../volume-users.ts';
+
+export type MoveToPoolParams = MoveParams & { readonly snapshots: VolumeSnapshots };
+
+/** Into another pool: the copy is whole before the original goes, and once it has gone only forwards is possible. */
+export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveToPoolParams> {
+  const has = ({ pool, name }: VolumeId): Promise<boolean> => {
+    const { driver, pool: spec } = deps.pools.use(pool);
+    return driver.hasVolume(spec, refOf(name));
+  };
+  return {
+    kind: 'volume-move',
+    onRestart: 'finish',
+    begin: (changes, params) => beginMove(deps.records, changes, params),
+    steps: [
+      {
+        name: 'copy',
+        async execute({ from, to, snapshots }, context) {
+          if (!(await has(from))) return;
+          const source = deps.pools.copySource(from.pool, refOf(from.name), undefined, to.pool);
+          await deps.pools.createVolume(to.pool, refOf(to.name), source, () => {}, context.signal);
+          await limitVolume(deps.pools, to, readyVolume(deps.records, from).config);
+          await copyVolumeSnapshots(deps.pools, from, to, snapshots, context.signal);
+        },
+        async undo({ from, to }) {
+          if (!(await has(from))) throw new Error(`${volumeKey(from)} has moved to ${volumeKey(to)} already`);
+          await deps.pools.deleteVolume(to.pool, refOf(to.name));
+        },
+      },
+      { name: 'original', execute: ({ from }) => deps.pools.deleteVolume(from.pool, refOf(from.name)) },
+    ],
+    commit: (changes, params) => commitMove(deps.records, changes, params),
+  };
+}

@@ -1,0 +1,41 @@
+// A custom volume gets the content of one of its snapshots.
+import {
+  readyVolume,
+  type VolumeSagaDeps,
+  type VolumeSnapshotParams,
+  readyVolumeSnapshot,
+  refOf,
+  limitVolume,
+} from '../custom-volumes.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { volumeKey } from '../volume-users.ts';
+import { ownedKey } from '../../owned-records.ts';
+
+/** Finished after a crash: from the first step on the old content may be gone. */
+export function restoreVolumeSaga(deps: VolumeSagaDeps): Saga<VolumeSnapshotParams> {
+  return {
+    kind: 'volume-restore',
+    onRestart: 'finish',
+    begin(changes, params) {
+      readyVolume(deps.records, params.volume);
+      readyVolumeSnapshot(deps.records, params);
+      changes.require('volumes', volumeKey(params.volume));
+      changes.require('volumeSnapshots', ownedKey(params.uuid, params.snapshot));
+    },
+    steps: [
+      {
+        name: 'volume',
+        async execute({ volume, snapshot }, context) {
+          const { driver, pool } = deps.pools.use(volume.pool);
+          await driver.restoreSnapshot(pool, { volume: refOf(volume.name), snapshot }, context.signal);
+        },
+      },
+      {
+        name: 'size',
+        async execute({ volume }) {
+          await limitVolume(deps.pools, volume, readyVolume(deps.records, volume).config);
+        },
+      },
+    ],
+  };
+}

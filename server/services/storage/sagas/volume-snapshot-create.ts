@@ -1,0 +1,50 @@
+// A snapshot of a custom volume is made, or it does not exist.
+import {
+  readyVolume,
+  type VolumeSnapshotParams,
+  type VolumeSagaDeps,
+  volumeSnapshotKey,
+  refOf,
+} from '../custom-volumes.ts';
+import type { VolumeSnapshotDocument } from '../../../records/documents.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import { errors } from '../../../api/errors.ts';
+import { volumeKey } from '../volume-users.ts';
+import { dropVolumeSnapshot } from './volume-snapshot-delete.ts';
+import { removeRecord } from '../../saga-records.ts';
+
+export type CreateVolumeSnapshotParams = VolumeSnapshotParams & { readonly document: VolumeSnapshotDocument };
+
+export function createVolumeSnapshotSaga(deps: VolumeSagaDeps): Saga<CreateVolumeSnapshotParams> {
+  return {
+    kind: 'volume-snapshot-create',
+    onRestart: 'unwind',
+    begin(changes, params) {
+      readyVolume(deps.records, params.volume);
+      if (deps.records.volumeSnapshots.has(volumeSnapshotKey(params)))
+        throw errors.exists('snapshot', `${volumeKey(params.volume)}/${params.snapshot}`);
+      changes.require('volumes', volumeKey(params.volume));
+      changes.put('volumeSnapshots', volumeSnapshotKey(params), { ...params.document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'place',
+        execute: ({ volume, snapshot }) =>
+          deps.pools.refuseSnapshot(volume.pool, { volume: refOf(volume.name), snapshot }),
+      },
+      {
+        name: 'snapshot',
+        execute: ({ volume, snapshot }, context) =>
+          deps.pools.createSnapshot(
+            volume.pool,
+            { volume: refOf(volume.name), snapshot },
+            { kind: 'now' },
+            context.signal,
+          ),
+        undo: (params) => dropVolumeSnapshot(deps, params),
+      },
+    ],
+    commit: (changes, params) => changes.put('volumeSnapshots', volumeSnapshotKey(params), params.document),
+    rollBack: (changes, params) => removeRecord(deps.records, changes, 'volumeSnapshots', volumeSnapshotKey(params)),
+  };
+}

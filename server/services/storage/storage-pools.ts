@@ -1,0 +1,177 @@
+// Storage pools: the use cases of the API.
+import type { PoolResources } from '../../drivers/storage/driver.ts';
+import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
+import { errors } from '../../api/errors.ts';
+import { poolName } from '../../api/names.ts';
+import { validatePoolConfig } from '../../api/storage/storage-config.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import type { Sagas } from '../../operations/saga.ts';
+import type { PoolDocument } from '../../records/documents.ts';
+import type { Entry, Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { mergeConfig, replaceConfig } from '../patch.ts';
+import { poolUsers, poolUrl, refuseUsedPool, snapshotsInPool } from './pool-users.ts';
+import { poolLock, poolSpec, type Pools } from './pools.ts';
+import { createPoolSaga } from './sagas/pool-create.ts';
+import { deletePoolSaga } from './sagas/pool-delete.ts';
+
+export interface StoragePoolsDeps {
+  readonly records: Records;
+  readonly pools: Pools;
+  readonly sagas: Sagas;
+  readonly events: EventHub;
+  readonly locks: KeyedMutex;
+  readonly log: Log;
+}
+
+export class StoragePools {
+  readonly #deps: StoragePoolsDeps;
+
+  constructor(deps: StoragePoolsDeps) {
+    this.#deps = deps;
+  }
+
+  list(): Promise<readonly StoragePool[]> {
+    return Promise.all(this.#deps.records.pools.list().map((entry) => this.#render(entry)));
+  }
+
+  names(): readonly string[] {
+    return this.#deps.records.pools.list().map((entry) => entry.name);
+  }
+
+  async get(name: string): Promise<{ readonly object: StoragePool; readonly etag: string }> {
+    const entry = this.#deps.pools.find(name);
+    return { object: await this.#render(entry), etag: etagOf.pool(entry.document) };
+  }
+
+  async create(caller: Caller, body: StoragePoolCreate): Promise<void> {
+    const { name } = body;
+    const rule = poolName(name);
+    if (rule !== undefined) throw errors.invalidName('storage pool', name, rule);
+    const driver = this.#deps.pools.driver(body.driver);
+    const sent = replaceConfig(body.config);
+    const problems = validatePoolConfig(body.driver, sent);
+    if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
+    // One at a time: two new pools in one place would not see each other.
+    await this.#deps.locks.runAll([poolLock(name), 'pool-places'], async () => {
+      if (this.#deps.records.pools.has(name)) throw errors.exists('storage pool', name);
+      const config = await driver.fillConfig({ name, driver: body.driver, config: sent });
+      this.#refuseTakenPlace(name, config['source']);
+      const document: PoolDocument = {
+        v: 1,
+        description: body.description ?? '',
+        driver: body.driver,
+        config,
+        lifecycle: 'ready',
+      };
+      await this.#deps.sagas.run(createPoolSaga(this.#deps), { name, document });
+    });
+    this.#deps.events.lifecycle('storage-pool-created', poolUrl(name), undefined, caller.requestor);
+  }
+
+  put(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, (document) => ({
+      ...document,
+      config: replaceConfig(body.config),
+      description: body.description ?? '',
+    }));
+  }
+
+  patch(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, (document) => ({
+      ...document,
+      config: mergeConfig(document.config, body.config),
+      description: body.description ?? document.description,
+    }));
+  }
+
+  async delete(caller: Caller, name: string): Promise<void> {
+    this.#deps.pools.find(name);
+    await this.#deps.sagas.settle('pools', name);
+    // One that was being made is gone once that is undone.
+    if (!this.#deps.records.pools.has(name)) return;
+    await this.#deps.locks.run(poolLock(name), async () => {
+      const { document } = this.#deps.pools.find(name);
+      refuseUsedPool(this.#deps.records, name);
+      await this.#deps.sagas.run(deletePoolSaga(this.#deps), { name, document });
+    });
+    this.#deps.events.lifecycle('storage-pool-deleted', poolUrl(name), undefined, caller.requestor);
+  }
+
+  resources(name: string): Promise<PoolResources> {
+    return this.#deps.pools.resources(name);
+  }
+
+  async #change(
+    caller: Caller,
+    name: string,
+    ifMatch: string | undefined,
+    next: (document: PoolDocument) => PoolDocument,
+  ): Promise<void> {
+    await this.#deps.locks.run(poolLock(name), async () => {
+      const { document } = this.#deps.pools.find(name);
+      checkIfMatch(ifMatch, etagOf.pool(document), 'storage pool', name);
+      const wanted = next(document);
+      const problems = validatePoolConfig(document.driver, wanted.config, document.config);
+      if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
+      // The host first: what it refuses is not recorded.
+      const driver = this.#deps.pools.driver(document.driver);
+      await driver.applyConfig(poolSpec(name, wanted));
+      try {
+        await this.#deps.records.retry((changes) => {
+          this.#deps.pools.find(name);
+          changes.put('pools', name, wanted);
+        });
+      } catch (error) {
+        await driver.applyConfig(poolSpec(name, document)).catch((again: unknown) => {
+          this.#deps.log.error(`Taking back the change of pool ${name} failed: ${errorText(again)}`);
+        });
+        throw error;
+      }
+    });
+    this.#deps.events.lifecycle('storage-pool-updated', poolUrl(name), undefined, caller.requestor);
+  }
+
+  /** A pool in, around or at the place of another would be deleted with it. */
+  #refuseTakenPlace(name: string, source: string | undefined): void {
+    if (source === undefined) return;
+    const holder = this.#deps.records.pools.list().find(({ document }) => {
+      const other = document.config['source'];
+      return other !== undefined && (isInside(source, other) || isInside(other, source));
+    });
+    if (holder === undefined) return;
+    throw errors.invalid(`storage pool ${name}`, [
+      { path: 'config.source', message: `${source} is where the storage pool ${holder.name} is` },
+    ]);
+  }
+
+  async #render({ name, document }: Entry<PoolDocument>): Promise<StoragePool> {
+    const { records } = this.#deps;
+    const images = await this.#imagesIn(name, document);
+    return {
+      name,
+      description: document.description,
+      driver: document.driver,
+      config: { ...document.config },
+      status: document.lifecycle === 'ready' ? 'Created' : 'Pending',
+      locations: ['none'],
+      used_by: [...poolUsers(records, name), ...snapshotsInPool(records, name), ...images],
+    };
+  }
+
+  /** Images that the pool has unpacked. They do not keep it from being deleted: they are deleted with it. */
+  async #imagesIn(name: string, document: PoolDocument): Promise<readonly string[]> {
+    if (document.lifecycle !== 'ready') return [];
+    const volumes = await this.#deps.pools.listVolumes(name).catch(() => []);
+    return volumes
+      .filter(({ type, name: fingerprint }) => type === 'image' && this.#deps.records.images.has(fingerprint))
+      .map((image) => `/1.0/images/${image.name}`);
+  }
+}
+
+function isInside(directory: string, path: string): boolean {
+  return path === directory || path.startsWith(`${directory}/`);
+}

@@ -1,0 +1,358 @@
+// What proves the sagas of containers, networks, pools, images, backups and profiles: each on the simulation and real directories.
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSimNetwork } from '../../../server/drivers/network/sim.ts';
+import { hostIds } from '../../../server/drivers/runtime/idmap/id-map.ts';
+import { openSimRuntime } from '../../../server/drivers/runtime/sim/sim.ts';
+import { openDirStorage } from '../../../server/drivers/storage/dir.ts';
+import { EventHub } from '../../../server/events/hub.ts';
+import { systemClock } from '../../../server/lib/clock.ts';
+import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
+import { silentLog } from '../../../server/lib/log.ts';
+import { Sagas, type Saga } from '../../../server/operations/saga.ts';
+import { kindNames, type ContainerDocument, type ImageDocument } from '../../../server/records/documents.ts';
+import { Records } from '../../../server/records/records.ts';
+import { IdMaps } from '../../../server/services/containers/life/id-maps.ts';
+import { NetworkHosts } from '../../../server/services/networks/network-hosts.ts';
+import { ContainerView } from '../../../server/services/containers/view.ts';
+import { Networks } from '../../../server/services/networks/networks.ts';
+import { Pools } from '../../../server/services/storage/pools.ts';
+import { openMemoryStore } from '../../../server/store/memory.ts';
+import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
+import { createContainerSaga } from '../../../server/services/containers/sagas/container-create.ts';
+import { deleteContainerSaga } from '../../../server/services/containers/sagas/container-delete.ts';
+import { createBackupSaga } from '../../../server/services/backups/sagas/backup-create.ts';
+import { renameContainerSaga } from '../../../server/services/containers/sagas/container-rename.ts';
+import { addImageSaga } from '../../../server/services/images/sagas/image-add.ts';
+import { renameProfileSaga } from '../../../server/services/profiles/sagas/profile-rename.ts';
+import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
+import { createNetworkSaga } from '../../../server/services/networks/sagas/network-create.ts';
+import { ImageUsers } from '../../../server/services/images/image-users.ts';
+import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
+import { deleteNetworkSaga } from '../../../server/services/networks/sagas/network-delete.ts';
+import { renameNetworkSaga } from '../../../server/services/networks/sagas/network-rename.ts';
+import { deletePoolSaga } from '../../../server/services/storage/sagas/pool-delete.ts';
+import { deleteImageSaga } from '../../../server/services/images/sagas/image-delete.ts';
+import { moveContainerSaga } from '../../../server/services/containers/sagas/container-move.ts';
+
+const signal = new AbortController().signal;
+const trusted = { class: 'trusted', requestor: { username: '', protocol: 'unix', address: '@' } } as const;
+
+async function world() {
+  const dir = await mkdtemp(join(tmpdir(), 'gtya-saga-'));
+  for (const each of ['storage-pools', 'images', 'runtime', 'networks', 'logs', 'backups'])
+    await mkdir(join(dir, each));
+  const clock = systemClock();
+  const log = silentLog;
+  const events = new EventHub(clock);
+  const records = await Records.open(openMemoryStore());
+  const locks = new KeyedMutex();
+  const runtime = await openSimRuntime({ dir: join(dir, 'runtime') });
+  const network = openSimNetwork({ dir: join(dir, 'networks') });
+  const root = join(dir, 'storage-pools');
+  const storage = openDirStorage({ root, unpackImage: () => Promise.resolve(), ownership: 'ignore', log });
+  const view = new ContainerView({ records, runtime });
+  const hosts = new NetworkHosts({ records, runtime, network, view, log });
+  const pools = new Pools({ records, drivers: { dir: storage }, locks, log });
+  const table = {
+    'pool-create': createPoolSaga({ records, pools }),
+    'network-create': createNetworkSaga({ records, network }),
+  };
+  const sagas = new Sagas({ records, clock, log, table });
+  return {
+    dir,
+    records,
+    runtime,
+    network,
+    pools,
+    view,
+    users: new ImageUsers(),
+    storagePools: new StoragePools({ records, pools, sagas, events, locks, log }),
+    networks: new Networks({ records, network, hosts, view, sagas, events, locks, log }),
+    imagesDir: join(dir, 'images'),
+    logsDir: join(dir, 'logs'),
+    backupsDir: join(dir, 'backups'),
+  };
+}
+type World = Awaited<ReturnType<typeof world>>;
+
+async function tree(dir: string): Promise<string[]> {
+  const entries = await readdir(dir, { recursive: true });
+  return entries.toSorted();
+}
+
+const snapshotOf = (at: World) => async (): Promise<unknown> => {
+  // A removal that goes on is waited for by whoever asks how much room there is.
+  for (const { name } of at.records.pools.list()) {
+    const { driver, pool } = at.pools.use(name);
+    await driver.resources(pool).catch(() => {});
+  }
+  const records = kindNames.map((kind) =>
+    at.records[kind].list().map(({ name, document }) => ({ kind, name, document })),
+  );
+  // Paths differ from world to world.
+  return JSON.parse(
+    JSON.stringify({ records, files: await tree(at.dir), networks: await at.network.interfaces() }).replaceAll(
+      at.dir,
+      'DIR',
+    ),
+  );
+};
+
+const container: ContainerDocument = {
+  v: 1,
+  uuid: '0',
+  architecture: 'x86_64',
+  profiles: ['default'],
+  ephemeral: false,
+  config: {},
+  devices: {},
+  description: '',
+  createdAt: '',
+  lastUsedAt: '',
+  stateful: false,
+  pool: 'p',
+  lifecycle: 'ready',
+};
+const image: ImageDocument = {
+  v: 1,
+  architecture: 'x86_64',
+  filename: '',
+  properties: {},
+  public: false,
+  autoUpdate: false,
+  cached: false,
+  sizeBytes: 1,
+  createdAt: '',
+  expiresAt: '',
+  lastUsedAt: '',
+  uploadedAt: '',
+  split: false,
+  lifecycle: 'ready',
+};
+const fingerprint = 'ab'.repeat(32);
+
+async function withPool(at: World): Promise<void> {
+  await at.storagePools.create(trusted, { name: 'p', driver: 'dir' });
+  const root = { type: 'disk', path: '/', pool: 'p' };
+  await at.records.commit((changes) =>
+    changes.put('profiles', 'default', { v: 1, description: '', config: {}, devices: { root } }),
+  );
+}
+async function withContainer(at: World, name: string): Promise<void> {
+  await at.pools.createVolume('p', { type: 'container', name }, { kind: 'empty' }, () => {}, signal);
+  await at.records.commit((changes) => changes.put('containers', name, container));
+}
+
+function subject<P>(prepare: (at: World) => Promise<{ readonly saga: Saga<P>; readonly params: P }>) {
+  return async (): Promise<SagaUnderTest<P>> => {
+    const at = await world();
+    const { saga, params } = await prepare(at);
+    return {
+      records: at.records,
+      saga,
+      params,
+      snapshot: snapshotOf(at),
+      cleanUp: async () => {
+        for (const dir of [at.dir, `${at.dir}-uploads`]) await rm(dir, { recursive: true, force: true });
+      },
+    };
+  };
+}
+
+const networkConfig = { 'ipv4.address': '10.214.3.1/24', 'ipv6.address': 'none' };
+const networkDocument = { v: 1, description: '', type: 'bridge', config: networkConfig, lifecycle: 'ready' } as const;
+
+export const hostProofs = {
+  'container-create': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await withPool(at);
+        return {
+          saga: createContainerSaga(at),
+          params: { name: 'c', document: container, source: { kind: 'empty' } as const },
+        };
+      }),
+    },
+  ],
+  'container-delete': [
+    {
+      facts: { restores: false },
+      make: subject(async (at) => {
+        await withPool(at);
+        await withContainer(at, 'c');
+        return { saga: deleteContainerSaga(at), params: { name: 'c', pool: 'p' } };
+      }),
+    },
+  ],
+  'backup-create': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await withPool(at);
+        await withContainer(at, 'c');
+        const idMaps = new IdMaps({ ...at, ids: await hostIds() });
+        const saga = createBackupSaga({ ...at, idMaps, clock: systemClock(), log: silentLog, dir: at.backupsDir });
+        const document = {
+          v: 1,
+          file: 'f',
+          createdAt: '',
+          expiresAt: '',
+          containerOnly: false,
+          optimizedStorage: false,
+          sizeBytes: 0,
+          lifecycle: 'ready',
+        } as const;
+        return { saga, params: { container: 'c', uuid: '0', backup: 'b', document, algorithm: 'none' } };
+      }),
+    },
+  ],
+  'container-rename': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await withPool(at);
+        await withContainer(at, 'c');
+        return { saga: renameContainerSaga(at), params: { from: 'c', to: 'd', pool: 'p' } };
+      }),
+    },
+  ],
+  'network-create': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => ({
+        saga: createNetworkSaga(at),
+        params: { name: 'n0', document: networkDocument },
+      })),
+    },
+  ],
+  'network-delete': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await at.networks.create(trusted, { name: 'n0', config: networkConfig });
+        return {
+          saga: deleteNetworkSaga(at),
+          params: { name: 'n0', document: networkDocument },
+        };
+      }),
+    },
+  ],
+  'network-rename': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await at.networks.create(trusted, { name: 'n0', config: networkConfig });
+        return {
+          saga: renameNetworkSaga(at),
+          params: { name: 'n0', to: 'n1', document: networkDocument },
+        };
+      }),
+    },
+  ],
+  'pool-create': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        const document = {
+          v: 1,
+          description: '',
+          driver: 'dir',
+          config: { source: join(at.dir, 'storage-pools/q') },
+          lifecycle: 'ready',
+        } as const;
+        return {
+          saga: createPoolSaga(at),
+          params: { name: 'q', document },
+        };
+      }),
+    },
+  ],
+  'pool-delete': [
+    {
+      facts: { restores: false },
+      make: subject(async (at) => {
+        await at.storagePools.create(trusted, { name: 'q', driver: 'dir' });
+        const { document } = at.pools.find('q');
+        return {
+          saga: deletePoolSaga(at),
+          params: { name: 'q', document },
+        };
+      }),
+    },
+  ],
+  'image-add': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        // Outside of what is compared: the upload itself is gone afterwards in any case.
+        const uploads = `${at.dir}-uploads`;
+        await mkdir(uploads);
+        const metadataPath = join(uploads, 'one');
+        await writeFile(metadataPath, 'x');
+        return {
+          saga: addImageSaga({ ...at, dir: at.imagesDir }),
+          params: {
+            fingerprint,
+            document: image,
+            metadataPath,
+            rootfsPath: null,
+            aliases: [{ name: 'a', description: '' }],
+          },
+        };
+      }),
+    },
+  ],
+  'image-delete': [
+    {
+      facts: { restores: false },
+      make: subject(async (at) => {
+        await withPool(at);
+        await writeFile(join(at.dir, 'images', fingerprint), 'x');
+        await at.records.commit((changes) => {
+          changes.put('images', fingerprint, image);
+          changes.put('aliases', 'a', { v: 1, description: '', target: fingerprint });
+        });
+        return { saga: deleteImageSaga({ ...at, dir: at.imagesDir }), params: { fingerprint } };
+      }),
+    },
+  ],
+  'profile-rename': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await withPool(at);
+        for (let start = 0; start < 150; start += 50) {
+          await at.records.commit((changes) => {
+            for (let index = start; index < start + 50; index += 1) changes.put('containers', `c${index}`, container);
+          });
+        }
+        await at.records.commit((changes) =>
+          changes.put('profiles', 'old', { v: 1, description: '', config: {}, devices: {} }),
+        );
+        for (let start = 0; start < 150; start += 50) {
+          await at.records.commit((changes) => {
+            for (let index = start; index < start + 50; index += 1)
+              changes.put('containers', `c${index}`, { ...container, profiles: ['default', 'old'] });
+          });
+        }
+        return { saga: renameProfileSaga(at), params: { name: 'old', to: 'new' } };
+      }),
+    },
+  ],
+  'container-move': [
+    {
+      facts: { restores: true, pointOfNoReturn: 'original' },
+      make: subject(async (at) => {
+        await withPool(at);
+        await at.storagePools.create(trusted, { name: 'q', driver: 'dir' });
+        await withContainer(at, 'c');
+        await mkdir(join(at.logsDir, 'c'));
+        const params = { from: { name: 'c', pool: 'p' }, to: { name: 'd', pool: 'q' }, snapshots: [] };
+        return { saga: moveContainerSaga(at), params };
+      }),
+    },
+  ],
+} satisfies Partial<SagaProofs>;

@@ -1,0 +1,292 @@
+// What proves the sagas of snapshots, volumes and migrations: each on real directories.
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openSimRuntime } from '../../../server/drivers/runtime/sim/sim.ts';
+import { openDirStorage } from '../../../server/drivers/storage/dir.ts';
+import type { VolumeRef } from '../../../server/drivers/storage/driver.ts';
+import { EventHub } from '../../../server/events/hub.ts';
+import { systemClock } from '../../../server/lib/clock.ts';
+import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
+import { silentLog } from '../../../server/lib/log.ts';
+import { Sagas, type Saga } from '../../../server/operations/saga.ts';
+import type {
+  ContainerDocument,
+  SnapshotDocument,
+  VolumeDocument,
+  VolumeSnapshotDocument,
+} from '../../../server/records/documents.ts';
+import { kindNames } from '../../../server/records/documents.ts';
+import { Records } from '../../../server/records/records.ts';
+import { refreshContainerSaga } from '../../../server/services/migration/sagas/container-refresh.ts';
+import { Pools } from '../../../server/services/storage/pools.ts';
+import { openMemoryStore } from '../../../server/store/memory.ts';
+import type { SagaProofs, SagaUnderTest } from './prove-saga.ts';
+import { createVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-create.ts';
+import { deleteVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-delete.ts';
+import { renameVolumeSnapshotSaga } from '../../../server/services/storage/sagas/volume-snapshot-rename.ts';
+import { createSnapshotSaga } from '../../../server/services/containers/sagas/snapshot-create.ts';
+import { deleteSnapshotSaga } from '../../../server/services/containers/sagas/snapshot-delete.ts';
+import { renameSnapshotSaga } from '../../../server/services/containers/sagas/snapshot-rename.ts';
+import { restoreSnapshotSaga } from '../../../server/services/containers/sagas/snapshot-restore.ts';
+import { createContainerSaga } from '../../../server/services/containers/sagas/container-create.ts';
+import { receiveContainerSaga } from '../../../server/services/migration/sagas/container-receive.ts';
+import { receiveVolumeSaga } from '../../../server/services/migration/sagas/volume-receive.ts';
+import { createVolumeSaga } from '../../../server/services/storage/sagas/volume-create.ts';
+import { deleteVolumeSaga } from '../../../server/services/storage/sagas/volume-delete.ts';
+import { renameVolumeSaga } from '../../../server/services/storage/sagas/volume-rename.ts';
+import { restoreVolumeSaga } from '../../../server/services/storage/sagas/volume-restore.ts';
+import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
+import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
+import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
+
+const signal = new AbortController().signal;
+const trusted = { class: 'trusted', requestor: { username: '', protocol: 'unix', address: '@' } } as const;
+const volume = { pool: 'p', name: 'v' };
+const base = { v: 1, description: '', createdAt: '', lifecycle: 'ready' } as const;
+const root = { type: 'disk', path: '/', pool: 'p' };
+const container: ContainerDocument = {
+  ...base,
+  uuid: 'c-uuid',
+  architecture: 'x86_64',
+  profiles: [],
+  ephemeral: false,
+  config: {},
+  devices: { root, data: { type: 'disk', path: '/mnt', pool: 'p', source: 'v' } },
+  lastUsedAt: '',
+  stateful: false,
+  pool: 'p',
+};
+const snapshot: SnapshotDocument = { ...container, expiresAt: '' };
+const volumeDocument: VolumeDocument = { ...base, uuid: 'v-uuid', config: {} };
+const volumeSnapshot: VolumeSnapshotDocument = { ...base, config: {} };
+
+/** Pools p and q, a container with a snapshot and files of its own since, a volume with the same. */
+export async function storageWorld() {
+  const dir = await mkdtemp(join(tmpdir(), 'gtya-storage-saga-'));
+  await mkdir(join(dir, 'storage-pools'));
+  const clock = systemClock();
+  const events = new EventHub(clock);
+  const records = await Records.open(openMemoryStore());
+  const storage = openDirStorage({
+    root: join(dir, 'storage-pools'),
+    unpackImage: () => Promise.resolve(),
+    ownership: 'ignore',
+    log: silentLog,
+  });
+  const locks = new KeyedMutex();
+  const pools = new Pools({ records, drivers: { dir: storage }, locks, log: silentLog });
+  const table = { 'pool-create': createPoolSaga({ records, pools }) };
+  const sagas = new Sagas({ records, clock, log: silentLog, table });
+  const storagePools = new StoragePools({ records, pools, sagas, events, locks, log: silentLog });
+  for (const name of ['p', 'q']) await storagePools.create(trusted, { name, driver: 'dir' });
+  const make = async (ref: VolumeRef): Promise<void> => {
+    await pools.createVolume('p', ref, { kind: 'empty' }, () => {}, signal);
+    await writeFile(join(pools.volumePath('p', ref), 'since'), '');
+    // Not by the driver: these worlds are many, and a copy takes programs.
+    const { driver, pool } = pools.use('p');
+    const then = driver.snapshotPath(pool, { volume: ref, snapshot: 's' });
+    await mkdir(then, { recursive: true });
+    await writeFile(join(then, 'then'), '');
+  };
+  await make({ type: 'container', name: 'c' });
+  await make({ type: 'custom', name: 'v' });
+  await records.commit((changes) => {
+    changes.put('containers', 'c', container);
+    changes.put('snapshots', 'c-uuid/s', snapshot);
+    changes.put('volumes', 'p/v', volumeDocument);
+    changes.put('volumeSnapshots', 'v-uuid/s', volumeSnapshot);
+  });
+  const runtime = await openSimRuntime({ dir: join(dir, 'runtime') });
+  const look = async (): Promise<unknown> => {
+    // A removal that goes on is waited for by whoever asks how much room there is.
+    for (const name of ['p', 'q']) await storage.resources(pools.use(name).pool);
+    return {
+      records: kindNames.map((kind) => records[kind].list().map(({ name, document }) => ({ kind, name, document }))),
+      files: (await readdir(dir, { recursive: true })).toSorted(),
+    };
+  };
+  return {
+    records,
+    pools,
+    runtime,
+    look: async () => JSON.parse(JSON.stringify(await look()).replaceAll(dir, 'DIR')) as unknown,
+    cleanUp: () => rm(dir, { recursive: true, force: true }),
+  };
+}
+type World = Awaited<ReturnType<typeof storageWorld>>;
+
+function subject<P>(
+  prepare: (
+    at: World,
+  ) => { readonly saga: Saga<P>; readonly params: P } | Promise<{ readonly saga: Saga<P>; readonly params: P }>,
+) {
+  return async (): Promise<SagaUnderTest<P>> => {
+    const at = await storageWorld();
+    return { records: at.records, ...(await prepare(at)), snapshot: at.look, cleanUp: at.cleanUp };
+  };
+}
+
+const ofContainer = { container: 'c', uuid: 'c-uuid', pool: 'p' };
+const ofVolume = { volume, uuid: 'v-uuid' };
+const unused = (at: World) =>
+  at.records.commit((changes) => changes.put('containers', 'c', { ...container, devices: { root } }));
+
+const arrive = async (at: World, ref: VolumeRef): Promise<void> => {
+  await at.pools.createVolume('p', ref, { kind: 'empty' }, () => {}, signal);
+  await at.pools.createSnapshot('p', { volume: ref, snapshot: 's' }, { kind: 'now' }, signal);
+};
+
+export const volumeMove = {
+  from: volume,
+  to: { pool: 'q', name: 'w' },
+  snapshots: [{ name: 's', document: volumeSnapshot }],
+};
+
+export const storageProofs = {
+  'snapshot-create': [
+    {
+      facts: { restores: true },
+      make: subject((at) => ({
+        saga: createSnapshotSaga(at),
+        params: { ...ofContainer, snapshot: 't', document: snapshot },
+      })),
+    },
+  ],
+  'snapshot-delete': [
+    {
+      facts: { restores: false },
+      make: subject((at) => ({ saga: deleteSnapshotSaga(at), params: { ...ofContainer, snapshot: 's' } })),
+    },
+  ],
+  'snapshot-rename': [
+    {
+      facts: { restores: true },
+      make: subject((at) => ({ saga: renameSnapshotSaga(at), params: { ...ofContainer, snapshot: 's', to: 't' } })),
+    },
+  ],
+  'snapshot-restore': [
+    {
+      facts: { restores: false },
+      make: subject((at) => ({
+        saga: restoreSnapshotSaga(at),
+        params: { ...ofContainer, snapshot: 's', document: { ...container, description: 'restored' } },
+      })),
+    },
+  ],
+  'container-create': [
+    {
+      title: 'with snapshots of another',
+      facts: { restores: true },
+      make: subject((at) => ({
+        saga: createContainerSaga(at),
+        params: {
+          name: 'd',
+          document: { ...container, uuid: 'd-uuid', devices: { root } },
+          source: { kind: 'copy', from: { type: 'container', name: 'c' } } as const,
+          copied: { from: { container: 'c', pool: 'p' }, snapshots: [{ name: 's', document: snapshot }] },
+        },
+      })),
+    },
+  ],
+  'container-receive': [
+    {
+      facts: { restores: true },
+      make: subject((at) => ({
+        saga: receiveContainerSaga(at, ({ name }) => arrive(at, { type: 'container', name })),
+        params: {
+          name: 'd',
+          document: { ...container, uuid: 'd-uuid', devices: { root } },
+          snapshots: [{ name: 's', document: snapshot }],
+        },
+      })),
+    },
+  ],
+  'container-refresh': [
+    {
+      facts: { restores: true },
+      make: subject((at) => {
+        const ref = { volume: { type: 'container', name: 'c' }, snapshot: 't' } as const;
+        const bring = () => at.pools.createSnapshot('p', ref, { kind: 'now' }, signal);
+        const params = { name: 'c', uuid: 'c-uuid', pool: 'p', added: [{ name: 't', document: snapshot }] };
+        return { saga: refreshContainerSaga(at, { bring }), params };
+      }),
+    },
+  ],
+  'volume-receive': [
+    {
+      facts: { restores: true },
+      make: subject((at) => ({
+        saga: receiveVolumeSaga(at, () => arrive(at, { type: 'custom', name: 'w' })),
+        params: {
+          volume: { pool: 'p', name: 'w' },
+          document: { ...volumeDocument, uuid: 'w-uuid' },
+          snapshots: [{ name: 's', document: volumeSnapshot }],
+        },
+      })),
+    },
+  ],
+  'volume-create': [
+    {
+      title: 'with snapshots of another',
+      facts: { restores: true },
+      make: subject((at) => ({
+        saga: createVolumeSaga(at),
+        params: {
+          volume: { pool: 'q', name: 'w' },
+          document: { ...volumeDocument, uuid: 'w-uuid' },
+          source: at.pools.copySource('p', { type: 'custom', name: 'v' }, undefined, 'q'),
+          copied: { from: volume, snapshots: [{ name: 's', document: volumeSnapshot }] },
+        },
+      })),
+    },
+  ],
+  'volume-delete': [
+    {
+      facts: { restores: false },
+      make: subject(async (at) => {
+        await unused(at);
+        return { saga: deleteVolumeSaga(at), params: volume };
+      }),
+    },
+  ],
+  'volume-rename': [
+    {
+      facts: { restores: true },
+      make: subject((at) => ({ saga: renameVolumeSaga(at), params: { from: volume, to: { pool: 'p', name: 'w' } } })),
+    },
+  ],
+  'volume-restore': [
+    {
+      facts: { restores: false },
+      make: subject((at) => ({ saga: restoreVolumeSaga(at), params: { ...ofVolume, snapshot: 's' } })),
+    },
+  ],
+  'volume-snapshot-create': [
+    {
+      facts: { restores: true },
+      make: subject((at) => ({
+        saga: createVolumeSnapshotSaga(at),
+        params: { ...ofVolume, snapshot: 't', document: volumeSnapshot },
+      })),
+    },
+  ],
+  'volume-snapshot-delete': [
+    {
+      facts: { restores: false },
+      make: subject((at) => ({ saga: deleteVolumeSnapshotSaga(at), params: { ...ofVolume, snapshot: 's' } })),
+    },
+  ],
+  'volume-snapshot-rename': [
+    {
+      facts: { restores: true },
+      make: subject((at) => ({ saga: renameVolumeSnapshotSaga(at), params: { ...ofVolume, snapshot: 's', to: 't' } })),
+    },
+  ],
+  'volume-move': [
+    {
+      facts: { restores: true, pointOfNoReturn: 'original' },
+      make: subject((at) => ({ saga: moveVolumeSaga(at), params: volumeMove })),
+    },
+  ],
+} satisfies Partial<SagaProofs>;
