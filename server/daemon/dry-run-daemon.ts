@@ -1,12 +1,12 @@
-// A twin: a daemon in this process that holds what another one shows, and nothing of it outside: records in memory, simulated
-// containers, no files of images. What is done to it says what the other one would answer, as far as its host has no say in it.
+// A daemon for dry runs: in this process, with the contents of another server in memory, simulated containers and no files. A change
+// of it is answered as that server would answer, as far as its host does not matter.
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { poolDrivers } from '../api/storage/pool.ts';
 import type { Container } from '../api/container/container.ts';
 import { statusCodes } from '../api/status.ts';
-import type { World, WorldHost } from '../api/server/server-contents.ts';
+import type { ServerContents, ServerHost } from '../api/server/server-contents.ts';
 import { startDaemon } from './daemon.ts';
 import { SimProxies } from '../drivers/devices/proxy/sim-proxies.ts';
 import { thisHost } from '../drivers/devices/host-paths.ts';
@@ -18,28 +18,28 @@ import { openSimRuntime } from '../drivers/runtime/sim/sim.ts';
 import { openPretendedStorage } from '../drivers/storage/dry-run.ts';
 import { simRange, type HostDrivers } from './host-drivers.ts';
 import { silentLog } from '../lib/log.ts';
-import { isUp, writeWorld } from '../records/from-server-contents.ts';
+import { isUp, writeContents } from '../records/from-server-contents.ts';
 import { openMemoryStore } from '../store/memory.ts';
 
-export interface Twin {
+export interface DryRunDaemon {
   readonly socketPath: string;
-  /** With all that there was of it. */
+  /** Its files are removed. */
   stop(): Promise<void>;
 }
 
-export async function startTwin(world: World): Promise<Twin> {
-  const stateDir = await mkdtemp(join(tmpdir(), 'gantry-twin-'));
+export async function startDryRunDaemon(contents: ServerContents): Promise<DryRunDaemon> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'gantry-dry-run-'));
   const remove = (): Promise<void> => rm(stateDir, { recursive: true, force: true });
   try {
     // Nobody watches: history would be a second copy of everything.
     const store = openMemoryStore({ maxRevisions: 1 });
-    await writeWorld(store, world);
+    await writeContents(store, contents);
     const daemon = await startDaemon({
       stateDir,
       runtime: 'sim',
       log: () => silentLog,
-      drivers: () => openTwinHost(stateDir, world),
-      copy: store,
+      drivers: () => openDryRunHost(stateDir, contents),
+      dryRun: store,
     });
     return {
       socketPath: daemon.socketPath,
@@ -54,20 +54,20 @@ export async function startTwin(world: World): Promise<Twin> {
   }
 }
 
-async function openTwinHost(stateDir: string, world: World): Promise<HostDrivers> {
+async function openDryRunHost(stateDir: string, contents: ServerContents): Promise<HostDrivers> {
   const nowhere = join(stateDir, 'no-files');
   await mkdir(nowhere);
-  const network = openSimNetwork({ interfaces: interfacesOf(world) });
+  const network = openSimNetwork({ interfaces: interfacesOf(contents) });
   const runtime = await openSimRuntime({
     dir: join(stateDir, 'runtime'),
-    states: heldRecords(world.containers.filter(isUp).map((container) => stateOf(container, nowhere))),
-    host: factsOf(world.host),
+    states: heldRecords(contents.containers.filter(isUp).map((container) => stateOf(container, nowhere))),
+    host: factsOf(contents.host),
     addressesOf: ({ link, hwaddr }) =>
       link === undefined || hwaddr === undefined ? [] : network.addressesFor(link, { hwaddr }),
   });
-  const known = poolDrivers.filter((name) => world.host.poolDrivers.includes(name));
+  const known = poolDrivers.filter((name) => contents.host.poolDrivers.includes(name));
   const root = join(stateDir, 'storage-pools');
-  // Which ids are lent to containers no list shows.
+  // No list shows which ids containers have on that host.
   const anyId = [{ start: 0, count: 2 ** 32 - 1 }];
   return {
     runtime,
@@ -76,7 +76,7 @@ async function openTwinHost(stateDir: string, world: World): Promise<HostDrivers
     storage: Object.fromEntries(known.map((name) => [name, openPretendedStorage({ root, name })])),
     ids: { uids: simRange, gids: simRange, allowed: { uid: anyId, gid: anyId } },
     paths: { ...thisHost, isElsewhere: true },
-    reason: 'it is a copy',
+    reason: 'it is a dry run',
     close: async () => {
       await runtime.close();
       await network.close();
@@ -85,14 +85,14 @@ async function openTwinHost(stateDir: string, world: World): Promise<HostDrivers
 }
 
 /** The bridges that it manages come up by themselves. */
-function interfacesOf({ networks }: World): readonly HostInterface[] {
+function interfacesOf({ networks }: ServerContents): readonly HostInterface[] {
   const types = ['bridge', 'physical', 'loopback', 'vlan', 'bond'] as const;
   return networks
     .filter(({ managed, type }) => !managed || type !== 'bridge')
     .map(({ name, type }) => ({ name, type: types.find((one) => one === type) ?? 'unknown' }));
 }
 
-/** `nowhere`: an empty directory in the place of files that are the other host's. */
+/** `nowhere`: an empty directory in the place of the other host's files. */
 function stateOf(container: Container, nowhere: string): SimRunningRecord {
   const { name, architecture, expanded_config: config, expanded_devices: devices } = container;
   const run = {
@@ -116,7 +116,7 @@ function stateOf(container: Container, nowhere: string): SimRunningRecord {
 }
 
 /** More than any host has where it is not known how much this one has. */
-const factsOf = ({ cpus, memoryBytes }: WorldHost): HostFacts => ({
+const factsOf = ({ cpus, memoryBytes }: ServerHost): HostFacts => ({
   onlineCpus: Array.from({ length: cpus ?? 4096 }, (_, index) => index),
   memoryBytes: memoryBytes ?? 2 ** 50,
   hasMemsw: true,

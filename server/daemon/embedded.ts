@@ -1,9 +1,10 @@
 // The daemon as a library: started inside another program's process, for one command or a test. Same composition as gantryd.
 import { errorText, type Log } from '../lib/log.ts';
-import { startDaemon, type Daemon } from './daemon.ts';
+import { startDaemon } from './daemon.ts';
+import type { Daemon } from './daemon-options.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
 
-export { startTwin } from './dry-run-daemon.ts';
+export { startDryRunDaemon } from './dry-run-daemon.ts';
 
 export interface EmbeddedOptions {
   readonly stateDir: string;

@@ -14,26 +14,26 @@ import { TlsListener } from '../http/tls-listener.ts';
 import { Websockets, type WebsocketDeps } from '../http/websocket.ts';
 
 /** Where unmodified clients of LXD are served. */
-export interface LxdDoors {
+export interface LxdListeners {
   /** Path of a socket of its own; its directory is made. */
   readonly socket?: string;
   /** HOST:PORT to listen on with TLS. */
   readonly https?: string;
 }
 
-export interface DoorsDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit<WebsocketDeps, 'dialect'> {
+export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit<WebsocketDeps, 'dialect'> {
   readonly routesOf: (dialect: Dialect) => RouteTable;
   readonly stateDir: string;
   /** Group that may use the local sockets. */
   readonly group: string | undefined;
   readonly certificate: TlsSettings;
-  readonly lxd: LxdDoors | undefined;
+  readonly lxd: LxdListeners | undefined;
   readonly peers: PeerConnections;
 }
 
-export class Doors {
+export class Listeners {
   readonly socketPath: string;
-  /** Listens where the server's config says; it is told so by others. */
+  /** Listens where the config of the server says (`ServerSettings.attachListener`). */
   readonly tls: TlsListener;
   readonly #lxdTls: TlsListener | undefined;
   readonly #listeners: readonly (Listener | TlsListener)[];
@@ -54,7 +54,7 @@ export class Doors {
   }
 
   /** Requests on the local sockets are served when it returns. On a throw nothing is open. */
-  static async open(deps: DoorsDeps): Promise<Doors> {
+  static async open(deps: ListenersDeps): Promise<Listeners> {
     const svc = await speaking(deps, svcDialect, deps.routesOf(svcDialect));
     const lxd =
       deps.lxd === undefined ? undefined : await speaking(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
@@ -63,7 +63,7 @@ export class Doors {
     const spoken = [svc, ...(lxd === undefined ? [] : [lxd])];
     const socketPath = join(deps.stateDir, 'unix.socket');
     const local: Listener[] = [];
-    const doors = () => new Doors({ socketPath, tls, lxdTls, local, spoken });
+    const opened = () => new Listeners({ socketPath, tls, lxdTls, local, spoken });
     try {
       local.push(await listenUnix(svc, socketPath, deps.group));
       if (lxd !== undefined && deps.lxd?.socket !== undefined) {
@@ -71,9 +71,9 @@ export class Doors {
         local.push(await listenUnix(lxd, deps.lxd.socket, deps.group));
       }
       await lxdTls?.listen(deps.lxd?.https);
-      return doors();
+      return opened();
     } catch (error) {
-      await doors().close();
+      await opened().close();
       throw error;
     }
   }
@@ -99,10 +99,10 @@ export class Doors {
   }
 }
 
-const tlsOf = ({ certificate, peers }: DoorsDeps) => ({ certificate, peers });
+const tlsOf = ({ certificate, peers }: ListenersDeps) => ({ certificate, peers });
 
 /** What all listeners of one dialect share. */
-async function speaking(deps: DoorsDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
+async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
   const { identify, commonHeaders, refusal, log, events, operations, loop, allowedOrigin, claimOperation } = deps;
   const handler = await createApp({
     routes,

@@ -7,7 +7,7 @@ import { rootDisk } from '../api/devices/index.ts';
 import type { Image } from '../api/image/image.ts';
 import type { Snapshot } from '../api/container/snapshot.ts';
 import { statusCodes } from '../api/status.ts';
-import type { World } from '../api/server/server-contents.ts';
+import type { ServerContents } from '../api/server/server-contents.ts';
 import type { Op, Store } from '../store/store.ts';
 import { storeLimits } from '../store/store.ts';
 import { encodeDocument, recordKey } from './codec.ts';
@@ -16,14 +16,14 @@ import type { ContainerDocument, Documents, ImageDocument, Kind, SnapshotDocumen
 type Put = { readonly [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
 
 /** Into an empty store, in as few transactions as its limits allow. */
-export async function writeWorld(store: Store, world: World): Promise<void> {
+export async function writeContents(store: Store, contents: ServerContents): Promise<void> {
   let ops: Op[] = [];
   let bytes = 0;
   const flush = async (): Promise<void> => {
     if (ops.length > 0) await store.txn([], ops);
     [ops, bytes] = [[], 0];
   };
-  for (const { kind, name, document } of recordsOf(world)) {
+  for (const { kind, name, document } of recordsOf(contents)) {
     const op = { put: recordKey(kind, name), value: encodeDocument(document) };
     const size = op.value.length + op.put.length;
     if (ops.length >= storeLimits.opsPerTxn || bytes + size > storeLimits.txnBytes) await flush();
@@ -33,25 +33,25 @@ export async function writeWorld(store: Store, world: World): Promise<void> {
   await flush();
 }
 
-export function recordsOf(world: World): readonly Put[] {
+export function recordsOf(contents: ServerContents): readonly Put[] {
   return [
-    { kind: 'server', name: 'config', document: { v: 1, config: storedConfig(world.config) } },
-    ...world.pools.map(({ name, description, driver, config }): Put => {
+    { kind: 'server', name: 'config', document: { v: 1, config: storedConfig(contents.config) } },
+    ...contents.pools.map(({ name, description, driver, config }): Put => {
       return { kind: 'pools', name, document: { v: 1, description, driver, config, lifecycle: 'ready' } };
     }),
-    ...world.networks
+    ...contents.networks
       .filter(({ managed, type }) => managed && type === 'bridge')
       .map(({ name, description, config }): Put => {
         return { kind: 'networks', name, document: { v: 1, description, type: 'bridge', config, lifecycle: 'ready' } };
       }),
-    ...world.profiles.map(({ name, description, config, devices }): Put => {
+    ...contents.profiles.map(({ name, description, config, devices }): Put => {
       return { kind: 'profiles', name, document: { v: 1, description, config, devices } };
     }),
-    ...world.images.map((image): Put => ({ kind: 'images', name: image.fingerprint, document: imageOf(image) })),
-    ...world.aliases.map(({ name, description, target }): Put => {
+    ...contents.images.map((image): Put => ({ kind: 'images', name: image.fingerprint, document: imageOf(image) })),
+    ...contents.aliases.map(({ name, description, target }): Put => {
       return { kind: 'aliases', name, document: { v: 1, description, target } };
     }),
-    ...world.volumes.map(({ pool, name, description, config }): Put => {
+    ...contents.volumes.map(({ pool, name, description, config }): Put => {
       const document = {
         v: 1,
         uuid: randomUUID(),
@@ -62,17 +62,19 @@ export function recordsOf(world: World): readonly Put[] {
       } as const;
       return { kind: 'volumes', name: `${pool}/${name}`, document };
     }),
-    ...world.certificates.map(({ fingerprint, type, name, certificate }): Put => {
+    ...contents.certificates.map(({ fingerprint, type, name, certificate }): Put => {
       return { kind: 'certificates', name: fingerprint, document: { v: 1, type, name, pem: certificate } };
     }),
-    ...world.containers.flatMap((container) => containerRecords(container, world.snapshots[container.name] ?? [])),
+    ...contents.containers.flatMap((container) =>
+      containerRecords(container, contents.snapshots[container.name] ?? []),
+    ),
   ];
 }
 
 const zeroTime = '0001-01-01T00:00:00Z';
 
 /** A placeholder that no secret hashes to: it cannot reveal or match a secret. */
-const storedConfig = (config: World['config']): ConfigMap =>
+const storedConfig = (config: ServerContents['config']): ConfigMap =>
   Object.fromEntries(Object.entries(config).map(([key, value]) => [key, String(value)]));
 
 export const isUp = ({ status_code: code }: Pick<Container, 'status_code'>): boolean =>

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { World } from '../../../server/api/server/server-contents.ts';
+import type { ServerContents } from '../../../server/api/server/server-contents.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { CliError } from '../errors/usage-error.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
@@ -15,11 +15,11 @@ export interface EmbeddedDaemon {
   stop(): Promise<void>;
 }
 
-/** A copy of a daemon, which holds what is to be tried on it. */
-export interface TwinDaemon {
+/** A daemon with the contents of another server, for trying changes. */
+export interface DryRunDaemon {
   /** unix://... */
   readonly host: string;
-  /** With all that there was of it. */
+  /** Its files are removed. */
   stop(): Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export interface DaemonLibrary {
     readonly runtime: string;
     readonly warn: (text: string) => void;
   }): Promise<{ readonly socketPath: string; readonly runtime: string; stop(): Promise<void> }>;
-  startTwin(world: World): Promise<{ readonly socketPath: string; stop(): Promise<void> }>;
+  startDryRunDaemon(contents: ServerContents): Promise<{ readonly socketPath: string; stop(): Promise<void> }>;
 }
 
 /** Path of the library: beside this program, or where the build puts it; GANTRY_DAEMON_LIBRARY overrides it. */
@@ -72,14 +72,14 @@ export async function startEmbedded(
   }
 }
 
-export async function startTwinOf(
-  world: World,
+export async function startDryRunDaemon(
+  contents: ServerContents,
   env: Readonly<Record<string, string | undefined>>,
-): Promise<TwinDaemon> {
+): Promise<DryRunDaemon> {
   const path = daemonLibrary(env, '--dry-run=server');
   try {
     const library = (await import(pathToFileURL(path).href)) as DaemonLibrary;
-    const daemon = await library.startTwin(world);
+    const daemon = await library.startDryRunDaemon(contents);
     return { host: `unix://${daemon.socketPath}`, stop: () => daemon.stop() };
   } catch (cause) {
     const why = reasonOf(cause);

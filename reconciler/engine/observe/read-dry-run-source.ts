@@ -1,8 +1,8 @@
-// What a copy of a server is made from: the world that a plan was made for, and the little that only a copy wants to know.
+// What a copy of a server is made from: what a plan was made for, and the little that only a copy wants to know.
 // Sends nothing but GET.
 import type { Resources, Server } from '../../../server/api/server/server.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
-import type { World, WorldHost } from '../../../server/api/server/server-contents.ts';
+import type { ServerContents, ServerHost } from '../../../server/api/server/server-contents.ts';
 import { dialectOf, type Client } from '../../../server/client/client.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import type { Live, Observed } from '../../core/documents/observed.ts';
@@ -10,15 +10,15 @@ import type { Plan } from '../../core/plan/plan.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
 
 /** `http` is only read with. */
-export type WorldClient = Pick<Client, 'server' | 'http'>;
+export type ContentsClient = Pick<Client, 'server' | 'http'>;
 
 /** Two calls, and one for each container whose snapshots the plan is about. */
-export async function readWorld(
-  client: WorldClient,
+export async function readServerContents(
+  client: ContentsClient,
   observed: Observed,
   plan: Plan,
   signal: AbortSignal,
-): Promise<World> {
+): Promise<ServerContents> {
   const objects = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly T[] =>
     [...table.values()].map(({ object }) => object).filter((one) => projectOfLive(observed, one) === undefined);
   const [host, snapshots] = await Promise.all([
@@ -40,7 +40,7 @@ export async function readWorld(
   };
 }
 
-async function readHost(client: WorldClient, signal: AbortSignal): Promise<WorldHost> {
+async function readHost(client: ContentsClient, signal: AbortSignal): Promise<ServerHost> {
   const [{ metadata }, resources] = await Promise.all([
     client.server(signal),
     client.http
@@ -72,11 +72,11 @@ function poolDriversOf(server: Server): readonly string[] {
 }
 
 async function readSnapshots(
-  client: WorldClient,
+  client: ContentsClient,
   observed: Observed,
   plan: Plan,
   signal: AbortSignal,
-): Promise<World['snapshots']> {
+): Promise<ServerContents['snapshots']> {
   const names = new Set(plan.steps.filter(({ action }) => action === 'snapshot').map(({ name }) => name));
   const found: Record<string, readonly Snapshot[]> = {};
   for (const name of names) {

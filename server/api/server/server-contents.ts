@@ -8,7 +8,7 @@ import type { Profile } from '../container/profile.ts';
 import type { Snapshot } from '../container/snapshot.ts';
 import type { StorageVolume } from '../storage/volume.ts';
 
-export interface World {
+export interface ServerContents {
   /** As GET /1.0 returns it: only `true` for hidden values. */
   readonly config: Readonly<Record<string, string | boolean>>;
   readonly containers: readonly Container[];
@@ -18,16 +18,16 @@ export interface World {
   /** Includes the host's own interfaces, which are not managed. */
   readonly networks: readonly Network[];
   readonly pools: readonly StoragePool[];
-  /** Custom ones. */
+  /** Custom volumes only. */
   readonly volumes: readonly (StorageVolume & { readonly pool: string })[];
   /** Their known properties; their files are not part of it. */
   readonly images: readonly Image[];
   readonly aliases: readonly ImageAlias[];
   readonly certificates: readonly Certificate[];
-  readonly host: WorldHost;
+  readonly host: ServerHost;
 }
 
-export interface WorldHost {
+export interface ServerHost {
   /** Storage drivers that it is known to have. */
   readonly poolDrivers: readonly string[];
   /** Absent: unknown, so that no check refuses anything because of it. */

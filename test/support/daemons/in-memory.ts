@@ -1,7 +1,7 @@
 // A gantryd on the simulation that keeps nothing and is there at once: for properties that take a fresh one for every case.
-import type { World } from '../../../server/api/server/server-contents.ts';
+import type { ServerContents } from '../../../server/api/server/server-contents.ts';
 import { createClient, type Client } from '../../../server/client/client.ts';
-import { startTwin } from '../../../server/daemon/dry-run-daemon.ts';
+import { startDryRunDaemon } from '../../../server/daemon/dry-run-daemon.ts';
 
 export interface MemoryDaemon {
   readonly host: string;
@@ -10,7 +10,7 @@ export interface MemoryDaemon {
   close(): Promise<void>;
 }
 
-const empty: World = {
+const empty: ServerContents = {
   config: {},
   containers: [],
   snapshots: {},
@@ -25,16 +25,16 @@ const empty: World = {
 };
 
 export async function openMemoryDaemon(): Promise<MemoryDaemon> {
-  const twin = await startTwin(empty);
-  const host = `unix://${twin.socketPath}`;
+  const daemon = await startDryRunDaemon(empty);
+  const host = `unix://${daemon.socketPath}`;
   const client = createClient(host);
   return {
     host,
-    socketPath: twin.socketPath,
+    socketPath: daemon.socketPath,
     client,
     close: async () => {
       await client.close();
-      await twin.stop();
+      await daemon.stop();
     },
   };
 }

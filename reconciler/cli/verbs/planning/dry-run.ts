@@ -7,7 +7,7 @@ import type { Plan } from '../../../core/plan/plan.ts';
 import type { RunResult } from '../../../engine/execute.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { CliContext } from '../../session/context.ts';
-import { startTwinOf } from '../../session/embedded.ts';
+import { startDryRunDaemon } from '../../session/embedded.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import type { GuardOptions, RunOptions } from '../../flags/plan-flags.ts';
@@ -26,19 +26,19 @@ export async function tryPlan(
 ): Promise<TriedPlan> {
   const { plan, observed } = planned;
   if (plan.steps.length === 0) return { trials: [] };
-  const { readWorld } = await import('../../../engine/observe/read-dry-run-source.ts');
-  const world = await readWorld(readerOf(client), observed, plan, context.stop);
+  const { readServerContents } = await import('../../../engine/observe/read-dry-run-source.ts');
+  const contents = await readServerContents(readerOf(client), observed, plan, context.stop);
   context.note(`Trying ${plan.steps.length} ${plan.steps.length === 1 ? 'step' : 'steps'} on a copy in memory`);
-  const twin = await startTwinOf(world, context.io.env);
+  const daemon = await startDryRunDaemon(contents, context.io.env);
   try {
-    const copy = createClient(twin.host);
+    const copy = createClient(daemon.host);
     try {
       return await runOn(context, copy, planned);
     } finally {
       await copy.close();
     }
   } finally {
-    await twin.stop();
+    await daemon.stop();
   }
 }
 

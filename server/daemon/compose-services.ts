@@ -1,0 +1,134 @@
+// Builds every use case on the foundation. The order is that of their needs: sagas know all they act on before anything runs them.
+import type { Foundation } from './foundation.ts';
+import type { DaemonOptions } from './daemon-options.ts';
+import { ContainerView } from '../services/containers/view.ts';
+import { IdMaps } from '../services/containers/life/id-maps.ts';
+import { Pools } from '../services/storage/pools.ts';
+import { ImageUsers } from '../services/images/image-users.ts';
+import { sagaTable } from '../services/sagas.ts';
+import type { RecordName } from '../operations/pending-undos.ts';
+import { undoLocksOf } from '../services/server/undo-locks.ts';
+import { Sagas } from '../operations/saga.ts';
+import { NetworkHosts } from '../services/networks/network-hosts.ts';
+import { RunningDevices } from '../services/containers/devices/running-devices.ts';
+import { ImageSecrets } from '../services/images/image-secrets.ts';
+import { noDamageCheck, damageCheck } from '../drivers/image/damage.ts';
+import { ImageStore } from '../services/images/image-store.ts';
+import { architectureName, architecturesOfHost } from '../api/image/architectures.ts';
+import { SilentGuestSockets } from '../guest/dry-run-sockets.ts';
+import { GuestSocketServer } from '../guest/guest-sockets.ts';
+import { GuestView } from '../services/containers/guest-view.ts';
+import { svcDialect } from '../http/dialects/svc.ts';
+import { GuestAccess } from '../services/containers/guest-access.ts';
+import { noRemotes, openRemotes } from '../drivers/remote/remotes.ts';
+import { proxySettings } from '../services/server/settings.ts';
+import { version } from '../api/version.ts';
+import { ImagePulls } from '../services/images/image-pulls.ts';
+import { ImageRefresh } from '../services/images/image-refresh.ts';
+import { containerSessions } from '../services/containers/exec/sessions.ts';
+import { Snapshots } from '../services/containers/snapshots/snapshots.ts';
+import { Backups } from '../services/backups/backups.ts';
+import { Containers } from '../services/containers/containers.ts';
+import { Volumes } from '../services/storage/volumes.ts';
+import { Migrations } from '../services/migration/migrations.ts';
+import { dialChannel } from '../http/dial-channel.ts';
+import { snapshotTasks } from '../services/containers/snapshots/schedule.ts';
+import { makeImage } from '../services/images/make-image.ts';
+import { Aliases } from '../services/images/aliases.ts';
+import { Profiles } from '../services/profiles/profiles.ts';
+import { StoragePools } from '../services/storage/storage-pools.ts';
+import { Networks } from '../services/networks/networks.ts';
+import { Certificates } from '../services/server/certificates.ts';
+import { PasswordAttempts } from '../auth/password-attempts.ts';
+import { ServerSettings } from '../services/server/server.ts';
+import { ContainersMetadata } from '../services/containers/files/metadata.ts';
+import { machine } from 'node:os';
+import { VolumeSnapshots } from '../services/storage/volume-snapshots.ts';
+import type { Caller } from '../services/caller.ts';
+import type { ImageCreate } from '../api/image/image.ts';
+import { ContainerFiles } from '../services/containers/files/files.ts';
+export type Services = ReturnType<typeof composeServices>;
+
+export function composeServices(base: Foundation, options: Pick<DaemonOptions, 'remoteLimits'>) {
+  const { isDryRun, dirs, clock, events, log, records, host, operations, locks, loop, room } = base;
+  const { runtime, network, paths, proxies } = host;
+  const view = new ContainerView({ records, runtime });
+  const idMaps = new IdMaps({ records, runtime, ids: host.ids });
+  const pools = new Pools({ records, drivers: host.storage, missing: host.storageMissing ?? {}, locks, log });
+  const users = new ImageUsers();
+  const places = { imagesDir: dirs.images, backupsDir: dirs.backups, logsDir: dirs.logs };
+  const acting = { records, runtime, network, pools, view, idMaps, clock, log, locks, events };
+  const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
+  const sagas = new Sagas({ records, clock, log, table: sagaTable({ ...acting, users, ...places }), undoLocks });
+  const hosts = new NetworkHosts(acting);
+  const common = { ...acting, operations, sagas, hosts, ...(paths === undefined ? {} : { paths }) };
+  const running = new RunningDevices({ ...common, proxies });
+  const damage = isDryRun ? noDamageCheck : damageCheck;
+  const imageDeps = { ...common, secrets: new ImageSecrets(), users, dir: dirs.images, damage };
+  const images = new ImageStore(imageDeps);
+  const architecture = architectureName(machine()) ?? machine();
+  const guestSockets = new (isDryRun ? SilentGuestSockets : GuestSocketServer)({
+    dir: dirs.guests,
+    view: new GuestView({ records, view, images }),
+    hub: events,
+    clock,
+    log,
+    dialect: svcDialect,
+    ownFileSystems: runtime.name === 'lxc',
+    loop,
+    ...(runtime.peer === undefined ? {} : { peerOf: (name, socketFd) => runtime.peer?.(name, socketFd) ?? 'stranger' }),
+  });
+  const guests = new GuestAccess({ ...common, sockets: guestSockets });
+  const remotes = (isDryRun ? () => noRemotes : openRemotes)({
+    proxies: () => proxySettings(records, process.env),
+    nowMs: () => clock.nowMs(),
+    version,
+    ...(options.remoteLimits === undefined ? {} : { limits: options.remoteLimits }),
+  });
+  const pulls = new ImagePulls({ ...imageDeps, remotes, architectures: architecturesOfHost(machine()) });
+  const imageRefresh = new ImageRefresh({ ...common, images, pulls });
+  const sessions = containerSessions({ ...common, ...places });
+  const snapshots = new Snapshots(common);
+  const backups = new Backups({ ...common, dir: dirs.backups });
+  const containers = new Containers({ ...common, ...places, images, pulls, running, guests, architecture });
+  return {
+    aliases: new Aliases({ ...common, images }),
+    backups,
+    certificates: new Certificates({ ...common, attempts: new PasswordAttempts(() => clock.nowMs()) }),
+    containerFiles: new ContainerFiles(common),
+    containerMetadata: new ContainersMetadata(common),
+    containers,
+    guests,
+    guestSockets,
+    imageDeps,
+    imageRefresh,
+    images,
+    makeImage: (caller: Caller, body: ImageCreate) =>
+      makeImage({ ...common, pulls, publishing: imageDeps }, caller, body),
+    migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
+    networks: new Networks(common),
+    pools,
+    profiles: new Profiles({ ...common, running, guests }),
+    restoreDeps: { ...common, architecture },
+    running,
+    sagas,
+    scheduled: [
+      ...snapshotTasks({ ...common, snapshots }),
+      ...sessions.tasks,
+      ...backups.tasks(),
+      ...imageRefresh.tasks(),
+      ...(room === undefined ? [] : [room.task()]),
+    ],
+    server: new ServerSettings({
+      ...common,
+      certificate: base.certificate.certPem,
+      loop,
+      readOnly: () => room?.reason(),
+    }),
+    sessions,
+    snapshots,
+    storagePools: new StoragePools(common),
+    volumes: new Volumes(common),
+    volumeSnapshots: new VolumeSnapshots(common),
+  };
+}

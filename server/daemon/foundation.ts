@@ -1,0 +1,59 @@
+// What every service stands on: time, events, log, records in their store, drivers of the host, operations.
+import { join } from 'node:path';
+import { ensureServerCertificate } from '../auth/server-certificate.ts';
+import { EventHub } from '../events/hub.ts';
+import { systemClock } from '../lib/clock.ts';
+import { LoopWatch } from '../lib/event-loop-watch.ts';
+import { KeyedMutex } from '../lib/keyed-mutex.ts';
+import { Operations } from '../operations/manager.ts';
+import { Records } from '../records/records.ts';
+import { DiskRoom } from '../services/server/disk-space.ts';
+import { openSqliteStore } from '../store/sqlite.ts';
+import type { DaemonOptions } from './daemon-options.ts';
+import { openHostDrivers } from './host-drivers.ts';
+import type { OpenParts } from './open-parts.ts';
+import { makeDirectories } from './state-directories.ts';
+
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
+
+/** Nobody here watches the store, and what was replaced may be a secret. */
+const noHistory = { minRevisions: 1, maxAgeMs: 0, maxRevisions: 1 };
+
+export async function openFoundation(options: DaemonOptions, open: OpenParts) {
+  const { stateDir } = options;
+  const isDryRun = options.dryRun !== undefined;
+  const dirs = await makeDirectories(stateDir);
+  const clock = options.time?.clock ?? systemClock();
+  const events = new EventHub(clock);
+  const log = options.log(events);
+  const loop = new LoopWatch({
+    onHold: (heldMs, underWay) =>
+      log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
+  });
+  open.add(() => loop.stop());
+  // Before the store, which cannot be opened without any room.
+  const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
+  open.add(() => room?.close());
+  const path = join(dirs.database, 'state.db');
+  const store = options.dryRun ?? (await openSqliteStore({ path, history: noHistory }));
+  open.add(() => store.close());
+  const records = await Records.open(store);
+  const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
+  open.add(() => host.close());
+  const certificate = await ensureServerCertificate(stateDir);
+  const operations = new Operations({ clock, events, log, loop });
+  return {
+    isDryRun,
+    dirs,
+    clock,
+    events,
+    log,
+    loop,
+    room,
+    records,
+    host,
+    certificate,
+    operations,
+    locks: new KeyedMutex(),
+  };
+}

@@ -1,0 +1,56 @@
+// Opens the listeners on the services: who is trusted, and what ends when trust does.
+import type { Socket } from 'node:net';
+import { identifyCaller } from '../auth/identify.ts';
+import { PeerConnections } from '../http/peer-connections.ts';
+import { routesOf } from '../http/routes/table.ts';
+import { settingOf } from '../services/server/settings.ts';
+import type { AddressListener } from '../services/server/server.ts';
+import type { Services } from './compose-services.ts';
+import type { DaemonOptions } from './daemon-options.ts';
+import type { Foundation } from './foundation.ts';
+import { Listeners } from './listeners.ts';
+
+const noListener: AddressListener = { address: undefined, listen: () => Promise.resolve() };
+
+/** Requests are served when it resolves. */
+export async function openListeners(base: Foundation, services: Services, options: DaemonOptions): Promise<Listeners> {
+  const { clock, records, room, dirs, operations, certificate, events, log, loop } = base;
+  const { certificates, server } = services;
+  const peers = new PeerConnections();
+  const trust = {
+    isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
+    own: certificate.fingerprint,
+  };
+  const endTrust = (fingerprint: string, asking?: Socket): void => {
+    operations.revoke(fingerprint);
+    peers.end(fingerprint, asking);
+  };
+  const listeners = await Listeners.open({
+    routesOf: ({ headerPrefix }) => routesOf(services, { operations, dirs, headerPrefix, endTrust }),
+    peers,
+    allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
+    claimOperation: (id, fingerprint) => {
+      operations.claim(id, fingerprint);
+      // The trust may have ended while the request was under way.
+      if (fingerprint !== trust.own && !trust.isTrusted(fingerprint)) operations.revoke(fingerprint);
+    },
+    commonHeaders: (origin) => server.commonHeaders(origin),
+    refusal: (endpoint) => room?.refusal(endpoint),
+    identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),
+    stateDir: options.stateDir,
+    group: options.group,
+    lxd: options.lxd,
+    events,
+    operations,
+    certificate,
+    log,
+    loop,
+  });
+  try {
+    await server.attachListener(base.isDryRun ? noListener : listeners.tls, options.https);
+    return listeners;
+  } catch (error) {
+    await listeners.close();
+    throw error;
+  }
+}

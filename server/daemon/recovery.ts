@@ -1,0 +1,21 @@
+// Between opening and serving: half-done changes first, then the host is brought to what is recorded, then running containers are
+// found again.
+import { settleLimits } from '../services/storage/reapply-limits.ts';
+import { sweepFiles } from '../services/server/sweep-files.ts';
+import type { Services } from './compose-services.ts';
+import type { Foundation } from './foundation.ts';
+
+export async function recover({ records, dirs, log, isDryRun }: Foundation, services: Services): Promise<void> {
+  const { containers, pools, sagas, profiles, networks, imageDeps, running, guests } = services;
+  await containers.attach();
+  await pools.mountAll();
+  await sagas.recover();
+  await sweepFiles({ records, imageDeps, backupsDir: dirs.backups, log });
+  await profiles.ensureDefault();
+  await networks.upAll();
+  await settleLimits({ records, pools, log });
+  await containers.settle();
+  if (isDryRun) return;
+  await running.resume(containers.names());
+  await guests.resume(containers.names());
+}
