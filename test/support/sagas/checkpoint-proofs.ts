@@ -42,7 +42,7 @@ export const container: ContainerDocument = {
 };
 const snapshot: SnapshotDocument = { ...container, expiresAt: '' };
 
-/** Pool p with a container c that runs, unless `stored`: then it is stopped and has run state. */
+/** Pool p with a container c that runs, unless `stored`: then it is stopped and has a checkpoint. */
 export async function checkpointWorld(stored = false) {
   const dir = await mkdtemp(join(tmpdir(), 'gtya-state-saga-'));
   await mkdir(join(dir, 'storage-pools'));
