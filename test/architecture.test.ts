@@ -232,6 +232,20 @@ describe('layers', () => {
   });
 });
 
+describe('the routes', () => {
+  test('have no casts: the endpoint table gives bodies, query and path parameters their types', () => {
+    const casts = all
+      .filter(({ path }) => path.startsWith('server/http/routes/'))
+      .flatMap(({ path, text }) =>
+        codeOnly(text)
+          .split('\n')
+          .filter((line) => /\bas (?!const\b)[\w{[]/.test(line))
+          .map((line) => `${path}: ${line.trim()}`),
+      );
+    expect(casts).toEqual([]);
+  });
+});
+
 describe('the pure core', () => {
   const pure = all.filter(({ path }) => /^(reconciler\/core|server\/api)\//.test(path));
 

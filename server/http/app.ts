@@ -15,7 +15,7 @@ import { drain } from './drain-upload.ts';
 import { identityOf, type Identify } from './caller-identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate-errors.ts';
-import type { RouteHandler, RouteReply, RouteTable } from './route.ts';
+import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 
 export interface AppDeps {
@@ -100,7 +100,7 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
     const known = byPath.get(endpoint.path) ?? new Set();
     known.add(endpoint.method);
     byPath.set(endpoint.path, known);
-    const handler = deps.routes[endpoint.id as keyof RouteTable];
+    const handler = handlerOf(deps.routes, endpoint.id);
     app.route({
       method: endpoint.method,
       url: endpoint.path,

@@ -1,6 +1,6 @@
 // Reads request bodies: bounded, parsed as JSON whatever the content type says, checked against the endpoint's schema.
 import type { IncomingMessage } from 'node:http';
-import type { TSchema } from 'typebox';
+import type { Static, TSchema } from 'typebox';
 import { errors } from '../api/errors.ts';
 import { validateBody, withoutNulls } from '../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../lib/json-shape.ts';
@@ -43,13 +43,13 @@ export function parseJson(bytes: Buffer): unknown {
   return value;
 }
 
-export function checkBody(schema: TSchema, sent: unknown): unknown {
+export function checkBody<S extends TSchema>(schema: S, sent: unknown): Static<S> {
   const value = withoutNulls(schema, sent);
   const problems = validateBody(schema, value);
   if (problems.length > 0) throw errors.invalid('request body', problems);
-  return value;
+  return value as Static<S>;
 }
 
-export async function readBody(request: IncomingMessage, schema: TSchema): Promise<unknown> {
+export async function readBody<S extends TSchema>(request: IncomingMessage, schema: S): Promise<Static<S>> {
   return checkBody(schema, parseJson(await readBytes(request, maxJsonBytes)));
 }

@@ -1,17 +1,19 @@
-// What a route handler gets and answers with; no handler sees sockets or writes responses itself.
+// What a route handler gets and answers with; no handler sees sockets or writes responses itself. Types of bodies, query and path
+// parameters come from the endpoint table.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import type { EndpointId } from '../api/endpoints/endpoint-table.ts';
+import type { Static, TSchema } from 'typebox';
+import type { EndpointId, endpoints } from '../api/endpoints/endpoint-table.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Caller } from '../services/caller.ts';
 
-export interface RouteContext {
+export interface RouteContext<Params = Readonly<Record<string, string>>, Query = TextQuery, Body = unknown> {
   readonly caller: Caller;
-  readonly params: Readonly<Record<string, string>>;
-  readonly query: Readonly<Record<string, string>>;
+  readonly params: Params;
+  readonly query: Query;
   readonly ifMatch: string | undefined;
   /** Parsed and checked against the endpoint's schema; undefined where it has none. */
-  readonly body: unknown;
+  readonly body: Body;
   /** The raw request, for uploads only. */
   readonly request: IncomingMessage;
   readonly peerCertificate?: Uint8Array;
@@ -19,6 +21,8 @@ export interface RouteContext {
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
 }
+
+type TextQuery = Readonly<Record<string, string | undefined>>;
 
 export type RouteReply =
   | {
@@ -38,8 +42,37 @@ export type RouteReply =
       readonly stream: Readable;
     };
 
-export type RouteHandler = (context: RouteContext) => RouteReply | Promise<RouteReply>;
-export type RouteTable = Partial<Record<EndpointId, RouteHandler>>;
+type Row<Id extends EndpointId> = Extract<(typeof endpoints)[number], { readonly id: Id }>;
+type SegmentName<Segment> = Segment extends `:${infer Name}` ? Name : Segment extends '*' ? '*' : never;
+type ParamName<Path> = Path extends `${infer Segment}/${infer Rest}`
+  ? SegmentName<Segment> | ParamName<Rest>
+  : SegmentName<Path>;
+type BodyOf<Schema> = [Schema] extends [never] ? undefined : Schema extends TSchema ? Static<Schema> : never;
+
+/** The context of the endpoint with this id. */
+export type ContextOf<Id extends EndpointId> = RouteContext<
+  Readonly<Record<ParamName<Row<Id>['path']>, string>>,
+  Readonly<Partial<Record<Row<Id>['query'][number] | 'project', string>>>,
+  BodyOf<NonNullable<Row<Id>['body']>>
+>;
+
+/** Websockets are upgraded instead, and what is not built answers 501. */
+export type ServedId = Exclude<
+  EndpointId,
+  Extract<(typeof endpoints)[number], { mode: 'websocket' } | { built: false }>['id']
+>;
+
+/** What a helper reads of the contexts of several endpoints. */
+export interface WithParams<Names extends string> {
+  readonly params: Readonly<Record<Names, string>>;
+}
+
+export type RouteHandler<Context = RouteContext> = (context: Context) => RouteReply | Promise<RouteReply>;
+export type RouteTable = { readonly [Id in ServedId]: RouteHandler<ContextOf<Id>> };
+
+/** The handler for requests whose body and parameters were checked against the row of this endpoint. */
+export const handlerOf = (routes: RouteTable, id: string): RouteHandler | undefined =>
+  (routes as Readonly<Record<string, RouteHandler>>)[id];
 
 export const sync = (metadata: unknown, etag?: string): RouteReply => ({
   kind: 'sync',
@@ -50,21 +83,20 @@ export const done: RouteReply = { kind: 'sync', metadata: {} };
 export const movedTo = (location: string): RouteReply => ({ kind: 'sync', metadata: null, location });
 export const async_ = (operation: Operation): RouteReply => ({ kind: 'async', operation });
 
+interface Recursion {
+  readonly recursion?: string | undefined;
+}
+
 /** A collection: URLs, or the objects with `recursion` (spec 4). Not a number = 0. */
 export function collection(
-  query: Readonly<Record<string, string>>,
+  query: Recursion,
   urls: () => readonly string[],
   objects: () => readonly unknown[],
 ): RouteReply {
   return sync(recursionOf(query) > 0 ? objects() : urls());
 }
 
-export function recursionOf(query: Readonly<Record<string, string>>): number {
-  const parsed = Number.parseInt(query['recursion'] ?? '0', 10);
+export function recursionOf({ recursion = '0' }: Recursion): number {
+  const parsed = Number.parseInt(recursion, 10);
   return Number.isNaN(parsed) ? 0 : parsed;
-}
-
-/** A path parameter that the route's path guarantees. */
-export function param(context: RouteContext, name: string): string {
-  return context.params[name] ?? '';
 }

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { errors } from '../api/errors.ts';
 import type { Operation, OperationClass } from '../api/operation.ts';
-import { isFinal } from '../api/status.ts';
+import { isFinal, statusCodes } from '../api/status.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
@@ -74,7 +74,7 @@ export class Operations {
         description: request.description,
         createdAt: now,
         updatedAt: now,
-        statusCode: 105,
+        statusCode: statusCodes.pending,
         resources: request.resources,
         metadata: request.metadata ?? null,
         mayCancel: request.mayCancel ?? false,
@@ -114,7 +114,7 @@ export class Operations {
     const operation = this.#find(id);
     if (isFinal(operation.state.statusCode)) throw errors.notCancellable(`The operation ${id} has already ended`);
     if (!operation.state.mayCancel) throw errors.notCancellable(`The operation ${id} cannot be cancelled`);
-    if (operation.state.statusCode === 104) return;
+    if (operation.state.statusCode === statusCodes.cancelling) return;
     this.#step(operation, 'cancel');
     operation.abort.abort(new Error('cancelled by request'));
   }
@@ -191,7 +191,7 @@ export class Operations {
 
   #fail(operation: Running, error: unknown): void {
     const { id, description, statusCode } = operation.state;
-    if (statusCode === 104) {
+    if (statusCode === statusCodes.cancelling) {
       this.#set(operation, { err: errorText(error) });
       this.#step(operation, 'cancelled');
       return;

@@ -45,16 +45,31 @@ export interface EndpointOptions {
 export const everyone: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
 const trustedOnly: readonly CallerClass[] = ['trusted'];
 
+type PathOf<Route> = Route extends `${Method} ${infer Path}` ? Path : never;
+type ValueOf<O, Key extends keyof EndpointOptions, Default> = O extends { readonly [K in Key]: infer Value }
+  ? Value
+  : Default;
+
+/** A row as its types know it: handlers get body, query and path parameters of these. */
+export type EndpointRow<Id, Route, M extends Mode, O> = Endpoint & {
+  readonly id: Id;
+  readonly path: PathOf<Route>;
+  readonly mode: M;
+  readonly query: ValueOf<O, 'query', readonly []>;
+  readonly body?: ValueOf<O, 'body', undefined>;
+  readonly built: ValueOf<O, 'built', true>;
+};
+
 /** `route` is `METHOD /path`. Unless said otherwise: trusted callers only, no ETag, built. */
-export function endpoint<const Id extends string>(
-  id: Id,
-  route: `${Method} /${string}`,
-  mode: Mode,
-  doc: string,
-  options: EndpointOptions = {},
-): Endpoint & { readonly id: Id } {
+export function endpoint<
+  const Id extends string,
+  const Route extends `${Method} /${string}`,
+  const M extends Mode,
+  const O extends EndpointOptions,
+>(id: Id, route: Route, mode: M, doc: string, given?: O): EndpointRow<Id, Route, M, O> {
+  const options: EndpointOptions = given ?? {};
   const space = route.indexOf(' ');
-  return {
+  const row: Endpoint = {
     id,
     method: route.slice(0, space) as Method,
     path: route.slice(space + 1),
@@ -69,4 +84,5 @@ export function endpoint<const Id extends string>(
     built: options.built ?? true,
     doc,
   };
+  return row as EndpointRow<Id, Route, M, O>;
 }

@@ -2,7 +2,7 @@
 // by status. The use cases behind them are the same.
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
-import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable } from '../route.ts';
+import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable, handlerOf } from '../route.ts';
 import { parseFilter } from './lxd-filter.ts';
 import { typed } from './lxd-spellings.ts';
 
@@ -22,12 +22,13 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
 
 type Listed = Readonly<Record<string, unknown>>;
 
+/** The dialect looks at requests before their types are known: it sees every handler as one of any request. */
 function replaced(
   routes: RouteTable,
   id: keyof RouteTable,
   replace: (handler: RouteHandler) => RouteHandler,
-): RouteTable {
-  const handler = routes[id];
+): Partial<RouteTable> {
+  const handler = handlerOf(routes, id);
   return handler === undefined ? {} : { [id]: replace(handler) };
 }
 
@@ -41,7 +42,7 @@ async function objectsOf(list: RouteHandler, context: RouteContext): Promise<rea
 }
 
 /** The context is one of getters: it is asked, not copied. */
-function withQuery(context: RouteContext, query: Readonly<Record<string, string>>): RouteContext {
+function withQuery(context: RouteContext, query: RouteContext['query']): RouteContext {
   return Object.create(context, { query: { value: { ...context.query, ...query } } }) as RouteContext;
 }
 
@@ -58,7 +59,10 @@ function filtered(list: RouteHandler, url: (object: Listed) => string): RouteHan
 
 /** Real system section 0: a template that is there is replaced by POST. */
 function overwriting(routes: RouteTable, create: RouteHandler): RouteHandler {
-  const { 'containers.templates.get': list, 'containers.templates.put': replace } = routes;
+  const [list, replace] = [
+    handlerOf(routes, 'containers.templates.get'),
+    handlerOf(routes, 'containers.templates.put'),
+  ];
   return async (context) => {
     const reply = await list?.(withQuery(context, { path: '' }));
     const names = reply?.kind === 'sync' && Array.isArray(reply.metadata) ? reply.metadata : [];

@@ -5,6 +5,7 @@ import { errorTable } from '../../api/errors.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Dialect, Rendered } from './dialect.ts';
 import { inWordsOfLxd, operationWords } from './lxd-spellings.ts';
+import { statusCodes } from '../../api/status.ts';
 
 /** Real servers always send all seven members. */
 interface Envelope {
@@ -36,7 +37,7 @@ export const lxdDialect: Dialect = {
       ...(reply.location === undefined ? {} : { location: reply.location }),
     };
     const metadata = inWordsOfLxd(endpoint.id, reply.metadata);
-    const body = envelope({ type: 'sync', status: 'Success', status_code: 200, metadata });
+    const body = envelope({ type: 'sync', status: 'Success', status_code: statusCodes.success, metadata });
     return { status: statusOf(endpoint, reply.location), headers, body };
   },
   async(operation): Rendered {
@@ -44,7 +45,7 @@ export const lxdDialect: Dialect = {
     const body = envelope({
       type: 'async',
       status: 'Operation created',
-      status_code: 100,
+      status_code: statusCodes.operationCreated,
       operation: url,
       metadata: operationWords(operation),
     });

@@ -2,6 +2,7 @@
 import { errorTable } from '../../api/errors.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Dialect } from './dialect.ts';
+import { statusCodes } from '../../api/status.ts';
 
 export const svcDialect: Dialect = {
   name: 'svc',
@@ -13,14 +14,24 @@ export const svcDialect: Dialect = {
     };
     const status = endpoint.status ?? 200;
     if (status === 204) return { status, headers };
-    return { status, headers, body: { type: 'sync', status: 'Success', status_code: 200, metadata: reply.metadata } };
+    return {
+      status,
+      headers,
+      body: { type: 'sync', status: 'Success', status_code: statusCodes.success, metadata: reply.metadata },
+    };
   },
   async(operation) {
     const url = `/1.0/operations/${operation.id}`;
     return {
       status: 202,
       headers: { location: url },
-      body: { type: 'async', status: 'OK', status_code: 100, operation: url, metadata: operation },
+      body: {
+        type: 'async',
+        status: 'OK',
+        status_code: statusCodes.operationCreated,
+        operation: url,
+        metadata: operation,
+      },
     };
   },
   error(error) {

@@ -3,7 +3,6 @@ import { createReadStream, createWriteStream } from 'node:fs';
 import { rm, stat } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
-import type { BackupCreate } from '../../api/container/backup.ts';
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -12,7 +11,7 @@ import type { Backups } from '../../services/backups/backups.ts';
 import type { BackupUpload } from '../../services/backups/restore.ts';
 import type { Caller } from '../../services/caller.ts';
 import { rangeOf } from '../byte-range.ts';
-import { async_, collection, param, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
+import { async_, collection, type RouteContext, type RouteReply, type RouteTable, type WithParams } from '../route.ts';
 
 export interface BackupRouteDeps {
   readonly backups: Backups;
@@ -21,11 +20,11 @@ export interface BackupRouteDeps {
   readonly headerPrefix: string;
 }
 
-export function backupRoutes({ backups }: Pick<BackupRouteDeps, 'backups'>): RouteTable {
-  const names = (context: RouteContext) => [param(context, 'name'), param(context, 'backup')] as const;
+export function backupRoutes({ backups }: Pick<BackupRouteDeps, 'backups'>) {
+  const names = (context: WithParams<'name' | 'backup'>) => [context.params.name, context.params.backup] as const;
   return {
     'backups.list': (context) => {
-      const container = param(context, 'name');
+      const container = context.params.name;
       return collection(
         context.query,
         () => backups.urls(container),
@@ -33,15 +32,15 @@ export function backupRoutes({ backups }: Pick<BackupRouteDeps, 'backups'>): Rou
       );
     },
     'backups.create': async (context) =>
-      async_(await backups.create(context.caller, param(context, 'name'), context.body as BackupCreate)),
+      async_(await backups.create(context.caller, context.params.name, context.body)),
     'backups.get': (context) => ({ kind: 'sync', metadata: backups.get(...names(context)) }),
     'backups.post': (context) => {
-      const { name } = context.body as { name: string };
+      const { name } = context.body;
       return async_(backups.rename(context.caller, ...names(context), name));
     },
     'backups.delete': (context) => async_(backups.delete(context.caller, ...names(context))),
     'backups.export': (context) => sendFile(backups.file(...names(context)).path, context.request),
-  };
+  } satisfies Partial<RouteTable>;
 }
 
 /** In parts when asked for: what was cut off can be fetched on. */
@@ -81,7 +80,7 @@ export function isBackupUpload(request: IncomingMessage): boolean {
  *  reaches onto the host. */
 export async function receiveBackup(
   deps: Omit<BackupRouteDeps, 'backups'>,
-  context: RouteContext,
+  context: Pick<RouteContext, 'request' | 'signal' | 'caller'>,
 ): Promise<RouteReply> {
   const { request, signal } = context;
   const header = (name: string): string | undefined => {

@@ -1,14 +1,10 @@
 // Certificate endpoints: requests to use cases and back.
 import type { Socket } from 'node:net';
-import type { CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
 import { certificateUrl, type Certificates } from '../../services/server/certificates.ts';
-import { collection, done, movedTo, param, sync, type RouteTable } from '../route.ts';
+import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
 
 /** `endTrust` ends all that the client has open; the socket is the one on which the request came. */
-export function certificateRoutes(
-  certificates: Certificates,
-  endTrust: (fingerprint: string, asking: Socket) => void,
-): RouteTable {
+export function certificateRoutes(certificates: Certificates, endTrust: (fingerprint: string, asking: Socket) => void) {
   return {
     'certificates.list': ({ query }) =>
       collection(
@@ -21,35 +17,25 @@ export function certificateRoutes(
         ...(context.peerCertificate === undefined ? {} : { peerCertificate: context.peerCertificate }),
         ...(context.remoteHost === undefined ? {} : { remoteHost: context.remoteHost }),
       };
-      const body = context.body as CertificateCreate;
+      const body = context.body;
       return movedTo(certificateUrl(await certificates.create(context.caller, body, connection, context.signal)));
     },
     'certificates.get': (context) => {
-      const { object, etag } = certificates.get(param(context, 'fingerprint'));
+      const { object, etag } = certificates.get(context.params.fingerprint);
       return sync(object, etag);
     },
     'certificates.put': async (context) => {
-      await certificates.put(
-        context.caller,
-        param(context, 'fingerprint'),
-        context.body as CertificatePut,
-        context.ifMatch,
-      );
+      await certificates.put(context.caller, context.params.fingerprint, context.body, context.ifMatch);
       return done;
     },
     'certificates.patch': async (context) => {
-      await certificates.patch(
-        context.caller,
-        param(context, 'fingerprint'),
-        context.body as CertificatePut,
-        context.ifMatch,
-      );
+      await certificates.patch(context.caller, context.params.fingerprint, context.body, context.ifMatch);
       return done;
     },
     'certificates.delete': async (context) => {
-      const fingerprint = await certificates.delete(context.caller, param(context, 'fingerprint'));
+      const fingerprint = await certificates.delete(context.caller, context.params.fingerprint);
       endTrust(fingerprint, context.request.socket);
       return done;
     },
-  };
+  } satisfies Partial<RouteTable>;
 }

@@ -7,15 +7,15 @@ import type { ContainerFiles, FileWrite } from '../../services/containers/files/
 import { readBytes } from '../request-body.ts';
 import { drain } from '../drain-upload.ts';
 import { queryBytes } from '../query-bytes.ts';
-import { done, param, type RouteContext, type RouteReply, type RouteTable } from '../route.ts';
+import { done, type RouteContext, type RouteReply, type RouteTable, type ContextOf } from '../route.ts';
 
 const maxTargetBytes = 4096;
 
-export function containerFileRoutes(files: ContainerFiles, headerPrefix: string): RouteTable {
+export function containerFileRoutes(files: ContainerFiles, headerPrefix: string) {
   return {
     'containers.files.get': async (context) => {
       const path = pathOf(context);
-      const entry = await files.read(param(context, 'name'), path);
+      const entry = await files.read(context.params.name, path);
       const headers = {
         [`${headerPrefix}uid`]: String(entry.uid),
         [`${headerPrefix}gid`]: String(entry.gid),
@@ -37,22 +37,26 @@ export function containerFileRoutes(files: ContainerFiles, headerPrefix: string)
       return done;
     },
     'containers.files.delete': async (context) => {
-      await files.delete(param(context, 'name'), pathOf(context));
+      await files.delete(context.params.name, pathOf(context));
       return done;
     },
-  };
+  } satisfies Partial<RouteTable>;
 }
 
-async function post(files: ContainerFiles, context: RouteContext, sent: SentEntry): Promise<void> {
-  const name = param(context, 'name');
+async function post(
+  files: ContainerFiles,
+  context: ContextOf<'containers.files.post'>,
+  sent: SentEntry,
+): Promise<void> {
+  const name = context.params.name;
   const path = pathOf(context);
   if (sent.type === 'directory') await files.makeDirectory(name, path, sent);
   else if (sent.type === 'file') await files.write(name, path, context.request, sent, context.signal);
   else await files.makeSymlink(name, path, await readBytes(context.request, maxTargetBytes), sent);
 }
 
-function pathOf(context: RouteContext): Buffer {
-  const path = queryBytes(context.request.url ?? '', 'path');
+function pathOf({ request }: Pick<RouteContext, 'request'>): Buffer {
+  const path = queryBytes(request.url ?? '', 'path');
   if (path === undefined || path.length === 0) {
     throw errors.badRequest('The query parameter path is missing: which file is meant?', [
       { path: 'path', message: 'is required' },

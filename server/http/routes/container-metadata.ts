@@ -1,36 +1,35 @@
 // Metadata and template endpoints of containers: requests to use cases and back.
-import type { ContainerMetadataPut } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { ContainersMetadata } from '../../services/containers/files/metadata.ts';
 import { maxTemplateBytes } from '../../services/containers/files/volume-files.ts';
 import { readBytes } from '../request-body.ts';
-import { done, param, sync, type RouteContext, type RouteTable } from '../route.ts';
+import { done, sync, type RouteTable } from '../route.ts';
 import { bytesReply } from './container-files.ts';
 
-export function containerMetadataRoutes(metadata: ContainersMetadata): RouteTable {
+export function containerMetadataRoutes(metadata: ContainersMetadata) {
   return {
     'containers.metadata.get': async (context) => {
-      const { object, etag } = await metadata.get(param(context, 'name'));
+      const { object, etag } = await metadata.get(context.params.name);
       return sync(object, etag);
     },
     'containers.metadata.put': async (context) => {
       const { caller, body, ifMatch } = context;
-      await metadata.put(caller, param(context, 'name'), body as ContainerMetadataPut, ifMatch);
+      await metadata.put(caller, context.params.name, body, ifMatch);
       return done;
     },
     'containers.templates.get': async (context) => {
-      const name = param(context, 'name');
-      if ((context.query['path'] ?? '') === '') return sync(await metadata.templates(name));
+      const name = context.params.name;
+      if ((context.query.path ?? '') === '') return sync(await metadata.templates(name));
       const bytes = await metadata.readTemplate(name, templateOf(context));
       return bytesReply({ 'content-type': 'application/octet-stream' }, bytes);
     },
     'containers.templates.post': async (context) => {
-      const [name, template] = [param(context, 'name'), templateOf(context)];
+      const [name, template] = [context.params.name, templateOf(context)];
       await metadata.createTemplate(context.caller, name, template, await readBytes(context.request, maxTemplateBytes));
       return done;
     },
     'containers.templates.put': async (context) => {
-      const [name, template] = [param(context, 'name'), templateOf(context)];
+      const [name, template] = [context.params.name, templateOf(context)];
       await metadata.replaceTemplate(
         context.caller,
         name,
@@ -40,14 +39,14 @@ export function containerMetadataRoutes(metadata: ContainersMetadata): RouteTabl
       return done;
     },
     'containers.templates.delete': async (context) => {
-      await metadata.deleteTemplate(context.caller, param(context, 'name'), templateOf(context));
+      await metadata.deleteTemplate(context.caller, context.params.name, templateOf(context));
       return done;
     },
-  };
+  } satisfies Partial<RouteTable>;
 }
 
-function templateOf(context: RouteContext): string {
-  const path = context.query['path'] ?? '';
+function templateOf({ query }: { readonly query: { readonly path?: string | undefined } }): string {
+  const path = query.path ?? '';
   if (path === '') {
     throw errors.badRequest('The query parameter path is missing: which template is meant?', [
       { path: 'path', message: 'is required' },

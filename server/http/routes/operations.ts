@@ -1,9 +1,9 @@
 // Operation endpoints: requests to the operation manager and back.
 import { errors } from '../../api/errors.ts';
 import type { Operations } from '../../operations/manager.ts';
-import { collection, done, param, sync, type RouteTable } from '../route.ts';
+import { collection, done, sync, type RouteTable } from '../route.ts';
 
-export function operationRoutes(operations: Operations): RouteTable {
+export function operationRoutes(operations: Operations) {
   return {
     'operations.list': ({ query }) =>
       collection(
@@ -11,18 +11,18 @@ export function operationRoutes(operations: Operations): RouteTable {
         () => operations.list().map((operation) => `/1.0/operations/${operation.id}`),
         () => operations.list(),
       ),
-    'operations.get': (context) => sync(operations.get(param(context, 'id'))),
+    'operations.get': (context) => sync(operations.get(context.params.id)),
     'operations.delete': (context) => {
-      operations.cancel(param(context, 'id'));
+      operations.cancel(context.params.id);
       return done;
     },
     'operations.wait': async (context) => {
-      const seconds = parseTimeout(context.query['timeout']);
+      const seconds = parseTimeout(context.query.timeout);
       return sync(
-        await operations.wait(param(context, 'id'), seconds === undefined ? undefined : seconds * 1000, context.signal),
+        await operations.wait(context.params.id, seconds === undefined ? undefined : seconds * 1000, context.signal),
       );
     },
-  };
+  } satisfies Partial<RouteTable>;
 }
 
 /** Absent or negative: wait without limit (spec part 8). */

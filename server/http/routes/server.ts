@@ -1,10 +1,9 @@
 // Server, resources and root endpoints: requests to use cases and back.
-import type { ServerPut } from '../../api/server/server.ts';
 import { readResources } from '../../services/server/resources.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import { done, sync, type RouteTable } from '../route.ts';
 
-export function serverRoutes(server: ServerSettings): RouteTable {
+export function serverRoutes(server: ServerSettings) {
   return {
     'root.get': () => sync(['/1.0']),
     'server.get': async ({ caller }) => {
@@ -12,13 +11,13 @@ export function serverRoutes(server: ServerSettings): RouteTable {
       return sync(object, etag);
     },
     'server.put': async ({ caller, body, ifMatch }) => {
-      await server.change(caller, 'put', body as ServerPut, ifMatch);
+      await server.change(caller, 'put', body, ifMatch);
       return done;
     },
     'server.patch': async ({ caller, body, ifMatch }) => {
-      await server.change(caller, 'patch', body as ServerPut, ifMatch);
+      await server.change(caller, 'patch', body, ifMatch);
       return done;
     },
     'resources.get': async () => sync(await readResources()),
-  };
+  } satisfies Partial<RouteTable>;
 }

@@ -1,36 +1,31 @@
 // Container snapshot endpoints: requests to use cases and back.
-import type { ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
-import type { SnapshotCreate, SnapshotPut } from '../../api/container/snapshot.ts';
 import type { Snapshots } from '../../services/containers/snapshots/snapshots.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
-import { async_, collection, param, sync, type RouteTable } from '../route.ts';
+import { async_, collection, sync, type RouteTable } from '../route.ts';
 
-export function snapshotRoutes(snapshots: Snapshots, migrations: Migrations): RouteTable {
+export function snapshotRoutes(snapshots: Snapshots, migrations: Migrations) {
   return {
     'snapshots.list': (context) => {
-      const container = param(context, 'name');
+      const container = context.params.name;
       return collection(
         context.query,
         () => snapshots.urls(container),
         () => snapshots.list(container),
       );
     },
-    'snapshots.create': (context) =>
-      async_(snapshots.create(context.caller, param(context, 'name'), context.body as SnapshotCreate)),
-    'snapshots.get': (context) => sync(snapshots.get(param(context, 'name'), param(context, 'snapshot'))),
+    'snapshots.create': (context) => async_(snapshots.create(context.caller, context.params.name, context.body)),
+    'snapshots.get': (context) => sync(snapshots.get(context.params.name, context.params.snapshot)),
     'snapshots.post': (context) => {
-      const body = context.body as ContainerPost;
+      const body = context.body;
       if (body.migration === true)
-        return async_(migrations.sendSnapshot(param(context, 'name'), param(context, 'snapshot'), body));
+        return async_(migrations.sendSnapshot(context.params.name, context.params.snapshot, body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
-      return async_(snapshots.rename(context.caller, param(context, 'name'), param(context, 'snapshot'), body.name));
+      return async_(snapshots.rename(context.caller, context.params.name, context.params.snapshot, body.name));
     },
     'snapshots.put': (context) =>
-      async_(
-        snapshots.put(context.caller, param(context, 'name'), param(context, 'snapshot'), context.body as SnapshotPut),
-      ),
+      async_(snapshots.put(context.caller, context.params.name, context.params.snapshot, context.body)),
     'snapshots.delete': (context) =>
-      async_(snapshots.delete(context.caller, param(context, 'name'), param(context, 'snapshot'))),
-  };
+      async_(snapshots.delete(context.caller, context.params.name, context.params.snapshot)),
+  } satisfies Partial<RouteTable>;
 }

@@ -1,13 +1,6 @@
 // Storage volume endpoints: requests to use cases and back.
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
-import type {
-  StorageVolumeCreate,
-  StorageVolumePost,
-  StorageVolumePut,
-  VolumeSnapshotCreate,
-  VolumeSnapshotPut,
-} from '../../api/storage/volume.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import type { Volumes } from '../../services/storage/volumes.ts';
@@ -16,40 +9,40 @@ import {
   collection,
   done,
   movedTo,
-  param,
   recursionOf,
   sync,
-  type RouteContext,
   type RouteReply,
   type RouteTable,
+  type ContextOf,
+  type WithParams,
 } from '../route.ts';
 
-export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migrations: Migrations): RouteTable {
-  const list = async (context: RouteContext, type?: string): Promise<RouteReply> => {
-    const pool = param(context, 'pool');
+export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migrations: Migrations) {
+  const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
+    const pool = context.params.pool;
     return sync(recursionOf(context.query) > 0 ? await volumes.list(pool, type) : await volumes.urls(pool, type));
   };
-  const create = async (context: RouteContext, type: string | undefined): Promise<RouteReply> => {
-    const body = context.body as StorageVolumeCreate;
+  const create = async (context: ContextOf<'volumes.create'>, type: string | undefined): Promise<RouteReply> => {
+    const body = context.body;
     if (body.source?.type === 'migration')
-      return async_(migrations.receiveVolume(context.caller, param(context, 'pool'), type, body));
-    return orDone(await volumes.create(context.caller, param(context, 'pool'), type, body));
+      return async_(migrations.receiveVolume(context.caller, context.params.pool, type, body));
+    return orDone(await volumes.create(context.caller, context.params.pool, type, body));
   };
   return {
     'volumes.list': (context) => list(context),
-    'volumes.listType': (context) => list(context, param(context, 'type')),
-    'volumes.create': (context) => create(context, (context.body as StorageVolumeCreate).type),
-    'volumes.createType': (context) => create(context, param(context, 'type')),
+    'volumes.listType': (context) => list(context, context.params.type),
+    'volumes.create': (context) => create(context, context.body.type),
+    'volumes.createType': (context) => create(context, context.params.type),
     'volumes.get': async (context) => {
       const { object, etag } = await volumes.get(...place(context));
       return sync(object, etag);
     },
     'volumes.put': async (context) => {
-      await volumes.put(context.caller, ...place(context), context.body as StorageVolumePut, context.ifMatch);
+      await volumes.put(context.caller, ...place(context), context.body, context.ifMatch);
       return done;
     },
     'volumes.patch': async (context) => {
-      await volumes.patch(context.caller, ...place(context), context.body as StorageVolumePut, context.ifMatch);
+      await volumes.patch(context.caller, ...place(context), context.body, context.ifMatch);
       return done;
     },
     'volumes.delete': async (context) => {
@@ -57,11 +50,11 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migra
       return done;
     },
     'volumes.post': async (context) => {
-      const body = context.body as StorageVolumePost;
-      const pool = param(context, 'pool');
+      const body = context.body;
+      const pool = context.params.pool;
       if (body.migration === true) {
-        const volume = { pool, name: param(context, 'name') };
-        return async_(migrations.sendVolume(param(context, 'type'), volume, body));
+        const volume = { pool, name: context.params.name };
+        return async_(migrations.sendVolume(context.params.type, volume, body));
       }
       const to = { pool: body.pool === undefined || body.pool === '' ? pool : body.pool, name: body.name };
       if (to.pool !== pool) return async_(volumes.move(context.caller, ...place(context), to));
@@ -73,43 +66,27 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migra
         () => snapshots.urls(custom(context)),
         () => snapshots.list(custom(context)),
       ),
-    'volumeSnapshots.create': (context) =>
-      async_(snapshots.create(context.caller, custom(context), context.body as VolumeSnapshotCreate)),
+    'volumeSnapshots.create': (context) => async_(snapshots.create(context.caller, custom(context), context.body)),
     'volumeSnapshots.get': (context) => {
-      const { object, etag } = snapshots.get(custom(context), param(context, 'snapshot'));
+      const { object, etag } = snapshots.get(custom(context), context.params.snapshot);
       return sync(object, etag);
     },
     'volumeSnapshots.put': (context) =>
-      async_(
-        snapshots.put(
-          context.caller,
-          custom(context),
-          param(context, 'snapshot'),
-          context.body as VolumeSnapshotPut,
-          context.ifMatch,
-        ),
-      ),
+      async_(snapshots.put(context.caller, custom(context), context.params.snapshot, context.body, context.ifMatch)),
     'volumeSnapshots.post': (context) =>
-      async_(
-        snapshots.rename(
-          context.caller,
-          custom(context),
-          param(context, 'snapshot'),
-          (context.body as { name: string }).name,
-        ),
-      ),
+      async_(snapshots.rename(context.caller, custom(context), context.params.snapshot, context.body.name)),
     'volumeSnapshots.delete': (context) =>
-      async_(snapshots.delete(context.caller, custom(context), param(context, 'snapshot'))),
-  };
+      async_(snapshots.delete(context.caller, custom(context), context.params.snapshot)),
+  } satisfies Partial<RouteTable>;
 }
 
-const place = (context: RouteContext): [pool: string, type: string, name: string] => [
-  param(context, 'pool'),
-  param(context, 'type'),
-  param(context, 'name'),
+const place = ({ params }: WithParams<'pool' | 'type' | 'name'>): [pool: string, type: string, name: string] => [
+  params.pool,
+  params.type,
+  params.name,
 ];
 
-function custom(context: RouteContext): { readonly pool: string; readonly name: string } {
+function custom(context: WithParams<'pool' | 'type' | 'name'>): { readonly pool: string; readonly name: string } {
   const [pool, type, name] = place(context);
   if (type !== 'custom') throw errors.badRequest('Only custom storage volumes have snapshots of their own');
   return { pool, name };
