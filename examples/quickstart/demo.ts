@@ -79,7 +79,7 @@ function say(text: string): void {
 function buildImage(out: string, work: string): boolean {
   const built = spawnSync('sh', [join(example, 'build-image.sh'), out], { stdio: ['ignore', 'ignore', 'inherit'] });
   if (built.status === 0) return true;
-  say('Without busybox there is nothing to boot: the demo goes on with an empty image on the simulated runtime.');
+  say('Without busybox there is nothing to boot: the demo continues with an empty image on the simulated runtime.');
   const content = join(work, 'content');
   mkdirSync(join(content, 'rootfs', 'etc'), { recursive: true });
   writeFileSync(join(content, 'rootfs', 'etc', 'hostname'), 'quick\n');

@@ -168,7 +168,8 @@ class Bench {
     const plan = (...more: readonly string[]) => this.#gantry('plan', '-f', this.#stack, ...more);
     try {
       const text = await plan('--host', proxy.host);
-      if (!text.startsWith('No changes')) throw new Error(`a plan of what is there says: ${text.slice(0, 200)}`);
+      if (!text.startsWith('No changes'))
+        throw new Error(`a plan of unchanged objects is not empty: ${text.slice(0, 200)}`);
     } finally {
       await proxy.close();
     }

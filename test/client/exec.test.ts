@@ -141,7 +141,7 @@ describe('the client', () => {
 describe('the command line', () => {
   const host = (): Record<string, string> => ({ GANTRY_HOST: `unix://${daemon.socketPath}` });
 
-  test('exec prints what the command prints and ends with its code', async () => {
+  test('exec prints the output of the command and exits with its code', async () => {
     const run = await cli(['exec', 'c1', '--env', 'A=b c', '--', 'sh', '-c', 'echo $A; echo no >&2; exit 9'], {
       env: host(),
     });
@@ -155,8 +155,8 @@ describe('the command line', () => {
   ])('exit code %i without output is reported as a command that did not run', async (code, why) => {
     const silent = await cli(['exec', 'c1', '--', 'sh', '-c', `exit ${code}`], { env: host() });
     expect(silent).toEqual({ code, stdout: '', stderr: expect.stringContaining(`sh in c1: ${why}`) });
-    const told = await cli(['exec', 'c1', '--', 'sh', '-c', `echo why >&2; exit ${code}`], { env: host() });
-    expect(told).toEqual({ code, stdout: '', stderr: 'why\n' });
+    const ran = await cli(['exec', 'c1', '--', 'sh', '-c', `echo why >&2; exit ${code}`], { env: host() });
+    expect(ran).toEqual({ code, stdout: '', stderr: 'why\n' });
   });
 
   test('exec -t gives a terminal, and flags behind -- are the command’s', async () => {

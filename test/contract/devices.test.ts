@@ -100,7 +100,7 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
   ['a host path with pool', { type: 'disk', path: '/mnt', source: '/srv', pool: 'default' }, ['source']],
   ['a root with source', { ...root, source: '/srv' }, ['source']],
   ['a root without pool', { type: 'disk', path: '/' }, ['pool']],
-  ['a size beside the root', { type: 'disk', path: '/mnt', source: '/srv', size: '1GB' }, ['size']],
+  ['a size on a disk that is not the root', { type: 'disk', path: '/mnt', source: '/srv', size: '1GB' }, ['size']],
   ['a recursive root', { ...root, recursive: 'true' }, ['recursive']],
   [
     'mount options of a file system',

@@ -1,8 +1,8 @@
-// What several test files of one run need built (programs, a release) is built by the first of them and copied by the others.
+// Programs or releases that several test files of one run need: the first file builds them and the others copy them.
 import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** The folder of this run where built things are kept; set by store-setup.ts. Without it everybody builds. */
+/** The folder of this run for built things; set by store-setup.ts. Without it every test file builds. */
 const kept = (name: string): string | undefined => {
   const folder = process.env['GANTRY_TEST_BUILT'];
   return folder === undefined ? undefined : join(folder, name);
@@ -16,7 +16,7 @@ export function copyBuilt(name: string, folder: string): boolean {
   return true;
 }
 
-/** Keeps a copy of what was built in `folder`. */
+/** Keeps a copy of the things built in `folder`. */
 export function keepBuilt(name: string, folder: string): void {
   const to = kept(name);
   if (to === undefined) return;

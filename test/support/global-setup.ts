@@ -1,12 +1,12 @@
-// Runs once before the tests: derives the bindings for CDKTF, compiles what must be a real JavaScript file (a worker thread, child
-// processes) and names it, and makes the folder of this run for what test files share.
+// Runs once before the tests: derives the bindings for CDKTF, compiles the files that must be real JavaScript (a worker thread, child
+// processes) and publishes their paths, and makes the folder of this run for things that test files share.
 import { mkdtempSync, mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { writeCdktf } from '../../provider/bindings/write-cdktf.ts';
 
-/** Built as the bundle of the product is: sibling entries with shared chunks, so the sibling look-up is tested too. */
+/** Built like the bundle of the product: sibling entries with shared chunks, so that the look-up of siblings is tested too. */
 export function setup(): () => void {
   const root = fileURLToPath(new URL('../..', import.meta.url));
   writeCdktf(root);

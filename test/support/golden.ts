@@ -1,4 +1,4 @@
-// Compares a text with a stored one under test/golden; with UPDATE=1 it is stored anew.
+// Compares a text with a stored one under test/golden; with UPDATE=1 it is rewritten.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';

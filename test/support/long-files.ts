@@ -1,5 +1,5 @@
-// The test files that take longest, the longest first; those that lock the same network stand apart. A file that is not here takes
-// less than 25 seconds.
+// The slowest test files, the slowest first; those that lock the same network are not adjacent. Files that are missing here take less
+// than 25 seconds.
 
 export const longFiles: readonly string[] = [
   'test/e2e/kill/converge.test.ts',

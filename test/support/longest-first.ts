@@ -1,9 +1,9 @@
-// The order of test files: the long ones first, so that none of them runs on alone at the end while a core idles.
+// The order of test files: the long ones first, so that none of them runs alone at the end while a core idles.
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { longFiles } from './long-files.ts';
 
-/** The others go by their size, or by how long they took here the last time, as is usual with Vitest. */
+/** The others are ordered by their size, or by their last duration here, as usual with Vitest. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const usual = await super.sort(files);

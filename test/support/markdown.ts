@@ -1,4 +1,4 @@
-// The Markdown pages of the repository, for tests of what they say.
+// The Markdown pages of the repository, for tests of their contents.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 
@@ -20,7 +20,7 @@ export function markdownPages(folder: string): readonly MarkdownPage[] {
     .map(({ file, path }) => ({ file, path, text: readFileSync(file, 'utf8') }));
 }
 
-/** The text without fenced code, and without code in its lines unless they are wanted. */
+/** The text without fenced code, and without inline code unless requested. */
 export function withoutCode(text: string, { inline = true }: { readonly inline?: boolean } = {}): string {
   const prose = text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
   return inline ? prose.replaceAll(/`[^`\n]*`/g, '') : prose;

@@ -3,7 +3,7 @@
 import { containerConfigKeys, type ConfigKey } from '../../server/api/container/container-config-keys.ts';
 import { deviceSchemas } from '../../server/api/devices/index.ts';
 
-/** As they stand in YAML: flow scalars. */
+/** As written in YAML: flow scalars. */
 const booleans = [
   'true',
   '"TRUE"',
@@ -46,7 +46,7 @@ const texts = [
   '"#no comment"',
 ];
 const lines = ['"a\\nb\\n"', '"a\\n\\n\\n"', '"\\na"', '"# only\\n"', '"a\\r\\nb"'];
-/** Means: must be absent. */
+/** Removes the key. */
 const absent = ['null', '""', '~'];
 
 const more = [
@@ -58,7 +58,7 @@ const spaced = ['1w 2d', '"0 3 * * *"', 'both 1000 1000', '"lxc.environment = A=
 
 const candidates = [...booleans, ...sizes, ...integers, ...texts, ...lines, ...absent, ...more, ...spaced];
 
-/** What the text means once YAML has read it; enough for the values above. */
+/** The meaning of the text after parsing as YAML; enough for the values above. */
 function read(text: string): string {
   if (absent.includes(text)) return '';
   return text.startsWith('"') ? (JSON.parse(text) as string) : text;
@@ -83,7 +83,7 @@ export interface OddValue {
 
 const isOneLine = (text: string): boolean => !/[\r\n]/.test(read(text));
 
-/** All of them; or three, others for each key, in an order that is always the same. */
+/** All of them; or three, different ones for each key, in a deterministic order. */
 function someOf(all: readonly string[], key: string, isThorough: boolean): readonly string[] {
   const start = Buffer.from(key).reduce((sum, byte) => (sum * 31 + byte) % 9973, 7);
   if (isThorough || all.length <= 3) return all;
@@ -92,7 +92,7 @@ function someOf(all: readonly string[], key: string, isThorough: boolean): reado
 
 const isThorough = process.env['PROPERTY_RUNS'] !== undefined;
 
-/** Every key that a profile may hold, with candidates that it takes: all of them when PROPERTY_RUNS is set. */
+/** Every key of a profile, with valid candidates: all of them when PROPERTY_RUNS is set. */
 export const oddConfig = (): readonly OddValue[] =>
   Object.entries(containerConfigKeys as Readonly<Record<string, ConfigKey>>).flatMap(([name, row]) => {
     const key = name.includes('*') ? parts[name] : name;
@@ -110,7 +110,7 @@ const bases: Readonly<Record<string, string>> = {
   gpu: '',
 };
 
-/** Every property of devices that can stand beside little else; the whole device as YAML. */
+/** Every property of devices that is valid with few others; the whole device as YAML. */
 export const oddDevices = (): readonly (OddValue & { readonly device: string })[] =>
   Object.entries(bases).flatMap(([type, base]) => {
     const { properties } = deviceSchemas[type as keyof typeof deviceSchemas];
@@ -126,5 +126,5 @@ export const oddDevices = (): readonly (OddValue & { readonly device: string })[
     });
   });
 
-/** They say what others must be beside them. */
+/** They require certain other properties. */
 const needsMore = new Set(['network', 'nictype', 'pool', 'size', 'vlan', 'uid', 'gid', 'mode', 'limits.max', 'source']);

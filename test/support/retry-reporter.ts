@@ -1,9 +1,11 @@
-// Says at the end of a run which tests passed at their second try only. Changes no result.
+// Prints at the end of a run which tests passed only at their second try. Changes no result.
 import { relative } from 'node:path';
 import type { Reporter, TestCase } from 'vitest/node';
 
-/** Each is a test that depends on time or on what runs beside it: it gets an entry in test/FLAKES.md and a fix. Vitest looks for a
- *  reporter in the default export. */
+/**
+ * Each is a test that depends on time or on concurrent tests: it gets an entry in test/FLAKES.md and a fix. Vitest looks for a reporter
+ * in the default export.
+ */
 // oxlint-disable-next-line import/no-default-export
 export default class RetryReporter implements Reporter {
   readonly #retried: string[] = [];

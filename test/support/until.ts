@@ -1,4 +1,4 @@
-// Polls a condition instead of sleeping a guessed time. The limit only says when a test has failed: it is long, for busy machines.
+// Polls a condition instead of sleeping a guessed time. The limit only decides when a test has failed: it is long, for busy machines.
 
 export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   const end = Date.now() + timeoutMs;

@@ -72,7 +72,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a limit taken away: null',
+    name: 'a limit removed with null',
     part: 'container',
     to: () => containerWith('config: { limits.memory: null, limits.processes: null, limits.cpu: 1 }\n'),
     plan: ['container/c1: update live'],
@@ -87,7 +87,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a key that was written and no longer is: taken away',
+    name: 'a key that is no longer declared is removed',
     part: 'container',
     to: () => containerWith(''),
     plan: ['container/c1: update live'],
@@ -174,7 +174,7 @@ const cases: readonly Case[] = [
     really: async (bench) => expect(await inside(bench, '/other/mark')).toBe('seen'),
   },
   {
-    name: 'a disk taken away: null',
+    name: 'a disk removed with null',
     part: 'container',
     to: () => containerWith('devices: { data: null }\n'),
     plan: ['container/c1: update live'],
@@ -243,7 +243,7 @@ const cases: readonly Case[] = [
     },
   },
   {
-    name: 'a network key taken away: null',
+    name: 'a network key removed with null',
     part: 'network',
     to: () => `kind: network\nname: ${network}\nconfig: { ipv4.nat: null, ipv4.dhcp.ranges: null }\n`,
     plan: [`network/${network}: update live`],

@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bench.close());
 
-test('plans and drift list what a rule hides, with its end and its reason', async () => {
+test('plans and drift list the differences that a rule hides, with its expiry and its reason', async () => {
   ignoring('{ path: config.user.note, until: 2099-12-31, reason: load test }');
   // An ignored key is no longer owned.
   await bench.apply();

@@ -65,19 +65,19 @@ describe('npm run demo', () => {
     { timeout: 300_000 },
     async () => {
       await withRealNetwork('quick0', async () => {
-        const told = await demo(undefined);
-        expectStory(told);
-        expect(told.ran.stdout).toContain('runs on the lxc runtime');
-        expect(told.ran.stdout).toMatch(/I am web, process 1 is init\n.*inet 10\.123\.0\./);
-        expect(told.ran.stdout).toMatch(/I am db, process 1 is init\n.*inet 10\.123\.0\./);
-        expect(hostParts(told.state, ['quick0'])).toEqual(nothing);
+        const story = await demo(undefined);
+        expectStory(story);
+        expect(story.ran.stdout).toContain('runs on the lxc runtime');
+        expect(story.ran.stdout).toMatch(/I am web, process 1 is init\n.*inet 10\.123\.0\./);
+        expect(story.ran.stdout).toMatch(/I am db, process 1 is init\n.*inet 10\.123\.0\./);
+        expect(hostParts(story.state, ['quick0'])).toEqual(nothing);
       });
     },
   );
 
   test('creates and removes everything on the simulation for an unprivileged user', { timeout: 120_000 }, async () => {
-    const told = await demo(isRoot ? 65534 : undefined);
-    expectStory(told);
-    expect(told.ran.stdout).toContain('runs on the sim runtime');
+    const story = await demo(isRoot ? 65534 : undefined);
+    expectStory(story);
+    expect(story.ran.stdout).toContain('runs on the sim runtime');
   });
 });

@@ -37,7 +37,7 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
     await typeExample(programs, {
       name: 'fleet',
       env: { XDG_STATE_HOME: join(base, 'state') },
-      printed: (told) => told.replaceAll(base, '/tmp/fleet'),
+      printed: (text) => text.replaceAll(base, '/tmp/fleet'),
     });
     for (const gantryd of daemons) {
       if (runtime === 'lxc') expect(hostParts(gantryd.dir, networks)).toEqual(nothing);

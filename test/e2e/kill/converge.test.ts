@@ -98,14 +98,14 @@ function smallImage(path: string): void {
 const stackOf = (gantryd: Gantryd): readonly string[] => ['-f', join(work, gantryd.runtime), '--host', gantryd.host];
 const gantry = (gantryd: Gantryd, verb: string, ...more: readonly string[]): Promise<CliRun> =>
   cli([verb, ...stackOf(gantryd), ...more]);
-const told = (run: CliRun): string => `${run.stdout}\n${run.stderr}`;
+const output = (run: CliRun): string => `${run.stdout}\n${run.stderr}`;
 
 /** Exit code and planned changes: both must show an empty plan. */
 async function expectConverged(gantryd: Gantryd, verb: 'apply' | 'destroy', when: string): Promise<void> {
   const again = await gantry(gantryd, verb, '--auto-approve');
-  expect(again.code, `${when}: ${verb} again\n${told(again)}\n${gantryd.log}`).toBe(0);
+  expect(again.code, `${when}: ${verb} again\n${output(again)}\n${gantryd.log}`).toBe(0);
   const plan = await gantry(gantryd, 'plan', '--detailed-exitcode', ...(verb === 'destroy' ? ['--destroy'] : []));
-  expect(plan.code, `${when}: a plan after ${verb}\n${told(plan)}`).toBe(0);
+  expect(plan.code, `${when}: a plan after ${verb}\n${output(plan)}`).toBe(0);
   expect(await orphans(gantryd, [network]), `${when}: left over\n${gantryd.log}`).toEqual([]);
   const shown = (await gantryd.get('/1.0/containers?recursion=1')) as { name: string; status: string }[];
   const wanted = verb === 'destroy' ? [] : containers.map((name) => `${name} Running`);
@@ -115,7 +115,7 @@ async function expectConverged(gantryd: Gantryd, verb: 'apply' | 'destroy', when
 async function timed(work: () => Promise<CliRun>): Promise<number> {
   const startedAt = performance.now();
   const run = await work();
-  expect(run.code, told(run)).toBe(0);
+  expect(run.code, output(run)).toBe(0);
   return performance.now() - startedAt;
 }
 
@@ -125,7 +125,7 @@ async function interrupted(gantryd: Gantryd, verb: 'apply' | 'destroy', killAtMs
   await sleep(killAtMs);
   await gantryd.kill();
   const run = await running;
-  expect([0, 7], `${when}: ${verb} with the daemon killed after ${killAtMs} ms\n${told(run)}`).toContain(run.code);
+  expect([0, 7], `${when}: ${verb} with the daemon killed after ${killAtMs} ms\n${output(run)}`).toContain(run.code);
   await gantryd.start();
 }
 

@@ -95,7 +95,7 @@ for (const { host, reason } of hosts) {
       await patch('/1.0/profiles/small', { 'limits.memory': '96MiB' });
       const other = await next(watching, ({ change }) => change?.address === 'profile/small');
       const tookMs = Date.parse(other['@timestamp']) - changedMs;
-      console.log(`drift was told ${tookMs} ms after the change was asked for (${host})`);
+      console.log(`drift was reported ${tookMs} ms after the request for the change (${host})`);
       expect(other.seen?.at(-1)).toMatchObject({ action: 'profile-updated' });
       expect(other.seen?.at(-1)?.by).toMatch(/on the server itself$/);
       expect(Date.parse(other.seen?.at(-1)?.at ?? '')).not.toBeNaN();

@@ -1,4 +1,4 @@
-// --exclude leaves objects out of a run: of an apply with what needs them, of a destroy with what they need.
+// --exclude leaves objects out of a run: an apply also leaves out their dependents, a destroy their dependencies.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { containerWith, network, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => bench.close());
 
-test('an apply leaves out what is excluded and what needs it, and says nothing else', async () => {
+test('an apply leaves out excluded objects and their dependents, and reports nothing else', async () => {
   bench.parts = {
     ...bench.parts,
     container: containerWith('config: { user.note: b }\n'),
@@ -29,7 +29,7 @@ test('an apply leaves out what is excluded and what needs it, and says nothing e
   await bench.expectSettled();
 });
 
-test('what is excluded from a prune and from a destroy stays, with what it needs', async () => {
+test('objects excluded from a prune or a destroy stay, with their dependencies', async () => {
   const plan = await bench.gantry('plan', '--destroy', '--exclude', 'container/c1');
   expect(plan.stdout).toContain('- profile/other');
   expect(plan.stdout).not.toMatch(/profile\/small|network\/|storage_pool\/|image\//);

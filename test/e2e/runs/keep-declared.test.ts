@@ -30,10 +30,10 @@ describe('on the simulation', () => {
     await bench.close();
     rmSync(state, { recursive: true, force: true });
   });
-  let told = '';
-  const onStderr = (text: string): void => void (told += text);
+  let printed = '';
+  const onStderr = (text: string): void => void (printed += text);
   const start = (...more: readonly string[]): void => {
-    told = '';
+    printed = '';
     let interrupt = (): void => {};
     const interrupts = (given: () => void): void => void (interrupt = given);
     const run = cli(['run', join(bench.dir, 'stack.yaml'), '-y', ...at(), ...more], { env, interrupts, onStderr });
@@ -82,7 +82,7 @@ describe('on the simulation', () => {
     const locked = await cli(['lock', '--for', '1h', '--reason', 'maintenance', ...at()]);
     expect(locked.code, locked.stderr).toBe(0);
     await patch('c');
-    await until(() => told.includes('Suspended: '), waitMs);
+    await until(() => printed.includes('Suspended: '), waitMs);
     expect(await noteOf()).toBe('c');
     expect((await cli(['force-unlock', '-y', ...at()])).code).toBe(0);
     await healed();

@@ -10,7 +10,7 @@ import { daemonState } from '../../support/daemons/comparable-state.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
 
-const missing = terraformMissing('what the examples for CDKTF and cdktn become with Terraform');
+const missing = terraformMissing('the result of the examples for CDKTF and cdktn with Terraform');
 
 interface Example {
   readonly flavour: Flavour;

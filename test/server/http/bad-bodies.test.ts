@@ -158,10 +158,10 @@ describe('a body', () => {
 
 test('a small body that arrives after its refusal does not close the connection', async () => {
   const socket = connect(daemon.socketPath);
-  let told = '';
-  socket.on('data', (chunk: Buffer) => (told += chunk.toString()));
-  socket.on('close', () => (told += 'closed'));
-  const answers = (): string[] => told.match(/HTTP\/1\.1 \d+/g) ?? [];
+  let received = '';
+  socket.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  socket.on('close', () => (received += 'closed'));
+  const answers = (): string[] => received.match(/HTTP\/1\.1 \d+/g) ?? [];
   const expected: string[] = [];
   for (const [path, status] of [
     ['/1.0/containers/none', 404],
@@ -174,7 +174,7 @@ test('a small body that arrives after its refusal does not close the connection'
     socket.write('null');
   }
   expect(answers()).toEqual(expected);
-  expect(told).not.toContain('closed');
+  expect(received).not.toContain('closed');
   socket.destroy();
 });
 

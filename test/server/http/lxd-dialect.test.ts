@@ -92,8 +92,8 @@ describe('answers', () => {
     expect(body.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
     const wait = await lxd('GET', `${body.operation}/wait`);
     expect(wait.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
-    const told = await events.next((event) => JSON.stringify(event).includes('/1.0/backups/backup0'), 20_000);
-    expect(told.type).toBe('operation');
+    const found = await events.next((event) => JSON.stringify(event).includes('/1.0/backups/backup0'), 20_000);
+    expect(found.type).toBe('operation');
     events.close();
     const plain = await daemon.ok('DELETE', '/1.0/containers/two/backups/backup0');
     expect(plain.resources?.['backups']).toEqual(['/1.0/containers/two/backups/backup0']);

@@ -1,4 +1,4 @@
-// Running host programs: all output is there, limits hold, and a grandchild that keeps the pipes open delays nobody for long.
+// Host programs: complete output, limits, and a grandchild with open pipes delays no caller for long.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { mortal } from '../../../server/lib/die-with-parent.ts';
 import { until } from '../../support/until.ts';
 
 describe('exec', () => {
-  test('returns everything that was written, also with many programs at once', async () => {
+  test('returns the complete output, also with many programs at once', async () => {
     const runs = Array.from({ length: 64 }, (_, index) =>
       exec(['sh', '-c', `echo out ${index}; echo err ${index} >&2`]),
     );
@@ -17,20 +17,20 @@ describe('exec', () => {
     }
   });
 
-  test('does not wait for a grandchild that holds the pipes', async () => {
+  test('does not wait for a grandchild with open pipes', async () => {
     const before = performance.now();
     const { stdout } = await exec(['sh', '-c', 'sleep 20 & echo started']);
     expect(stdout).toBe('started\n');
     expect(performance.now() - before).toBeLessThan(20_000);
   });
 
-  test('names program, code and what it said when it fails', async () => {
+  test('the error of a failed program has its name, code and output', async () => {
     const failed = exec(['sh', '-c', 'echo no such thing >&2; exit 3']);
     await expect(failed).rejects.toThrow('sh failed with code 3: no such thing');
     await expect(failed).rejects.toBeInstanceOf(ExecError);
   });
 
-  test('accepts other codes when told so', async () => {
+  test('accepts other exit codes on request', async () => {
     expect((await exec(['sh', '-c', 'exit 2'], { okCodes: [0, 2] })).code).toBe(2);
   });
 
@@ -45,16 +45,16 @@ describe('exec', () => {
     await expect(running).rejects.toBeInstanceOf(ExecError);
   });
 
-  test('says that a program is missing', async () => {
+  test('reports a missing program', async () => {
     await expect(exec(['/nonexistent/program'])).rejects.toThrow('cannot run /nonexistent/program');
   });
 
-  test('keeps no more output than asked for', async () => {
+  test('keeps no more output than the limit', async () => {
     const { stdout } = await exec(['sh', '-c', 'head -c 100000 /dev/zero | tr "\\0" x'], { maxBytes: 10 });
     expect(stdout).toBe('x'.repeat(10));
   });
 
-  test('that is mortal ends with the process that started it, however that ends', async () => {
+  test('a program that is started as mortal ends with the process that started it, however that ends', async () => {
     if (mortal(['true']).length === 1)
       return console.log('skipped: programs that end with us: setpriv cannot do it here');
     const [file = '', ...args] = mortal(['sh', '-c', 'echo $$; exec sleep 60']);
@@ -69,7 +69,7 @@ describe('exec', () => {
     parent.kill('SIGKILL');
     await until(() => {
       try {
-        // A zombie that nobody has buried yet is dead, too.
+        // A zombie without a wait() is dead, too.
         return /^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
       } catch {
         return true;

@@ -1,4 +1,4 @@
-// The count of values that stands before each parsing of JSON: it refuses by number and depth, and is not misled by texts.
+// The count of values before each parsing of JSON: it refuses by number and depth, and ignores the contents of texts.
 import { expect, test } from 'vitest';
 import { hasProto, shapeProblem } from '../../../server/lib/json-shape.ts';
 
@@ -16,7 +16,7 @@ test.each([
   ['{"\\\\":[[[', 'is nested deeper than 3 levels'],
 ])('%s %s', (text, problem) => expect(check(text)).toBe(problem));
 
-test('a member named __proto__ is found at any depth, however it is spelt', () => {
+test('a member named __proto__ is found at any depth, in any spelling', () => {
   expect(hasProto(JSON.parse('{"a":[{"\\u005f_proto__":1}]}'))).toBe(true);
   expect(hasProto(JSON.parse('{"a":["__proto__"]}'))).toBe(false);
 });

@@ -1,4 +1,4 @@
-// Output of a program that has ended before anybody reads it.
+// Output of a program that has ended before it is read.
 import { spawn } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { keepOutput } from '../../../server/lib/buffer-output.ts';
@@ -7,18 +7,18 @@ import { until } from '../../support/until.ts';
 
 const ended = (child: { readonly exitCode: number | null }): Promise<void> => until(() => child.exitCode !== null);
 
-test('is there for a reader who comes late', async () => {
+test('reaches a reader who comes late', async () => {
   const child = spawn('echo', ['hello'], { stdio: ['ignore', 'pipe', 'ignore'] });
   keepOutput(child.stdout);
   await ended(child);
-  // The turn in which Node would let it flow.
+  // The event loop turn in which Node would discard it.
   await new Promise((resolve) => setImmediate(resolve));
   let text = '';
   for await (const chunk of child.stdout) text += String(chunk);
   expect(text).toBe('hello\n');
 });
 
-test('of a tree is whole when its consumer has to open a file first', async () => {
+test('of a tree is complete when its consumer has to open a file first', async () => {
   for (let round = 0; round < 20; round++) {
     let text = '';
     const consume = async (bytes: AsyncIterable<Buffer>): Promise<void> => {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { jsonOf, keepDerived, keepJson } from '../../../server/lib/cached-json.ts';
 
 describe('kept JSON', () => {
-  test('is the text of JSON.stringify for every kind of value', () => {
+  test('equals the text of JSON.stringify for every kind of value', () => {
     const values = [null, 'ä"\u2028', 1, true, [], {}, [1, { a: [undefined] }], { a: undefined, b: { c: 'x' } }];
     for (const value of values) expect(String(jsonOf(value))).toBe(JSON.stringify(value));
     for (const value of [[], {}, ['ä'], { b: { c: '€' } }])
@@ -33,7 +33,7 @@ describe('kept JSON', () => {
     expect(asked).toBe(3);
   });
 
-  test('freezes what it keeps', () => {
+  test('freezes the kept value', () => {
     const kept: { name: string } = keepJson({ name: 'a' });
     expect(() => (kept.name = 'b')).toThrow(TypeError);
   });

@@ -1,8 +1,8 @@
-// The watch over the event loop: what counts as held, what is named, and that it costs nothing while nothing is under way.
+// The watch over the event loop: which times count as blocked, which work is named, and that it costs nothing without work.
 import { expect, test } from 'vitest';
 import { LoopWatch, type LoopTime } from '../../../server/lib/event-loop-watch.ts';
 
-/** Time that stands still until it is moved. */
+/** Time that moves only when told to. */
 class TestTime implements LoopTime {
   now = 0;
   waited = 0;
@@ -17,7 +17,7 @@ class TestTime implements LoopTime {
   get isArmed(): boolean {
     return this.#next !== undefined;
   }
-  /** The loop turns again after that time; a timer that is due is called then. */
+  /** The loop turns again after that time; due timers are called then. */
   turn(ms: number, waited = 0): void {
     this.now += ms;
     this.waited += waited;
@@ -35,7 +35,7 @@ function make(quietMs = 0) {
   return { time, holds, watch };
 }
 
-test('a turn that takes longer than the limit counts, and names what is under way and what has just ended', () => {
+test('a turn above the limit counts, and the report names the current work and the work that has just ended', () => {
   const { time, holds, watch } = make();
   watch.enter(() => 'GET /a');
   const leave = watch.enter(() => 'PUT /b');
@@ -46,7 +46,7 @@ test('a turn that takes longer than the limit counts, and names what is under wa
   expect(watch.figures).toEqual({ limitMs: 50, longestMs: 180, overLimit: 1 });
 });
 
-test('a turn within the limit counts as the longest only', () => {
+test('a turn within the limit counts only for the longest time', () => {
   const { time, holds, watch } = make();
   watch.enter(() => 'a');
   time.turn(50);
@@ -54,7 +54,7 @@ test('a turn within the limit counts as the longest only', () => {
   expect(watch.figures).toEqual({ limitMs: 50, longestMs: 40, overLimit: 0 });
 });
 
-test('time that the thread waited for a processor does not count', () => {
+test('time without a processor for the thread does not count', () => {
   const { time, holds, watch } = make();
   watch.enter(() => 'a');
   time.turn(510, 480);
@@ -62,7 +62,7 @@ test('time that the thread waited for a processor does not count', () => {
   expect(watch.figures.longestMs).toBe(20);
 });
 
-test('lines are rare, figures are not', () => {
+test('log lines are limited, counts are complete', () => {
   const { time, holds, watch } = make(1000);
   watch.enter(() => 'a');
   for (let count = 0; count < 5; count += 1) time.turn(100);

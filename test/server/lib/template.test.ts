@@ -1,4 +1,4 @@
-// Templates of images: what the language does, and that hostile templates get nothing, loop for ever, or grow without end.
+// Templates of images: the features of the language, and that hostile templates reach nothing, loop endlessly or grow without limit.
 import { array, assert, constantFrom, property } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Callable, renderTemplate, TemplateError } from '../../../server/lib/template/render.ts';
@@ -107,7 +107,7 @@ describe('hostile templates', () => {
   );
 
   test.each(['process', 'require', 'globalThis', 'global', 'this', 'self', 'Function', 'eval', 'Buffer', 'import'])(
-    'know no %s',
+    'do not know %s',
     (name) => expect(renderOrFail(`{{ ${name} }}`)).toBe(''),
   );
 
@@ -136,11 +136,11 @@ describe('hostile templates', () => {
   ])('are stopped: %s', (_what, source) => {
     const before = process.cpuUsage();
     expect(() => render(source)).toThrow(TemplateError);
-    // Seconds of work would be for ever here; how long the machine takes for it does not matter.
+    // Seconds of work would be endless here; the real duration on this machine does not matter.
     expect(process.cpuUsage(before).user).toBeLessThan(4_000_000);
   });
 
-  test('whatever the text: it renders, or says what is wrong', () => {
+  test('any text renders, or fails with a TemplateError', () => {
     const part = constantFrom(
       '{{',
       '}}',

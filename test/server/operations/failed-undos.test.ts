@@ -1,4 +1,4 @@
-// Undoing that fails is tried again without a restart of the daemon, and deleting such an object takes part in it.
+// Failed undos are retried without a restart of the daemon, and a deletion of such an object retries them too.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -25,7 +25,7 @@ class FailingStorage {
   /** Called before the failure. */
   readonly after = new Map<Operation, () => void>();
   readonly before = new Set<Operation>();
-  /** How often an operation failed. */
+  /** Number of failed calls of an operation. */
   failures = 0;
 
   wrap(driver: StorageDriver): StorageDriver {
@@ -56,7 +56,7 @@ class FailingStorage {
   }
 }
 
-/** Methods that answer at once are left alone. */
+/** Synchronous methods are unchanged. */
 function failing(storage: FailingStorage, driver: StorageDriver): StorageDriver {
   const wrapped = storage.wrap(driver);
   const atOnce = new Set(['volumePath', 'snapshotPath']);
@@ -68,7 +68,7 @@ function failing(storage: FailingStorage, driver: StorageDriver): StorageDriver 
 
 const nothing = (): void => {};
 
-describe('an undo that failed', () => {
+describe('a failed undo', () => {
   const storage = new FailingStorage();
   let daemon: TestDaemon;
   beforeAll(async () => {
@@ -83,7 +83,7 @@ describe('an undo that failed', () => {
   const status = async (path: string): Promise<number> => (await daemon.call('GET', path)).status;
   const containers = '/1.0/containers';
 
-  /** A creation that fails, and whose undoing fails. */
+  /** A creation that fails, and whose undo fails. */
   async function leaveHalf(name: string): Promise<void> {
     storage.after.set('createVolume', nothing);
     storage.before.add('deleteVolume');
@@ -93,7 +93,7 @@ describe('an undo that failed', () => {
     storage.after.delete('createVolume');
   }
 
-  test('of a creation is tried again by itself, and reported once', async () => {
+  test('of a creation is retried automatically, and reported once', async () => {
     await leaveHalf('half');
     const failures = storage.failures;
     await until(() => storage.failures > failures + 1);
@@ -107,7 +107,7 @@ describe('an undo that failed', () => {
     await daemon.ok('DELETE', `${containers}/half`);
   });
 
-  test('is tried at once by a deletion, which says why it is not possible yet', async () => {
+  test('is retried at once by a deletion, which reports why it is still impossible', async () => {
     await leaveHalf('half2');
     const refused = await daemon.run('DELETE', `${containers}/half2`);
     expect(refused.err).toMatch(/half2.*undoing container-create failed.*the disk does not answer/);
@@ -116,7 +116,7 @@ describe('an undo that failed', () => {
     expect(await status(`${containers}/half2`)).toBe(404);
   });
 
-  test('is tried again by the next daemon, by itself and by a deletion', async () => {
+  test('is retried by the next daemon, automatically and by a deletion', async () => {
     await leaveHalf('half3');
     await daemon.restart();
     expect(await status(`${containers}/half3`)).toBe(200);
@@ -125,7 +125,7 @@ describe('an undo that failed', () => {
     await daemon.ok('DELETE', `${containers}/half3`);
   });
 
-  test('of a renaming keeps the container from starting, and the next start undoes it', async () => {
+  test('of a renaming keeps the container from starting, and the next start retries it', async () => {
     await createContainer(daemon, 'first');
     let renamings = 0;
     storage.after.set('renameVolume', () => {
@@ -179,7 +179,7 @@ describe('an undo that failed', () => {
     expect(await status('/1.0/storage-pools/p2')).toBe(404);
   });
 
-  test('of a network ends with its deletion or by itself', async () => {
+  test('of a network ends with its deletion or automatically', async () => {
     const config = { 'ipv4.address': '10.214.201.1/24', 'ipv6.address': 'none' };
     const heals = [
       daemon.simNetwork.faults.inject({ operation: 'up', network: 'net1', error: 'no bridge today', times: 1 }),
@@ -197,7 +197,7 @@ test('pauses between attempts grow to a minute and no further', () => {
   expect([1, 2, 3, 6, 7, 50].map(pauseAfter)).toEqual([1_000, 2_000, 4_000, 32_000, 60_000, 60_000]);
 });
 
-test('nothing is tried any more once the daemon ends', async () => {
+test('is not retried once the daemon ends', async () => {
   let attempts = 0;
   const undo = (): Promise<void> => {
     attempts += 1;
@@ -219,7 +219,7 @@ const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: a pool that turns read-only: it is mounted by root');
 
 describe.skipIf(!isRoot)('on a disk that turns read-only for a moment', () => {
-  test('a container that was being made is gone soon after the disk can be written again', async () => {
+  test('a container in creation is removed soon after the disk is writable again', async () => {
     const disk = await mkdtemp(join(await realpath(tmpdir()), 'gtya-ro-'));
     const mount = (...args: string[]): void => void execFileSync('mount', args, { stdio: 'pipe' });
     mount('-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk);

@@ -1,4 +1,4 @@
-// Background operations and their events over the real daemon (spec 2.2, 4.7, 4.10, 6), and the rules of both in isolation.
+// Background operations and their events over the real daemon (spec 2.2, 4.7, 4.10, 6), and the rules of both separately.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { statusCodes } from '../../../server/api/status.ts';
@@ -33,7 +33,7 @@ const token = async (): Promise<string> =>
   (await daemon.call('POST', `/1.0/images/${image}/secret`, {})).body.operation as string;
 let count = 0;
 const fresh = (): string => `o${(count += 1)}`;
-/** A start that ends after `release` is called. */
+/** A start that ends after a call of `release`. */
 async function heldStart(): Promise<{ name: string; operation: string; release: () => void }> {
   const name = fresh();
   await createContainer(daemon, name);
@@ -70,7 +70,7 @@ describe('an operation', () => {
     ).toBe(true);
   });
 
-  test('unknown answers 404 to get, wait, cancel and websocket', async () => {
+  test('with an unknown id answers 404 to get, wait, cancel and websocket', async () => {
     const path = `/1.0/operations/${randomUUID()}`;
     for (const [method, suffix] of [
       ['GET', ''],
@@ -83,7 +83,7 @@ describe('an operation', () => {
     await expect(listenOn(`ws+unix://${daemon.socketPath}:${await token()}/websocket?secret=x`)).rejects.toThrow(/400/);
   });
 
-  test('is waited for without limit, with one, and not at all', async () => {
+  test('can be waited for without limit, with a limit, and with limit 0', async () => {
     const { operation, release } = await heldStart();
     expect((await daemon.get(`${operation}/wait?timeout=0`)).status).toBe('Running');
     setTimeout(release, 200);
@@ -96,7 +96,7 @@ describe('an operation', () => {
     expect((await daemon.get(`${operation}/wait`)).status).toBe('Success');
   });
 
-  test('a wait whose time is up answers with the operation as it is', async () => {
+  test('a wait whose time is up answers with the current operation', async () => {
     const { name, operation, release } = await heldStart();
     const answer = await daemon.get(`${operation}/wait?timeout=1`);
     expect([answer.status, answer.status_code]).toEqual(['Running', 103]);
@@ -110,7 +110,7 @@ describe('an operation', () => {
     expect([answer.status, answer.body.metadata.details[0].path]).toEqual([400, 'timeout']);
   });
 
-  test('that may be cancelled is, and stays to be read; others refuse', async () => {
+  test('that is cancellable is cancelled, and can still be read; others refuse', async () => {
     const path = await token();
     const cancelled = await daemon.call('DELETE', path);
     expect([cancelled.status, cancelled.body.type]).toEqual([202, 'sync']);
@@ -124,7 +124,7 @@ describe('an operation', () => {
     expect((await daemon.wait(operation)).status).toBe('Success');
   });
 
-  test('goes on when the client that waits goes away', async () => {
+  test('continues when the waiting client disconnects', async () => {
     const { operation, release } = await heldStart();
     const { request } = await import('node:http');
     const waiting = request({ socketPath: daemon.socketPath, path: `${operation}/wait`, agent: false });
@@ -159,7 +159,7 @@ describe('events', () => {
     listening.close();
   });
 
-  test('are told only of the types asked for; all when none is asked for', async () => {
+  test('have only the requested types; all types by default', async () => {
     const kinds = await Promise.all(
       ['lifecycle', 'logging', 'operation', 'lifecycle,logging', undefined].map((types) => daemon.listen(types)),
     );
@@ -220,7 +220,7 @@ describe('events', () => {
       'config-updated',
       '/1.0',
     ],
-  ])('of a %s are told', async (_kind, act, action, source) => {
+  ])('of a %s are sent', async (_kind, act, action, source) => {
     const listening = await daemon.listen('lifecycle');
     await act();
     expect((await listening.next((event) => (event.metadata as Json).action === action)).metadata).toMatchObject({
@@ -229,11 +229,11 @@ describe('events', () => {
     listening.close();
   });
 
-  test('a listener that does not read is let go, and nobody else is held up', async () => {
+  test('a listener that does not read is disconnected, and delays no other', async () => {
     const slow = await daemon.listen('logging');
     const gone = new Promise((resolve) => slow.socket.once('close', resolve));
     slow.socket.pause();
-    // What the hub sends is what counts: a megabyte a line gets there sooner than a million operations.
+    // Only the output of the hub counts: lines of a megabyte reach the limit sooner than a million operations.
     const text = 'x'.repeat(1024 * 1024);
     const good = await daemon.listen('lifecycle');
 
@@ -285,7 +285,7 @@ describe('the keeper of operations', () => {
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const task = { description: 'test', resources: {} };
 
-  test('forgets an ended operation five seconds after its end, and not before', async () => {
+  test('removes an ended operation five seconds after its end, and not before', async () => {
     const operations = make();
     const { id } = operations.start({ ...task, run: () => Promise.resolve({ done: true }) });
     await settled();
@@ -296,7 +296,7 @@ describe('the keeper of operations', () => {
     expect(operations.list()).toEqual([]);
   });
 
-  test('tells the whole chain of causes of a failure', async () => {
+  test('reports the whole chain of causes of a failure', async () => {
     const operations = make();
     const { id } = operations.start({
       ...task,
@@ -306,7 +306,7 @@ describe('the keeper of operations', () => {
     expect(operations.get(id)).toMatchObject({ status: 'Failure', status_code: 400, err: 'outer: inner' });
   });
 
-  test('survives work that throws before it awaits anything', async () => {
+  test('survives work that throws synchronously', async () => {
     const operations = make();
     const { id } = operations.start({
       ...task,
@@ -318,7 +318,7 @@ describe('the keeper of operations', () => {
     expect(operations.get(id)).toMatchObject({ status: 'Failure', err: 'at once' });
   });
 
-  test('cancelled work that finishes all the same is a success; work that stops is Cancelled', async () => {
+  test('cancelled work that finishes anyway is a success; work that stops is Cancelled', async () => {
     const operations = make();
     let finish = (): void => {};
     const first = operations.start({
@@ -344,7 +344,7 @@ describe('the keeper of operations', () => {
     expect(() => operations.cancel(second.id)).toThrow(/already ended/);
   });
 
-  test('once closing starts nothing new, aborts what may be cancelled and waits for the rest', async () => {
+  test('after close starts nothing new, aborts cancellable work and waits for the rest', async () => {
     const operations = make();
     let finish = (): void => {};
     const slow = operations.start({ ...task, run: () => new Promise<void>((resolve) => (finish = resolve)) });

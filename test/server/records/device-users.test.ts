@@ -1,4 +1,4 @@
-// The index of who uses what agrees, after any changes of containers and profiles, with a look through all of them.
+// The index of users equals a search through all containers and profiles, after any changes.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { DeviceMap } from '../../../server/api/schema/common-schemas.ts';
@@ -52,7 +52,7 @@ async function make(records: Records, one: Change): Promise<void> {
   });
 }
 
-/** What the index must say, by looking at every container. */
+/** The expected index, from a search through every container. */
 function byLooking(records: Records, kind: string, used: string): readonly string[] {
   return records.containers
     .list()
@@ -81,7 +81,7 @@ function agrees(records: Records): void {
 }
 
 describe('the index of users', () => {
-  test('agrees with a look through all containers after every change', async () => {
+  test('equals a search through all containers after every change', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(change, { maxLength: 30 }), fc.array(fc.boolean()), async (changes, asks) => {
         const records = await Records.open(openMemoryStore());
@@ -95,7 +95,7 @@ describe('the index of users', () => {
     );
   });
 
-  test('is right after more changes than are remembered', async () => {
+  test('is right after more changes than it remembers', async () => {
     const records = await Records.open(openMemoryStore());
     const put = (network: string) =>
       make(records, {
@@ -114,7 +114,7 @@ describe('the index of users', () => {
   });
 });
 
-test('a list that was read stays as it was, and the next one has the changes in order of name', async () => {
+test('a list that was read stays unchanged, and the next one has the changes in order of name', async () => {
   const records = await Records.open(openMemoryStore());
   const put = (profile: string, description: string) =>
     records.commit((changes) => changes.put('profiles', profile, { v: 1, description, config: {}, devices: {} }));

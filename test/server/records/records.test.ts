@@ -1,4 +1,4 @@
-// Records over a store: conflicts, retries, guards on what others are putting to use. And the pure rules of services beside them.
+// Records over a store: conflicts, retries, guards for references of concurrent transactions. And the related pure rules of services.
 import { describe, expect, test } from 'vitest';
 import type { ContainerDocument, ProfileDocument } from '../../../server/records/documents.ts';
 import { RecordConflict, Records } from '../../../server/records/records.ts';
@@ -11,7 +11,7 @@ const profile = (description = ''): ProfileDocument => ({ v: 1, description, con
 const open = async (): Promise<Records> => Records.open(openMemoryStore());
 
 describe('records', () => {
-  test('are seen once acknowledged, in order of name, and read again by the next opening', async () => {
+  test('are visible once acknowledged, in order of name, and read again by the next opening', async () => {
     const store = openMemoryStore();
     const records = await Records.open(store);
     await records.commit((changes) => {
@@ -26,7 +26,7 @@ describe('records', () => {
     expect(again.profiles.get('b')?.document).toEqual(profile('two'));
   });
 
-  test('of two writers on one version one gets a conflict, and sees the other afterwards', async () => {
+  test('of two writers on one version one gets a conflict, and sees the other’s write afterwards', async () => {
     const records = await open();
     await records.commit((changes) => changes.put('profiles', 'a', profile('0')));
     const outcomes = await Promise.allSettled(
@@ -39,7 +39,7 @@ describe('records', () => {
     expect(records.profiles.get('a')?.document.description).toBe(won);
   });
 
-  test('retry decides anew on what the other wrote, so that no change is lost', async () => {
+  test('retry decides again on the other writer’s result, so that no change is lost', async () => {
     const records = await open();
     await records.commit((changes) => changes.put('profiles', 'a', profile('')));
     await Promise.all(
@@ -53,7 +53,7 @@ describe('records', () => {
     expect(records.profiles.get('a')?.document.description).toBe('x'.repeat(10));
   });
 
-  test('retry passes other errors on at once and writes nothing', async () => {
+  test('retry rethrows other errors at once and writes nothing', async () => {
     const records = await open();
     let calls = 0;
     const failing = records.retry((changes) => {
@@ -65,7 +65,7 @@ describe('records', () => {
     expect([calls, records.profiles.size]).toEqual([1, 0]);
   });
 
-  test('a record that a transaction on its way requires can neither be deleted nor claimed', async () => {
+  test('a record that a running transaction requires can be neither deleted nor claimed', async () => {
     const records = await open();
     await records.commit((changes) => changes.put('profiles', 'a', profile()));
     for (const take of ['delete', 'claim'] as const) {
@@ -85,7 +85,7 @@ describe('records', () => {
     expect(records.profiles.has('a')).toBe(false);
   });
 
-  test('a deletion on its way makes who requires the record decide again', async () => {
+  test('a running deletion makes transactions that require the record decide again', async () => {
     const records = await open();
     await records.commit((changes) => changes.put('profiles', 'a', profile()));
     const deleting = records.commit((changes) => changes.delete('profiles', 'a'));
@@ -116,7 +116,7 @@ describe('expansion', () => {
   const of = (names: readonly string[], config = {}, devices = {}) =>
     expand({ profiles: names, config, devices }, (name) => profiles[name]);
 
-  test('later profiles win by key and by whole device, own settings last, unknown profiles add nothing', () => {
+  test('later profiles win by key and by whole device, the container’s own settings last, unknown profiles add nothing', () => {
     expect(of(['a', 'gone', 'b'], { x: 'own' })).toEqual({
       config: { k: 'b', x: 'own' },
       devices: { eth0: { type: 'nic' }, d: { type: 'disk' } },
@@ -126,7 +126,7 @@ describe('expansion', () => {
     expect(of(['a'], {}, { eth0: { type: 'none' } }).devices['eth0']).toEqual({ type: 'none' });
   });
 
-  test('a nic sits on its parent, or on the VLAN of it', () => {
+  test('a nic uses its parent, or the VLAN on it', () => {
     expect(nicNetwork({ type: 'nic', parent: 'br0' })).toBe('br0');
     expect(nicNetwork({ type: 'nic', parent: 'eth0', vlan: '7' })).toBe('eth0.7');
     expect(nicNetwork({ type: 'nic', nictype: 'p2p' })).toBeUndefined();
@@ -136,7 +136,7 @@ describe('expansion', () => {
     ).toEqual(['x']);
   });
 
-  test('volatile and image keys are the server’s', () => {
+  test('volatile and image keys belong to the server', () => {
     expect(['volatile.a', 'image.os', 'user.volatile.', 'images.x'].map(isServerKey)).toEqual([
       true,
       true,
@@ -147,14 +147,14 @@ describe('expansion', () => {
 });
 
 describe('PUT and PATCH of maps', () => {
-  test('an empty value is an absent one', () => {
+  test('an empty value equals an absent one', () => {
     expect(replaceConfig({ a: '1', b: '' })).toEqual({ a: '1' });
     expect(replaceConfig(null)).toEqual({});
     expect(mergeConfig({ a: '1', b: '2' }, { a: '', c: '3' })).toEqual({ b: '2', c: '3' });
     expect(mergeConfig({ a: '1' }, undefined)).toEqual({ a: '1' });
   });
 
-  test('devices are replaced whole, and removed by an empty map', () => {
+  test('devices are replaced as a whole, and removed by an empty map', () => {
     const now = { a: { type: 'nic', mtu: '1' }, b: { type: 'none' } };
     expect(mergeDevices(now, { a: { type: 'nic' }, b: {} })).toEqual({ a: { type: 'nic' } });
     expect(mergeDevices(now, null)).toEqual(now);
@@ -172,7 +172,7 @@ describe('ETags', () => {
   } as unknown as ContainerDocument;
   const tag = (change: object): string => etagOf.container({ ...container, ...change });
 
-  test('do not depend on the order of keys, or on what the server keeps', () => {
+  test('do not depend on the order of keys, or on server-kept keys', () => {
     expect(tag({ config: { a: '1', b: '2' } })).toBe(tag({ config: { b: '2', a: '1' } }));
     expect(
       tag({ config: { a: '1', 'volatile.x': '1', 'image.os': 'y' }, lastUsedAt: 'now', lifecycle: 'deleting' }),
@@ -190,7 +190,7 @@ describe('ETags', () => {
     expect(tag(change)).not.toBe(tag({}));
   });
 
-  test('are accepted bare, quoted, weak, in lists and as a star; absent and empty is no condition', () => {
+  test('are accepted bare, quoted, weak, in lists and as a star; absent and empty means no condition', () => {
     for (const header of [undefined, '', ' ', '*', 'abc', '"abc"', 'W/"abc"', '"x", "abc"', 'x,abc']) {
       expect(() => checkIfMatch(header, 'abc', 'profile', 'p')).not.toThrow();
     }

@@ -1,4 +1,4 @@
-// Networks over the real daemon: on the simulation for the rules, on real bridges for what the host must show (spec 2.12, 4.9).
+// Networks over the real daemon: on the simulation for the rules, on real bridges for their effect on the host (spec 2.12, 4.9).
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -22,7 +22,7 @@ import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { until } from '../../support/until.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
 
-/** Of networks on the real host. */
+/** For networks on the real host. */
 const subnet = freeSubnet();
 
 let daemon: TestDaemon;
@@ -48,7 +48,7 @@ const nicOn = (parent: string, more: object = {}): object => ({
 });
 
 describe('creating a network', () => {
-  test('answers 200 with its place; GET shows what was recorded', async () => {
+  test('answers 200 with its Location; GET returns the record', async () => {
     const name = fresh();
     const config = { ...plain(), 'ipv4.nat': 'true', 'user.a': 'b' };
     const answer = await create(name, config, { description: 'd', type: 'bridge' });
@@ -65,7 +65,7 @@ describe('creating a network', () => {
     });
   });
 
-  test('with auto addresses stores the ones it picked, none twice', async () => {
+  test('with auto addresses stores the chosen ones, each only once', async () => {
     const names = Array.from({ length: 5 }, fresh);
     for (const name of names) expect((await create(name, {})).status).toBe(200);
     const configs = await Promise.all(names.map(async (name) => (await get(name)).config as Record<string, string>));
@@ -126,7 +126,7 @@ describe('creating a network', () => {
     expect((await daemon.call('DELETE', '/1.0/networks/own0')).status).toBeLessThan(300);
   });
 
-  test('that cannot come up answers 500 or 400, with nothing recorded', async () => {
+  test('that cannot come up answers 500 or 400, without a record', async () => {
     const undo = daemon.simNetwork.faults.inject({ operation: 'up', network: 'gtyaf', error: 'no kernel', times: 1 });
     const answer = await create('gtyaf');
     undo();
@@ -155,7 +155,7 @@ describe('changing a network', () => {
     expect((await get(name)).config['user.b']).toBeUndefined();
   });
 
-  test('of one that is not managed or not there answers 404', async () => {
+  test('that is unmanaged or missing answers 404', async () => {
     for (const name of ['eth0', 'nobody']) {
       for (const [method, body] of [
         ['PUT', {}],
@@ -172,7 +172,7 @@ describe('changing a network', () => {
     }
   });
 
-  test('that the host refuses leaves record and host as they were', async () => {
+  test('that the host refuses leaves record and host unchanged', async () => {
     const name = fresh();
     const config = plain();
     await create(name, config);
@@ -185,7 +185,7 @@ describe('changing a network', () => {
 });
 
 describe('a network in use', () => {
-  test('says by whom, is neither deleted nor renamed, and its leases show fixed and given addresses', async () => {
+  test('lists its users, is neither deleted nor renamed, and its leases have fixed and dynamic addresses', async () => {
     const [name, config] = [fresh(), plain()];
     await create(name, config);
     const base = config['ipv4.address']!.replace('.1/24', '');
@@ -222,7 +222,7 @@ describe('a network in use', () => {
     expect((await daemon.call('DELETE', `/1.0/networks/${name}`)).status).toBe(404);
   });
 
-  test('deleted while a container is put on it: one of the two is refused', async () => {
+  test('deleted while a container is attached to it: one of the two is refused', async () => {
     for (let round = 0; round < 10; round += 1) {
       const name = fresh();
       await create(name);
@@ -241,7 +241,7 @@ describe('a network in use', () => {
 });
 
 describe('renaming a network', () => {
-  test('answers 204 without body and with the new place', async () => {
+  test('answers 204 without body and with the new Location', async () => {
     const [from, to] = [fresh(), fresh()];
     const config = plain();
     await create(from, config);
@@ -272,7 +272,7 @@ describe('renaming a network', () => {
 });
 
 describe('interfaces of the host', () => {
-  test('are listed beside the managed ones, with their state, without leases', async () => {
+  test('are listed with the managed ones, with their state, without leases', async () => {
     const list = (await daemon.get('/1.0/networks?recursion=1')) as Json[];
     expect(list.find((each) => each.name === 'lo')).toMatchObject({
       managed: false,
@@ -309,7 +309,7 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
     expect(execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })).not.toContain(bridge);
   });
 
-  test('a container gets its fixed address and another one by DHCP; state, leases and host agree; everything goes again', async () => {
+  test('a container gets its fixed address and another one by DHCP; state, leases and host agree; everything is removed again', async () => {
     const created = await call('POST', '/1.0/networks', {
       name: bridge,
       config: { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' },
@@ -356,14 +356,14 @@ describe.skipIf(missing !== undefined)('on real bridges, with real containers', 
     expect((await setState(real, 'fixed', 'restart', { timeout: 10 })).err).toBe('');
     expect((await call('PATCH', '/1.0/containers/fixed', { config: { 'limits.memory': '64MB' } })).status).toBe(200);
 
-    // One that powers itself off is noticed; being ephemeral, it vanishes with its lease.
+    // A container that powers itself off is noticed; being ephemeral, it is deleted with its lease.
     await real.host.runtime
       .exec('given', ['/bin/busybox', 'poweroff', '-f'], {}, new AbortController().signal)
       .catch(() => {});
     await until(async () => (await call('GET', '/1.0/containers/given')).status === 404);
     const leaseHolders = async (): Promise<unknown[]> =>
       ((await real.get(`/1.0/networks/${bridge}/leases`)) as Json[]).map((each) => each.hostname);
-    // The record goes first, the lease is given back right after it.
+    // The record is deleted first, the lease is released right after it.
     await until(async () => isDeepStrictEqual(await leaseHolders(), ['fixed']));
 
     expect((await setState(real, 'fixed', 'stop', { force: true })).err).toBe('');

@@ -37,7 +37,7 @@ describe('addresses of nics', () => {
     return [status, first?.path, first?.message];
   };
 
-  test('that another container has, that are outside the subnet, or the network’s own, are refused where they are written', async () => {
+  test('that another container has, that are outside the subnet, or the network’s own, are refused in the request', async () => {
     const owner = await made({ devices: nic({ 'ipv4.address': '10.214.201.9', 'ipv6.address': 'fd42:201::9' }) });
     const hwaddr = (await daemon.get(`/1.0/containers/${owner}`)).config['volatile.eth0.hwaddr'] as string;
     const other = await made();
@@ -54,14 +54,14 @@ describe('addresses of nics', () => {
     }
     expect((await daemon.get(`/1.0/containers/${other}`)).devices).toEqual({});
     expect((await patch(other, nic({ 'ipv4.address': '10.214.201.10' }))).status).toBe(200);
-    // Its own may stay as it is, whatever else changes.
+    // Its own may stay unchanged, whatever else changes.
     expect((await patch(owner, nic({ 'ipv4.address': '10.214.201.9', 'limits.max': '1Mbit' }))).status).toBe(200);
   });
 
-  test('of a copy are those of the original: only one of them can be up, and a stopped copy takes no lease away', async () => {
+  test('of a copy equal those of the original: only one of them can be up, and a stopped copy takes no lease away', async () => {
     const name = await made({ devices: nic({ 'ipv4.address': '10.214.201.20' }) });
     expect((await setState(daemon, name, 'start')).err).toBe('');
-    // Before the original by name.
+    // Sorted before the original.
     const copy = `a${name}`;
     await daemon.ok('POST', '/1.0/containers', { name: copy, source: { type: 'copy', source: name } });
     const leases = (await daemon.get(`/1.0/networks/${network}/leases`)) as Json[];
@@ -77,7 +77,7 @@ describe('addresses of nics', () => {
     await setState(daemon, copy, 'stop', { force: true });
   });
 
-  test('in a profile of two containers go to the one that is up; the other says so', async () => {
+  test('in a profile of two containers belong to the running one; the other fails with the reason', async () => {
     const profile = `fixed${(count += 1)}`;
     await daemon.call('POST', '/1.0/profiles', { name: profile, devices: nic({ 'ipv4.address': '10.214.201.30' }) });
     const profiles = ['default', profile];
@@ -87,7 +87,7 @@ describe('addresses of nics', () => {
     await setState(daemon, one, 'stop', { force: true });
   });
 
-  test('an empty property is no property: it is neither kept nor in the way of a start', async () => {
+  test('an empty property counts as absent: it is neither stored nor prevents a start', async () => {
     const name = await made({ devices: nic({ 'ipv4.address': '10.214.201.40' }) });
     await patch(name, nic({ 'ipv4.address': '', 'limits.max': '' }));
     expect((await daemon.get(`/1.0/containers/${name}`)).devices).toEqual(nic());
@@ -96,8 +96,8 @@ describe('addresses of nics', () => {
   });
 });
 
-describe('keys that the server keeps', () => {
-  test('new ones that it does not know, and other words of the image, are refused; old copies of known ones are ignored', async () => {
+describe('server-kept keys', () => {
+  test('are refused when new or unknown, as are other image keys; old copies of known ones are ignored', async () => {
     const daemon = await makeDaemon();
     try {
       await seed(daemon);

@@ -27,7 +27,7 @@ const create = async (name: string, more: object = {}): Promise<void> => {
 const paths = (body: Json): string[] => (body.metadata.details as { path: string }[]).map((each) => each.path);
 
 describe('creating a profile', () => {
-  test('answers 200, and GET shows what was sent', async () => {
+  test('answers 200, and GET returns the sent object', async () => {
     const name = fresh();
     const devices = { eth0: { type: 'nic', nictype: 'p2p' } };
     const answer = await daemon.call('POST', '/1.0/profiles', {
@@ -115,7 +115,7 @@ describe('changing a profile', () => {
     expect((await get(name)).description).toBe('x');
   });
 
-  test('that would take or move the root disk of a container is refused, and says whose', async () => {
+  test('that would remove or move the root disk of a container is refused with its name', async () => {
     const name = fresh();
     await daemon.call('POST', '/1.0/storage-pools', { name: 'second', driver: 'dir' });
     await create(name, { devices: { root: { type: 'disk', path: '/', pool: 'default' } } });
@@ -128,7 +128,7 @@ describe('changing a profile', () => {
     expect((await get(name)).devices.root.pool).toBe('default');
   });
 
-  test('that a running container cannot take is saved, and the answer says where it failed', async () => {
+  test('that a running container cannot apply is stored, and the answer names the failed container', async () => {
     const name = fresh();
     await create(name, { config: { 'limits.memory': '1GB' } });
     await createContainer(daemon, `c-${name}`, { profiles: ['default', name] });
@@ -147,7 +147,7 @@ describe('changing a profile', () => {
 });
 
 describe('the profile default', () => {
-  test('is there from the start, can be edited, but neither renamed nor deleted', async () => {
+  test('exists from the start, can be edited, but neither renamed nor deleted', async () => {
     expect((await daemon.call('PATCH', '/1.0/profiles/default', { config: { 'user.x': '1' } })).status).toBe(200);
     for (const [method, body] of [
       ['POST', { name: 'other' }],
@@ -160,7 +160,7 @@ describe('the profile default', () => {
 });
 
 describe('renaming a profile', () => {
-  test('answers 204 without body and with the new place; containers follow', async () => {
+  test('answers 204 without body and with the new Location; containers follow', async () => {
     const [from, to] = [fresh(), fresh()];
     await create(from, { config: { 'user.from': 'profile' } });
     await createContainer(daemon, `c-${from}`, { profiles: ['default', from] });
@@ -208,7 +208,7 @@ describe('deleting a profile', () => {
     expect((await daemon.call('DELETE', `/1.0/profiles/${name}`)).status).toBe(404);
   });
 
-  test('while containers that use it are being made never leaves a container without its profile', async () => {
+  test('while containers with it are being created never leaves a container without its profile', async () => {
     for (let round = 0; round < 10; round += 1) {
       const name = fresh();
       await create(name);
@@ -226,7 +226,7 @@ describe('deleting a profile', () => {
   });
 });
 
-test('a snapshot follows the rename of a profile, and is put back under the new name; its pool names it as a user', async () => {
+test('a snapshot follows the rename of a profile, and is restored under the new name; its pool lists it as a user', async () => {
   const [profile, to, name] = ['follow-old', 'follow-new', 'follower'];
   await daemon.call('POST', '/1.0/profiles', { name: profile, config: { 'user.p': '1' } });
   await createContainer(daemon, name, { profiles: ['default', profile] });

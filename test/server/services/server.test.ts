@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(() => daemon.cleanUp());
 
 describe('GET /1.0', () => {
-  test('shows a trusted caller everything', async () => {
+  test('returns everything to a trusted caller', async () => {
     const answer = await daemon.call('GET', '/1.0');
     expect(answer.metadata).toMatchObject({
       api_status: 'stable',
@@ -62,7 +62,7 @@ describe('GET /1.0', () => {
   test.each([
     ['guest', undefined],
     ['untrusted', (): ClientCertificate => stranger],
-  ])('shows a %s five members only, and no ETag', async (auth, client) => {
+  ])('returns five members only to a %s, and no ETag', async (auth, client) => {
     const answer = await callTls(address(), 'GET', '/1.0', undefined, { client: client?.() });
     expect(answer.status).toBe(200);
     expect(Object.keys(answer.metadata as object).toSorted()).toEqual([
@@ -76,7 +76,7 @@ describe('GET /1.0', () => {
     expect(answer.headers.etag).toBeUndefined();
   });
 
-  test('shows a trusted certificate everything over TLS, unless it is expired', async () => {
+  test('returns everything over TLS to a trusted certificate, unless it is expired', async () => {
     expect((await callTls(address(), 'GET', '/1.0', undefined, { client: trusted })).metadata.auth).toBe('trusted');
     const old = await makeClient('old', [-7_200_000, -3_600_000]);
     await daemon.call('POST', '/1.0/certificates', { type: 'client', certificate: old.certPem });
@@ -87,7 +87,7 @@ describe('GET /1.0', () => {
 describe('server config', () => {
   const config = async (): Promise<Json> => (await daemon.get('/1.0')).config;
 
-  test('PATCH changes given keys, PUT replaces all, empty unsets, defaults are not kept', async () => {
+  test('PATCH changes the sent keys, PUT replaces all, empty unsets, defaults are not stored', async () => {
     expect(
       (
         await daemon.call('PATCH', '/1.0', {
@@ -108,7 +108,7 @@ describe('server config', () => {
     expect((await daemon.call('PATCH', '/1.0', {})).status).toBe(200);
   });
 
-  test('every bad key of a request is told, and none is stored', async () => {
+  test('every bad key of a request is reported, and none is stored', async () => {
     const answer = await daemon.call('PATCH', '/1.0', {
       config: {
         'core.https_adress': ':1',
@@ -127,7 +127,7 @@ describe('server config', () => {
     expect(await config()).toEqual({});
   });
 
-  test('the trust password is written as text and reads back as true, also over a restart', async () => {
+  test('the trust password is written as text and reads back as true, also after a restart', async () => {
     await withDaemon({}, async (own) => {
       await own.call('PATCH', '/1.0', { config: { 'core.trust_password': 'open sesame' } });
       await own.restart();
@@ -188,7 +188,7 @@ describe('callers without trust', () => {
   test.each([
     ['guest', undefined],
     ['untrusted', (): ClientCertificate => stranger],
-  ] as const)('a %s gets 403 from every endpoint that is not for it', async (auth, client) => {
+  ] as const)('a %s gets 403 from every other endpoint', async (auth, client) => {
     const closed = rows.filter((row) => !row.auth.includes(auth) && row.mode !== 'websocket');
     expect(closed.length).toBeGreaterThan(90);
     for (const row of closed) {
@@ -200,7 +200,7 @@ describe('callers without trust', () => {
     }
   });
 
-  test('an unknown path is 404 before trust is asked for; a wrong method of a known one 403', async () => {
+  test('an unknown path is 404 before the trust check; a wrong method of a known one 403', async () => {
     expect((await callTls(address(), 'GET', '/1.0/nothing')).status).toBe(404);
     expect((await callTls(address(), 'DELETE', '/1.0/networks')).status).toBe(403);
   });
@@ -225,7 +225,7 @@ describe('trusting certificates', () => {
   const ask = (client: ClientCertificate | undefined, body: object): Promise<Answer> =>
     callTls(address(), 'POST', '/1.0/certificates', { type: 'client', ...body }, { client });
 
-  test('a stranger with the trust password becomes trusted; with a wrong one, or none set, not', async () => {
+  test('a client with the trust password becomes trusted; with a wrong one, or none set, not', async () => {
     const client = await makeClient('new');
     expect((await ask(client, { password: 'x' })).status).toBe(403);
     await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': 'right' } });
@@ -243,7 +243,7 @@ describe('trusting certificates', () => {
     await daemon.call('PATCH', '/1.0', { config: { 'core.trust_password': '' } });
   });
 
-  test('a guest may not ask at all', async () => {
+  test('a guest without a certificate is refused', async () => {
     expect((await ask(undefined, { password: 'right' })).status).toBe(403);
   });
 
@@ -286,7 +286,7 @@ describe('trusting certificates', () => {
 });
 
 describe('the TLS listener', () => {
-  test('refuses TLS 1.1 and takes 1.2', async () => {
+  test('refuses TLS 1.1 and accepts 1.2', async () => {
     await expect(callTls(address(), 'GET', '/1.0', undefined, { maxVersion: 'TLSv1.1' })).rejects.toThrow(
       /EPROTO|alert|version/i,
     );
@@ -299,7 +299,7 @@ describe('the TLS listener', () => {
       await own.call('PATCH', '/1.0', { config: { 'core.https_address': `127.0.0.1:${one}` } });
       expect((await callTls(`127.0.0.1:${one}`, 'GET', '/1.0')).status).toBe(200);
       await own.call('POST', '/1.0/certificates', { type: 'client', certificate: trusted.certPem });
-      // Asked over the very listener that goes away: the answer must still arrive.
+      // Sent over the same listener that is closed: the answer must still arrive.
       const moved = await callTls(
         `127.0.0.1:${one}`,
         'PATCH',
@@ -318,7 +318,7 @@ describe('the TLS listener', () => {
     });
   });
 
-  test('a port that is taken answers 500, the value stays stored, and the daemon still starts with it', async () => {
+  test('a port in use answers 500, the value stays stored, and the daemon still starts with it', async () => {
     const holder = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => holder.once('listening', resolve));
     const port = (holder.address() as { port: number }).port;
@@ -336,7 +336,7 @@ describe('the TLS listener', () => {
     }
   });
 
-  test('its certificate stays the same over a restart', async () => {
+  test('its certificate stays the same after a restart', async () => {
     const before = (await daemon.get('/1.0')).environment.certificate_fingerprint;
     await daemon.restart();
     expect((await daemon.get('/1.0')).environment.certificate_fingerprint).toBe(before);

@@ -1,4 +1,4 @@
-// SQLite store and hard ends of its process: no acknowledged transaction is lost, none is half there, the lock dies with it.
+// SQLite store and hard ends of its process: no acknowledged transaction is lost, none is half applied, the lock ends with the process.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -18,7 +18,7 @@ describe('sqlite store', () => {
 
   afterEach(() => dir.remove());
 
-  /** What each writer's acks promise must be there; its three keys must agree; it may be ahead of its acks by one. */
+  /** The acknowledged writes of each writer must exist; its three keys must agree; it may be ahead of its acks by one. */
   async function verify(store: Store, lines: readonly string[], writers: number): Promise<number> {
     let next = 0;
     for (let w = 0; w < writers; w++) {
@@ -53,7 +53,7 @@ describe('sqlite store', () => {
         });
         await child.kill();
         acks += child.lines.length - 1;
-        // The lock died with its holder: this open must succeed at once.
+        // The lock ended with its holder: this open must succeed at once.
         const store = await openSqliteStore({ path: dir.file, lockTimeoutMs: 0 });
         next = await verify(store, child.lines, writers);
         await store.txn([], [{ put: '/after', value: Buffer.from(String(round)) }]);
@@ -64,7 +64,7 @@ describe('sqlite store', () => {
     30_000 + rounds * 3_000,
   );
 
-  test('refuses a second process with a clear message, and the first goes on', async () => {
+  test('refuses a second process with a clear message, and the first continues', async () => {
     const child = startStoreProcess('hold', dir.file);
     await child.said('open');
     const error: unknown = await openSqliteStore({ path: dir.file, lockTimeoutMs: 50 }).catch(
@@ -87,7 +87,7 @@ describe('sqlite store', () => {
     await store.close();
   });
 
-  test('a lease does not outlive the death of its process', async () => {
+  test('a lease ends with its process', async () => {
     const child = startStoreProcess('lease', dir.file);
     await child.said('leased');
     await child.kill();

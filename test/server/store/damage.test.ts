@@ -1,4 +1,4 @@
-// SQLite store on damaged and foreign files: what is wrong is said with the name of the record, never returned.
+// SQLite store on damaged and foreign files: the error names the record, and damaged data is never returned.
 import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openSqliteStore } from '../../../server/store/sqlite.ts';
@@ -48,14 +48,14 @@ test('a flipped byte in a value is Corrupt, naming the key, wherever it is read'
     expect(text((await store.get('/c/16'))?.value)).toMatch(/^value-of-16-/);
     expect((await store.range('/c/2')).records).toHaveLength(11);
 
-    await store.txn([], [put('/c/17', 'written anew')]);
+    await store.txn([], [put('/c/17', 'written again')]);
     expect((await store.range('/c/')).records).toHaveLength(50);
     await store.txn([], [{ del: '/c/17' }]);
     expect(await store.get('/c/17')).toBeUndefined();
   });
 });
 
-test('of many flipped bytes none reaches a reader', async () => {
+test('no reader gets any of many flipped bytes', async () => {
   const good = new Map<string, string>();
   await withStore(async (store) => {
     for (let i = 0; i < 300; i++) {
@@ -86,7 +86,7 @@ test('of many flipped bytes none reaches a reader', async () => {
   await store.close();
 });
 
-test('a file that is no database, a truncated one and one of a later schema are refused', async () => {
+test('a file that is not a database, a truncated one and one of a later schema are refused', async () => {
   writeFileSync(dir.file, 'this is a letter to my grandmother, '.repeat(500));
   await expect(openSqliteStore({ path: dir.file })).rejects.toMatchObject({ code: 'Corrupt' });
 
@@ -99,7 +99,7 @@ test('a file that is no database, a truncated one and one of a later schema are 
   await expect(withStore((store) => store.range(''))).rejects.toMatchObject({ code: 'Corrupt' });
 });
 
-test('the file and its companions are for the owner only', async () => {
+test('the file and its companions are readable by the owner only', async () => {
   await withStore(async (store) => {
     await store.txn([], [{ put: '/a', value: bytes('secret') }]);
     expect(statSync(dir.file).mode & 0o777).toBe(0o600);
@@ -109,7 +109,7 @@ test('the file and its companions are for the owner only', async () => {
   await withStore(async () => expect(statSync(dir.file).mode & 0o777).toBe(0o600));
 });
 
-test('history is compacted by itself and its space is used again', async () => {
+test('history is compacted automatically and its space is used again', async () => {
   const history = { minRevisions: 20, maxRevisions: 50, maxAgeMs: 60_000 };
   const store = await openSqliteStore({ path: dir.file, history });
   const write = async (count: number): Promise<void> => {
@@ -131,7 +131,7 @@ test('history is compacted by itself and its space is used again', async () => {
   await store.close();
 });
 
-test('revisions older than the age go down to the number that always stays', async () => {
+test('revisions above the maximum age are removed down to the number that always stays', async () => {
   const store = await openSqliteStore({
     path: dir.file,
     history: { minRevisions: 5, maxRevisions: 1_000, maxAgeMs: 0 },

@@ -30,7 +30,7 @@ afterAll(() => {
   dir.remove();
 });
 
-test('a full disk refuses writes, keeps what was acknowledged, and space freed makes it work again', async (context) => {
+test('a full disk refuses writes, keeps acknowledged ones, and freed space makes it work again', async (context) => {
   if (skipReason !== undefined) {
     context.skip(skipReason);
     return;

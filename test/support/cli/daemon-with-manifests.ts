@@ -1,4 +1,4 @@
-// One daemon, one directory of manifests, one container that runs on them: what tests of changes and their effects work on.
+// One daemon, one directory of manifests, one container on them: the setup for tests of changes and their effects.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,7 +10,7 @@ import { repository } from './programs.ts';
 import { freeSubnet } from '../hosts/free-resources.ts';
 import { startStockLxd } from '../hosts/stock-lxd.ts';
 
-/** Two test files at a time share the host: each has a bridge and a subnet of its own. */
+/** Two test files at a time share the host: each has a separate bridge and subnet. */
 export const network = `gtef${process.pid}`;
 const subnet = freeSubnet();
 
@@ -58,7 +58,7 @@ export class Bench {
     return run;
   }
 
-  /** `container/c1: update restart live`, one a changed object. */
+  /** `container/c1: update restart live`, one line for a changed object. */
   async planned(): Promise<readonly string[]> {
     const run = await this.gantry('plan', '--json');
     const lines = run.stdout
@@ -87,7 +87,7 @@ export class Bench {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** What changes with a restart, and what with a recreation. */
+  /** A change that needs a restart, and one that needs a recreation. */
   async life(name = 'c1'): Promise<{ readonly pid: number; readonly born: string; readonly status: string }> {
     const { created_at: born, status } = (await this.get(`/1.0/containers/${name}`)) as {
       created_at: string;

@@ -1,4 +1,4 @@
-// What tests of the examples share: programs on the path of a shell, a README typed line by line, the golden plan beside it.
+// Shared by the tests of examples: programs on the path of a shell, a README typed line by line, the golden plan with it.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
@@ -7,7 +7,7 @@ import { expectOutput, readTranscript, withoutChance } from './transcript.ts';
 
 export const exampleFolder = (name: string): string => join(repository, 'examples', name);
 
-/** With `gantry` and `gantryd` in ROOT/path, as a shell finds them. */
+/** With `gantry` and `gantryd` in ROOT/path, where a shell finds them. */
 export function buildShellPrograms(): Programs {
   const programs = buildPrograms();
   mkdirSync(join(programs.root, 'path'), { recursive: true });
@@ -22,12 +22,12 @@ export interface TypedExample {
   /** The directory below examples/. */
   readonly name: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What is printed, as the README has it. */
+  /** The output in the form of the README. */
   readonly printed?: (text: string) => string;
   readonly before?: (command: string) => Promise<void>;
 }
 
-/** Every command of the README ends with 0 and prints what stands below it; its first plan is the golden one. */
+/** Every command of the README exits with 0 and prints the output below it; its first plan is the golden one. */
 export async function typeExample(programs: Programs, example: TypedExample): Promise<void> {
   const { name, printed = (text) => text, before } = example;
   const env = { PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}`, ...example.env };
@@ -38,10 +38,10 @@ export async function typeExample(programs: Programs, example: TypedExample): Pr
     const here = programs.replaced.here(command);
     const ran = await runProcess(['sh', '-c', `exec 2>&1; ${here}`], { cwd: programs.root, env });
     expect(ran.code, `$ ${command}\n${ran.stdout}`).toBe(0);
-    const told = printed(programs.replaced.documented(ran.stdout));
-    expectOutput(command, output, told);
+    const text = printed(programs.replaced.documented(ran.stdout));
+    expectOutput(command, output, text);
     if (isFirst && command.startsWith('gantry plan ')) {
-      expectGoldenPlan(name, told);
+      expectGoldenPlan(name, text);
       isFirst = false;
     }
   }

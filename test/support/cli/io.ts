@@ -1,4 +1,4 @@
-// A process for the CLI to run in: collected output, scripted input, interrupts on demand.
+// A process for the CLI: collected output, scripted input, interrupts on demand.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,18 +14,18 @@ export interface CliRun {
 
 export interface CliSetting {
   readonly env?: Readonly<Record<string, string>>;
-  /** Typed on a terminal; without it stdin is no terminal. */
+  /** Input typed on a terminal; without it stdin is not a terminal. */
   readonly typed?: string;
-  /** All of stdin, which then ends and is no terminal. */
+  /** All of stdin, which then ends and is not a terminal. */
   readonly piped?: string;
   readonly stderrTty?: boolean;
   readonly userId?: number;
-  /** A clock that is wrong. */
+  /** The offset of a wrong clock. */
   readonly nowMs?: () => number;
-  /** Told what is written to stdout, as it is written. */
+  /** Called with the text written to stdout, as it is written. */
   readonly onStdout?: (text: string) => void;
   readonly onStderr?: (text: string) => void;
-  /** Given a function that interrupts the run. */
+  /** Gets a function that interrupts the run. */
   readonly interrupts?: (interrupt: () => void) => void;
 }
 
@@ -52,7 +52,7 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
   return { code, stdout: stdout.text(), stderr: stderr.text() };
 }
 
-/** Journals of tests belong nowhere else. */
+/** Journals of tests are written only here. */
 let state: string | undefined;
 function stateHome(): string {
   if (state !== undefined) return state;
@@ -66,7 +66,7 @@ function collector(tell?: (text: string) => void): { readonly stream: Writable; 
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
       chunks.push(chunk);
-      // Nothing arrives at the other end of a pipe when nothing is written, as by a flush.
+      // An empty write, as by a flush, produces no data at the other end of a pipe.
       if (chunk.length > 0) tell?.(chunk.toString('utf8'));
       done();
     },

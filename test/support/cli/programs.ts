@@ -1,5 +1,5 @@
-// The shipped programs, bundled as `npm run build` bundles them, in a directory of their own that any user can read; runs them
-// as processes, also on a terminal. Starts no daemon: that is gantryd.ts.
+// The shipped programs, bundled as `npm run build` bundles them, in a separate directory that any user can read; runs them as
+// processes, also on a terminal. Starts no daemon: that is gantryd.ts.
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import {
   chmodSync,
@@ -22,7 +22,7 @@ import { replaceTaken, type Replacements } from '../hosts/free-resources.ts';
 export const repository = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '');
 
 export interface Programs {
-  /** Holds package.json, examples/ and dist/ as a checkout does after the build. */
+  /** Has package.json, examples/ and dist/ like a checkout after the build. */
   readonly root: string;
   readonly gantry: string;
   readonly gantryd: string;
@@ -86,13 +86,13 @@ export interface Ran {
 
 export interface RunSetting {
   readonly cwd?: string;
-  /** Over a small environment without colours, credentials or CI marks. */
+  /** Added to a small environment without colours, credentials or CI marks. */
   readonly env?: Readonly<Record<string, string>>;
   readonly stdin?: string;
   readonly user?: number;
-  /** Given the process as soon as it runs. */
+  /** Called with the process as soon as it runs. */
   readonly started?: (child: ChildProcess) => void;
-  /** Given all output so far whenever there is more. */
+  /** Called with all output so far at each new output. */
   readonly heard?: (text: string, child: ChildProcess) => void;
 }
 
@@ -141,14 +141,14 @@ export const runGantry = (programs: Programs, args: readonly string[], setting: 
   runProcess([process.execPath, programs.gantry, ...args], setting);
 
 export interface TerminalSetting extends Omit<RunSetting, 'heard' | 'stdin'> {
-  /** Typed when the output so far ends with the text (colours left out). */
+  /** Typed when the output so far ends with the text (without colours). */
   readonly answers?: readonly (readonly [prompt: string, answer: string])[];
-  /** Done between reading the prompt and typing. */
+  /** Called between reading the prompt and typing. */
   readonly beforeAnswer?: () => Promise<void>;
   readonly columns?: number;
 }
 
-/** Runs gantry on a terminal of its own, made by `script`; both output streams are in `stdout`. */
+/** Runs gantry on a separate terminal, made by `script`; both output streams are in `stdout`. */
 export function runOnTerminal(
   programs: Programs,
   args: readonly string[],
@@ -173,7 +173,7 @@ export function runOnTerminal(
   });
 }
 
-/** Without the escapes that colour and move. */
+/** Without escape sequences for colour and cursor. */
 export const withoutEscapes = (text: string): string =>
   // oxlint-disable-next-line no-control-regex
   text.replaceAll(/\u001b\[[0-9;?]*[A-Za-z]/g, '').replaceAll('\r', '');

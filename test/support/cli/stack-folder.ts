@@ -1,4 +1,4 @@
-// A folder with a small image beside one stack that tests write anew for each command they give.
+// A folder with a small image and one stack that tests rewrite before each command.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

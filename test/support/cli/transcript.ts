@@ -1,4 +1,4 @@
-// Reads the console blocks of a document as commands with what they print, and compares that with what they really print.
+// Parses the console blocks of a document as commands with their output, and compares that with the real output.
 import { expect } from 'vitest';
 
 export interface Typed {
@@ -18,7 +18,9 @@ export function readTranscript(markdown: string): readonly Typed[] {
   return typed;
 }
 
-/** What differs from run to run: durations, addresses handed out, fingerprints, sizes of images, padding that follows from them. */
+/**
+ * The parts that differ from run to run: durations, assigned addresses, fingerprints, sizes of images, padding that depends on them.
+ */
 export const withoutChance = (text: string): string =>
   text
     .replaceAll(/\b(?:\d+m)?\d+(?:\.\d)?s\b/g, '<time>')
@@ -29,7 +31,7 @@ export const withoutChance = (text: string): string =>
     .replaceAll(/\b[0-9a-f]{12}\b(?= \()/g, '<fingerprint>')
     .replaceAll(/\b\d+(?:\.\d+)?[kMG]i?B(?=\))/g, '<size>');
 
-/** `...` in what is expected stands for any lines, also none. */
+/** `...` in the expected output matches any lines, also none. */
 export function expectOutput(command: string, expected: readonly string[], printed: string): void {
   const actual = withoutChance(printed).replace(/\n$/, '');
   const parts = withoutChance(expected.join('\n')).split(/^\.\.\.$/m);

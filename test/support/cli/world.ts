@@ -1,4 +1,4 @@
-// For each test of the CLI a daemon in memory and a folder for its manifests, both gone afterwards.
+// A daemon in memory and a folder for manifests for each test of the CLI, both removed afterwards.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,7 +7,7 @@ import { FakeWorld } from '../fakes/client.ts';
 import type { FakeDaemon } from '../fakes/http-daemon.ts';
 import { startWorldDaemon } from '../fakes/world-daemon.ts';
 
-/** Another one for each test: do not take it apart. */
+/** A new one for each test: do not destructure it. */
 export interface CliWorld {
   readonly world: FakeWorld;
   readonly daemon: FakeDaemon;

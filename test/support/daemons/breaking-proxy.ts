@@ -1,5 +1,5 @@
-// A socket before a daemon's socket where things go wrong: a change is refused, or cut off for good before or after it is made; somebody
-// else is quicker; the sockets of events fall.
+// A socket in front of a daemon's socket that causes failures: a change is refused, or cut off permanently before or after it is made;
+// another client is faster; event sockets break.
 import { createServer, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
@@ -7,23 +7,23 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 
-/** `fail`: answered 500 without being made. `after`, `before`: the connection is gone for good once it is made, or before. */
+/** `fail`: answered 500 without the change. `after`, `before`: the connection breaks permanently after the change, or before. */
 export type Break = { readonly at: number; readonly how: 'fail' | 'before' | 'after' };
 
 export interface BreakingProxy {
   readonly host: string;
-  /** Requests that change something and came so far, by method and path. */
+  /** Changing requests that arrived, by method and path. */
   readonly changes: readonly string[];
-  /** Sockets of events that were opened. */
+  /** Number of opened event sockets. */
   readonly upgrades: () => number;
   close(): Promise<void>;
 }
 
 export interface Trouble {
   readonly cut?: Break;
-  /** Before each request that changes something is passed on: `PUT /1.0/profiles/web`. */
+  /** Called before each changing request is passed on: `PUT /1.0/profiles/web`. */
   readonly meddle?: (change: string) => Promise<void>;
-  /** For how long sockets of events live; 0: they are not let in at all. */
+  /** Lifetime of event sockets; 0: they are refused. */
   readonly eventsLiveMs?: number;
 }
 
@@ -101,7 +101,7 @@ function refuse(incoming: IncomingMessage, outgoing: ServerResponse): void {
         type: 'error',
         error: 'Failure',
         error_code: 500,
-        metadata: { message: 'it was told to fail' },
+        metadata: { message: 'the proxy fails it' },
       }),
     );
   });

@@ -1,4 +1,4 @@
-// Speaks to the channels of an operation frame by frame, and remembers every frame as it came.
+// Exchanges data with the channels of an operation frame by frame, and records every frame.
 import { WebSocket } from 'ws';
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Json, TestDaemon } from './daemon.ts';
@@ -14,7 +14,7 @@ export interface TestChannel {
   readonly frames: SeenFrame[];
   /** All data frames together. */
   data(): string;
-  /** The empty text frame has come. */
+  /** The empty text frame has arrived. */
   hasEnded(): boolean;
   /** undefined while it is open; 1006 without a close frame. */
   closeCode(): number | undefined;
@@ -99,7 +99,7 @@ export async function connectAll(
   const wanted = Object.entries(fds).filter(([channel]) => !without.includes(channel));
   const ended = daemon.wait(operation);
   ended.catch(() => {});
-  // The control channel first: a quick command may be over once its data channels are there.
+  // The control channel first: a quick command may end once its data channels are open.
   const channels: Record<string, TestChannel> = {};
   for (const [channel, secret] of wanted.toSorted(([a]) => (a === 'control' ? -1 : 1))) {
     channels[channel] = await openChannel(daemon, operation, secret);

@@ -1,4 +1,4 @@
-// The daemon as a process of its own, as it ships (bundled), so that a test can kill it at any moment.
+// The daemon as a separate process, as it ships (bundled), so that a test can kill it at any moment.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface Bundle {
   remove(): void;
 }
 
-/** Built like `npm run bundle` does, into a folder of its own: tests must not run what somebody built last week. */
+/** Built like `npm run bundle`, into a separate folder: tests must not run an outdated build. */
 export function bundleDaemon(): Bundle {
   const root = fileURLToPath(new URL('../../..', import.meta.url));
   // Below node_modules, so that native add-ons are found from there.
@@ -62,7 +62,7 @@ export interface ChildDaemon {
 
 export class DaemonFailed extends Error {}
 
-/** Resolves when it says that it is ready. Throws DaemonFailed with its log when it ends instead. It ends with this process. */
+/** Resolves when it reports that it is ready. Throws DaemonFailed with its log when it ends before. It ends with this process. */
 export async function startChild(
   bundle: Pick<Bundle, 'entry'>,
   stateDir: string,

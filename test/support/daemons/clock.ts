@@ -1,10 +1,10 @@
-// A daemon's clock that stands still until told: tests own the minutes.
+// A daemon's clock that stands still: tests set the minutes.
 import { renderNanos, type Clock } from '../../../server/lib/clock.ts';
 import type { MinuteTimer } from '../../../server/services/server/scheduler.ts';
 
 export interface TestMinutes {
   readonly time: { readonly clock: Clock; readonly minutes: MinuteTimer };
-  /** Moves the clock on and lets the daemon see that a minute has passed. */
+  /** Moves the clock on and makes the daemon run its tasks of the minute. */
   pass(ms: number): void;
   now(): number;
 }

@@ -1,4 +1,4 @@
-// A socket before a daemon's socket that notes which requests pass.
+// A socket in front of a daemon's socket that records the requests.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,7 +8,7 @@ export interface CountingProxy {
   readonly host: string;
   /** `GET /1.0`, in order. */
   readonly requests: string[];
-  /** Also those that sent nothing. */
+  /** Also those without data. */
   connections: number;
   close(): Promise<void>;
 }

@@ -1,5 +1,5 @@
-// Starts the real daemon on a directory of its own and speaks to it over its socket, byte by byte as a client would;
-// whatever a test leaves behind (containers, bridges, mounts) is taken away again.
+// Starts the real daemon on a separate directory and sends requests over its socket, byte by byte as a client would; leftovers of a
+// test (containers, bridges, mounts) are removed.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ import { openHostDrivers, type HostDrivers } from '../../../server/daemon/host-d
 import type { Log } from '../../../server/lib/log.ts';
 import { busyboxMissing } from '../images/busybox-rootfs.ts';
 
-/** JSON of the wire. Tests look into it freely; what shape it must have is asserted where it matters. */
+/** JSON of the wire. Tests access it freely; its shape is asserted where it matters. */
 // oxlint-disable-next-line typescript/no-explicit-any
 export type Json = any;
 
@@ -62,7 +62,7 @@ export function call(
       },
     );
     request.on('error', reject);
-    // Who answers before the body is read would break the sending of it, and the answer would be lost.
+    // A server that answers before it reads the body would break the sending of it, and the answer would be lost.
     if (headers['expect'] !== undefined) request.once('continue', () => request.end(bytes));
     else if (isStream) body.pipe(request);
     else request.end(bytes);
@@ -83,7 +83,7 @@ export function answerOf(status: number, headers: IncomingHttpHeaders, bytes: Bu
 
 export interface Listening {
   readonly events: Event[];
-  /** The first event that fits, of those seen or to come. */
+  /** The first matching event, of earlier or later ones. */
   next(fits: (event: Event) => boolean, timeoutMs?: number): Promise<Event>;
   readonly socket: WebSocket;
   close(): void;
@@ -103,7 +103,7 @@ export interface TestDaemon extends Wire {
   get(path: string): Promise<Json>;
   /** Sends, expects 202, waits for the end and returns the ended operation. */
   run(method: string, path: string, body?: Sent, headers?: OutgoingHttpHeaders): Promise<Operation>;
-  /** The same, and it must have succeeded. */
+  /** The same, and the operation must succeed. */
   ok(method: string, path: string, body?: Sent, headers?: OutgoingHttpHeaders): Promise<Operation>;
   wait(operation: string): Promise<Operation>;
   listen(types?: string): Promise<Listening>;
@@ -116,7 +116,7 @@ export interface TestDaemon extends Wire {
 
 export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits'>> & {
   readonly dir?: string;
-  /** Other drivers, or the host's told another story. */
+  /** Other drivers, or the host's with other properties. */
   readonly adapt?: (host: HostDrivers) => HostDrivers | Promise<HostDrivers>;
 };
 
@@ -221,7 +221,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
   return self;
 }
 
-/** Starts one, runs the test, and cleans up whatever happens. */
+/** Starts one, runs the test, and always cleans up. */
 export async function withDaemon(
   options: TestDaemonOptions,
   work: (daemon: TestDaemon) => Promise<void>,
@@ -234,7 +234,7 @@ export async function withDaemon(
   }
 }
 
-/** Pool and profile `default`, as nearly every test needs them. */
+/** Pool and profile `default`, which nearly every test needs. */
 export async function seed(daemon: Pick<TestDaemon, 'call'>, more: Record<string, object> = {}): Promise<void> {
   await expectDone(daemon.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' }));
   const root = { type: 'disk', path: '/', pool: 'default' };
@@ -301,7 +301,7 @@ export async function listenOn(url: string, options: object = {}): Promise<Liste
 export const lifecycleOf = (event: Event): { action: string; source: string; context?: Json } =>
   event.type === 'lifecycle' ? (event.metadata as { action: string; source: string }) : { action: '', source: '' };
 
-/** Why a daemon cannot run real containers here; undefined when it can. Printed once a test file. */
+/** The reason why a daemon cannot run real containers here; undefined when it can. Printed once a test file. */
 export async function realRuntimeMissing(): Promise<string | undefined> {
   const { lxcAvailable } = await import('../../../server/drivers/runtime/lxc/host.ts');
   const { bridgeAvailable } = await import('../../../server/drivers/network/bridge.ts');
@@ -312,7 +312,7 @@ export async function realRuntimeMissing(): Promise<string | undefined> {
   return missing;
 }
 
-/** Mounts and veths of this directory that are still there. */
+/** Mounts and veths of this directory that still exist. */
 export function hostRemains(dir: string): string[] {
   const mounts = readFileSync('/proc/self/mountinfo', 'utf8')
     .split('\n')

@@ -1,4 +1,4 @@
-// What is at a path inside of a container, in one line: mode, owner and content of a file, names in a directory, target of a link.
+// The entry at a path inside a container, in one line: mode, owner and content of a file, names in a directory, target of a link.
 import type { Files } from '../../../server/client/files/container-files.ts';
 
 export async function contentOf(files: Files, path: string): Promise<string> {

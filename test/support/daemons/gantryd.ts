@@ -1,4 +1,4 @@
-// gantryd as a process: started, killed, restarted on one state directory. What it leaves on the host is remains.ts.
+// gantryd as a process: started, killed, restarted on one state directory. remains.ts handles its leftovers on the host.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,7 +60,7 @@ export class Gantryd {
     return this;
   }
 
-  /** As a power cut of the process: SIGKILL. Resolves when it is gone. */
+  /** As by a power cut of the process: SIGKILL. Resolves when it has ended. */
   kill(): Promise<void> {
     return this.#end('SIGKILL');
   }

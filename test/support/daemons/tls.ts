@@ -1,4 +1,4 @@
-// Client certificates and requests over real TLS connections, for tests of who may do what.
+// Client certificates and requests over real TLS connections, for tests of access rules.
 import { createHash, X509Certificate } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';

@@ -1,4 +1,4 @@
-// Two daemons that can reach each other over TLS, with a client of each: for what travels between servers.
+// Two daemons that can reach each other over TLS, with a client of each: for transfers between servers.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ export interface Side {
   readonly daemon: TestDaemon;
   /** Over its socket. */
   readonly local: Client;
-  /** Over TLS, with a certificate that it trusts and its own pinned. */
+  /** Over TLS, with a certificate that it trusts and its pinned certificate. */
   readonly remote: Client;
   /** PEM. */
   readonly certificate: string;
@@ -89,7 +89,7 @@ export const volumeDir = ({ daemon }: Pick<Side, 'daemon'>, name: string): strin
 export const snapshotDir = ({ daemon }: Pick<Side, 'daemon'>, name: string, snapshot: string): string =>
   join(daemon.dir, 'storage-pools/default/containers-snapshots', name, snapshot);
 
-/** A tree with what copies tend to lose: owners, modes, links of both kinds, holes, old times, odd names. */
+/** A tree with everything that copies tend to lose: owners, modes, links of both kinds, holes, old times, odd names. */
 export function plant(root: string): void {
   const rootfs = join(root, 'rootfs');
   mkdirSync(join(rootfs, 'etc/deep'), { recursive: true });
@@ -106,7 +106,7 @@ export function plant(root: string): void {
   execFileSync('sh', ['-ec', script, 'sh', rootfs]);
 }
 
-/** Everything below a directory as text: kinds, modes, owners, times of files, content, which names are one file. */
+/** Everything below a directory as text: kinds, modes, owners, times of files, content, names of the same file. */
 export function describeTree(root: string): string {
   const lines: string[] = [];
   const firstNames = new Map<number, string>();

@@ -1,15 +1,15 @@
-// Stand-ins for criu and lxc-checkpoint that need no CRIU: a dump kills the container's init, a restore starts the container anew.
-// What the driver around them does is real. Tests nothing itself.
+// Stand-ins for criu and lxc-checkpoint that need no CRIU: a dump kills the container's init, a restore starts the container again. The
+// driver around them is real. Tests nothing itself.
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CheckpointPrograms } from '../../../server/drivers/runtime/checkpoint/criu.ts';
 
 export interface FakeCheckpoint {
   readonly programs: CheckpointPrograms;
-  /** The next runs of the tool of that kind fail as a real one does: with these lines in CRIU's log. */
+  /** The next runs of the tool of that kind fail like a real one: with these lines in CRIU's log. */
   fail(kind: 'dump' | 'restore', ...log: readonly string[]): void;
   works(): void;
-  /** Seconds that a dump takes. */
+  /** Duration of a dump in seconds. */
   slow(seconds: number): void;
 }
 

@@ -1,4 +1,4 @@
-// How the network conformance suite drives real bridges: clients are network namespaces with a real DHCP client.
+// Drives real bridges for the network conformance suite: clients are network namespaces with a real DHCP client.
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { Resolver } from 'node:dns/promises';
@@ -71,7 +71,7 @@ function isUsed(third: number): boolean {
   return all.some((entry) => entry.address.startsWith(`10.213.${third}.`));
 }
 
-/** What the DNS server on the bridge says; empty when it says that there is no such name or that it does not know. */
+/** The answer of the DNS server on the bridge; empty when the name does not exist or is unknown. */
 export async function resolveAt(network: string, name: string): Promise<readonly string[]> {
   const { stdout } = await exec(['ip', '-4', '-o', 'addr', 'show', 'dev', network]);
   const server = /inet ([0-9.]+)\//.exec(stdout)?.[1] ?? '';

@@ -1,4 +1,4 @@
-// A client machine for network tests: a network namespace with one cable to a bridge. Everything is removed by leave().
+// A client machine for network tests: a network namespace with one veth to a bridge. leave() removes everything.
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { NetworkClient } from '../../conformance/network.ts';
 export interface Netns extends NetworkClient {
   readonly netns: string;
   readonly hostEnd: string;
-  /** The domains to search that a lease over IPv4 brings, separated by spaces; undefined: no lease. */
+  /** The search domains in an IPv4 lease, separated by spaces; undefined: no lease. */
   searchList(): Promise<string | undefined>;
   run(argv: readonly string[], okCodes?: readonly number[], input?: string): Promise<{ code: number; stdout: string }>;
 }
@@ -40,7 +40,7 @@ export async function joinNetns(
     exec(['ip', 'netns', 'exec', netns, ...argv], { okCodes, ...(input === undefined ? {} : { input }) });
   const leave = async (): Promise<void> => {
     await exec(['ip', 'netns', 'del', netns], { okCodes: [0, 1] });
-    // The cable goes with the namespace a little later, perhaps just now; its name is wanted free at once.
+    // The veth vanishes a little after the namespace; its name has to be free at once.
     await exec(['ip', 'link', 'del', 'dev', hostEnd], { okCodes: [0, 1, 2] });
     await rm(dir, { recursive: true, force: true });
   };

@@ -1,4 +1,4 @@
-// How the network conformance suite drives the simulated driver.
+// Drives the simulated driver for the network conformance suite.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Lets the runtime suite act on real LXC containers: bridge, root file systems, kernel state. Tests nothing itself.
+// Runs the runtime suite on real LXC containers: bridge, root file systems, kernel state. Tests nothing itself.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { until } from '../until.ts';
 
 const never = new AbortController().signal;
 
-/** Why real containers cannot be tested here; undefined when they can. */
+/** The reason why real containers cannot be tested here; undefined when they can. */
 export async function lxcTestsMissing(): Promise<string | undefined> {
   const available = await lxcAvailable();
   return available.ok ? busyboxMissing() : available.reason;
@@ -28,7 +28,7 @@ export interface LxcHarness extends RuntimeHarness {
   readonly bridge: string;
 }
 
-/** `tag` keeps bridges and interfaces of test files apart: one or two characters. */
+/** `tag` separates bridges and interfaces of test files: one or two characters. */
 export async function lxcHarness(tag: string, log: Log = silentLog): Promise<LxcHarness> {
   const base = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-lxc-'));
   const dir = join(base, 'runtime');
@@ -118,7 +118,7 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
   };
 
   async function leave(driver: RuntimeDriver, name: string, how: 'poweroff' | 'reboot'): Promise<void> {
-    // The command dies with its container, so what it returns means nothing.
+    // The command dies with its container, so its result has no meaning.
     await driver.exec(name, ['/bin/busybox', how, '-f'], {}, never).catch(() => {});
   }
 }

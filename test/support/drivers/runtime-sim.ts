@@ -1,4 +1,4 @@
-// Lets the runtime suite act on the simulated runtime. Tests nothing itself.
+// Runs the runtime suite on the simulated runtime. Tests nothing itself.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -41,7 +41,7 @@ export async function openBtrfsFixture(): Promise<StorageFixture & { readonly ba
   };
 }
 
-/** Loop devices go with their mounts. */
+/** Loop devices are removed with their mounts. */
 export function unmountBelow(dir: string): void {
   for (const target of mountsBelow(dir).toReversed()) execFileSync('umount', ['--lazy', target]);
 }

@@ -1,5 +1,5 @@
-// An in-memory stand-in for the client, for tests of the engine: keeps objects like a daemon would, and can be told to fail at
-// the n-th change, before or after it took effect.
+// An in-memory stand-in for the client, for tests of the engine: stores objects like a daemon, and can fail at the n-th change, before
+// or after its effect.
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { Container, ContainerState } from '../../../server/api/container/container.ts';
@@ -36,7 +36,7 @@ export class FakeWorld {
   beforePut: ((kind: KindName, name: string) => void) | undefined;
   fault: { at: number; kind: FaultKind } | undefined;
   addresses = new Map<string, string>();
-  /** What a command in any container does: its exit code, what it writes. */
+  /** The result of a command in any container: its exit code and its output. */
   command: (command: readonly string[], signal: AbortSignal | undefined) => Promise<{ code: number; output?: string }> =
     async () => ({ code: 0 });
   /** Content by path of the API: `/1.0/containers/c1/console`, `/1.0/containers/c1/files?/etc/motd`. */
@@ -166,7 +166,7 @@ export class FakeWorld {
           close: () => {},
         };
       },
-      // Tells nothing: what a run sees it asks for.
+      // Sends no events: a run has to poll.
       events: async function* () {},
       networkLeases: async (name) => this.leases.get(name) ?? unused(),
       http: {
@@ -181,7 +181,7 @@ export class FakeWorld {
     };
   }
 
-  /** What matters of the world, for comparing two ends. */
+  /** The relevant parts of the world, for comparing two ends. */
   snapshot(): unknown {
     return Object.fromEntries(
       Object.entries(this.objects).map(([kind, map]) => [

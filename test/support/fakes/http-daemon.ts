@@ -1,5 +1,5 @@
-// A small HTTP server that speaks the wire of the API in either dialect over a unix socket or TLS, for tests of the client.
-// It keeps objects in memory and lets the test script how operations end; it is no simulation of containers.
+// A small HTTP server with the API in either dialect over a unix socket or TLS, for tests of the client. It stores objects in memory
+// and lets the test script how operations end; it does not simulate containers.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -34,7 +34,7 @@ export interface FakeRequest {
   readonly body: Buffer;
 }
 
-/** What a handler answers; `raw` sends bytes as they are. */
+/** The answer of a handler; `raw` sends bytes unchanged. */
 export type FakeAnswer =
   | { readonly sync: unknown; readonly status?: number; readonly headers?: Record<string, string> }
   | { readonly async: FakeOperation }
@@ -51,7 +51,7 @@ export interface FakeDaemonOptions {
   readonly auth?: string;
   /** 'METHOD /path' -> answer; tried before the built-in routes. */
   readonly routes?: Readonly<Record<string, FakeHandler>>;
-  /** Asked before the built-in routes, after `routes`; undefined passes on. */
+  /** Called before the built-in routes, after `routes`; undefined passes on. */
   readonly fallback?: (request: FakeRequest) => Promise<FakeAnswer | undefined>;
   /** false: the event endpoint answers 404. */
   readonly events?: boolean;
@@ -146,7 +146,7 @@ export class FakeDaemon {
     return operation;
   }
 
-  /** Changes the operation, tells event listeners and ends long polls. `quiet`: no event. */
+  /** Changes the operation, notifies event listeners and ends long polls. `quiet`: no event. */
   update(operation: FakeOperation, fields: Partial<FakeOperation>, quiet = false): void {
     Object.assign(operation, fields, { updated_at: new Date().toISOString() });
     if (!quiet) this.emit('operation', operation);

@@ -42,7 +42,7 @@ import {
 
 type Table = Map<string, Live<object>>;
 
-/** `owner`: whom the plan was made for. */
+/** `owner`: the set that the plan was made for. */
 export function applyPlan(plan: Plan, observed: Observed, owner?: SetOwner): Observed {
   if (plan.guards.length > 0) throw new Error('a plan with guards is not applied');
   const model = new ModelDaemon(observed, owner);
@@ -98,7 +98,7 @@ class ModelDaemon {
     };
   }
 
-  /** The record of an object without config, as the engine keeps it in the set's state. */
+  /** The record of an object without config, as the engine stores it in the set's state. */
   #note(step: Step, object: JsonObject | undefined): void {
     if (this.#owner === undefined || hasConfig(step.kind)) return;
     const state = this.#sets.get(this.#owner.set) ?? emptySetState('test');
@@ -148,7 +148,7 @@ class ModelDaemon {
     } else if ((live as Container).status_code !== 103) throw new Error(`${step.id}: waits for a stopped container`);
   }
 
-  /** What is inside of a container, where every command does what it should. */
+  /** The inside of a container, where every command succeeds. */
   #inside(step: FilesStep | ExecStep | SnapshotStep, live: Container & JsonObject): object {
     if (step.action === 'files') {
       const files: Record<string, Json> = { ...mapOf(live['files']) };
@@ -245,7 +245,7 @@ const blanks: Record<KindName, (name: string) => object> = {
 const configOf = (object: { readonly config?: Record<string, string> } | undefined): Readonly<Record<string, string>> =>
   object?.config ?? {};
 
-/** What the server makes of what it is given: picked addresses, keys of its own, no empty values. */
+/** The result of the server for a given config: chosen addresses, its own keys, no empty values. */
 function stored(kind: KindName, object: JsonObject | object): object {
   const given = object as { readonly config?: Readonly<Record<string, string>>; readonly source?: unknown };
   if (given.config === undefined) return object;
@@ -260,7 +260,7 @@ function stored(kind: KindName, object: JsonObject | object): object {
     config['volatile.bridge.hwaddr'] ??= '00:16:3e:00:00:01';
   }
   if (kind === 'storage_pool')
-    // Where drawn documents say a source, it is always this one: a pool that was made without lies there, too.
+    // A source in generated documents is always this one: a pool without a source gets the same.
     Object.assign(config, {
       source: '/var/pools/rewritten',
       'volatile.initial_source': config['volatile.initial_source'] ?? config['source'] ?? '/dev/sdb',

@@ -1,4 +1,4 @@
-// The in-memory world behind the fake HTTP server: a daemon for tests of the CLI that need one to talk to.
+// The in-memory world behind the fake HTTP server: a daemon for tests of the CLI that need one.
 import { ClientError } from '../../../server/client/client-error.ts';
 import { kindNames, kinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';

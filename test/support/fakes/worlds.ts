@@ -1,4 +1,4 @@
-// Documents and live worlds made up for tests and benchmarks: builders with sensible defaults, and whole hosts of a size.
+// Generated documents and live worlds for tests and benchmarks: builders with sensible defaults, and whole hosts of a size.
 import type { Certificate } from '../../../server/api/server/certificate.ts';
 import type { Project } from '../../../server/api/cluster/cluster.ts';
 import type { Container } from '../../../server/api/container/container.ts';
@@ -69,7 +69,7 @@ export const liveProfile = (name: string, part: Partial<Profile> = {}): Profile 
   name,
   description: '',
   config: {},
-  // As on every server that is set up.
+  // As on every server after its setup.
   devices: name === 'default' ? { root: { type: 'disk', path: '/', pool: 'fast' } } : {},
   used_by: [],
   ...part,
@@ -157,7 +157,7 @@ interface Parts {
   readonly aliases?: readonly ImageAlias[];
   readonly volumes?: readonly PooledVolume[];
   readonly certificates?: readonly Certificate[];
-  /** With any, the server knows projects. */
+  /** With any, the server supports projects. */
   readonly projects?: readonly Project[];
 }
 
@@ -191,10 +191,7 @@ export function expanded(container: Container, profiles: ReadonlyMap<string, Liv
   };
 }
 
-/**
- * `count` documents that are exactly as the world has them: 1 pool, a network and a profile for each hundred, the rest
- * containers. For benchmarks.
- */
+/** `count` documents that equal the world: 1 pool, a network and a profile for each hundred, the rest containers. For benchmarks. */
 export function unchangedWorld(count: number): {
   readonly documents: readonly Document[];
   readonly observed: Observed;

@@ -1,4 +1,4 @@
-// A container that can run commands: of an image of busybox on the real runtime, of nothing on the simulated one.
+// A container that can run commands: from an image of busybox on the real runtime, without an image on the simulated one.
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

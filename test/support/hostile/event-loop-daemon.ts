@@ -1,4 +1,4 @@
-// A daemon as a process of its own that tells how often its event loop was held while something was sent to it.
+// A daemon as a separate process that reports how often its event loop was blocked during requests.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,9 +10,9 @@ import { call, seed } from '../daemons/daemon.ts';
 export interface HeldDaemon {
   readonly dir: string;
   readonly daemon: ChildDaemon;
-  /** Where it speaks the dialect of LXD. */
+  /** Its socket with the dialect of LXD. */
   readonly lxdSocket: string;
-  /** Fails when the loop was held above the daemon's own limit in each of several tries. */
+  /** Fails when the loop was blocked above the daemon's own limit in each of several tries. */
   expectFree(send: () => Promise<unknown>): Promise<void>;
   close(): Promise<void>;
 }
@@ -22,7 +22,7 @@ interface Figures {
   readonly over_limit: number;
 }
 
-/** Code that is slow is slow each time; a pause of the host or of the collector of garbage is there once. */
+/** Slow code is slow each time; a pause of the host or of the garbage collector occurs once. */
 const tries = 3;
 
 /** With a pool, and a container `default`, on the simulated runtime. */
@@ -34,7 +34,7 @@ export async function openHeldDaemon(): Promise<HeldDaemon> {
   await seed({ call: (...args) => call(daemon, ...args) });
   await settle(daemon, 'POST', '/1.0/containers', { name: 'default', source: { type: 'none' } });
 
-  /** After the tick that sees what was before. */
+  /** After the tick that includes earlier work. */
   async function figures(): Promise<Figures> {
     await sleep(30);
     return (await read(daemon, '/1.0')).environment.event_loop as Figures;

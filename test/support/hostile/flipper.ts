@@ -1,7 +1,7 @@
 // Exchanges two directory entries as fast as the kernel allows, over and over, as a hostile program in a container would.
 import { spawn, spawnSync } from 'node:child_process';
 
-/** Why there is none here; undefined when there is. */
+/** The reason why there is none here; undefined when there is. */
 export function flipperMissing(): string | undefined {
   if (process.platform !== 'linux' || !(process.arch in exchangeCall)) return 'renameat2 is not known here';
   return spawnSync('perl', ['-e', '1']).status === 0 ? undefined : 'perl is not installed';
@@ -17,7 +17,7 @@ while (1) { syscall($call + 0, -100, $one, -100, $two, 2) == 0 and $n++; }
 `;
 
 export interface Flipper {
-  /** How many times the two were exchanged. */
+  /** Number of exchanges. */
   stop(): Promise<number>;
 }
 

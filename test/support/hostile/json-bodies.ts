@@ -1,14 +1,14 @@
-// JSON bodies that cost a careless server much time: deep, wide, long, or made for the expressions that judge values.
+// JSON bodies that cost a careless server much time: deep, wide, long, or made for the regular expressions of value checks.
 
 const mib = 1024 * 1024;
 const repeated = (text: string, bytes: number): string => text.repeat(Math.floor(bytes / text.length));
 const members = (count: number, member: (index: number) => string): string =>
   Array.from({ length: count }, (_none, index) => member(index)).join(',');
 
-/** Names and values that a body may just have. */
+/** Names and values at the limits of a body. */
 const allowed = 2_450;
 
-/** Of any endpoint. Each just fits into what a body may have. */
+/** For any endpoint. Each is just within the limits of a body. */
 export const anyBodies: Readonly<Record<string, string>> = {
   'lists in lists': `${'['.repeat(mib / 2 - 1)}${']'.repeat(mib / 2 - 1)}`,
   'objects in objects': `${'{"a":'.repeat(170_000)}1${'}'.repeat(170_000)}`,
@@ -29,7 +29,7 @@ const devicesOf = (text: string): string => `{"name":"h","source":{"type":"none"
 const keyOf = (key: string, value: string): string => configOf(JSON.stringify({ [key]: value }));
 const half = 500_000;
 
-/** Of endpoints with config and devices. */
+/** For endpoints with config and devices. */
 export const configBodies: Readonly<Record<string, string>> = {
   '50,000 unknown keys': configOf(`{${members(50_000, (index) => `"limits.c${index}":"1"`)}}`),
   '15,000 nearly known keys': configOf(`{${members(15_000, (index) => `"limits.memory.enforcf${index}":"1"`)}}`),

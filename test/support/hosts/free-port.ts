@@ -1,4 +1,4 @@
-// A TCP port of the loopback interface that nothing listens on at the moment.
+// A TCP port of the loopback interface without a listener at the moment.
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 

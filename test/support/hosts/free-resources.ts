@@ -1,15 +1,15 @@
-// Picks what is free on the machine at run time: subnets that no interface or route of it has, and ports that nobody listens on.
+// Picks free resources of the machine at run time: subnets that no interface or route has, and ports without a listener.
 import { execFileSync } from 'node:child_process';
 import { networkInterfaces } from 'node:os';
 import { cidrsOverlap, parseCidr, type Cidr } from '../../../server/api/text/ip.ts';
 
-/** Subnets of the machine's interfaces and routes; default routes lead everywhere and count for nothing. */
+/** Subnets of the machine's interfaces and routes; default routes include everything and are ignored. */
 function taken(): readonly Cidr[] {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list?.flatMap(({ cidr }) => cidr ?? []) ?? []);
   return [...addresses, ...routes()].flatMap((text) => parseCidr(text.includes('/') ? text : `${text}/32`) ?? []);
 }
 
-/** Also those of interfaces that are down. None where there is no `ip`: then nothing real is tested either. */
+/** Also those of interfaces that are down. None without the program `ip`: then no real network is tested either. */
 function routes(): readonly string[] {
   try {
     const links = JSON.parse(execFileSync('ip', ['-j', '-4', 'addr'], { encoding: 'utf8' })) as {
@@ -25,10 +25,10 @@ function routes(): readonly string[] {
   }
 }
 
-/** What `freeSubnet` gave in this process: a network may not have been made yet. */
+/** The results of `freeSubnet` in this process: their networks may not exist yet. */
 const given = new Set<string>();
 
-/** Whether 10.x.y.0/24, named by its first three numbers, meets nothing of this machine. */
+/** Whether 10.x.y.0/24, given by its first three numbers, is unused on this machine. */
 export function isFreeSubnet(prefix: string, used: readonly Cidr[] = taken()): boolean {
   const wanted = parseCidr(`${prefix}.0/24`);
   return wanted !== undefined && !given.has(prefix) && !used.some((one) => cidrsOverlap(one, wanted));
@@ -46,7 +46,7 @@ export function freeSubnet(): string {
   throw new Error('this machine has no free subnet 10.100.0.0/24 to 10.199.9.0/24');
 }
 
-/** A port of five digits on which nobody listens; the wanted one when it is free. */
+/** A port of five digits without a listener; the wanted one when it is free. */
 export function portNear(wanted: number): number {
   const listening = listeningPorts();
   const candidates = [wanted, ...Array.from({ length: 200 }, () => 20_000 + Math.floor(Math.random() * 10_000))];
@@ -68,7 +68,7 @@ function listeningPorts(): ReadonlySet<number> {
   }
 }
 
-/** What stands in an example, and what takes its place on this machine. */
+/** Addresses of an example, and their replacements on this machine. */
 export interface Replacements {
   /** As this machine can have it. */
   readonly here: (text: string) => string;
@@ -79,7 +79,7 @@ export interface Replacements {
 const documentedSubnet = /\b10\.1[0-9]{2}\.[0-9](?=\.[0-9]+\b)/g;
 const documentedPort = /\b18080\b/g;
 
-/** Keeps every subnet and port of these texts that is free; the others get free ones of the same length. */
+/** Keeps every free subnet and port of these texts; the others get free ones of the same length. */
 export function replaceTaken(texts: readonly string[]): Replacements {
   const used = taken();
   const pairs = new Map<string, string>();

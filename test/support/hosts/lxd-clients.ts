@@ -1,4 +1,4 @@
-// The stock clients of LXD as tests run them: `lxc` with a config directory of its own, pylxd, and Ansible's modules.
+// The stock clients of LXD for tests: `lxc` with a separate config directory, pylxd, and Ansible's modules.
 import { execFile, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
@@ -8,7 +8,7 @@ export interface Ran {
   readonly stderr: string;
 }
 
-/** Why there is no such client here; undefined when there is. */
+/** The reason why there is no such client here; undefined when there is. */
 export function clientMissing(client: 'lxc' | 'pylxd' | 'ansible'): string | undefined {
   const probe = {
     lxc: ['lxc', 'version', '--help'],
@@ -39,7 +39,7 @@ export function runProgram(file: string, args: readonly string[], options: RunOp
 
 export type Lxc = (...words: readonly string[]) => Promise<string>;
 
-/** What it wrote; throws with all it said when it fails. `socketDir` has `unix.socket` in it, `confDir` is made by it. */
+/** Its standard output; throws with all output when it fails. `socketDir` has `unix.socket` in it; the client makes `confDir`. */
 export function lxcClient(
   socketDir: string,
   confDir: string,

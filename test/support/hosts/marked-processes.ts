@@ -1,4 +1,4 @@
-// Finds the processes of one test by a variable in their environment, however far down and whoever their parent is by now.
+// Finds the processes of one test by a variable in their environment, however deep and whatever their current parent.
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-// Holds everything a daemon keeps (records, files, and on a real host mounts, interfaces, processes) against what its API says.
+// Compares everything a daemon keeps (records, files, and on a real host mounts, interfaces, processes) with its API.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Gantryd } from '../daemons/gantryd.ts';
@@ -17,9 +17,9 @@ interface Shown {
   readonly operations: readonly string[];
 }
 
-/** `part: what is there, but should not be` and the other way round; empty when all is well. Nothing may be going on meanwhile. */
+/** `part: entry that should not exist` and the other way round; empty when both agree. Call it only while the daemon is idle. */
 export async function orphans(gantryd: Gantryd, networksOfTest: readonly string[]): Promise<readonly string[]> {
-  // A command whose client was killed before it connected is given up after some seconds.
+  // A command whose client was killed before it connected times out after some seconds.
   await until(async () => (await operationsAtWork(gantryd)).length === 0, 15_000).catch(() => {});
   const shown = await readAll(gantryd);
   const names = shown.containers.map(({ name }) => name);

@@ -1,5 +1,5 @@
-// What a daemon has on its host, found without asking it: mounts, interfaces, nft tables, processes, files. Other daemons and tests
-// on the same host do not count. Also takes it all away when a test failed, and keeps real networks of two tests apart.
+// The resources of a daemon on its host, found without its API: mounts, interfaces, nft tables, processes, files. Other daemons and
+// tests on the same host are ignored. Also removes all of them when a test failed, and locks real networks against concurrent tests.
 import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync, writeSync } from 'node:fs';
@@ -11,7 +11,7 @@ const tagOf = (dir: string): string => createHash('sha256').update(dir).digest('
 
 export interface HostParts {
   readonly mounts: readonly string[];
-  /** Bridges that carry the daemon's mark, and what is plugged into them. */
+  /** Bridges with the daemon's mark, and their ports. */
   readonly bridges: readonly string[];
   readonly plugged: readonly string[];
   readonly tables: readonly string[];
@@ -31,7 +31,7 @@ interface Link {
 export const links = (): readonly Link[] =>
   JSON.parse(execFileSync('ip', ['-j', '-d', 'link', 'show'], { encoding: 'utf8' })) as Link[];
 
-/** Of the daemon whose state directory is `dir`. `networks`: names to look for even when they carry no mark. */
+/** For the daemon with state directory `dir`. `networks`: names to check even without a mark. */
 export function hostParts(dir: string, networks: readonly string[]): HostParts {
   const [runtimeTag, networkTag] = [tagOf(join(dir, 'runtime')), tagOf(join(dir, 'networks'))];
   const all = links();
@@ -109,7 +109,7 @@ function groups(runtimeTag: string): readonly string[] {
     .map(({ name }) => name);
 }
 
-/** Empties the daemon through its API, stops it, removes its directory, then the host must be as before it. */
+/** Empties the daemon through its API, stops it, removes its directory; then the host must be in its former state. */
 export async function remove(gantryd: Gantryd, networks: readonly string[]): Promise<void> {
   if (!gantryd.isRunning && gantryd.runtime === 'lxc') await gantryd.start();
   if (gantryd.isRunning && gantryd.runtime === 'lxc') await empty(gantryd);
@@ -141,7 +141,7 @@ async function empty(gantryd: Gantryd): Promise<void> {
   }
 }
 
-/** A network has one name and one subnet: only one test at a time may have it on the real host. */
+/** A network has one name and one subnet: only one test at a time may use it on the real host. */
 export async function withRealNetwork<T>(name: string, work: () => Promise<T>): Promise<T> {
   const lockFile = `/tmp/gantry-e2e-${name}.lock`;
   await until(() => take(lockFile), 280_000);

@@ -1,5 +1,5 @@
-// A stock LXD server for tests, where one is installed: private to the test, in a directory of its own, ended by its pid. Knows
-// nothing of what tests do with it.
+// A stock LXD server for tests, where one is installed: private to the test, in a separate directory, ended by its pid. Knows nothing
+// about the tests.
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { call, type Answer, type Sent } from '../daemons/daemon.ts';
 import { until } from '../until.ts';
 
-/** Why no LXD can be started here; undefined when it can. */
+/** The reason why no LXD can be started here; undefined when it can. */
 export function stockLxdMissing(): string | undefined {
   if (process.getuid?.() !== 0) return 'it needs root';
   if (spawnSync('lxd', ['--version']).status !== 0) return 'lxd is not installed';
@@ -22,13 +22,13 @@ export interface StockLxd {
   /** `metadata` of an answer that must be 200. */
   // oxlint-disable-next-line typescript/no-explicit-any
   get(path: string): Promise<any>;
-  /** Deletes containers, profiles and networks, ends the server, takes away its mounts and files. */
+  /** Deletes containers, profiles and networks, ends the server, removes its mounts and files. */
   cleanUp(): Promise<void>;
 }
 
 export async function startStockLxd(): Promise<StockLxd> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-lxd-'));
-  // The root of a container has to pass through.
+  // The root of a container needs access to the path.
   chmodSync(folder, 0o711);
   const dir = join(folder, 'lxd');
   mkdirSync(dir);
@@ -87,7 +87,7 @@ async function sendPatiently(
 
 const busyMs = 30_000;
 
-/** What would outlive the server on the host: processes of containers and bridges of networks. */
+/** The resources on the host that would outlast the server: processes of containers and bridges of networks. */
 async function empty(send: StockLxd['call'], get: StockLxd['get']): Promise<void> {
   const run = async (method: string, path: string, body?: object): Promise<void> => {
     const answer = await send(method, path, body);

@@ -20,7 +20,7 @@ export interface BusyboxOptions {
 
 const candidates = ['/bin/busybox', '/usr/bin/busybox', '/usr/sbin/busybox'] as const;
 
-/** Why a busybox rootfs cannot be made here; undefined when it can. */
+/** The reason why a busybox rootfs cannot be made here; undefined when it can. */
 export function busyboxMissing(): string | undefined {
   const file = candidates.find((path) => existsSync(path));
   if (process.platform !== 'linux') return 'busybox rootfs needs Linux';
@@ -28,7 +28,7 @@ export function busyboxMissing(): string | undefined {
   return undefined;
 }
 
-// In the background: a boot must not wait for a DHCP server that is not there.
+// In the background: a boot must not wait for a missing DHCP server.
 const askForLease = `if [ -e /sys/class/net/eth0 ]; then
   ip link set eth0 up
   udhcpc -i eth0 -s /usr/share/udhcpc/default.script -b -t 20 -T 1 -A 1 </dev/null >/dev/null 2>&1 &

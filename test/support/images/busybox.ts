@@ -1,4 +1,4 @@
-// Builds small bootable images out of the busybox root file system; hostile images are hostile.ts.
+// Builds small bootable images from the busybox root file system; hostile images are in hostile.ts.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ export interface BusyboxImageOptions {
   /** Metadata and root file system in two files. */
   readonly split?: boolean;
   readonly busybox?: BusyboxOptions;
-  /** Replaces the metadata.yaml that is made otherwise. */
+  /** Replaces the generated metadata.yaml. */
   readonly metadata?: string;
   /** Called with the root file system before it is packed. */
   readonly change?: (rootfs: string) => void | Promise<void>;

@@ -1,5 +1,4 @@
-// An image of a small Debian with systemd, made by debootstrap from the mirror that this host uses; kept for the next run.
-// Starts nothing.
+// An image of a small Debian with systemd, made by debootstrap from the mirror of this host; cached for the next run. Starts nothing.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -16,7 +15,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const suite = 'bookworm';
-/** Goes up when what is made here changes. */
+/** Increased when the generated image changes. */
 const revision = 1;
 const packages = ['systemd-sysv', 'dbus', 'udev', 'iproute2'];
 const usualMirror = 'http://deb.debian.org/debian';
@@ -28,11 +27,11 @@ const imageFile = (): string => join(cacheDir(), `debian-${suite}-${process.arch
 export interface DebianImage {
   /** Of a unified image. */
   readonly file?: string;
-  /** Why there is none. */
+  /** The reason why there is none. */
   readonly missing?: string;
 }
 
-/** Takes a minute the first time: a mirror has to give 60 MB. */
+/** Takes a minute the first time: the download is 60 MB. */
 export function debianImage(): DebianImage {
   const reason = whyNot();
   if (reason !== undefined) return { missing: reason };
@@ -56,7 +55,7 @@ function whyNot(): string | undefined {
   return reached.status === 0 ? undefined : `the mirror does not answer (${release})`;
 }
 
-/** The first of Debian's own in this host's sources. */
+/** The first official mirror in this host's sources. */
 function mirror(): string {
   const dir = '/etc/apt/sources.list.d';
   const files = ['/etc/apt/sources.list', ...(existsSync(dir) ? readdirSync(dir).map((name) => join(dir, name)) : [])];
@@ -92,7 +91,7 @@ function makeImage(file: string): string {
   }
 }
 
-/** An address by DHCP on eth0, a journal that outlives reboots, an id of its own for each machine. */
+/** An address by DHCP on eth0, a journal that is kept over reboots, a separate id for each machine. */
 function settle(root: string): void {
   writeFileSync(join(root, 'etc/systemd/network/eth0.network'), '[Match]\nName=eth0\n\n[Network]\nDHCP=ipv4\n');
   const wants = join(root, 'etc/systemd/system/multi-user.target.wants');

@@ -1,4 +1,4 @@
-// Image archives that must be refused, each with the words that the refusal must have; built block by block, no tar program.
+// Image archives that must be refused, each with the expected words of the refusal; built block by block, without tar.
 import { gzipSync } from 'node:zlib';
 
 export interface TarPiece {
@@ -6,7 +6,7 @@ export interface TarPiece {
   readonly flag?: string;
   readonly link?: string;
   readonly content?: string | Buffer;
-  /** What the header says, when it shall not be the truth. */
+  /** A false value for the header. */
   readonly size?: number;
   readonly mode?: number;
   readonly prefix?: string;
@@ -57,7 +57,7 @@ export function tarOf(...pieces: readonly TarPiece[]): Buffer {
   return Buffer.concat([...pieces.map(blocks), endMark]);
 }
 
-/** An extended header that gives the next member these facts. */
+/** An extended header with these attributes for the next member. */
 export function pax(records: Readonly<Record<string, string>>, flag = 'x'): TarPiece {
   const lines = Object.entries(records).map(([key, value]) => {
     const tail = ` ${key}=${value}\n`;
@@ -86,7 +86,7 @@ export interface HostileImage {
   readonly message: RegExp;
 }
 
-/** `canary` is a path outside of any target; its name is put where an attack would write. */
+/** `canary` is a path outside of any target; its name is used where an attack would write. */
 export function hostileImages(canary: string): Readonly<Record<string, HostileImage>> {
   return {
     ...escapes(canary),
@@ -334,7 +334,7 @@ const metadataFaults: Record<string, HostileImage> = {
     bytes: metadataOf(`${goodMetadata}templates: {/../etc/passwd: {when: [create], template: a}}\n`),
     message: /templates\.\/\.\.\/etc\/passwd .* must be for an absolute path/,
   },
-  'a template that is told when by a word': {
+  'a template whose trigger is a text': {
     bytes: metadataOf(`${goodMetadata}templates: {/a: {when: create, template: a}}\n`),
     message: /templates\.\/a\.when .* must be a list/,
   },

@@ -1,4 +1,4 @@
-// Servers on loopback that images come from, good and bad: a simplestreams tree, addresses that stand for images, a proxy.
+// Servers on loopback with images, good and bad: a simplestreams tree, addresses of images, a proxy.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import {
@@ -24,7 +24,7 @@ export interface FakeServer {
   readonly certificate: string;
   /** `METHOD path?query` of each request, in order. */
   readonly asked: string[];
-  /** Answers from now on. */
+  /** Changes the answers from now on. */
   handle: Handler;
   close(): Promise<void>;
 }
@@ -145,7 +145,7 @@ export const serveTree =
     response.end(bytes);
   };
 
-/** An address that stands for an image, answering HEAD as the protocol wants it. */
+/** The address of an image, which answers HEAD according to the protocol. */
 export const serveDirect =
   (
     image: Buffer,
@@ -165,7 +165,7 @@ export const serveDirect =
     response.end(request.url === '/files/image.tar' ? image : '');
   };
 
-/** A proxy that leads every name to the port of `target`: what comes through it cannot have come straight. */
+/** A proxy that maps every name to the port of `target`: requests through it cannot have been direct. */
 export async function fakeProxy(target: () => FakeServer): Promise<FakeServer> {
   const port = (): number => Number(new URL(target().url).port);
   return fakeServer(

@@ -13,13 +13,13 @@ export interface SagaUnderTest<P> {
   readonly records: Records;
   readonly saga: Saga<P>;
   readonly params: P;
-  /** Everything the saga may touch (records, files, networks), as comparable data. Intents of sagas included. */
+  /** Everything the saga may touch (records, files, networks), as comparable data. Includes the intents of sagas. */
   snapshot(): Promise<unknown>;
   cleanUp(): Promise<void>;
 }
 
 export interface SagaFacts {
-  /** False for deletions: what a step took away cannot come back; a failed run must then be possible again. */
+  /** False for deletions: a step cannot restore deleted data; a failed run must then be possible again. */
   readonly restores: boolean;
   /** Once this step has done its work there is no way back: a failure is recovered from by finishing. */
   readonly pointOfNoReturn?: string;

@@ -1,10 +1,10 @@
-// A process of its own that opens a SQLite store: `hold` keeps it open, `write` writes 3-key transactions and prints each ack.
+// A separate process that opens a SQLite store: `hold` keeps it open, `write` writes 3-key transactions and prints each ack.
 import { openSqliteStore } from '../../../server/store/sqlite.ts';
 import type { Store } from '../../../server/store/store.ts';
 
 const [, , verb, path = '', writers = '1', start = '0'] = process.argv;
 
-/** Writer w's transaction n puts the same n into three keys; a reader finding different numbers sees a torn one. */
+/** Writer w's transaction n puts the same n into three keys; a reader that finds different numbers sees a torn one. */
 async function writeForEver(store: Store, writer: number, first: number): Promise<never> {
   for (let n = first; ; n++) {
     const value = Buffer.from(JSON.stringify({ n, filler: 'x'.repeat(500) }));

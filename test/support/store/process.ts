@@ -7,7 +7,7 @@ export interface StoreProcess {
   readonly lines: readonly string[];
   /** Resolves at the first line that is exactly, or starts with, `start`; rejects when the process ends without one. */
   readonly said: (start: string) => Promise<string>;
-  /** SIGKILL; resolves when the process is gone and all it had printed is in `lines`. */
+  /** SIGKILL; resolves when the process has ended and all its output is in `lines`. */
   readonly kill: () => Promise<void>;
   readonly stderr: () => string;
 }

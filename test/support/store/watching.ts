@@ -1,4 +1,4 @@
-// Helpers for tests of stores: short operations, a watcher that gathers, and an open store in a temporary directory.
+// Helpers for tests of stores: short operations, a watcher that collects events, and an open store in a temporary directory.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,7 +54,7 @@ export function gather(store: Store, prefix: string, fromRev: Rev): Gathering {
   return { batches, lines: () => batches.map(renderBatch), ended, stop };
 }
 
-/** The batches a watch gives up to the store's present revision. */
+/** The batches of a watch up to the store's present revision. */
 export async function watched(store: Store, prefix: string, fromRev: Rev): Promise<string[]> {
   const { rev } = await store.txn([], [put('/~mark', String(Math.random()))]);
   const abort = new AbortController();

@@ -1,4 +1,4 @@
-// The package as an app has it in its node_modules: compiled bindings and examples with package.json, and the CDKs beside it.
+// The package as in the node_modules of an app: compiled bindings and examples with package.json, and the CDKs next to it.
 import { cpSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,11 +9,11 @@ import { repository, runProcess, type Ran } from '../cli/programs.ts';
 export type { Flavour };
 
 export interface BindingsPackage {
-  /** A directory for apps: what they import is in its node_modules. */
+  /** A directory for apps: the packages that they import are in its node_modules. */
   readonly root: string;
-  /** Runs the example in a new directory of this name; the directory it has synthesized into. */
+  /** Runs the example in a new directory of this name; returns the directory of its output. */
   synthExample(flavour: Flavour, name: string, env: Readonly<Record<string, string>>): Promise<string>;
-  /** Compiles what `argv` says, with our compiler. */
+  /** Compiles with our compiler and the arguments `argv`. */
   compile(...argv: string[]): Promise<Ran>;
   remove(): void;
 }

@@ -1,4 +1,4 @@
-// A folder with a configuration, loaded by gantry as the command line does it, and applied by the real Terraform: outputs of both.
+// A folder with a configuration, loaded by gantry like the command line does, and applied by the real Terraform: outputs of both.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -57,7 +57,7 @@ export class TerraformFolder {
     return { ...loaded, diagnostics, said: [...values.notices, ...open] };
   }
 
-  /** Undefined: Terraform refuses; `text` is what it said. */
+  /** Undefined: Terraform refuses; `text` is its message. */
   theirs({ env = {}, vars = {} }: Asked = {}): {
     readonly outputs?: Readonly<Record<string, unknown>>;
     readonly text: string;

@@ -11,9 +11,9 @@ export interface GrpcAnswer {
 
 export interface GrpcClient {
   call(path: string, message?: Uint8Array): Promise<GrpcAnswer>;
-  /** The bytes as they are, without a frame of ours. */
+  /** The bytes unchanged, without a frame of ours. */
   raw(path: string, bytes: Buffer): Promise<GrpcAnswer>;
-  /** Resolves with how the stream ends; `end` closes our side. */
+  /** Resolves with the end of the stream; `end` closes our side. */
   open(path: string): { readonly ended: Promise<void>; end(): void };
   readonly session: ClientHttp2Session;
   close(): void;
@@ -24,7 +24,7 @@ export interface ClientTls {
   readonly key?: string;
 }
 
-/** Over TLS when `tls` is given; the server's certificate is not judged here. */
+/** Over TLS when `tls` is given; the server's certificate is not verified here. */
 export function grpcClient(socketPath: string, tls?: ClientTls): GrpcClient {
   const session = connect('http://localhost', {
     createConnection: () =>

@@ -1,4 +1,4 @@
-// Asks the real Terraform for the values of expressions: all of them are outputs of one configuration without providers.
+// Evaluates expressions with the real Terraform: all of them are outputs of one configuration without providers.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import type { Value } from '../../../reconciler/manifest/terraform-json/expressi
 
 const quiet = { CHECKPOINT_DISABLE: '1', TF_IN_AUTOMATION: '1', TF_CLI_CONFIG_FILE: '/dev/null' };
 
-/** Says on the console what is skipped, and why. */
+/** Prints skipped expressions with the reason. */
 export function oracleMissing(what: string): string | undefined {
   const { status } = spawnSync('terraform', ['version'], { env: { ...process.env, ...quiet } });
   if (status === 0) return undefined;
@@ -30,7 +30,7 @@ export class TerraformOracle {
     rmSync(this.dir, { recursive: true, force: true });
   }
 
-  /** Each answer to `${expression}`, or undefined where Terraform refuses. One apply for those that pass, found by halving. */
+  /** The value of each `${expression}`, or undefined where Terraform refuses. One apply for the valid ones, found by bisection. */
   answers(templates: readonly string[]): readonly Answer[] {
     const answers: Answer[] = templates.map(() => undefined);
     // try() turns an error of evaluation into a marker; only errors of syntax and static types are left.
@@ -48,7 +48,7 @@ export class TerraformOracle {
     return answers;
   }
 
-  /** The same of whole templates, which try() cannot stand around. */
+  /** The same for whole templates, which try() cannot wrap. */
   texts(templates: readonly string[]): readonly Answer[] {
     const answers: Answer[] = templates.map(() => undefined);
     this.#solve(

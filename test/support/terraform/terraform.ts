@@ -1,4 +1,4 @@
-// Real Terraform in a directory of its own, with this provider from a mirror that is made for the test run.
+// Real Terraform in a separate directory, with this provider from a mirror that is made for the test run.
 import { spawnSync, type ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { providerMethods } from '../../../provider/wire/rpcs.ts';
 import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { repository, runProcess, type Ran } from '../cli/programs.ts';
 
-/** Why Terraform cannot be run here; printed once a test file. */
+/** The reason why Terraform cannot run here; printed once a test file. */
 export function terraformMissing(what: string): string | undefined {
   const ran = spawnSync('terraform', ['version'], { env: { ...process.env, CHECKPOINT_DISABLE: '1' } });
   const missing = ran.status === 0 ? undefined : 'terraform is not on the PATH';
@@ -39,7 +39,7 @@ export async function makeRelease(): Promise<Release> {
   return { directory, version, remove: () => rmSync(directory, { recursive: true, force: true }) };
 }
 
-/** The provider inside this process, which Terraform is told to attach to: no start, no TLS, no installation. */
+/** The provider inside this process, to which Terraform attaches: no start, no TLS, no installation. */
 export interface Attached {
   readonly env: Readonly<Record<string, string>>;
   stop(): void;
@@ -79,19 +79,19 @@ export interface TerraformOptions {
 
 const required = 'terraform {\n  required_providers {\n    gantry = { source = "gantry/gantry" }\n  }\n}\n';
 
-/** What a run said, without colours and the blank lines around. */
+/** The output of a run, without colours and the blank lines around. */
 export interface TerraformRan extends Ran {
   readonly output: string;
 }
 
-/** One working directory. `remove` at the end; it destroys nothing by itself. */
+/** One working directory. Call `remove` at the end; it destroys nothing by itself. */
 export class Terraform {
   readonly dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-'));
   readonly env: Record<string, string>;
 
   readonly #address: string | undefined;
 
-  /** From a release it has to be installed by `init`; what is attached is there already. */
+  /** A provider from a release has to be installed by `init`; an attached one needs no installation. */
   constructor(from: Release | Attached, options: TerraformOptions = {}) {
     const rc = join(this.dir, 'rc.hcl');
     writeFileSync(rc, 'env' in from ? '' : this.#mirrorConfig(from, options));
@@ -119,9 +119,9 @@ export class Terraform {
     return join(this.dir, 'packed');
   }
 
-  /** Replaces the whole configuration. The provider block is there unless the text has one. */
+  /** Replaces the whole configuration. The provider block is added unless the text has one. */
   write(hcl: string): void {
-    // One that is attached has our environment, not Terraform's.
+    // An attached one has our environment, not Terraform's.
     const address =
       this.#address === undefined || !('TF_REATTACH_PROVIDERS' in this.env) ? '' : `\n  address = "${this.#address}"\n`;
     const provider = hcl.includes('provider "gantry"') ? '' : `provider "gantry" {${address}}\n`;
@@ -165,7 +165,7 @@ export class Terraform {
     expect(changes, output).toBe(false);
   }
 
-  /** What terraform says when it must fail, in one line. */
+  /** The error message of a terraform run that must fail, in one line. */
   async fails(...args: string[]): Promise<string> {
     const { code, output } = await this.run([...args]);
     expect(code, output).toBe(1);

@@ -1,4 +1,4 @@
-// For each test of a block a daemon on the simulation and a Terraform beside it, whose provider is this process.
+// For each test of a block a daemon on the simulation and a Terraform with it, whose provider is this process.
 import { afterAll, afterEach, beforeAll, beforeEach } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
 import { serveHere, Terraform, type Attached } from './terraform.ts';

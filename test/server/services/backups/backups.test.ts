@@ -77,7 +77,7 @@ const list = (bytes: Buffer): string[] => {
 };
 
 describe('making', () => {
-  test('without a name gives backup0, backup1 …; the operation says which and how far it is', async () => {
+  test('without a name gives backup0, backup1 …; the operation has the name and the progress', async () => {
     const c = await fresh();
     const operation = await make(c);
     expect(operation).toMatchObject({ description: 'Backing up container', metadata: { backup_name: 'backup0' } });
@@ -87,7 +87,7 @@ describe('making', () => {
     expect(await names(c)).toEqual(['backup1', 'backup2']);
   });
 
-  test('is shown under the names of both releases, as URLs, objects and with its container', async () => {
+  test('is returned under the names of both releases, as URLs, objects and with its container', async () => {
     const c = await fresh();
     const full = async (): Promise<Json> =>
       ((await daemon.get('/1.0/containers?recursion=2')) as Json[]).find((each) => each.name === c);
@@ -127,7 +127,7 @@ describe('making', () => {
     expect(await names(c)).toEqual([]);
   });
 
-  test('twice under one name is 409, of no container or under no known name 404', async () => {
+  test('a second backup of one name is 409, a missing container or backup is 404', async () => {
     const c = await fresh();
     await make(c, { name: 'b' });
     expect((await daemon.call('POST', path(c), { name: 'b' })).status).toBe(409);
@@ -141,7 +141,7 @@ describe('making', () => {
       expect((await daemon.call(method, url, method === 'POST' ? { name: 'y' } : undefined)).status).toBe(404);
   });
 
-  test.each(['gzip', 'zstd', 'xz', 'bzip2', 'lzma', 'none'])('packed by %s it is read again', async (algorithm) => {
+  test.each(['gzip', 'zstd', 'xz', 'bzip2', 'lzma', 'none'])('packed by %s can be read again', async (algorithm) => {
     const c = await fresh();
     await writeFile(join(rootfs(c), 'file'), algorithm);
     await make(c, { name: 'b', compression_algorithm: algorithm });
@@ -151,7 +151,7 @@ describe('making', () => {
     expect(await readFile(join(rootfs(name), 'file'), 'utf8')).toBe(algorithm);
   });
 
-  test('can be cancelled while it is being made, which nobody can fetch, rename or delete; then nothing is left', async () => {
+  test('can be cancelled while it is being made, and cannot be fetched, renamed or deleted meanwhile; then nothing is left behind', async () => {
     const c = await fresh();
     const before = await backupFiles();
     await writeFile(join(rootfs(c), 'big'), randomBytes(20_000_000));
@@ -175,7 +175,7 @@ describe('making', () => {
     expect(await backupFiles()).toEqual(before);
   });
 
-  test('the server says how unless the request does', async () => {
+  test('uses the compression of the server config unless the request has one', async () => {
     const c = await fresh();
     await daemon.call('PATCH', '/1.0', { config: { 'backups.compression_algorithm': 'zstd' } });
     await make(c, { name: 'zstd' });
@@ -185,7 +185,7 @@ describe('making', () => {
     expect((await exported(c, 'gzip')).subarray(0, 2).toString('hex')).toBe('1f8b');
   });
 
-  test('the archive has index, snapshots and container in the places where others look for them', async () => {
+  test('the archive has index, snapshots and container at the standard places', async () => {
     const c = await fresh({ config: { 'user.a': 'b' } });
     for (const name of ['s&1', 'a']) await daemon.ok('POST', `/1.0/containers/${c}/snapshots`, { name });
     await make(c, { name: 'b', compression_algorithm: 'none' });
@@ -209,7 +209,7 @@ describe('making', () => {
 });
 
 test.skipIf(process.getuid?.() !== 0)(
-  'owners of files that were shifted on disk are in it as the container sees them',
+  'owners of files that were shifted on disk appear as the container sees them',
   async () => {
     const c = await fresh();
     await writeFile(join(rootfs(c), 'file'), 'x');
@@ -231,7 +231,7 @@ test.skipIf(process.getuid?.() !== 0)(
 if (process.getuid?.() !== 0) console.log('skipped: owners of shifted files in backups: it needs root');
 
 describe('a backup', () => {
-  test('is renamed and deleted, follows the rename of its container and goes with it', async () => {
+  test('is renamed and deleted, follows the rename of its container and is deleted with it', async () => {
     const c = await fresh();
     const before = (await backupFiles()).length;
     await make(c, { name: 'a' });
@@ -270,7 +270,7 @@ describe('a backup', () => {
     listening.close();
   });
 
-  test('is fetched whole with its length, or one range of it', async () => {
+  test('is returned complete with its length, or in one range of it', async () => {
     const c = await fresh();
     await make(c, { name: 'b' });
     const url = `${path(c, 'b')}/export`;
@@ -309,7 +309,7 @@ describe('a backup', () => {
     minutes.pass(Date.parse('2026-03-01T10:58:00Z') - minutes.now());
     await until(() => isGone('one'));
     minutes.pass(60_000);
-    // Whatever was to be done in the minute before has been done.
+    // All tasks of the minute before have run.
     await until(() => isGone('two'));
     expect(await names(c)).toEqual(['later', 'old']);
     minutes.pass(60_000);
@@ -318,7 +318,7 @@ describe('a backup', () => {
 });
 
 describe('restoring', () => {
-  test('gives the same container back: config, devices, profiles, dates, snapshots, files', async () => {
+  test('restores the same container: config, devices, profiles, dates, snapshots, files', async () => {
     const c = await fresh({
       config: { 'user.a': 'yes', 'limits.memory': '64MB' },
       devices: { n: { type: 'none' }, eth0: { type: 'nic', nictype: 'p2p' } },
@@ -343,7 +343,7 @@ describe('restoring', () => {
       resources: { containers: [`/1.0/containers/${c}`] },
     });
     const after = await daemon.get(`/1.0/containers/${c}?recursion=1`);
-    // Which host ids it has is this host's business, each time anew.
+    // The host chooses the host ids, each time again.
     const plain = (object: Json): Json => {
       const { backups: _, ...rest } = JSON.parse(
         JSON.stringify(object, (key, value: unknown) =>
@@ -366,7 +366,7 @@ describe('restoring', () => {
     await daemon.ok('PUT', `/1.0/containers/${c}/state`, { action: 'stop', force: true });
   });
 
-  test('beside the one it is of gives another machine: its own name and hardware address', async () => {
+  test('next to its original becomes another machine: a new name and hardware address', async () => {
     const c = await fresh({ devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
     await make(c, { name: 'b' });
     const bytes = await exported(c, 'b');
@@ -381,7 +381,7 @@ describe('restoring', () => {
     expect(await readdir(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
   });
 
-  test('goes to the pool that is named, else to that of the backup, else to that of the default profile', async () => {
+  test('uses the requested pool, else that of the backup, else that of the default profile', async () => {
     for (const pool of ['here', 'gone']) await daemon.call('POST', '/1.0/storage-pools', { name: pool, driver: 'dir' });
     const root = (pool: string) => ({ root: { type: 'disk', path: '/', pool } });
     const c = await fresh({ devices: root('gone') });
@@ -405,7 +405,7 @@ describe('restoring', () => {
     expect([missing.status, missing.bytes.toString()]).toEqual([404, expect.stringMatching(/storage pool none/)]);
   });
 
-  test('whose profiles, volumes or networks are missing says which, and leaves nothing', async () => {
+  test('with missing profiles, volumes or networks fails with their names, and leaves nothing behind', async () => {
     await daemon.call('POST', '/1.0/profiles', { name: 'web', config: {} });
     const c = await fresh({ profiles: ['default', 'web'] });
     await make(c, { name: 'b' });
@@ -439,7 +439,7 @@ const index = (more: object = {}, config: object = {}): TarPiece => file('backup
 const container = [directory('backup/container/'), directory('backup/container/rootfs/')];
 const whole = (...more: readonly TarPiece[]): Buffer => tarOf(index(), ...container, ...more);
 
-describe('uploads that are no backup', () => {
+describe('invalid uploads', () => {
   test.each<[string, Buffer, RegExp]>([
     ['nothing', Buffer.alloc(0), /empty/],
     ['text', Buffer.from('hello'), /unknown packing/],
@@ -475,7 +475,7 @@ describe('uploads that are no backup', () => {
     ['no root file system', tarOf(index(), container[0] ?? index()), /it has no rootfs/],
     ['a cut', whole(file('backup/container/rootfs/a')).subarray(0, -1024), /cut off/],
     ['..', whole(file('backup/container/rootfs/../../../../evil')), /leads out of the backup/],
-    ['.. beside the parts', whole(file('backup/../evil')), /is no part of a backup/],
+    ['.. next to the parts', whole(file('backup/../evil')), /is no part of a backup/],
     ['another part', whole(file('backup/evil/x')), /is no part of a backup/],
     ['an absolute name', whole(file('/evil')), /is no part of a backup/],
     ['a link as part', tarOf(index(), { name: 'backup/container', flag: '2', link: '/etc' }), /is a symbolic link/],
@@ -553,7 +553,7 @@ describe('uploads that are no backup', () => {
     expect(await readdir(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
   });
 
-  test('the same archive without the harm is taken, whatever else it says', async () => {
+  test('the same archive without the attack is accepted, whatever else it has', async () => {
     const more = { v: 99, optimized_header: false };
     const bytes = tarOf(
       index(more, {
@@ -575,13 +575,13 @@ describe('uploads that are no backup', () => {
 
   test('snapshots that the index names but the archive lacks are not made up', async () => {
     const { config, ...head } = JSON.parse(indexOf()) as { config: { container: object } };
-    const told = { ...config, snapshots: [{ ...config.container, name: 'ghost' }] };
-    await restored(tarOf(file('backup/index.yaml', JSON.stringify({ ...head, config: told })), ...container));
+    const described = { ...config, snapshots: [{ ...config.container, name: 'ghost' }] };
+    await restored(tarOf(file('backup/index.yaml', JSON.stringify({ ...head, config: described })), ...container));
     expect(await daemon.get('/1.0/containers/hostile/snapshots')).toEqual([]);
     await drop('hostile');
   });
 
-  test('backups of old releases, which tell of the container beside its files only, are taken', async () => {
+  test('backups of old releases, which describe the container only outside the files, are accepted', async () => {
     const { config, ...head } = JSON.parse(indexOf()) as { config: object };
     const bytes = tarOf(
       file('backup/index.yaml', JSON.stringify(head)),
@@ -600,7 +600,7 @@ function bomb(): string {
   return lines.join('\n');
 }
 
-test('what a daemon that died left of uploads and half-made files is gone after the next start', async () => {
+test('uploads and half-made files of a dead daemon are removed at the next start', async () => {
   const c = await fresh();
   await make(c, { name: 'b' });
   const kept = await exported(c, 'b');

@@ -1,4 +1,4 @@
-// Streams of btrfs in backups: hostile ones are refused command by command, real ones pass and are received as they were sent.
+// Streams of btrfs in backups: hostile ones are refused command by command, real ones pass and are received unchanged.
 import { existsSync } from 'node:fs';
 import { link, mkdir, readFile, readlink, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -56,7 +56,7 @@ const id = (letter: string): string => letter.repeat(16);
 const begin = (letter = 'a'): Buffer => command('subvolume', { [uuid]: id(letter), [path]: 'c' });
 const streamOf = (...commands: readonly Buffer[]): Buffer => Buffer.concat([head(), ...commands, command('end')]);
 
-/** In pieces of an odd size, as pipes have them. */
+/** In pieces of an odd size, as from pipes. */
 async function* pieces(bytes: Buffer): AsyncGenerator<Buffer> {
   for (let at = 0; at < bytes.length; at += 33) yield bytes.subarray(at, at + 33);
 }
@@ -72,19 +72,19 @@ const linked = (name: string, to: string): Buffer => command('symlink', { [path]
 const renamed = (from: string, to: string): Buffer => command('rename', { [path]: from, [pathTo]: to });
 const wrote = (name: string): Buffer => command('write', { [path]: name, [data]: 'x' });
 
-describe('a stream of a stranger', () => {
+describe('a stream from elsewhere', () => {
   test.each<[string, Buffer, RegExp]>([
-    ['that is none', Buffer.from('hello, this is not a stream at all'), /is no stream of btrfs/],
+    ['that is not a stream', Buffer.from('hello, this is not a stream at all'), /is no stream of btrfs/],
     ['of another version', Buffer.concat([head(2), begin(), command('end')]), /has version 2/],
     ['that is cut off', streamOf(begin(), file('a')).subarray(0, -12), /is cut off/],
-    ['that goes on after its end', Buffer.concat([streamOf(begin()), Buffer.from('more')]), /goes on after its end/],
-    ['with a command nobody knows', streamOf(begin(), command(99)), /unknown command 99/],
+    ['that continues after its end', Buffer.concat([streamOf(begin()), Buffer.from('more')]), /goes on after its end/],
+    ['with an unknown command', streamOf(begin(), command(99)), /unknown command 99/],
     [
       'with an endless command',
       Buffer.concat([head(), Buffer.from('ffffffff0100', 'hex'), Buffer.alloc(8)]),
       /command of 4294967295 bytes/,
     ],
-    ['that says something twice', Buffer.concat([head(), begin(), doubled(), command('end')]), /says something twice/],
+    ['that repeats an attribute', Buffer.concat([head(), begin(), doubled(), command('end')]), /says something twice/],
     ['without a volume', streamOf(file('a')), /begins with something else/],
     ['of two volumes', streamOf(begin(), begin('b')), /more than one volume/],
     ['of a volume with a path', streamOf(command('subvolume', { [uuid]: id('a'), [path]: '../c' })), /has the path/],
@@ -114,12 +114,12 @@ describe('a stream of a stranger', () => {
     ],
     ['into a link', streamOf(begin(), linked('l', '/etc/passwd'), wrote('l')), /no plain file/],
     [
-      'that cuts what a link leads to',
+      'that truncates the target of a link',
       streamOf(begin(), linked('l', '/etc/passwd'), command('truncate', { [path]: 'l' })),
       /no plain file/,
     ],
     [
-      'that opens what a link leads to',
+      'that opens the target of a link',
       streamOf(begin(), linked('l', '/etc/shadow'), command('chmod', { [path]: 'l' })),
       /through a link/,
     ],
@@ -165,7 +165,7 @@ describe('a stream of a stranger', () => {
       /not empty/,
     ],
     ['that makes a file twice', streamOf(begin(), file('a'), linked('a', 'b')), /twice/],
-    ['that speaks of what is not there', streamOf(begin(), command('utimes', { [path]: 'a' })), /not there/],
+    ['that refers to a missing path', streamOf(begin(), command('utimes', { [path]: 'a' })), /not there/],
     [
       'with a device node',
       streamOf(begin(), command('mknod', { [path]: 'sda', [rdev]: Buffer.from([0, 8, 0, 0, 0, 0, 0, 0]) })),
@@ -175,7 +175,7 @@ describe('a stream of a stranger', () => {
     await expect(pass(bytes)).rejects.toThrow(message);
   });
 
-  test('passes when it is harmless, with ids of its own', async () => {
+  test('passes when it is harmless, with separate ids', async () => {
     const bytes = streamOf(
       begin(),
       command('chown', { [path]: '' }),
@@ -198,7 +198,7 @@ describe('a stream of a stranger', () => {
     await pass(streamOf(begin(), node), createStreamChain({ allowNodes: true }));
   });
 
-  test('that builds on an earlier one is judged by what that left there', async () => {
+  test('that builds on an earlier one is checked against the state after that one', async () => {
     const child = (...commands: readonly Buffer[]): Buffer =>
       streamOf(command('snapshot', { [uuid]: id('b'), [path]: 'c', [cloneUuid]: id('a') }), ...commands);
     const chain = createStreamChain({ allowNodes: false });
@@ -217,7 +217,7 @@ function doubled(): Buffer {
 }
 
 describe.skipIf(why !== undefined)('a stream of a real btrfs', () => {
-  test('passes and is received as it was sent, whole and on top of a parent, twice into one pool', async () => {
+  test('passes and is received unchanged, complete and on top of a parent, twice into one pool', async () => {
     const fixture = await openBtrfsFixture();
     const { storage } = fixture;
     const never = new AbortController().signal;

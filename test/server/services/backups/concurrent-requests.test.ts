@@ -1,4 +1,4 @@
-// While a container is packed for a backup or an image its other requests go on; what would change the packed files waits.
+// While a container is packed for a backup or an image its other requests continue; changes of the packed files wait.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { StorageDriver } from '../../../../server/drivers/storage/driver.ts';
 import { KeyedMutex } from '../../../../server/lib/keyed-mutex.ts';
@@ -7,7 +7,7 @@ import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '..
 import { until } from '../../../support/until.ts';
 
 describe('shared work on a key', () => {
-  test('lets others in once it shares, and holds up only those who wait for it', async () => {
+  test('allows other work once it shares, and delays only work that waits for its end', async () => {
     const locks = new KeyedMutex();
     const seen: string[] = [];
     let end = (): void => {};
@@ -20,7 +20,7 @@ describe('shared work on a key', () => {
       seen.push('packed');
       return 7;
     });
-    const beside = locks.run('k', async () => void seen.push('beside'));
+    const concurrent = locks.run('k', async () => void seen.push('concurrent'));
     const alone = locks.run('k', async () => {
       await locks.unshared('k');
       seen.push('alone');
@@ -28,16 +28,16 @@ describe('shared work on a key', () => {
     await Promise.resolve();
     expect(seen).toEqual(['packing']);
     share();
-    await beside;
-    expect(seen).toEqual(['packing', 'beside']);
+    await concurrent;
+    expect(seen).toEqual(['packing', 'concurrent']);
     end();
     await alone;
     expect(await packing).toBe(7);
-    expect(seen).toEqual(['packing', 'beside', 'packed', 'alone']);
+    expect(seen).toEqual(['packing', 'concurrent', 'packed', 'alone']);
     await locks.unshared('k');
   });
 
-  test('that fails before or after it shared lets everybody in', async () => {
+  test('that fails before or after it shared lets all waiting work continue', async () => {
     const locks = new KeyedMutex();
     for (const shares of [true, false]) {
       const failing = locks.runShared('k', async (share) => {
@@ -52,7 +52,7 @@ describe('shared work on a key', () => {
   });
 });
 
-describe.each([false, true])('with a storage driver that holds volumes still: %s', (isStill) => {
+describe.each([false, true])('with a storage driver whose volumes stay still: %s', (isStill) => {
   let daemon: TestDaemon;
   let gate: Promise<void> | undefined;
   let packing = 0;
@@ -88,7 +88,7 @@ describe.each([false, true])('with a storage driver that holds volumes still: %s
     await createContainer(daemon, name);
     return name;
   };
-  /** Begins, and is known to be in the middle of it. */
+  /** Begins, and waits until the backup is in progress. */
   const begin = async (path: string, body: object): Promise<string> => {
     const answer = await daemon.call('POST', path, body);
     expect(answer.status, answer.bytes.toString()).toBe(202);
@@ -102,7 +102,7 @@ describe.each([false, true])('with a storage driver that holds volumes still: %s
     return answer.body.operation as string;
   };
 
-  test('a backup lets the container start, run commands, be changed, take snapshots, freeze and stop', async () => {
+  test('during a backup the container can start, run commands, be changed, take snapshots, freeze and stop', async () => {
     const name = await fresh();
     const backup = await begin(`/1.0/containers/${name}/backups`, { name: 'b' });
     const c = `/1.0/containers/${name}`;
@@ -129,7 +129,7 @@ describe.each([false, true])('with a storage driver that holds volumes still: %s
     const backup = await begin(`/1.0/containers/${name}/backups`, { name: 'b' });
     const sent = body !== undefined && 'name' in body && body.name === 'NEW' ? { name: `${name}new` } : body;
     const other = await waits(method, `/1.0/containers/${name}${tail}`, sent);
-    // All that is going to happen without the gate has happened when another container went through as much.
+    // The waiting request has come as far as it can when another container has done the same.
     await fresh();
     expect(await statusOf(other)).toBe('Running');
     go();
@@ -137,7 +137,7 @@ describe.each([false, true])('with a storage driver that holds volumes still: %s
     expect((await daemon.wait(other)).err).toBe('');
   });
 
-  test('publishing lets the container start only when it is held still', async () => {
+  test('during publishing the container can start only when its files are frozen in a snapshot', async () => {
     const name = await fresh();
     const publishing = await begin('/1.0/images', { source: { type: 'container', name }, properties: { name } });
     const start = await waits('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
@@ -151,7 +151,7 @@ describe.each([false, true])('with a storage driver that holds volumes still: %s
     expect((await daemon.wait(start)).err).toBe('');
   });
 
-  test('publishing a snapshot lets its container start', async () => {
+  test('while a snapshot is published its container can start', async () => {
     const name = await fresh();
     await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' });
     const source = { type: 'snapshot', name: `${name}/s` };
@@ -161,7 +161,7 @@ describe.each([false, true])('with a storage driver that holds volumes still: %s
     expect((await daemon.wait(publishing)).err).toBe('');
   });
 
-  test('a backup that fails or is cancelled lets go of the container', async () => {
+  test('a backup that fails or is cancelled releases the container', async () => {
     const name = await fresh();
     const backup = await begin(`/1.0/containers/${name}/backups`, { name: 'b' });
     expect((await daemon.call('DELETE', backup)).status).toBe(202);

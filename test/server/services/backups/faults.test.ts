@@ -1,4 +1,4 @@
-// Backups when things go wrong: the daemon killed in the middle of making or restoring one, full disks, a guest that swaps links.
+// Failures of backups: the daemon killed while it makes or restores one, full disks, a guest that swaps links.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -113,7 +113,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
         headers: { ...octets, 'x-svc-name': `r${round}` },
       }),
     ],
-  ] as const)('in the middle of %s leaves all or nothing', async (_what, work) => {
+  ] as const)('in the middle of %s leaves a complete result or none', async (_what, work) => {
     for (const [round, delay] of [10, 60, 150].entries()) {
       const running = daemon ?? (await start());
       const { path, sent, headers } = work(round);
@@ -125,7 +125,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     }
   });
 
-  test('afterwards both work', async () => {
+  test('a new backup and a restore of it succeed afterwards', async () => {
     const running = daemon ?? (await start());
     expect(list(join(dir, 'backups'))).toEqual(expect.arrayContaining(backups));
     const made = await settle(running, 'POST', '/1.0/containers/c/backups', { name: 'last', ...body });
@@ -181,7 +181,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
       ),
       { level: 1 },
     );
-  /** Whatever happens in a test, the next one has room again. */
+  /** Whatever happens in a test, the next one has free space again. */
   const fill = (): string => join(folder, 'state', 'fill');
   afterEach(() => rmSync(fill(), { force: true }));
   function fillUp(left: number): void {
@@ -197,12 +197,12 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
   }
 
   test.each(['none', 'gzip', 'zstd'])(
-    'while a backup packed by %s is made: said so, nothing left, the next one works',
+    'while a backup packed by %s is made: it fails with the reason, nothing is left behind, and the next one succeeds',
     async (algorithm) => {
       const c = `c-${algorithm}-${Date.now()}`;
       await createContainer(daemon, c);
       writeFileSync(join(daemon.dir, 'storage-pools/default/containers', c, 'rootfs/big'), randomBytes(6_000_000));
-      // What the test before deleted is unlinked after the answer, and would make room.
+      // Files that the test before deleted are unlinked after the answer, and would free space.
       await until(() => list(join(daemon.dir, 'storage-pools/default/tmp')).length === 0);
       fillUp(3_000_000);
       const body = { name: 'b', compression_algorithm: algorithm };
@@ -221,13 +221,13 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
     },
   );
 
-  test('while an upload comes in: said so, nothing left', async () => {
+  test('during an upload: it fails with the reason, nothing is left behind', async () => {
     const answer = await daemon.call('POST', '/1.0/containers', Buffer.alloc(50_000_000, 1), octets);
     expect([answer.status, answer.bytes.toString()]).toEqual([500, expect.stringMatching(/the disk is full/)]);
     expect(list(join(daemon.dir, 'backups', '.uploads'))).toEqual([]);
   });
 
-  test('of a directory pool while its container is made: told before where it can be, undone where not', async () => {
+  test('of a directory pool while its container is made: refused in advance where possible, undone otherwise', async () => {
     await daemon.call('POST', '/1.0/storage-pools', {
       name: 'small',
       driver: 'dir',
@@ -236,7 +236,7 @@ describe.skipIf(notRoot !== undefined)('a full disk', () => {
     expect(await refused(bytesOf(file('backup/container/rootfs/a', Buffer.alloc(8_000_000))), 'small')).toMatch(
       /there is room for/,
     );
-    // Small files need more room than they have bytes.
+    // Small files need more space than they have bytes.
     const many = Array.from({ length: 2500 }, (_, at) => file(`backup/container/rootfs/f${at}`, 'x'));
     expect(await refused(bytesOf(...many), 'small')).toMatch(/no space is left/);
     await until(() => list(join(folder, 'small', 'pool', 'tmp')).length === 0);

@@ -1,4 +1,4 @@
-// Backups of running containers on the real runtime: what is in them belongs to whom it belongs in the container, and they run again.
+// Backups of running containers on the real runtime: files keep their owners inside the container, and restored containers run.
 import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, lstatSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -49,7 +49,7 @@ describe.skipIf(missing !== undefined)('a running container', () => {
     ['bt', false, false],
     ['bt', true, false],
   ] as const)(
-    'in pool %s (optimized: %s, privileged: %s) comes back whole and runs',
+    'in pool %s (optimized: %s, privileged: %s) is restored completely and runs',
     async (pool, optimized, privileged) => {
       if (pool === 'bt' && noBtrfs !== undefined) return;
       const name = `live-${pool}-${String(optimized)}-${String(privileged)}`;
@@ -63,7 +63,7 @@ describe.skipIf(missing !== undefined)('a running container', () => {
       });
       const rootfs = join(daemon.dir, 'storage-pools', pool, 'containers', name, 'rootfs');
       await daemon.ok('PUT', `${url}/state`, { action: 'start' });
-      // Ids of the container, as its own programs would give them.
+      // Ids of the container, as its own programs would see them.
       for (const [path, uid, mode] of [
         ['/home-of-1000', 1000, 0o644],
         ['/setuid', 0, 0o4755],
@@ -137,7 +137,7 @@ describe.skipIf(missing !== undefined)('a running container', () => {
     },
   );
 
-  test('that is unprivileged gets no device node of a stranger', async () => {
+  test('that is unprivileged gets no device node from a backup made elsewhere', async () => {
     const work = join(folder, 'strange');
     execFileSync('mkdir', ['-p', join(work, 'backup/container/rootfs/dev')]);
     const config = { container: { architecture: 'x86_64', profiles: ['default'] } };

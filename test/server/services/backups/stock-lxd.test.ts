@@ -1,4 +1,5 @@
-// Backups between this daemon and a stock LXD, where one is installed: each reads what the other wrote, as files and as btrfs streams.
+// Backups between this daemon and a stock LXD, where one is installed: each reads the backups of the other, as files and as btrfs
+// streams.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -71,7 +72,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     ['dir', false],
     ['btrfs', false],
     ['btrfs', true],
-  ] as const)('makes a backup on %s (optimized: %s) of which a container is made here', async (pool, optimized) => {
+  ] as const)('makes a backup on %s (optimized: %s) that becomes a container here', async (pool, optimized) => {
     const name = `from-lxd-${pool}-${String(optimized)}`;
     await lxdDoes('POST', '/1.0/containers', draft(name, pool));
     for (const snapshot of ['one', 'two'])
@@ -88,7 +89,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     expect((await readdir(inContainer(pool, name))).includes('metadata.yaml')).toBe(true);
     const { uid, mode } = await stat(inContainer(pool, name, 'rootfs'));
     expect([uid, mode & 0o777]).toEqual([0, 0o755]);
-    // What came in goes out again, once more.
+    // The imported container is exported again, once more.
     await daemon.ok('POST', `/1.0/containers/${name}/backups`, { name: 'again', optimized_storage: optimized });
     const again = (await daemon.call('GET', `/1.0/containers/${name}/backups/again/export`)).bytes;
     await daemon.ok('POST', '/1.0/containers', again, { ...octets, 'x-svc-name': `${name}-2` });
@@ -100,7 +101,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     ['dir', false],
     ['btrfs', false],
     ['btrfs', true],
-  ] as const)('makes a container of a backup on %s (optimized: %s) from here', async (pool, optimized) => {
+  ] as const)('makes a container from a backup on %s (optimized: %s) of this daemon', async (pool, optimized) => {
     const name = `to-lxd-${pool}-${String(optimized)}`;
     await daemon.ok('POST', '/1.0/containers', draft(name, pool));
     await writeFile(inContainer(pool, name, 'rootfs', 'mine'), 'one');

@@ -1,5 +1,5 @@
-// Checkpoints of real containers over the API: with stand-ins for CRIU (or, named by GANTRY_TEST_CRIU, with a CRIU that works), and
-// what this host itself answers.
+// Checkpoints of real containers over the API: with stand-ins for CRIU (or, named by GANTRY_TEST_CRIU, with a working CRIU), and the
+// answer of this host itself.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -84,7 +84,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     (await daemon.host.runtime.exec(name, ['cat', file], {}, never)).stdout.trim();
   const get = (name: string): Promise<Json> => daemon.get(`/1.0/containers/${name}`);
 
-  test('stops and goes on, with all that belongs to a running container', async () => {
+  test('stop and restore a container with all its resources', async () => {
     const name = fresh();
     await made(daemon, name, { config: { ...config, 'user.k': 'v' } });
     await until(async () => Number(await read(name, '/count')) > 3);
@@ -105,7 +105,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  test('is part of snapshots, which go on from it', async () => {
+  test('are part of snapshots, which restore them', async () => {
     const name = fresh();
     await made(daemon, name, { config });
     await until(async () => Number(await read(name, '/count')) > 3);
@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
 
   if (criu !== undefined)
     console.log('skipped: how a failing tool is reported: a CRIU that works does not fail when asked to');
-  test.skipIf(criu !== undefined)('a tool that fails is quoted, and its output is a log of the container', async () => {
+  test.skipIf(criu !== undefined)('a failing tool is quoted, and its output is a log of the container', async () => {
     const name = fresh();
     await made(daemon, name, { config });
     fake.fail('dump', '(00.1) Error (criu/sk-unix.c:9): unix: Runaway socket');
@@ -137,12 +137,12 @@ describe.skipIf(missing !== undefined)('checkpoints of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  test('without what it takes is accepted and fails with the reason; the container runs on', async () => {
+  test('without a working CRIU the request is accepted and fails with the reason; the container keeps running', async () => {
     const name = fresh();
     await made(plain, name);
     const failed = await setState(plain, name, 'stop', { stateful: true });
     expect(failed.status_code).toBe(400);
-    // Where CRIU works it is the console that is in the way.
+    // With a working CRIU the console prevents it.
     expect(failed.err).toMatch(/CRIU|criu|console/);
     expect((await plain.get(`/1.0/containers/${name}`)).status).toBe('Running');
     console.log(`this host answers: ${failed.err}`);

@@ -28,7 +28,7 @@ const path = (name: string): string => `/1.0/containers/${name}`;
 const home = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);
 const files = (name: string): string[] => readdirSync(home(name)).toSorted();
 const get = (name: string): Promise<Json> => daemon.get(path(name));
-/** Counts on from the start of a container and over what keeps its state. */
+/** Counts on from the start of a container and across checkpoints. */
 const age = async (name: string): Promise<number> => (await daemon.get(`${path(name)}/state`)).cpu.usage as number;
 
 async function running(more: object = {}): Promise<string> {
@@ -39,7 +39,7 @@ async function running(more: object = {}): Promise<string> {
   return name;
 }
 
-/** Older than any container that starts anew during a test. */
+/** Larger than the count of any container that starts afresh during a test. */
 async function aged(name: string): Promise<number> {
   const run = daemon.sim.runOf(name);
   const dir = join(daemon.dir, 'aged');
@@ -51,7 +51,7 @@ async function aged(name: string): Promise<number> {
 }
 
 describe('a stateful stop', () => {
-  test('makes a checkpoint beside the files; a stateful start uses it up', async () => {
+  test('makes a checkpoint next to the files; a stateful start consumes it', async () => {
     const name = await running();
     const events = await daemon.listen('lifecycle');
     const before = await age(name);
@@ -85,7 +85,7 @@ describe('a stateful stop', () => {
     expect(await statusOf(daemon, name)).toBe('Running');
   });
 
-  test('fails without harm when the tool fails, with its reason, and what it said is a log', async () => {
+  test('fails without harm when the tool fails, with its reason, and the output of the tool is a log', async () => {
     const name = await running();
     daemon.sim.faults.inject({
       operation: 'checkpoint',
@@ -113,7 +113,7 @@ describe('a stateful stop', () => {
     expect(await daemon.get(`${path(name)}/snapshots`)).toEqual([]);
   });
 
-  test('of what is stopped, or goes when it stops, fails and says so', async () => {
+  test('of a stopped container, or of an ephemeral one, fails with the reason', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { force: true });
     expect((await setState(daemon, name, 'stop', { stateful: true })).err).toContain('already stopped');
@@ -130,14 +130,14 @@ describe('a checkpoint', () => {
     return name;
   };
 
-  test('is thrown away by a start without it, with the flag', async () => {
+  test('is discarded by a start without it, with the flag', async () => {
     const name = await stored();
     expect((await setState(daemon, name, 'start')).err).toBe('');
     expect(await get(name)).toMatchObject({ stateful: false, status: 'Running' });
     expect(files(name)).not.toContain('state');
   });
 
-  test('that is not there cannot be gone on from', async () => {
+  test('that is missing cannot be restored', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { force: true });
     const failed = await setState(daemon, name, 'start', { stateful: true });
@@ -145,7 +145,7 @@ describe('a checkpoint', () => {
     expect(await statusOf(daemon, name)).toBe('Stopped');
   });
 
-  test('survives a start that cannot go on from it, and a restart of the daemon', async () => {
+  test('survives a start that fails to restore it, and a restart of the daemon', async () => {
     const name = await stored();
     daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'a process id is taken', times: 1 });
     const failed = await setState(daemon, name, 'start', { stateful: true });
@@ -163,7 +163,7 @@ describe('a checkpoint', () => {
     expect((await setState(daemon, name, 'start')).err).toBe('');
   });
 
-  test('goes along with a rename, not with a copy, and away with the container', async () => {
+  test('follows a rename but not a copy, and is deleted with the container', async () => {
     const name = await stored();
     count += 1;
     await daemon.ok('POST', '/1.0/containers', { name: `copy${count}`, source: { type: 'copy', source: name } });
@@ -178,7 +178,7 @@ describe('a checkpoint', () => {
     expect(existsSync(home(renamed))).toBe(false);
   });
 
-  test('that a daemon used and did not live to remove is removed by the next one', async () => {
+  test('that a daemon restored and could not remove before its death is removed by the next one', async () => {
     const name = await stored();
     const state = readFileSync(join(home(name), 'state/sim-state.json'), 'utf8');
     const run = { ...daemon.sim.runOf(await running()), name, rootfs: join(home(name), 'rootfs') };
@@ -191,7 +191,7 @@ describe('a checkpoint', () => {
 });
 
 describe('stateful snapshots', () => {
-  test('leave the container running, and restoring them goes on from that moment', async () => {
+  test('keep the container running, and a restore continues from that moment', async () => {
     const name = await running();
     const old = await aged(name);
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
@@ -226,7 +226,7 @@ describe('stateful snapshots', () => {
     expect(await statusOf(daemon, name)).toBe('Frozen');
   });
 
-  test('that fail leave neither snapshot nor state, and the container running', async () => {
+  test('that fail leave neither snapshot nor checkpoint, and the container running', async () => {
     const name = await running();
     daemon.sim.faults.inject({ operation: 'checkpoint', container: name, error: 'a socket is in the way', times: 1 });
     const failed = await daemon.run('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
@@ -238,7 +238,7 @@ describe('stateful snapshots', () => {
     ]);
   });
 
-  test('whose state cannot be gone on from leave the container stopped with it, to be tried again', async () => {
+  test('whose checkpoint cannot be restored leave the container stopped with it, for another try', async () => {
     const name = await running();
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's', stateful: true });
     daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'no such interface', times: 1 });
@@ -259,7 +259,7 @@ describe('stateful snapshots', () => {
     expect(daemon.sim.probe(name).initPid).toBe(initPid);
   });
 
-  test('of a stopped container with a checkpoint hold it too', async () => {
+  test('of a stopped container with a checkpoint include it', async () => {
     const name = await running();
     await setState(daemon, name, 'stop', { stateful: true });
     await daemon.ok('POST', `${path(name)}/snapshots`, { name: 's' });

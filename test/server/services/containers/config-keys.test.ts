@@ -1,4 +1,4 @@
-// Config keys over the real daemon on the simulation: a change that cannot be made is not recorded, and what keys mean at daemon start.
+// Config keys over the real daemon on the simulation: an impossible change is not recorded, and the meaning of keys at daemon start.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
@@ -27,7 +27,7 @@ describe('a change of a running container', () => {
   afterAll(() => daemon.cleanUp());
 
   test.each(['PUT', 'PATCH'])(
-    'by %s that the runtime refuses is taken back whole, devices and limits',
+    'by %s that the runtime refuses is reverted completely, devices and limits',
     async (method) => {
       const name = await running({ 'limits.processes': '50', 'user.note': 'old' });
       const path = `/1.0/containers/${name}`;
@@ -73,7 +73,7 @@ describe('a change of a running container', () => {
   });
 });
 
-test('at daemon start, boot.autostart.priority says who is first and boot.autostart.delay how long the next one waits', () =>
+test('at daemon start boot.autostart.priority sets the order and boot.autostart.delay the pause before the next one', () =>
   withDaemon({}, async (daemon) => {
     await seed(daemon);
     const configs = {

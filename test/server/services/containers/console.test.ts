@@ -35,7 +35,7 @@ describe.each(['sim', 'lxc'] as const)('consoles on the %s runtime', (runtime) =
       daemon.call('POST', `/1.0/containers/${name}/console`, body);
     const open = async (without: readonly string[] = []): Promise<Session> =>
       connectAll(daemon, await post({ width: 100, height: 30 }), without);
-    /** A line typed, and what it prints. */
+    /** A typed line, and its output. */
     const type = async (session: Session, word: string): Promise<void> => {
       channelOf(session, '0').send(`echo ${word}\r`);
       await until(() => channelOf(session, '0').data().split(`${word}\r\n`).length >= 3);
@@ -55,7 +55,7 @@ describe.each(['sim', 'lxc'] as const)('consoles on the %s runtime', (runtime) =
       await isGone(channelOf(session, '0'));
     });
 
-    test.each(['0', 'control'])('losing channel %s ends it, not the container', async (lost) => {
+    test.each(['0', 'control'])('the loss of channel %s ends it, not the container', async (lost) => {
       const session = await open();
       await type(session, `lost${lost}`);
       channelOf(session, lost).socket.terminate();
@@ -70,7 +70,7 @@ describe.each(['sim', 'lxc'] as const)('consoles on the %s runtime', (runtime) =
       expect((await session.ended).status).toBe('Success');
     });
 
-    test('several clients see the same; resizing and nonsense on the control channel harm nobody', async () => {
+    test('several clients see the same; resizing and nonsense on the control channel do no harm', async () => {
       const [one, two] = [await open(), await open()];
       const control = channelOf(one, 'control').socket;
       for (const text of ['', '{', '{"command":"signal","signal":9}']) control.send(text);
@@ -84,7 +84,7 @@ describe.each(['sim', 'lxc'] as const)('consoles on the %s runtime', (runtime) =
       expect((await two.ended).status).toBe('Success');
     });
 
-    test('the log holds what was said, can be emptied, and goes on', async () => {
+    test('the log has the output, can be emptied, and continues', async () => {
       const session = await open();
       await type(session, 'logged');
       await until(async () => (await daemon.call('GET', path)).bytes.includes('logged'));
@@ -133,7 +133,7 @@ describe.each(['sim', 'lxc'] as const)('consoles on the %s runtime', (runtime) =
       expect(metadata.details[0].path).toBe(field);
     });
 
-    test('a stop of the container ends the consoles that are open and those nobody came to', async () => {
+    test('a stop of the container ends the consoles that are open and those without a client', async () => {
       const [open1, waiting] = [await open(), (await post()).body.operation as string];
       await setState(daemon, 'c1', 'stop', { force: true });
       await until(() => channelOf(open1, '0').hasEnded());

@@ -47,7 +47,7 @@ const details = (body: Json): string[] => (body.metadata.details as { path: stri
 const volume = (name: string): string => join(daemon.dir, 'storage-pools/default/containers', name);
 
 describe('creating a container', () => {
-  test('from nothing makes a record, an empty root file system and the object the spec shows', async () => {
+  test('from nothing makes a record, an empty root file system and the object of the spec', async () => {
     const operation = await createContainer(daemon, 'none1', { description: 'first', config: { 'user.a': 'b' } });
     expect(operation).toMatchObject({
       class: 'task',
@@ -114,7 +114,7 @@ describe('creating a container', () => {
     expect([answer.status, details(answer.body)]).toEqual([status, paths]);
   });
 
-  test('as a copy takes config, devices, profiles and files, but no volatile keys but the base image', async () => {
+  test('as a copy takes config, devices, profiles and files, and of the volatile keys only the base image', async () => {
     await createContainer(daemon, 'origin', {
       source: { type: 'image', alias: 'alpha/one' },
       config: { 'user.a': '1', 'user.b': '2' },
@@ -145,14 +145,14 @@ describe('creating a container', () => {
     expect((await get(own)).profiles).toEqual([]);
   });
 
-  test('an absent or empty name is made up', async () => {
+  test('an absent or empty name is generated', async () => {
     for (const body of [{ source: emptySource }, { name: '', source: emptySource }]) {
       const { resources } = await daemon.ok('POST', '/1.0/containers', body);
       expect(resources?.['containers']?.[0]).toMatch(/^\/1\.0\/containers\/[a-z]+-[a-z]+/);
     }
   });
 
-  test('an instance type becomes limits, which given config overrides', async () => {
+  test('an instance type becomes limits, which explicit config overrides', async () => {
     const name = fresh();
     await createContainer(daemon, name, { instance_type: 'c2-m4', config: { 'limits.cpu': '1' } });
     expect((await get(name)).config).toMatchObject({ 'limits.cpu': '1', 'limits.memory': '4096MB' });
@@ -176,7 +176,7 @@ describe('creating a container', () => {
     },
   );
 
-  test('every problem of a body is told with its path, and nothing is made', async () => {
+  test('every problem of a body is reported with its path, and nothing is created', async () => {
     const answer = await daemon.call('POST', '/1.0/containers', {
       name: 'bad',
       source: emptySource,
@@ -224,7 +224,7 @@ describe('creating a container', () => {
     expect(new Set(addresses).size).toBe(50);
   });
 
-  test('an image deleted while a container is made of it leaves no unpacked copy', async () => {
+  test('an image deleted while a container is made from it leaves no unpacked copy', async () => {
     const fingerprint = await upload(`${goodMetadata}properties: {once: "yes"}\n`);
     const name = fresh();
     const [created] = await Promise.all([
@@ -237,7 +237,7 @@ describe('creating a container', () => {
 });
 
 describe('changing a container', () => {
-  test('PUT replaces the whole; what is left out is emptied; volatile and image keys stay', async () => {
+  test('PUT replaces the whole; absent members are emptied; volatile and image keys stay', async () => {
     const name = fresh();
     await createContainer(daemon, name, {
       source: { type: 'image', alias: 'alpha/one' },
@@ -254,7 +254,7 @@ describe('changing a container', () => {
     expect(after.created_at).toBe(before.created_at);
   });
 
-  test('what GET shows can be sent back by PUT unchanged', async () => {
+  test('the answer of GET can be sent back by PUT without a change', async () => {
     const name = fresh();
     await createContainer(daemon, name, {
       source: { type: 'image', alias: 'alpha/one' },
@@ -265,7 +265,7 @@ describe('changing a container', () => {
     expect(await get(name)).toEqual(before);
   });
 
-  test('the volatile keys of a device go with the device', async () => {
+  test('the volatile keys of a device are removed with the device', async () => {
     const name = fresh();
     await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
     const before = await get(name);
@@ -273,7 +273,7 @@ describe('changing a container', () => {
     expect(Object.keys((await get(name)).config).filter((key) => key.startsWith('volatile.eth0.'))).toEqual([]);
   });
 
-  test('a hardware address set by hand must be one', async () => {
+  test('a hardware address set by hand must be valid', async () => {
     const name = fresh();
     await createContainer(daemon, name, { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
     const path = `/1.0/containers/${name}`;
@@ -284,7 +284,7 @@ describe('changing a container', () => {
     expect([bad.status, details(bad.body)]).toEqual([400, ['config.volatile.eth0.hwaddr']]);
   });
 
-  test('PATCH changes only what is given; an empty value unsets; a named device is replaced whole', async () => {
+  test('PATCH changes only present members; an empty value unsets; a named device is replaced as a whole', async () => {
     const name = fresh();
     await createContainer(daemon, name, {
       description: 'stays',
@@ -329,7 +329,7 @@ describe('changing a container', () => {
     expect((await daemon.call('PATCH', '/1.0/containers/nobody', {})).status).toBe(404);
   });
 
-  test('a restore of a snapshot that is not there is refused by PUT, and any by PATCH', async () => {
+  test('a restore of a missing snapshot is refused by PUT, and any by PATCH', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     expect([404, 501]).toContain((await daemon.call('PUT', `/1.0/containers/${name}`, { restore: 's' })).status);
@@ -384,7 +384,7 @@ describe('changing a container', () => {
     expect((await daemon.call('GET', path)).headers.etag).toBe(etag);
   });
 
-  test('twenty PATCHes of different keys at once are all kept', async () => {
+  test('twenty PATCHes of different keys at once are all stored', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     const keys = Array.from({ length: 20 }, (_, index) => `user.k${index}`);
@@ -434,7 +434,7 @@ describe('renaming a container', () => {
     expect((await daemon.call('POST', `/1.0/containers/${one}`, { name: one })).status).toBe(409);
   });
 
-  test('to a bad name or without one answers 400, of a missing one 404', async () => {
+  test('to a bad or missing name answers 400, of a missing container 404', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     for (const body of [{ name: 'a/b' }, { name: '' }, {}]) {
@@ -451,7 +451,7 @@ describe('renaming a container', () => {
     expect([answer.status, answer.body.metadata.code]).toEqual([400, 'running']);
   });
 
-  test('takes its reservations on a network along', async () => {
+  test('keeps its reservations on a network', async () => {
     await daemon.call('POST', '/1.0/networks', {
       name: 'gtyaren',
       config: { 'ipv4.address': '10.214.7.1/24', 'ipv6.address': 'none' },
@@ -472,7 +472,7 @@ describe('renaming a container', () => {
 });
 
 describe('deleting a container', () => {
-  test('takes record and files; a second one answers 404', async () => {
+  test('removes record and files; a second one answers 404', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     await daemon.ok('DELETE', `/1.0/containers/${name}`);
@@ -505,7 +505,7 @@ describe('deleting a container', () => {
     await daemon.ok('DELETE', `/1.0/containers/${own}`);
   });
 
-  test('does not happen to a protected ephemeral container that stops, until it may', async () => {
+  test('of a protected ephemeral container is postponed after its stop until it is permitted', async () => {
     const name = fresh();
     await createContainer(daemon, name, { ephemeral: true, config: { 'security.protection.delete': 'true' } });
     for (const how of [{ force: true }, {}]) {
@@ -519,7 +519,7 @@ describe('deleting a container', () => {
     expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
   });
 
-  test('ten times at once succeeds once; the others fail or find nothing', async () => {
+  test('ten times at once succeeds once; the others fail', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     const answers = await Promise.all(
@@ -532,7 +532,7 @@ describe('deleting a container', () => {
     expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
   });
 
-  test('succeeds although its network is not up', async () => {
+  test('succeeds although its network is down', async () => {
     await daemon.call('POST', '/1.0/networks', {
       name: 'gtyadown',
       config: { 'ipv4.address': '10.214.6.1/24', 'ipv6.address': 'none' },
@@ -545,7 +545,7 @@ describe('deleting a container', () => {
 });
 
 describe('listing containers', () => {
-  test('recursion=0 shows URLs, 1 objects, 2 also state, snapshots and backups', async () => {
+  test('recursion=0 returns URLs, 1 objects, 2 also state, snapshots and backups', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     await setState(daemon, name, 'start');
@@ -586,7 +586,7 @@ describe('listing containers', () => {
   });
 });
 
-test('a directory that somebody put where the volume would be is refused and left alone', async () => {
+test('an unknown directory at the place of the volume is refused and not changed', async () => {
   await mkdir(join(volume('foreign'), 'data'), { recursive: true });
   const operation = await daemon.run('POST', '/1.0/containers', { name: 'foreign', source: emptySource });
   expect([operation.status, operation.err]).toEqual(['Failure', expect.stringMatching(/already exists/)]);

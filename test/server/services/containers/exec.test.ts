@@ -74,7 +74,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect((await daemon.call('GET', output['1'] ?? '')).status).toBe(404);
     });
 
-    test('three pipes: data in binary frames, an empty text frame at each end, then the connections go without a close frame', async () => {
+    test('three pipes: data in binary frames, an empty text frame at each end, then the connections end without a close frame', async () => {
       const session = await startExec(daemon, 'c1', shell('cat; echo oops >&2; exit 7'));
       expect(Object.keys(session.fds).sort()).toEqual(['0', '1', '2', 'control']);
       for (const secret of Object.values(session.fds)) expect(secret).toMatch(/^[0-9a-f]{64}$/);
@@ -105,7 +105,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(channelOf(session, '1').data()).toBe('last words');
     });
 
-    test('one terminal: its size, echo, and the client has the last word', async () => {
+    test('one terminal: its size, echo, and the client closes it', async () => {
       const session = await startExec(daemon, 'c1', { command: ['sh'], interactive: true, width: 100, height: 30 });
       expect(Object.keys(session.fds).sort()).toEqual(['0', 'control']);
       const terminal = channelOf(session, '0');
@@ -127,7 +127,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
     });
 
     test.each(['close frame', 'lost connection'])(
-      'a terminal whose client leaves after the end by %s is over, too',
+      'a terminal whose client leaves after the end by %s has ended, too',
       async (how) => {
         const session = await startExec(daemon, 'c1', { ...shell('echo bye'), interactive: true });
         const terminal = channelOf(session, '0');
@@ -136,7 +136,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
         if (how === 'close frame') terminal.socket.close(1000);
         else terminal.socket.terminate();
         expect((await session.ended).metadata).toMatchObject({ return: 0 });
-        // The frame ends it; its answer may still be on the way.
+        // The frame ends it; its answer may arrive later.
         await isGone(terminal);
         if (how === 'close frame') expect(terminal.closeCode()).toBe(1000);
       },
@@ -178,7 +178,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       [true, 'terminate'],
       [false, 'terminate'],
       [false, 'close'],
-    ] as const)('losing the control channel kills the command (interactive %s, %s)', async (interactive, how) => {
+    ] as const)('the loss of the control channel kills the command (interactive %s, %s)', async (interactive, how) => {
       const session = await startExec(daemon, 'c1', { ...shell('echo up; sleep 600'), interactive });
       const output = channelOf(session, interactive ? '0' : '1');
       await until(() => output.data().includes('up'));
@@ -190,7 +190,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect((await session.ended).metadata).toMatchObject({ return: 137 });
     });
 
-    test('the control channel may be left out; the command then ends when all its clients are gone', async () => {
+    test('the control channel is optional; without it the command ends when all its clients have disconnected', async () => {
       const quick = await startExec(daemon, 'c1', shell('exit 2'), ['control']);
       expect((await quick.ended).metadata).toMatchObject({ return: 2 });
       const long = await startExec(daemon, 'c1', { command: ['sleep', '600'] }, ['control']);
@@ -207,7 +207,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(await session.ended).toMatchObject({ status: 'Success', metadata: { return: code } });
     });
 
-    test('environment: the container’s, over it the request’s, below both the usual one', async () => {
+    test('environment: the defaults, overridden by the container’s, overridden by the request’s', async () => {
       const environment = { BOTH: 'request', ODD: 'a b=\'"\n$x' };
       const session = await startExec(daemon, 'c1', { command: ['env'], environment });
       await session.ended;
@@ -236,7 +236,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(channelOf(session, '1').data()).toBe('1000\n2000\n/etc\n');
     });
 
-    test('a client that does not read holds up the command, not the daemon’s memory', async () => {
+    test('a client that does not read pauses the command, and does not fill the daemon’s memory', async () => {
       const bytes = (runtime === 'lxc' ? 1024 : 128) * 1024 * 1024;
       const command =
         runtime === 'lxc'
@@ -257,7 +257,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect((await session.ended).metadata).toMatchObject({ return: 0 });
       clearInterval(watch);
       await until(() => received === bytes);
-      // Daemon and client share this process; what is asserted is that nothing grows with the gigabyte.
+      // Daemon and client share this process; the assertion is that no memory grows with the gigabyte.
       expect(peak - before).toBeLessThan(160 * 1024 * 1024);
     }, 180_000);
 
@@ -271,7 +271,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect((await session.ended).metadata).toMatchObject({ return: 137 });
     });
 
-    test.runIf(runtime === 'lxc')('what a command leaves behind in the background keeps nobody waiting', async () => {
+    test.runIf(runtime === 'lxc')('background processes of a command delay no one', async () => {
       const session = await startExec(daemon, 'c1', shell('sleep 600 & echo started'));
       expect((await session.ended).metadata).toMatchObject({ return: 0 });
       await until(() => channelOf(session, '1').hasEnded());
@@ -301,7 +301,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(await refusal(daemon, `${body.operation}/websocket?secret=x`)).toMatchObject({ status: 400 });
     });
 
-    test('a guest on the network needs nothing but the secret', async () => {
+    test('a guest on the network needs only the secret', async () => {
       const answer = await post({ command: ['echo', 'hello'], 'wait-for-websocket': true });
       const address = `wss://${daemon.daemon.httpsAddress()}${answer.body.operation}/websocket?secret=`;
       const connect = (secret: string): Promise<WebSocket> =>
@@ -342,7 +342,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(metadata.details.map((problem: { path: string }) => problem.path)).toContain(path);
     });
 
-    test('what is longer than a program can be given is refused, not said to be no command', async () => {
+    test('a command above the length limit is refused, and not reported as an unknown command', async () => {
       const long = 'x'.repeat(131_072);
       const { status, metadata } = await post({ command: ['true', long], environment: { LONG: long } });
       expect(status).toBe(400);
@@ -351,7 +351,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       expect(ended.metadata).toMatchObject({ return: 0 });
     });
 
-    test('containers that are stopped, frozen or absent run nothing', async () => {
+    test('stopped, frozen and absent containers run no commands', async () => {
       expect((await post({ command: ['true'] }, 'still')).status).toBe(400);
       expect((await post({ command: ['true'] }, 'absent')).status).toBe(404);
       await setState(daemon, 'c1', 'freeze');
@@ -359,7 +359,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       await setState(daemon, 'c1', 'unfreeze');
     });
 
-    test('listeners of lifecycle events hear of it, without the environment', async () => {
+    test('listeners of lifecycle events get the command without its environment', async () => {
       const listening = await listenOn(`ws+unix://${daemon.socketPath}:/1.0/events?type=lifecycle`);
       await post({ command: ['true'], environment: { PASSWORD: 'hidden' } });
       const event = await listening.next(({ metadata }) => JSON.stringify(metadata).includes('container-exec'));
@@ -377,7 +377,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
     });
 
     test.runIf(runtime === 'sim')(
-      'a client that never connects: the operation fails after five seconds, without having run anything',
+      'without a client the operation fails after five seconds, before the command runs',
       async () => {
         const started = Date.now();
         const session = await startExec(daemon, 'c1', { command: ['true'] }, ['2', 'control']);
@@ -395,7 +395,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
       await until(() => channelOf(session, '1').data().includes('up'));
       const started = Date.now();
       await daemon.restart();
-      // An operation that goes on is waited for ten seconds.
+      // The daemon waits ten seconds for a running operation.
       expect(Date.now() - started).toBeLessThan(10_000);
       await isGone(channelOf(session, '1'));
       expect((await daemon.get('/1.0/containers/c1')).status).toBe('Running');
@@ -404,7 +404,7 @@ describe.each(['sim', 'lxc'] as const)('commands on the %s runtime', (runtime) =
   });
 });
 
-/** Processes of this test's commands that still run. */
+/** Running processes of this test's commands. */
 function sleepers(): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^[0-9]+$/.test(name))

@@ -1,4 +1,4 @@
-// What a host that goes down means for containers: stopped in order, each with its time, and running again afterwards.
+// Host shutdown with containers: they stop in order, each within its time, and run again afterwards.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ describe('the order', () => {
       return value === undefined ? {} : { 'boot.stop.priority': value };
     }).map((group) => group.map(({ name }) => name));
 
-  test('is by priority, highest first; equal ones go together, unset is 0', () => {
+  test('is by priority, highest first; equal ones stop together, unset is 0', () => {
     expect(groups({ a: '5', b: undefined, c: '-3', d: '10', e: '0', f: '5' })).toEqual([
       ['d'],
       ['a', 'f'],
@@ -42,7 +42,7 @@ describe('the order', () => {
     expect(groups({})).toEqual([]);
   });
 
-  test('gives each 30 seconds, or what it asks for', () => {
+  test('allows each 30 seconds, or its configured time', () => {
     expect(
       ['', '5', '0', '-1', '99999999999'].map((value) => shutdownSeconds({ 'boot.host_shutdown_timeout': value })),
     ).toEqual([30, 5, 0, 0, 2 ** 31 / 1000 - 60]);
@@ -51,7 +51,7 @@ describe('the order', () => {
 });
 
 for (const runtime of ['sim', 'lxc'] as const) {
-  describe.skipIf(runtime === 'lxc' && missing !== undefined)(`a host that goes down, on ${runtime}`, () => {
+  describe.skipIf(runtime === 'lxc' && missing !== undefined)(`a host shutdown, on ${runtime}`, () => {
     let daemon: TestDaemon;
     const settings: Record<string, Record<string, string>> = {
       last: { 'boot.stop.priority': '-1' },
@@ -93,7 +93,7 @@ for (const runtime of ['sim', 'lxc'] as const) {
           : [];
       });
 
-    test('stops them in order, by force after their time, forgets the ephemeral ones, and the next start brings the others back', async () => {
+    test('stops them in order, by force after their time, deletes the ephemeral ones, and the next start starts the others again', async () => {
       const listening = await daemon.listen('lifecycle');
       await daemon.daemon.shutDown();
       await until(() => stops(listening).length >= 8);
@@ -132,7 +132,7 @@ describe('the process', () => {
     for (const dir of dirs) rmSync(dir, { recursive: true, force: true });
   });
 
-  test('takes SIGPWR for a host that goes down and SIGTERM for its own end; gantryd shutdown sends the one and waits', async () => {
+  test('treats SIGPWR as a host shutdown and SIGTERM as its own end; gantryd shutdown sends the one and waits', async () => {
     const dir = makeDir();
     let child = await startChild(bundle, dir, 'sim');
     await settle(child, 'POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
@@ -151,12 +151,12 @@ describe('the process', () => {
     child = await startChild(bundle, dir, 'sim');
     await until(async () => (await read(child, '/1.0/containers/c')).status === 'Running');
     expect(await lastUsed()).not.toBe(first);
-    // Not waited for in step: the daemon is a child of this process, which has to notice its end.
+    // Without a synchronous wait: the daemon is a child of this process, which has to notice its end.
     await promisify(execFile)(process.execPath, [bundle.entry, 'shutdown', '--state-dir', dir], { timeout: 60_000 });
     expect(await child.exited).toEqual({ code: 0, signal: null });
   });
 
-  test('gantryd shutdown says what is wrong', () => {
+  test('gantryd shutdown reports errors', () => {
     const run = (...args: string[]) =>
       spawnSync(process.execPath, [bundle.entry, 'shutdown', ...args], { encoding: 'utf8', timeout: 60_000 });
     expect(run()).toMatchObject({ status: 64, stderr: expect.stringContaining('--state-dir is required') as string });

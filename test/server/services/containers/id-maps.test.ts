@@ -1,5 +1,5 @@
-// Which host ids containers have, over the real daemon: recorded, disjoint, refused in clear words; and in real containers what
-// files, commands and the kernel see of them.
+// Host ids of containers, over the real daemon: recorded, disjoint, and refused with clear messages; and their effect on files,
+// commands and the kernel's view in real containers.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -46,7 +46,7 @@ function expectDisjoint(slices: readonly Slice[]): void {
   }
 }
 
-/** Ids of this host that a test of raw.idmap may hand out. */
+/** Ids of this host that a test of raw.idmap may use. */
 const lending =
   (start: number, size: number) =>
   (host: HostDrivers): HostDrivers => {
@@ -55,7 +55,7 @@ const lending =
     return { ...host, ids: { ...host.ids, allowed: { uid: [...uid, more], gid: [...gid, more] } } };
   };
 
-describe('id maps on record', () => {
+describe('recorded id maps', () => {
   let daemon: TestDaemon;
   const config = async (name: string): Promise<Record<string, string>> =>
     (await daemon.get(`/1.0/containers/${name}`)).config;
@@ -67,7 +67,7 @@ describe('id maps on record', () => {
   });
   afterAll(() => daemon.cleanUp());
 
-  test('a new container has the shared map, its files have the ids that it sees, and a start writes down what is in use', async () => {
+  test('a new container has the shared map, its files have its ids, and a start records the map in use', async () => {
     const name = fresh();
     await createContainer(daemon, name);
     const before = await config(name);
@@ -85,7 +85,7 @@ describe('id maps on record', () => {
     });
   });
 
-  test('isolated containers made at once have ids of their own, which stay theirs and are given to others after a deletion', async () => {
+  test('isolated containers made at once have separate ids, which stay theirs and are reused after a deletion', async () => {
     const names = Array.from({ length: 8 }, fresh);
     await Promise.all(names.map((name) => createContainer(daemon, name, { config: isolated })));
     const slices = await Promise.all(names.map(async (name) => sliceOf(name, await config(name))));
@@ -109,7 +109,7 @@ describe('id maps on record', () => {
     }
   });
 
-  test('ids that a container still runs with are nobody else’s, though its next start will have others', async () => {
+  test('ids of a running container stay reserved, although its next start will use others', async () => {
     const [runs, other] = [fresh(), fresh()];
     await createContainer(daemon, runs, { config: isolated });
     await setState(daemon, runs, 'start');
@@ -121,7 +121,7 @@ describe('id maps on record', () => {
     for (const name of [runs, other]) await daemon.ok('DELETE', path(name));
   });
 
-  test('a size of its own makes room, by profile as well; a snapshot put back brings the ids of its config', async () => {
+  test('a configured size is respected, also from a profile; a restored snapshot restores the ids of its config', async () => {
     const [profile, name] = [fresh(), fresh()];
     await daemon.call('POST', '/1.0/profiles', { name: profile });
     await createContainer(daemon, name, { profiles: ['default', profile], config: isolated });
@@ -151,21 +151,24 @@ describe('id maps on record', () => {
     ['a base outside the range of the host', { ...isolated, 'security.idmap.base': '7' }, /security\.idmap\.base.*"7"/],
     ['host ids that are not to give', { 'raw.idmap': 'both 0 0' }, /raw\.idmap.*both 0 0.*subuid/],
     ['ids mapped twice', { 'raw.idmap': 'both 1000 1000\nuid 1000 5' }, /raw\.idmap.*twice/],
-  ])('%s is refused at once, with key, value and rule, and nothing is made or changed', async (_what, bad, message) => {
-    const name = fresh();
-    const refused = await daemon.call('POST', '/1.0/containers', { name, source: { type: 'none' }, config: bad });
-    expect([refused.status, refused.metadata.message]).toEqual([400, expect.stringMatching(message)]);
-    await createContainer(daemon, name);
-    const before = await config(name);
-    for (const method of ['PUT', 'PATCH']) {
-      const body = { profiles: ['default'], config: bad };
-      expect((await daemon.call(method, path(name), body)).status).toBe(400);
-    }
-    expect(await config(name)).toEqual(before);
-    await daemon.ok('DELETE', path(name));
-  });
+  ])(
+    '%s is refused at once, with key, value and rule, and nothing is created or changed',
+    async (_what, bad, message) => {
+      const name = fresh();
+      const refused = await daemon.call('POST', '/1.0/containers', { name, source: { type: 'none' }, config: bad });
+      expect([refused.status, refused.metadata.message]).toEqual([400, expect.stringMatching(message)]);
+      await createContainer(daemon, name);
+      const before = await config(name);
+      for (const method of ['PUT', 'PATCH']) {
+        const body = { profiles: ['default'], config: bad };
+        expect((await daemon.call(method, path(name), body)).status).toBe(400);
+      }
+      expect(await config(name)).toEqual(before);
+      await daemon.ok('DELETE', path(name));
+    },
+  );
 
-  test('a base that another container has is refused by its name', async () => {
+  test('a base that another container uses is refused with the name of that container', async () => {
     const [one, two] = [fresh(), fresh()];
     await createContainer(daemon, one, { config: { ...isolated, 'security.idmap.base': '5000000' } });
     const config = { ...isolated, 'security.idmap.base': '5000001' };
@@ -178,7 +181,7 @@ describe('id maps on record', () => {
   });
 });
 
-test('where files are given away on disk, a volume has the ids of one map at a time, and of the shared one only', async () => {
+test('where a start changes owners on disk, a volume has the ids of one map at a time, and only of the shared one', async () => {
   const shifting = (host: HostDrivers): HostDrivers => {
     Object.defineProperty(host.runtime, 'rootfsIdmapped', { value: false });
     return host;
@@ -204,7 +207,7 @@ test('where files are given away on disk, a volume has the ids of one map at a t
   }
 });
 
-test('a daemon killed while it hands out ids never hands out the same ones twice', async () => {
+test('a daemon killed while it assigns ids never assigns the same ones twice', async () => {
   const bundle = bundleDaemon();
   const dir = mkdtempSync(join(tmpdir(), 'gtyi-'));
   try {
@@ -289,7 +292,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     rmSync(base, { recursive: true, force: true });
   });
 
-  test('isolated containers started at once have disjoint maps, and the files of one mean nobody in the other', async () => {
+  test('isolated containers started at once have disjoint maps, and files of one have no known owner in the other', async () => {
     const names = [fresh(), fresh(), fresh()];
     for (const name of names) await make(name, { config: isolated });
     await Promise.all(names.map(start));
@@ -317,7 +320,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     for (const name of names) expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  test('raw.idmap gives a container a user of the host: what it writes to a host path is that user’s', async () => {
+  test('raw.idmap maps a user of the host into a container: its files on a host path belong to that user', async () => {
     const name = fresh();
     const home = join(base, 'home');
     mkdirSync(home);
@@ -345,7 +348,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  test('another map, or none at all, leaves every file with the ids that the container sees', async () => {
+  test('a new map, or no map, keeps the ids that the container sees on every file', async () => {
     const name = fresh();
     await make(name, {});
     await start(name);
@@ -371,7 +374,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect(statSync(join(rootfs(name), 'root/a')).uid).toBe(5);
   });
 
-  test('a container whose record does not say to whom its files belong, as of another host, starts with them as they are', async () => {
+  test('a container whose record has no ids of its files, as from another host, starts with its files unchanged', async () => {
     const name = fresh();
     await make(name, { config: { 'security.protection.shift': 'true' } });
     execFileSync('chown', ['150000:150000', join(rootfs(name), 'etc/passwd')]);
@@ -391,7 +394,7 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
-  test('a host path with shift shows the ids that are on disk, at a start and plugged in', async () => {
+  test('a host path with shift has the ids on disk, at a start and when plugged in', async () => {
     const name = fresh();
     const dir = join(base, 'shifted');
     mkdirSync(dir);

@@ -1,4 +1,4 @@
-// Log files of containers over the real daemon: which there are, which may be read and removed, and when they go by themselves.
+// Log files of containers over the real daemon: which exist, which may be read and removed, and when they expire.
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -31,7 +31,7 @@ function write(container: string, file: string, ageMs = 0): string {
 }
 const logs = '/1.0/containers/c1/logs';
 
-test('the list has URLs of log files only; without any, and for containers that never were, it is empty', async () => {
+test('the list has URLs of log files only; without any, and for unknown containers, it is empty', async () => {
   expect(await daemon.get(logs)).toEqual([]);
   expect(await daemon.get('/1.0/containers/never/logs')).toEqual([]);
   const urls = ['console.log', 'exec_1.stderr', 'exec_1.stdout', 'lxc.conf', 'lxc.log'].map((file) =>
@@ -42,7 +42,7 @@ test('the list has URLs of log files only; without any, and for containers that 
   expect((await daemon.call('GET', urls[4] ?? '')).bytes.toString()).toBe('content of lxc.log');
 });
 
-test('logs of a container go with it; the list of one that is gone works, and is empty', async () => {
+test('logs of a container are deleted with it; the list of a deleted one is empty', async () => {
   await createContainer(daemon, 'gone');
   const url = write('gone', 'exec_2.stdout');
   expect(await daemon.get('/1.0/containers/gone/logs')).toEqual([url]);
@@ -51,7 +51,7 @@ test('logs of a container go with it; the list of one that is gone works, and is
   expect((await daemon.call('GET', url)).status).toBe(404);
 });
 
-test('what single tasks wrote can be removed; what belongs to the container cannot', async () => {
+test('logs of single tasks can be removed; logs of the container cannot', async () => {
   for (const file of ['exec_3.stdout', 'snapshot_x', 'migration_y.log']) {
     const url = write('c1', file);
     expect([file, (await daemon.call('DELETE', url)).status]).toEqual([file, 200]);
@@ -80,7 +80,7 @@ test.each([
 });
 
 test.each(['..', '%2e%2e', '..%2f..', 'c1%2f..%2fc1', '.hidden%2f..', '%00'])(
-  'the container name %s leads nowhere',
+  'the container name %s is refused',
   async (name) => {
     for (const path of [`/1.0/containers/${name}/logs`, `/1.0/containers/${name}/logs/lxc.log`]) {
       const answer = await daemon.call('GET', path);
@@ -93,7 +93,7 @@ describe('pruning', () => {
   const prune = (isKnown: (name: string) => boolean): Promise<number> =>
     pruneLogs({ logsDir: join(daemon.dir, 'logs'), isKnown, nowMs: Date.now() });
 
-  test('takes what is older than 48 hours: of single tasks, and all of containers that are gone', async () => {
+  test('deletes logs older than 48 hours: of single tasks, and all of deleted containers', async () => {
     const old = keepLogsMs + 60_000;
     write('known', 'exec_old.stdout', old);
     write('known', 'exec_new.stdout', keepLogsMs - 60_000);
@@ -112,7 +112,7 @@ describe('pruning', () => {
 });
 
 test.skipIf(missing !== undefined)(
-  'a start that failed says why in lxc.log, beside the configuration it had',
+  'a failed start leaves its reason in lxc.log, with the configuration in use',
   async () => {
     const real = await makeDaemon({ runtime: 'lxc' });
     try {
@@ -131,7 +131,7 @@ test.skipIf(missing !== undefined)(
   },
 );
 
-test('what ran, simulated or not, has the log that clients ask for by name', async () => {
+test('a container that ran, simulated or not, has the log that clients request by name', async () => {
   await createContainer(daemon, 'ran');
   await setState(daemon, 'ran', 'start');
   const answer = await daemon.call('GET', '/1.0/containers/ran/logs/lxc.log');

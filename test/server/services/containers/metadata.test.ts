@@ -1,4 +1,4 @@
-// Metadata and templates of containers over the real daemon (spec 2.8, 4.6), and the files that templates make (real system 14.2).
+// Metadata and templates of containers over the real daemon (spec 2.8, 4.6), and the files rendered from templates (real system 14.2).
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -83,7 +83,11 @@ describe('seeds of cloud-init in templates', () => {
       'new|new\n',
     ],
     ['cloud-init.user-data of an older image', { 'cloud-init.user-data': 'new' }, 'new|new\n'],
-    ['an empty cloud-init.user-data, which is none', { 'user.user-data': 'old', 'cloud-init.user-data': '' }, 'old|\n'],
+    [
+      'an empty cloud-init.user-data, which counts as unset',
+      { 'user.user-data': 'old', 'cloud-init.user-data': '' },
+      'old|\n',
+    ],
   ])('with %s', async (title, config, expected) => {
     const name = `seed-${title.length}`;
     await make(name, { config });
@@ -111,7 +115,7 @@ describe('metadata', () => {
     expect(answer.headers.etag).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('of a container made from nothing is what can be told without an image', async () => {
+  test('of a container made from nothing has the facts that are known without an image', async () => {
     const { metadata } = await daemon.call('GET', path('bare'));
     expect(metadata).toEqual({
       architecture: 'x86_64',
@@ -123,7 +127,7 @@ describe('metadata', () => {
     expect(metadata.creation_date).toBeGreaterThan(1.7e9);
   });
 
-  test('is replaced when the ETag fits, and not when it does not', async () => {
+  test('is replaced when the ETag matches, and not otherwise', async () => {
     const before = await daemon.call('GET', path('meta'));
     const body = { ...before.metadata, properties: { os: 'other' } } as object;
     const old = { 'if-match': String(before.headers.etag) };
@@ -144,7 +148,7 @@ describe('metadata', () => {
     ).toBe(200);
   });
 
-  test('can be given to a container that has none, with nulls for what is not there', async () => {
+  test('can be set on a container without any, with nulls for absent members', async () => {
     const body = { architecture: 'aarch64', creation_date: 1, properties: null, templates: null };
     expect((await daemon.call('PUT', path('bare'), body)).status).toBe(200);
     expect(await daemon.get(path('bare'))).toEqual({
@@ -186,7 +190,7 @@ describe('metadata', () => {
     expect((await daemon.call('PATCH', path('meta'), {})).status).toBe(501);
   });
 
-  test('goes along with a copy and a new name', async () => {
+  test('follows a copy and a rename', async () => {
     await createContainer(daemon, 'meta2', { source: { type: 'copy', source: 'meta' } });
     expect(await daemon.get(path('meta2'))).toEqual(await daemon.get(path('meta')));
     await daemon.ok('POST', '/1.0/containers/meta2', { name: 'meta3' });
@@ -253,7 +257,7 @@ describe('templates', () => {
     rmSync(join(volume('tpl'), 'templates/evil'));
   });
 
-  test('one that is too large is refused', async () => {
+  test('a template above the limit is refused', async () => {
     const answer = await daemon.call('POST', template('tpl', 'large'), Buffer.alloc(1024 * 1024 + 1));
     expect(answer.status).toBe(400);
     expect(await daemon.get(path('tpl', '/templates'))).not.toContain('large');
@@ -264,7 +268,7 @@ describe('a start', () => {
   const start = (name: string): Promise<unknown> => setState(daemon, name, 'start');
   const stop = (name: string): Promise<unknown> => setState(daemon, name, 'stop', { force: true });
 
-  test('applies what waited since the creation, then what every start does, and only that the next time', async () => {
+  test('applies the templates of the creation and of every start, and only the latter the next time', async () => {
     await make('run', { config: { 'user.who': 'you' } });
     expect(await triggerOf('run')).toBe('create');
     expect(existsSync(join(volume('run'), 'rootfs/etc/hostname'))).toBe(false);
@@ -284,7 +288,7 @@ describe('a start', () => {
     await stop('run');
   });
 
-  test('by itself, at a reboot from inside, applies what every start does', async () => {
+  test('by a reboot from inside applies the templates of every start', async () => {
     await make('again');
     await start('again');
     for (const name of ['etc/hostname', 'etc/started']) writeFileSync(join(volume('again'), 'rootfs', name), 'mine');
@@ -298,7 +302,7 @@ describe('a start', () => {
     await stop('again');
   });
 
-  test('of a copy applies what is for copies', async () => {
+  test('of a copy applies the templates for copies', async () => {
     await createContainer(daemon, 'run2', { source: { type: 'copy', source: 'run' } });
     expect(await triggerOf('run2')).toBe('copy');
     await start('run2');
@@ -306,7 +310,7 @@ describe('a start', () => {
     expect(await triggerOf('run2')).toBeUndefined();
   });
 
-  test('fails when a template cannot be rendered, naming template, file, line and reason, and can be tried again', async () => {
+  test('fails when a template cannot be rendered, with template, file, line and reason, and can be retried', async () => {
     await make('broken');
     await daemon.call('PUT', template('broken', 'started.tpl'), 'fine\n{{ range.constructor("return process")() }}');
     expect(await start('broken')).toMatchObject({
@@ -322,7 +326,7 @@ describe('a start', () => {
     expect(await start('broken')).toMatchObject({ status: 'Success' });
   });
 
-  test('writes no file outside, whatever links the container has at the place', async () => {
+  test('writes no file outside, whatever links the container has at its place', async () => {
     await make('links');
     const outside = join(daemon.dir, 'outside');
     mkdirSync(outside);
@@ -334,7 +338,7 @@ describe('a start', () => {
     expect(existsSync(join(outside, 'started'))).toBe(false);
   });
 
-  test('of a container without metadata applies nothing', async () => {
+  test('of a container without metadata applies no templates', async () => {
     await createContainer(daemon, 'plain');
     expect(await start('plain')).toMatchObject({ status: 'Success' });
     expect(await triggerOf('plain')).toBeUndefined();

@@ -1,4 +1,5 @@
-// A container goes into another pool of its server, whole or not at all, and copies in other pools can be restored, on every runtime.
+// A container moves into another pool of its server completely or not at all, and copies in other pools can be restored, on every
+// runtime.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
@@ -15,7 +16,7 @@ import type { TestDaemon } from '../../../support/daemons/daemon.ts';
 
 const noLxc = await realRuntimeMissing();
 
-/** What is to go wrong next with deleting a volume of a container: before it is gone, or after. */
+/** The next failure of the deletion of a container's volume: before or after the deletion. */
 let fault: 'before' | 'after' | undefined;
 const faulty = (driver: StorageDriver): StorageDriver =>
   new Proxy(driver, {
@@ -58,7 +59,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
     const url = (name: string): string => `/1.0/containers/${name}`;
     const rootPool = async (path: string): Promise<string> =>
       (await daemon.get(path)).expanded_devices.root.pool as string;
-    /** With the file `a` in its snapshot `s`, and `b` besides today. */
+    /** With the file `a` in its snapshot `s`, and `b` only in the current state. */
     async function make(name: string, more: object = {}): Promise<void> {
       await createContainer(daemon, name, more);
       mkdirSync(join(dirOf('default', name), 'rootfs'), { recursive: true });
@@ -67,7 +68,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       writeFileSync(join(dirOf('default', name), 'rootfs/b'), 'b');
     }
 
-    test('it takes files, snapshots, addresses and history along, and can be put back there', async () => {
+    test('it keeps files, snapshots, addresses and history, and can be restored there', async () => {
       const name = fresh();
       await make(name, { config: { 'user.a': 'b' } });
       const before = await daemon.get(url(name));
@@ -108,7 +109,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       expect((await daemon.get(url(renamed))).devices).toEqual({});
     });
 
-    test('what cannot be is refused before anything starts', async () => {
+    test('an impossible move is refused before it starts', async () => {
       const [name, taken] = [fresh(), fresh()];
       await createContainer(daemon, name);
       await createContainer(daemon, taken);
@@ -122,12 +123,12 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       expect(await refused({ pool: 'other', name: 'a/b' })).toEqual([400, expect.stringMatching(/name/)]);
       expect(await refused({ pool: 'other', project: 'x' })).toEqual([400, expect.stringMatching(/project x/)]);
       if (runtime === 'lxc') return;
-      // The empty ones here have no init; what runs on lxc is moved by the stock clients' tests.
+      // The empty ones here have no init; the tests of the stock clients move containers that run on lxc.
       await setState(daemon, name, 'start');
       expect(await refused({ pool: 'other' })).toEqual([400, expect.stringMatching(/running: stop it/)]);
     });
 
-    test('it stays as it is when its files cannot be taken away, and moves at the next attempt', async () => {
+    test('it stays unchanged when its files cannot be deleted, and moves at the next attempt', async () => {
       const name = fresh();
       await make(name);
       const before = await daemon.get(url(name));
@@ -141,7 +142,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       expect(await rootPool(url(name))).toBe('other');
     });
 
-    test('a move that dies when the old files are gone is finished by the next daemon', async () => {
+    test('a move interrupted after the deletion of the old files is finished by the next daemon', async () => {
       const name = fresh();
       await make(name);
       fault = 'after';
@@ -152,7 +153,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       await daemon.ok('PUT', url(name), { restore: 's' });
     });
 
-    test('a copy in another pool can be put back to a snapshot that came along', async () => {
+    test('a copy in another pool can be restored to a copied snapshot', async () => {
       const [name, copy] = [fresh(), fresh()];
       await make(name);
       const devices = { root: { type: 'disk', path: '/', pool: 'other' } };

@@ -42,7 +42,7 @@ const restore = (container: string, snapshot: string) =>
   daemon.run('PUT', `/1.0/containers/${container}`, { restore: snapshot });
 
 describe('taking', () => {
-  test('without a name gives snap0, snap1 …, and the operation says which', async () => {
+  test('without a name gives snap0, snap1 …, and the operation has the name', async () => {
     const c = await fresh();
     expect((await take(c)).metadata).toMatchObject({ snapshot_name: 'snap0' });
     expect((await take(c, { name: '' })).metadata).toMatchObject({ snapshot_name: 'snap1' });
@@ -51,7 +51,7 @@ describe('taking', () => {
     expect(await names(c)).toEqual(['snap1', 'snap2']);
   });
 
-  test('keeps the container as it is: config, devices, profiles, without a status', async () => {
+  test('stores the current container: config, devices, profiles, without a status', async () => {
     const c = await fresh({ config: { 'user.a': '1' }, devices: { n: { type: 'none' } }, ephemeral: true });
     await take(c, { name: 's', description: 'before' });
     await daemon.call('PATCH', `/1.0/containers/${c}`, { config: { 'user.a': '2' } });
@@ -84,7 +84,7 @@ describe('taking', () => {
     expect((await daemon.get(`/1.0/containers/${c}?recursion=1`)).snapshots).toMatchObject([{ name: 'odd:name' }]);
   });
 
-  test('twice under one name is 409, also when both are on their way', async () => {
+  test('twice under one name is 409, also when both are in progress', async () => {
     const c = await fresh();
     const both = await Promise.all([0, 1].map(() => daemon.call('POST', path(c), { name: 's' })));
     const ended = await Promise.all(
@@ -106,7 +106,7 @@ describe('taking', () => {
     expect((await daemon.call('POST', path(c), { stateful: true })).status).toBe(400);
   });
 
-  test('of what is not there is 404', async () => {
+  test('of a missing container is 404', async () => {
     const c = await fresh();
     expect((await daemon.call('POST', path('nobody'), {})).status).toBe(404);
     for (const [method, body] of [['GET'], ['DELETE'], ['PUT', {}], ['POST', { name: 'x' }]] as const)
@@ -127,7 +127,7 @@ describe('taking', () => {
 });
 
 describe('changing', () => {
-  test('expiry and description are changed by PUT; nothing sent changes nothing', async () => {
+  test('expiry and description are changed by PUT; absent members change nothing', async () => {
     const c = await fresh();
     await take(c, { name: 's', expires_at: '2030-01-02T03:04:05+01:00' });
     const expiry = async (): Promise<string> => (await daemon.get(path(c, 's'))).expires_at;
@@ -156,7 +156,7 @@ describe('changing', () => {
     expect(readFileSync(pool('containers-snapshots', c, 'z', 'rootfs', 'file'), 'utf8')).toBe('one');
   });
 
-  test('snapshots follow a renamed container, and go with a deleted one', async () => {
+  test('snapshots follow a renamed container, and are deleted with it', async () => {
     const c = await fresh({ config: { 'security.protection.delete': 'true' } });
     await take(c, { name: 'a' });
     await take(c, { name: 'b' });
@@ -175,7 +175,7 @@ describe('changing', () => {
     expect(await names(to)).toEqual([]);
   });
 
-  test('events tell of each step', async () => {
+  test('each step sends an event', async () => {
     const c = await fresh();
     const events = await daemon.listen('lifecycle');
     await take(c, { name: 'a' });
@@ -193,8 +193,8 @@ describe('changing', () => {
   });
 });
 
-describe('putting back', () => {
-  test('files, config, devices, profiles and ephemeral become what they were; the snapshots stay', async () => {
+describe('restoring', () => {
+  test('resets files, config, devices, profiles and ephemeral to the snapshot; the snapshots stay', async () => {
     await daemon.call('POST', '/1.0/profiles', { name: 'extra', config: { 'user.p': '1' } });
     const c = await fresh({ config: { 'user.a': '1' }, profiles: ['default', 'extra'] });
     writeFileSync(fileOf(c), 'one');
@@ -219,7 +219,7 @@ describe('putting back', () => {
     expect(await names(c)).toEqual(['s']);
   });
 
-  test('a running container is stopped and started, also an ephemeral one', async () => {
+  test('a running container stops and starts it, also an ephemeral one', async () => {
     const c = await fresh({ ephemeral: true });
     await take(c, { name: 's' });
     await setState(daemon, c, 'start');
@@ -235,7 +235,7 @@ describe('putting back', () => {
     ]);
   });
 
-  test('of an unknown one is 404, with an old ETag 412, with a checkpoint it lacks 400, by PATCH 400', async () => {
+  test('an unknown one is 404, with an old ETag 412, with a missing checkpoint 400, by PATCH 400', async () => {
     const c = await fresh();
     await take(c, { name: 's' });
     const put = async (body: object, headers = {}): Promise<number> =>
@@ -246,7 +246,7 @@ describe('putting back', () => {
     expect((await daemon.call('PATCH', `/1.0/containers/${c}`, { restore: 's' })).status).toBe(400);
   });
 
-  test('is refused while a profile of that time is gone, before anything is stopped', async () => {
+  test('is refused while a profile of the snapshot is missing, before the container stops', async () => {
     await daemon.call('POST', '/1.0/profiles', { name: 'passing' });
     const c = await fresh({ profiles: ['default', 'passing'] });
     await take(c, { name: 's' });
@@ -260,7 +260,7 @@ describe('putting back', () => {
 });
 
 describe('copying', () => {
-  test('a container takes its snapshots along, unless container_only', async () => {
+  test('a container copies its snapshots, unless container_only', async () => {
     const c = await fresh({ config: { 'user.a': '1' } });
     writeFileSync(fileOf(c), 'one');
     await take(c, { name: 's', description: 'old', expires_at: '2030-01-01T00:00:00Z' });
@@ -279,7 +279,7 @@ describe('copying', () => {
     expect(await names(`${c}-all`)).toEqual(['s']);
   });
 
-  test('a snapshot becomes a container with what was then', async () => {
+  test('a snapshot becomes a container with its config and files', async () => {
     const c = await fresh({ config: { 'user.a': '1' } });
     writeFileSync(fileOf(c), 'one');
     await take(c, { name: 's' });
@@ -297,7 +297,7 @@ describe('copying', () => {
     expect(answer.status).toBe(404);
   });
 
-  test('into another pool brings files and snapshots over', async () => {
+  test('into another pool copies files and snapshots', async () => {
     await daemon.call('POST', '/1.0/storage-pools', { name: 'second', driver: 'dir' });
     const c = await fresh();
     writeFileSync(fileOf(c), 'one');
@@ -317,7 +317,7 @@ describe('copying', () => {
     const c = await fresh();
     await take(c, { name: 's' });
     await take(c, { name: 't' });
-    // The files of one snapshot are gone: the copy fails after the volume and the first snapshot are there.
+    // The files of one snapshot are missing: the copy fails after the volume and the first snapshot are made.
     const { rmSync } = await import('node:fs');
     rmSync(pool('containers-snapshots', c, 't'), { recursive: true });
     const ended = await daemon.run('POST', '/1.0/containers', {
@@ -332,8 +332,8 @@ describe('copying', () => {
   });
 });
 
-describe('by itself', () => {
-  test('scheduled containers are snapshotted at their minute: running ones, stopped ones only when asked for', async () => {
+describe('automatic tasks', () => {
+  test('scheduled containers are snapshotted at their minute: running ones, stopped ones only when configured', async () => {
     const schedule = { 'snapshots.schedule': '* * * * *' };
     const running = await fresh({ config: { ...schedule, 'snapshots.expiry': '1H' } });
     await setState(daemon, running, 'start');
@@ -356,7 +356,7 @@ describe('by itself', () => {
     expect((await daemon.get(path(running, 'snap0'))).expires_at).toBe(
       `${new Date(minutes.now() + 60 * minuteMs).toISOString().slice(0, 19)}Z`,
     );
-    // The same minute again: nothing.
+    // The same minute again: no new snapshot.
     minutes.pass(1000);
     await take(other, { name: 'fence' });
     expect(await names(running)).toEqual(['snap0']);
@@ -378,7 +378,7 @@ describe('by itself', () => {
   });
 });
 
-test('after a restart snapshots are as before', async () => {
+test('after a restart the snapshots are unchanged', async () => {
   const c = await fresh();
   await take(c, { name: 's', description: 'kept' });
   await daemon.restart();
@@ -386,7 +386,7 @@ test('after a restart snapshots are as before', async () => {
   await restore(c, 's');
 });
 
-test('a container with more snapshots than one transaction takes is copied and deleted', async () => {
+test('a container with more snapshots than one transaction holds is copied and deleted', async () => {
   const c = await fresh();
   for (let round = 0; round < 10; round += 1) await Promise.all(Array.from({ length: 11 }, () => take(c)));
   expect(await names(c)).toHaveLength(110);

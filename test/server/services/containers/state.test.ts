@@ -1,4 +1,4 @@
-// The state machine of containers over the real daemon on the simulation: every row of the table, and what follows from it.
+// The state machine of containers over the real daemon on the simulation: every row of the table, and its consequences.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endWhileDown } from '../../../../server/drivers/runtime/sim/sim.ts';
 import { join } from 'node:path';
@@ -89,7 +89,7 @@ describe('state actions', () => {
     expect(await statusOf(daemon, name)).toBe(then);
   });
 
-  test('a clean stop that runs into its timeout fails and the container keeps running', async () => {
+  test('a clean stop that reaches its timeout fails and the container keeps running', async () => {
     const name = await containerIn('Running');
     daemon.sim.faults.ignoreShutdown(name);
     const operation = await setState(daemon, name, 'stop', { timeout: 1 });
@@ -106,7 +106,7 @@ describe('state actions', () => {
     expect(await statusOf(daemon, name)).toBe('Stopped');
   });
 
-  test('a timeout of weeks is not taken for none', async () => {
+  test('a timeout of weeks is not treated as none', async () => {
     const name = await containerIn('Running');
     daemon.sim.faults.ignoreShutdown(name);
     const answer = await daemon.call('PUT', `/1.0/containers/${name}/state`, { action: 'stop', timeout: 10_000_000 });
@@ -143,7 +143,7 @@ describe('state actions', () => {
     await must(name, 'start');
   });
 
-  test('while an action is under way readers see Starting, Stopping and Freezing', async () => {
+  test('during an action readers see Starting, Stopping and Freezing', async () => {
     const name = await containerIn('Stopped');
     for (const [action, operation, shown] of [
       ['start', 'start', 'Starting'],
@@ -164,7 +164,7 @@ describe('state actions', () => {
     }
   });
 
-  test('many actions on one container at once happen one after the other', async () => {
+  test('many actions on one container at once run one after the other', async () => {
     const name = await containerIn('Stopped');
     const starts = await Promise.all(Array.from({ length: 8 }, () => setState(daemon, name, 'start')));
     expect(starts.filter((operation) => operation.status === 'Success')).toHaveLength(1);
@@ -194,8 +194,8 @@ describe('state actions', () => {
   });
 });
 
-describe('what is kept of a run', () => {
-  test('each start moves last_used_at, and the power state is kept', async () => {
+describe('the record of a run', () => {
+  test('each start updates last_used_at, and the power state is stored', async () => {
     const name = await containerIn('Running');
     const first = await daemon.get(`/1.0/containers/${name}`);
     expect(first.last_used_at > first.created_at).toBe(true);
@@ -209,7 +209,7 @@ describe('what is kept of a run', () => {
     expect(third.last_used_at).toBe(second.last_used_at);
   });
 
-  test('state figures of a running container, and zeros of a stopped one', async () => {
+  test('a running container has state figures, and a stopped one zeros', async () => {
     const nic = { type: 'nic', nictype: 'p2p', name: 'eth0' };
     const name = await containerIn('Running', { devices: { eth0: nic } });
     const running = await daemon.get(`/1.0/containers/${name}/state`);
@@ -233,7 +233,7 @@ describe('what is kept of a run', () => {
     });
   });
 
-  test('what a start of a device needs is told when it is missing', async () => {
+  test('a missing requirement of a device is reported at the start', async () => {
     const name = await containerIn('Stopped', {
       devices: { data: { type: 'disk', path: '/data', source: '/nowhere/at/all' } },
     });
@@ -252,21 +252,21 @@ describe('lifecycle events of state actions', () => {
     ['restart', 'Running', { force: true }, ['container-stopped', 'container-started']],
     ['freeze', 'Running', {}, ['container-paused']],
     ['unfreeze', 'Frozen', {}, ['container-resumed']],
-  ])('%s of a %s one with %j tells %j', async (action, from, more, actions) => {
+  ])('%s of a %s one with %j sends %j', async (action, from, more, actions) => {
     const name = await containerIn(from);
     const listening = await daemon.listen('lifecycle,operation');
     const answer = await daemon.call('PUT', `/1.0/containers/${name}/state`, { action, ...more });
     await listening.next(
       (event) => (event.metadata as Json).id === answer.metadata.id && (event.metadata as Json).status_code >= 200,
     );
-    const told = listening.events.map(lifecycleOf).filter((each) => each.source === `/1.0/containers/${name}`);
-    expect(told.map((each) => each.action)).toEqual(actions);
+    const received = listening.events.map(lifecycleOf).filter((each) => each.source === `/1.0/containers/${name}`);
+    expect(received.map((each) => each.action)).toEqual(actions);
     listening.close();
   });
 });
 
 describe('a container that ends by itself', () => {
-  test('is noticed: stopped, its power state kept, listeners told', async () => {
+  test('is noticed: stopped, its power state kept, listeners notified', async () => {
     const name = await containerIn('Running');
     const listening = await daemon.listen('lifecycle');
     await daemon.sim.poweroff(name);
@@ -278,7 +278,7 @@ describe('a container that ends by itself', () => {
     listening.close();
   });
 
-  test('and is ephemeral vanishes; a reboot from inside is no end', async () => {
+  test('and is ephemeral is deleted; a reboot from inside does not count as an end', async () => {
     const name = await containerIn('Running', { ephemeral: true });
     const listening = await daemon.listen('lifecycle');
     await daemon.sim.reboot(name);
@@ -290,7 +290,7 @@ describe('a container that ends by itself', () => {
     listening.close();
   });
 
-  test('while no daemon runs stays down at the next start, and vanishes when ephemeral', async () => {
+  test('while no daemon runs stays stopped at the next start, and is deleted when ephemeral', async () => {
     await withDaemon({}, async (own) => {
       await seed(own);
       await createContainer(own, 'a');
@@ -309,7 +309,7 @@ describe('a container that ends by itself', () => {
 });
 
 describe('ephemeral containers', () => {
-  test.each([{}, { force: true }])('vanish after a stop %j', async (more) => {
+  test.each([{}, { force: true }])('are deleted after a stop %j', async (more) => {
     const name = await containerIn('Running', { ephemeral: true });
     await must(name, 'stop', more);
     expect((await daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);

@@ -1,4 +1,4 @@
-// A Debian with systemd in an unprivileged container over the real daemon: what its users do with one, from boot to poweroff.
+// A Debian with systemd in an unprivileged container over the real daemon: the usual actions of its users, from boot to poweroff.
 import { createReadStream, readFileSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -80,7 +80,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     return state;
   }
 
-  test('is made of its image and boots until all units run', { timeout: 120_000 }, async () => {
+  test('is made from its image and boots until all units run', { timeout: 120_000 }, async () => {
     const uploaded = await daemon.ok('POST', '/1.0/images', createReadStream(image?.file ?? ''), {
       'content-type': 'application/octet-stream',
     });
@@ -97,7 +97,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await shell('cat /proc/self/uid_map')).toMatch(/^0 +[1-9]\d+ +\d+$/);
   });
 
-  test('has an address of our bridge, by DHCP', { timeout: 60_000 }, async () => {
+  test('gets an address of our bridge, by DHCP', { timeout: 60_000 }, async () => {
     let address: string | undefined;
     await until(async () => {
       const { network: nics } = await daemon.get(`${path}/state`);
@@ -112,17 +112,17 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await shell('ip route show default')).toContain(`via ${subnet}.1 dev eth0`);
   });
 
-  test('commands end with their own codes, in the control groups of the container', async () => {
+  test('commands exit with their own codes, in the control groups of the container', async () => {
     expect((await inside('sh', '-c', 'exit 3')).code).toBe(3);
     expect((await inside('sh', '-c', 'kill -TERM $$; sleep 60')).code).toBe(143);
     expect((await inside('/etc/passwd')).code).toBe(126);
     expect((await inside('no-such-program')).code).toBe(127);
     expect((await inside('systemctl', 'is-active', 'dbus.service')).text).toBe('active');
-    // A transient unit: systemd may make groups of its own below what it was given.
+    // A transient unit: systemd may make groups below its own.
     expect(await shell('systemd-run --quiet --pipe --wait echo from a unit')).toBe('from a unit');
   });
 
-  test('the journal and the console log are there', async () => {
+  test('the journal and the console log exist', async () => {
     await shell('echo written to the journal | systemd-cat -t gantry-test');
     let found = '';
     await until(async () => (found = await shell('journalctl --no-pager -q -o cat -t gantry-test')) !== '');
@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(log).toMatch(/Debian GNU\/Linux|Reached target|systemd 25/);
   });
 
-  test('files come and go with the ids of the container', async () => {
+  test('files are read and written with the ids of the container', async () => {
     const file = `${path}/files?path=/srv/note`;
     const headers = { 'x-svc-uid': '1000', 'x-svc-gid': '1001', 'x-svc-mode': '0640', 'x-svc-type': 'file' };
     expect((await daemon.call('POST', file, 'from outside', headers)).status).toBe(200);
@@ -142,7 +142,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(read.headers).toMatchObject({ 'x-svc-uid': '33', 'x-svc-gid': '33', 'x-svc-mode': '0600' });
   });
 
-  test('limits hold at once when they are changed', async () => {
+  test('limits take effect at once when they are changed', async () => {
     const group = /:(?:memory)?:\/(gantry\/[^/\n]+\/[^/\n]+)/.exec(
       readFileSync(`/proc/${await pid()}/cgroup`, 'utf8'),
     )?.[1];
@@ -160,7 +160,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await shell('sleep 0 & wait; echo fine')).toBe('fine');
   });
 
-  test('a snapshot brings back what was lost, and the machine boots again', { timeout: 120_000 }, async () => {
+  test('a snapshot restores lost files, and the machine boots again', { timeout: 120_000 }, async () => {
     await shell('echo kept > /root/kept; sync');
     await daemon.ok('POST', `${path}/snapshots`, { name: 'before' });
     await shell('rm -rf /root/kept /usr/bin/systemd-run');
@@ -173,7 +173,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     await daemon.ok('DELETE', `${path}/snapshots/before`);
   });
 
-  test('a reboot from inside is noticed, and it comes up again', { timeout: 120_000 }, async () => {
+  test('a reboot from inside is noticed, and the machine boots again', { timeout: 120_000 }, async () => {
     const before = await pid();
     await inside('systemctl', '--no-block', 'reboot').catch(() => undefined);
     await events.next((event) => lifecycleOf(event).action === 'container-restarted', 60_000);
@@ -182,7 +182,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     expect(await booted()).toBe('running');
   });
 
-  test('a clean stop is systemd ending its units in order, within its time', { timeout: 120_000 }, async () => {
+  test('in a clean stop systemd ends its units in order, within its time', { timeout: 120_000 }, async () => {
     const stopped = await setState(daemon, 'deb', 'stop', { timeout: 60 });
     expect(stopped.err).toBe('');
     expect(await statusOf(daemon, 'deb')).toBe('Stopped');

@@ -1,4 +1,4 @@
-// What is left of images on the way when the daemon is killed, or the disk is full: nothing.
+// Images in progress leave nothing behind when the daemon is killed, or the disk is full.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
@@ -32,7 +32,7 @@ let count = 0;
 const image = (): Buffer =>
   tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: k${(count += 1)}}\n` }, rootfsDirectory);
 
-test('a daemon killed while it pulls and publishes leaves no image and no file, and does both afterwards', async () => {
+test('a daemon killed while it pulls and publishes leaves no image and no file, and can do both afterwards', async () => {
   const dir = mkdtempSync(join(folder, 'state-'));
   const bytes = image();
   const held: ServerResponse[] = [];
@@ -80,7 +80,7 @@ test('a daemon killed while it pulls and publishes leaves no image and no file, 
 }, 60_000);
 
 test.skipIf(!isRoot)(
-  'a full disk fails pulls and publishing with a clear error and leaves nothing',
+  'a full disk fails pulls and publishing with a clear error and leaves nothing behind',
   async () => {
     const [dir, pools] = [mkdtempSync(join(folder, 'small-')), join(folder, 'pools')];
     mkdirSync(pools, { recursive: true });
@@ -88,7 +88,7 @@ test.skipIf(!isRoot)(
     const big = Buffer.alloc(40 * 1024 * 1024, 1);
     const server = await fakeServer('http', (request, response) => {
       if (request.method === 'HEAD') return serveDirect(big)(request, response);
-      // Without a length: that it does not fit is found out on the way.
+      // Without a length: the lack of space is found during the transfer.
       response.writeHead(200);
       response.end(big);
     });

@@ -81,7 +81,7 @@ function multipart(...parts: readonly Part[]): { body: Buffer; headers: Record<s
 }
 
 describe('uploading an image', () => {
-  test('as one tarball: the fingerprint is its SHA-256, metadata and headers become the object', async () => {
+  test('as one tarball uses its SHA-256 as the fingerprint, metadata and headers become the object', async () => {
     const bytes = gzipSync(tarball(', os: busybox, release: old'));
     const listening = await daemon.listen('lifecycle');
     const answer = await daemon.call('POST', '/1.0/images', bytes, {
@@ -111,7 +111,7 @@ describe('uploading an image', () => {
     listening.close();
   });
 
-  test('in chunks without a length is the same', async () => {
+  test('in chunks without a length has the same result', async () => {
     const bytes = tarball();
     const operation = await daemon.run(
       'POST',
@@ -121,7 +121,7 @@ describe('uploading an image', () => {
     expect(operation.metadata?.['fingerprint']).toBe(sha(bytes));
   });
 
-  test('as metadata and rootfs: the fingerprint covers both, in this order', async () => {
+  test('as metadata and rootfs uses a fingerprint of both, in this order', async () => {
     const metadata = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: "split"}\n` });
     const rootfs = tarOf(
       { name: './', flag: '5' },
@@ -149,7 +149,7 @@ describe('uploading an image', () => {
     ['three parts', ['metadata', 'rootfs', 'metadata']],
     ['other parts', ['file']],
     ['no part', []],
-  ])('with %s is refused and leaves nothing', async (_what, names) => {
+  ])('with %s is refused and leaves nothing behind', async (_what, names) => {
     const before = leftOver();
     const { body, headers } = multipart(...names.map((name) => ({ name, bytes: tarball() })));
     const answer = await daemon.call('POST', '/1.0/images', body, headers);
@@ -160,7 +160,7 @@ describe('uploading an image', () => {
     expect(leftOver()).toEqual(before);
   });
 
-  test('announced with another fingerprint fails and leaves nothing', async () => {
+  test('with another announced fingerprint fails and leaves nothing behind', async () => {
     const before = leftOver();
     const operation = await upload(tarball(), { 'x-svc-fingerprint': 'ab'.repeat(32) });
     expect([operation.status, operation.err]).toEqual(['Failure', expect.stringMatching(/announced was abab/)]);
@@ -169,7 +169,7 @@ describe('uploading an image', () => {
     expect(await uploaded(bytes, { 'x-svc-fingerprint': sha(bytes).toUpperCase() })).toBe(sha(bytes));
   });
 
-  test('that is there already fails, names it, and leaves the first as it is', async () => {
+  test('that exists already fails with its name, and leaves the first unchanged', async () => {
     const bytes = tarball();
     const fingerprint = await uploaded(bytes);
     const before = leftOver();
@@ -187,7 +187,7 @@ describe('uploading an image', () => {
     expect(sha((await daemon.call('GET', `/1.0/images/${sha(bytes)}/export`)).bytes)).toBe(sha(bytes));
   });
 
-  test('with an alias that is taken, or is no name, fails and leaves nothing', async () => {
+  test('with an alias in use, or with an invalid one, fails and leaves nothing behind', async () => {
     await uploaded(tarball(), { 'x-svc-aliases': 'alias=taken' });
     const before = leftOver();
     const operation = await upload(tarball(), { 'x-svc-aliases': 'alias=taken' });
@@ -197,12 +197,12 @@ describe('uploading an image', () => {
     expect(leftOver()).toEqual(before);
   });
 
-  test('of an architecture nobody knows fails', async () => {
+  test('of an unknown architecture fails', async () => {
     const bytes = tarOf({ ...metadataFile, content: 'architecture: z80\ncreation_date: 1\n' }, rootfsDirectory);
     expect((await upload(bytes)).err).toMatch(/z80/);
   });
 
-  test('broken off half way leaves nothing', async () => {
+  test('that is broken off half way leaves nothing behind', async () => {
     const before = leftOver();
     const socket = connect(daemon.socketPath);
     socket.write(
@@ -225,7 +225,7 @@ describe('uploading an image', () => {
 });
 
 describe('a hostile archive ends as Failure with a clear reason and leaves nothing on disk', () => {
-  // Bombs need a limit that this disk is far from; the driver's own tests have it.
+  // Archive bombs need a limit that this disk is far from; the driver's own tests cover them.
   const big = new Set(['a bomb of zeros', 'an old-style hole']);
   const names = Object.keys(hostileImages('/nowhere/canary')).filter((name) => !big.has(name));
   test.each(names)('%s', async (name) => {
@@ -240,7 +240,7 @@ describe('a hostile archive ends as Failure with a clear reason and leaves nothi
 });
 
 describe('reading images', () => {
-  test('a unique part of the fingerprint is enough; one that fits several, or none, is not', async () => {
+  test('a unique prefix of the fingerprint is enough; an ambiguous or unknown one is not', async () => {
     const fingerprint = await uploaded();
     expect((await get(fingerprint.slice(0, 20))).fingerprint).toBe(fingerprint);
     expect((await daemon.call('GET', '/1.0/images/zz')).status).toBe(404);
@@ -308,7 +308,7 @@ describe('changing and deleting images', () => {
     expect((await daemon.call('PUT', '/1.0/images/00ff', {})).status).toBe(404);
   });
 
-  test('deleting takes files, unpacked copies and aliases; containers made of it stay', async () => {
+  test('a deletion removes files, unpacked copies and aliases; containers made from it stay', async () => {
     const fingerprint = await uploaded(tarball(), { 'x-svc-aliases': 'alias=going' });
     await createContainer(daemon, 'offspring', { source: { type: 'image', alias: 'going' } });
     expect((await get(fingerprint)).last_used_at).not.toMatch(/^0001|^1970/);
@@ -325,7 +325,7 @@ describe('changing and deleting images', () => {
 describe('callers without trust', () => {
   const asGuest = (path: string): Promise<Answer> => callTls(tls(), 'GET', path);
 
-  test('see public images and their aliases only, also by a part of the fingerprint', async () => {
+  test('see only public images and their aliases, also by a part of the fingerprint', async () => {
     const open = await uploaded(tarball(), { 'x-svc-public': 'true', 'x-svc-aliases': 'alias=open' });
     const hidden = await uploaded(tarball(), { 'x-svc-aliases': 'alias=hidden' });
     const list = (await asGuest('/1.0/images')).metadata as string[];
@@ -340,7 +340,7 @@ describe('callers without trust', () => {
     }
     expect((await asGuest('/1.0/images/aliases/open')).status).toBe(200);
     expect((await asGuest('/1.0/images/aliases/hidden')).status).toBe(404);
-    // Every one-letter prefix: what is private may not be told apart from what is not there.
+    // Every one-letter prefix: a private image must be indistinguishable from a missing one.
     for (const letter of '0123456789abcdef') {
       const answer = await asGuest(`/1.0/images/${letter}`);
       if (answer.status === 400) expect(answer.body.metadata.message).toMatch(/fits \d+ images/);
@@ -372,7 +372,7 @@ describe('callers without trust', () => {
     expect(Date.now() - firstUse).toBeGreaterThan(4900);
   });
 
-  test('a cancelled secret is good for nothing', async () => {
+  test('a cancelled secret is invalid', async () => {
     const fingerprint = await uploaded();
     const answer = await daemon.call('POST', `/1.0/images/${fingerprint}/secret`, {});
     expect((await daemon.call('DELETE', answer.body.operation as string)).status).toBe(202);
@@ -407,7 +407,7 @@ describe('aliases', () => {
     expect((await daemon.call('DELETE', alias('debian/old'))).status).toBe(404);
   });
 
-  test('onto a taken name answer 409, to no image 404, without what they need 400', async () => {
+  test('onto a name in use answer 409, to no image 404, without required members 400', async () => {
     const one = await uploaded(tarball(), { 'x-svc-aliases': 'alias=x1&alias=x2' });
     const post = async (body: object): Promise<number> =>
       (await daemon.call('POST', '/1.0/images/aliases', body)).status;

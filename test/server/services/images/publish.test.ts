@@ -1,5 +1,5 @@
-// Publishing containers and snapshots over the real daemon: what is in the image, what comes back out of it, what is refused,
-// and what is left when it fails (spec 4.8; real system 14.2).
+// Publishing containers and snapshots over the real daemon: the contents of the image, a container made from it, refusals, and the
+// state after a failure (spec 4.8; real system 14.2).
 import { execFileSync } from 'node:child_process';
 import { chownSync, existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -36,7 +36,7 @@ function fingerprintOf(operation: Operation): string {
 }
 const sh = (cwd: string, script: string): string => execFileSync('sh', ['-ec', script], { cwd, encoding: 'utf8' });
 
-/** Everything that a root file system can hold but device nodes, which images never bring back. */
+/** Everything that a root file system can have but device nodes, which images never restore. */
 const oddities = `
   mkdir -p etc "od d" deep/$(printf '%0100d' 7)/$(printf '%0100d' 8)
   echo hello > etc/motd; chmod 640 etc/motd; chown 1000:1001 etc/motd
@@ -91,7 +91,7 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     await createContainer(daemon, name, { source: { type: 'image', fingerprint: sha256(bytes) } });
   }
 
-  test.skipIf(isOff || !isRoot)('comes back out of its image as it went in', async () => {
+  test.skipIf(isOff || !isRoot)('equals the container made from its image', async () => {
     const [name, copy, mine] = [unique('c'), unique('c'), unique('a')];
     await fromImage(name);
     sh(rootfs(name), oddities);
@@ -124,33 +124,30 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     expect(readdirSync(volume(copy)).toSorted()).toEqual(['metadata.yaml', 'rootfs', 'templates']);
   });
 
-  test.skipIf(isOff)(
-    'that was made from nothing has metadata all the same; a device node is in the archive',
-    async () => {
-      const name = unique('c');
-      await createContainer(daemon, name);
-      if (isRoot) sh(rootfs(name), 'mknod null c 1 3');
-      sh(rootfs(name), 'echo x > file');
-      const fingerprint = fingerprintOf(
-        await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' }),
-      );
-      const exported = await daemon.call('GET', `/1.0/images/${fingerprint}/export`);
-      const listed = execFileSync('tar', ['-tvf', '-'], { input: exported.bytes, encoding: 'utf8' });
-      expect(listed).toMatch(/^-rw-r--r-- 0\/0 .* metadata\.yaml$/m);
-      expect(listed).toMatch(/^-.* \.\/rootfs\/file$/m);
-      if (isRoot) expect(listed).toMatch(/^c.* 1,3 .*rootfs\/null$/m);
-      const other = await makeDaemon();
-      try {
-        await other.ok('POST', '/1.0/images', exported.bytes);
-      } finally {
-        await other.cleanUp();
-      }
-      const again = await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' });
-      if (again.status === 'Failure') expect(again.err).toMatch(/already exists/);
-    },
-  );
+  test.skipIf(isOff)('that was made from nothing has metadata too; a device node is in the archive', async () => {
+    const name = unique('c');
+    await createContainer(daemon, name);
+    if (isRoot) sh(rootfs(name), 'mknod null c 1 3');
+    sh(rootfs(name), 'echo x > file');
+    const fingerprint = fingerprintOf(
+      await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' }),
+    );
+    const exported = await daemon.call('GET', `/1.0/images/${fingerprint}/export`);
+    const listed = execFileSync('tar', ['-tvf', '-'], { input: exported.bytes, encoding: 'utf8' });
+    expect(listed).toMatch(/^-rw-r--r-- 0\/0 .* metadata\.yaml$/m);
+    expect(listed).toMatch(/^-.* \.\/rootfs\/file$/m);
+    if (isRoot) expect(listed).toMatch(/^c.* 1,3 .*rootfs\/null$/m);
+    const other = await makeDaemon();
+    try {
+      await other.ok('POST', '/1.0/images', exported.bytes);
+    } finally {
+      await other.cleanUp();
+    }
+    const again = await publish(daemon, { type: 'container', name }, { compression_algorithm: 'none' });
+    if (again.status === 'Failure') expect(again.err).toMatch(/already exists/);
+  });
 
-  test.skipIf(isOff)('is published as its snapshot was, with other properties, while it runs', async () => {
+  test.skipIf(isOff)('is published in the state of its snapshot, with other properties, while it runs', async () => {
     const name = unique('c');
     await fromImage(name);
     sh(rootfs(name), 'echo then > file');
@@ -168,10 +165,10 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     await setState(daemon, name, 'stop', { force: true });
   });
 
-  test.skipIf(isOff || !isRoot)('whose files were given to the ids of the host is published with its own', async () => {
+  test.skipIf(isOff || !isRoot)('whose files belong to the ids of the host is published with its own ids', async () => {
     const name = unique('c');
     await createContainer(daemon, name);
-    // Where the host cannot map ids while it mounts, a start gives the files to these.
+    // Where the host cannot map ids at mount, a start changes the owners of the files to these.
     const { config } = await daemon.get(`/1.0/containers/${name}`);
     const { Hostid: base } = (JSON.parse(config['volatile.idmap.next']) as Json[]).find((one) => one.Nsid === 0);
     const owners = { root: [base, base], user: [base + 1000, base + 5], stranger: [7, base] };
@@ -232,7 +229,7 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
     await setState(daemon, name, 'stop', { force: true });
   });
 
-  test.skipIf(isOff)('that is cancelled, or packed into nothing that could be unpacked, leaves nothing', async () => {
+  test.skipIf(isOff)('that is cancelled, or packed into an invalid archive, leaves nothing behind', async () => {
     const name = unique('c');
     await createContainer(daemon, name);
     sh(rootfs(name), 'head -c 60M /dev/urandom > big');
@@ -258,7 +255,7 @@ templates: {/etc/hello: {when: [create, start], template: hello.tpl, properties:
 
 const noReal = await realRuntimeMissing();
 test.skipIf(noReal !== undefined)(
-  'a real container that has run is published, and what is made of it runs',
+  'a real container that has run is published, and a container made from the image runs',
   async () => {
     const daemon = await makeDaemon({ runtime: 'lxc' });
     try {

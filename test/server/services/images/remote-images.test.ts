@@ -1,5 +1,5 @@
-// Images from other servers over the real daemon: another daemon, simplestreams, addresses, proxies; and what hostile or dying
-// servers can do (spec 2.5.1, 4.8; real system 14.5-14.7).
+// Images from other servers over the real daemon: another daemon, simplestreams, addresses, proxies; and attacks and failures of
+// servers (spec 2.5.1, 4.8; real system 14.5-14.7).
 import { createHash, randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -26,7 +26,7 @@ const indexBytes = 200_000;
 const minutes = testMinutes(new Date().toISOString());
 let local: TestDaemon;
 let remote: TestDaemon;
-/** Waits for nobody: only for servers that are to be given up. */
+/** Waits only for servers that must time out. */
 let impatient: TestDaemon;
 let certificate = '';
 const servers: FakeServer[] = [];
@@ -49,7 +49,7 @@ afterAll(async () => {
 
 let count = 0;
 const unique = (): string => `${process.pid}-${(count += 1)}-${randomBytes(3).toString('hex')}`;
-/** A whole image; no two are alike. */
+/** A whole image; each one is different. */
 const tarball = (more = ''): Buffer =>
   tarOf(
     { name: 'metadata.yaml', content: `${goodMetadata}properties: {n: "${unique()}"${more}}\n`, mode: 0o644 },
@@ -83,7 +83,7 @@ const files = (daemon = local): string[] => {
   const uploads = names.includes('.uploads') ? readdirSync(join(daemon.dir, 'images/.uploads')) : [];
   return [...names.filter((name) => name !== '.uploads'), ...uploads];
 };
-/** Fails, says why in these words, and nothing is left. */
+/** Fails with this reason and leaves nothing behind. */
 async function expectFailure(work: () => Promise<Operation>, words: RegExp, daemon = local): Promise<void> {
   const before = [files(daemon), (await daemon.get('/1.0/images')).length];
   const operation = await work();
@@ -92,7 +92,7 @@ async function expectFailure(work: () => Promise<Operation>, words: RegExp, daem
 }
 
 describe('pulling from another daemon', () => {
-  test('a public image by alias: object, files, source, aliases and properties of the request over its own', async () => {
+  test('a public image by alias: object, files, source, aliases, and properties of the request over its own', async () => {
     const alias = unique();
     const fingerprint = await onRemote(tarball(', os: busybox, release: old'), {
       'x-svc-aliases': `alias=${alias}`,
@@ -151,7 +151,7 @@ describe('pulling from another daemon', () => {
     expect((await image(fingerprint)).update_source).toBeUndefined();
   });
 
-  test('a private image needs a secret, which is good for one pull', async () => {
+  test('a private image needs a secret, which is valid for one pull', async () => {
     const fingerprint = await onRemote(tarball(), { 'x-svc-public': 'false' });
     await expectFailure(
       () => pull({ fingerprint }),
@@ -164,7 +164,7 @@ describe('pulling from another daemon', () => {
     expect((await image(fingerprint)).public).toBe(false);
   });
 
-  test('its certificate is the one given, or one that an authority vouches for', async () => {
+  test('its certificate is the given one, or one that an authority has signed', async () => {
     const fingerprint = await onRemote();
     await expectFailure(
       () => pull({ fingerprint, certificate: '' }),
@@ -174,7 +174,7 @@ describe('pulling from another daemon', () => {
     await expectFailure(() => pull({ fingerprint, certificate: other.certificate }), /cannot reach/);
   });
 
-  test('one that is here already is not fetched again, and is what is wished from now on', async () => {
+  test('an existing one is not fetched again, and gets the requested settings', async () => {
     const bytes = tarball();
     const fingerprint = await onRemote(bytes);
     await local.ok('POST', '/1.0/images', bytes);
@@ -202,7 +202,7 @@ describe('pulling from another daemon', () => {
     expect([answer.status, answer.body.metadata.message]).toEqual([400, expect.stringMatching(words)]);
   });
 
-  test('an alias that is taken here is refused at once, one that is no name too', async () => {
+  test('an alias in use or an invalid one is refused at once', async () => {
     const [fingerprint, taken] = [await onRemote(), unique()];
     await local.ok('POST', '/1.0/images', tarball(), { 'x-svc-aliases': `alias=${taken}` });
     const body = (name: string): object => ({ source: from({ fingerprint }), aliases: [{ name }] });
@@ -265,7 +265,7 @@ describe('pulling from simplestreams', () => {
     }
   });
 
-  test('ALIAS/ARCH is another architecture, a part of a fingerprint is an image', async () => {
+  test('ALIAS/ARCH selects another architecture, a part of a fingerprint an image', async () => {
     const [intel, arm] = [
       { metadata: metadataOf(), rootfs: rootfsOf() },
       { metadata: metadataOf(), rootfs: rootfsOf() },
@@ -328,20 +328,20 @@ describe('pulling from simplestreams', () => {
       products((text) => text.replace(/(combined_rootxz_sha256":")[0-9a-f]{64}/, `$1${'ab'.repeat(32)}`)),
       /has fingerprint [0-9a-f]{64}, expected is (ab){32}/,
     ],
-  ])('%s fails and leaves nothing', async (_what, damage, words) => {
+  ])('%s fails and leaves nothing behind', async (_what, damage, words) => {
     const tree = streamTree({ a: product({ '20240101': { metadata: metadataOf(), rootfs: rootfsOf() } } as never) });
     const server = await serve('http', serveTree(tree));
     damage(tree, server);
     await expectFailure(() => run(server), words);
   });
 
-  test('an image that is no image fails and leaves nothing', async () => {
+  test('an invalid image fails and leaves nothing behind', async () => {
     const version = { metadata: Buffer.from('nothing'), rootfs: rootfsOf() };
     const server = await serve('http', serveTree(streamTree({ a: product({ '20240101': version } as never) })));
     await expectFailure(() => run(server), /unknown packing of the metadata/);
   });
 
-  test('a list read before is used while the server does not answer', async () => {
+  test('a cached list is used while the server does not answer', async () => {
     const version = { metadata: metadataOf(), rootfs: rootfsOf() };
     const tree = streamTree({ a: product({ '20240101': version } as never) });
     const server = await serve('http', serveTree(tree));
@@ -353,20 +353,20 @@ describe('pulling from simplestreams', () => {
   });
 });
 
-describe('pulling the image behind an address', () => {
+describe('pulling the image at an address', () => {
   const run = (url: string, more: object = {}): Promise<Operation> =>
     local.run('POST', '/1.0/images', { source: { type: 'url', url }, ...more });
 
   test.each(['LXD', 'SVC'])('with headers of %s', async (prefix) => {
     const bytes = tarball(', os: busybox');
-    let told: Json = {};
+    let headers: Json = {};
     const server = await serve('http', (request, response) => {
-      if (request.method === 'HEAD') told = request.headers;
+      if (request.method === 'HEAD') headers = request.headers;
       serveDirect(bytes, { prefix })(request, response);
     });
     const operation = await run(`${server.url}/busybox?v=1`, { public: true, properties: { release: 'x' } });
     expect(fingerprintOf(operation)).toBe(sha256(bytes));
-    expect(told).toMatchObject({
+    expect(headers).toMatchObject({
       'lxd-server-architectures': 'x86_64, i686',
       'user-agent': expect.stringMatching(/^gantry\//),
     });
@@ -377,7 +377,7 @@ describe('pulling the image behind an address', () => {
     });
   });
 
-  test('over redirects, but not from https to http, not to other schemes, not without end', async () => {
+  test('follows redirects, but not from https to http, not to other schemes, not endlessly', async () => {
     const bytes = tarball();
     const plain = await serve('http', serveDirect(bytes));
     const redirect =
@@ -400,7 +400,7 @@ describe('pulling the image behind an address', () => {
     ['no headers', { hash: '', location: '' }, /stands for no image: .*LXD-Image-Hash/],
     ['another hash', { hash: 'cd'.repeat(32) }, /has fingerprint [0-9a-f]{64}, expected is (cd){32}/],
     ['a missing file', { location: '/files/none' }, /answers 404/],
-  ])('with %s fails and leaves nothing', async (_what, more, words) => {
+  ])('with %s fails and leaves nothing behind', async (_what, more, words) => {
     const server = await serve('http', serveDirect(tarball(), more));
     await expectFailure(() => run(server.url), words);
   });
@@ -411,7 +411,7 @@ describe('pulling the image behind an address', () => {
 });
 
 describe('a server that', () => {
-  /** Sends the head of the file and a part of it, then does as told. */
+  /** Sends the head of the file and a part of it, then the given ending. */
   const partly =
     (bytes: Buffer, then: (response: ServerResponse) => void): Handler =>
     (request, response) => {
@@ -445,14 +445,14 @@ describe('a server that', () => {
       /has 9007199254740991 bytes, but only \d+ are free/,
     ],
     [
-      'packs what was not asked to be packed',
+      'compresses without being asked',
       (request, response) => {
         response.writeHead(200, { 'content-encoding': 'gzip' });
         response.end();
       },
       /answers packed as gzip/,
     ],
-  ])('%s makes the pull fail and leaves nothing', async (_what, handle, words) => {
+  ])('%s makes the pull fail and leaves nothing behind', async (_what, handle, words) => {
     const server = await serve('http', handle);
     await expectFailure(() => run(`${server.url}/image`), words, impatient);
   });
@@ -465,7 +465,7 @@ describe('a server that', () => {
     ],
     ['no object', { metadata: 'x' }, /was asked for image/],
     ['nonsense', 'x', /was asked for image/],
-  ])('answers with %s is not believed', async (_what, body, words) => {
+  ])('answers with %s is refused', async (_what, body, words) => {
     const server = await serve('https', (_request, response) => response.end(JSON.stringify(body)));
     const source = { server: server.url, certificate: server.certificate, fingerprint: 'c'.repeat(64) };
     await expectFailure(() => pull(source), words);
@@ -494,7 +494,7 @@ describe('a server that', () => {
     await expectFailure(() => pull({ server: server.url, certificate: server.certificate, fingerprint }), words);
   });
 
-  test('sends slowly can be told to stop, and one of two that wait may leave', async () => {
+  test('sends slowly can be cancelled, and one of two waiting clients may leave', async () => {
     const bytes = tarball();
     const open: ServerResponse[] = [];
     const server = await serve(
@@ -523,7 +523,7 @@ describe('a server that', () => {
 
 describe('proxies', () => {
   const image1 = tarball();
-  test('lead to http and https servers unless the host is to be reached straight', async () => {
+  test('are used for http and https servers unless the host is excluded', async () => {
     const plain = await serve('http', serveDirect(image1));
     const proxy = await fakeProxy(() => plain);
     servers.push(proxy);
@@ -540,7 +540,7 @@ describe('proxies', () => {
     }
   });
 
-  test('carry TLS to a server whose certificate is pinned all the same', async () => {
+  test('tunnel TLS to a server whose certificate is still pinned', async () => {
     const version = { metadata: metadataOf(), rootfs: rootfsOf() };
     const tree = streamTree({ a: { aliases: 'busy', arch: 'amd64', versions: { '20240101': version } } });
     const secure = await serve('https', serveTree(tree));
@@ -567,7 +567,7 @@ describe('a container of an image on another server', () => {
   const create = (name: string, source: object, more: object = {}): Promise<Operation> =>
     local.run('POST', '/1.0/containers', { name, source: from(source), ...more });
 
-  test('is made of a cached, private image, which is fetched once for many', async () => {
+  test('is made from a cached, private image, which is fetched once for many', async () => {
     const alias = unique();
     const fingerprint = await onRemote(tarball(', os: busybox'), { 'x-svc-aliases': `alias=${alias}` });
     const names = [1, 2, 3, 4].map((n) => `c${n}-${unique()}`);
@@ -580,13 +580,13 @@ describe('a container of an image on another server', () => {
     expect(got).toMatchObject({ cached: true, public: false, auto_update: true, update_source: { alias } });
     expect(Date.parse(got.last_used_at)).toBeGreaterThan(0);
     await remote.ok('DELETE', `/1.0/images/${fingerprint}`);
-    // Kept up to date by itself: what is here is new enough, and nobody is asked.
+    // With automatic updates: the cached image is recent enough, and no server gets a request.
     const again = await create(`c5-${unique()}`, { alias });
     expect(again.err).toBe('');
     expect(fingerprintOf(await pull({ fingerprint: await onRemote() }))).not.toBe(fingerprint);
   });
 
-  test('is refused at once where its image does not matter, and leaves nothing when it cannot be fetched', async () => {
+  test('is refused at once where its image does not matter, and leaves nothing behind when it cannot be fetched', async () => {
     const alias = await onRemote();
     const refused = async (body: object): Promise<number> => (await local.call('POST', '/1.0/containers', body)).status;
     const name = `c${unique()}`;
@@ -600,10 +600,10 @@ describe('a container of an image on another server', () => {
   });
 });
 
-describe('by itself', () => {
+describe('automatic updates', () => {
   const hour = 3_600_000;
 
-  test('an image is refreshed: its aliases and settings go to the newer one, the old one goes', async () => {
+  test('a refreshed image passes its aliases and settings to the newer one and is deleted', async () => {
     const [alias, mine] = [unique(), unique()];
     const old = await onRemote(tarball(), { 'x-svc-aliases': `alias=${alias}` });
     await pull({ alias }, { auto_update: true, public: true, aliases: [{ name: mine }] });
@@ -623,7 +623,7 @@ describe('by itself', () => {
     });
   });
 
-  test('an image without a source cannot be refreshed; one whose source is away stays', async () => {
+  test('an image without a source cannot be refreshed; one whose source is unreachable stays', async () => {
     const bytes = tarball();
     await local.ok('POST', '/1.0/images', bytes);
     const refused = await local.run('POST', `/1.0/images/${sha256(bytes)}/refresh`);
@@ -637,7 +637,7 @@ describe('by itself', () => {
     expect((await image(fingerprint)).fingerprint).toBe(fingerprint);
   });
 
-  test('every images.auto_update_interval hours the images that want it are refreshed', async () => {
+  test('every images.auto_update_interval hours the images with auto_update are refreshed', async () => {
     const alias = unique();
     const old = await onRemote(tarball(), { 'x-svc-aliases': `alias=${alias}` });
     await pull({ alias }, { auto_update: true });
@@ -652,7 +652,7 @@ describe('by itself', () => {
     expect((await image(kept)).fingerprint).toBe(kept);
   });
 
-  test('a cached image that is refreshed is as unused as before', async () => {
+  test('a refresh does not change the last use of a cached image', async () => {
     const alias = unique();
     const old = await onRemote(tarball(), { 'x-svc-aliases': `alias=${alias}` });
     const name = `c${unique()}`;
@@ -667,7 +667,7 @@ describe('by itself', () => {
     await until(async () => (await local.call('GET', `/1.0/images/${newer}`)).status === 404);
   });
 
-  test('a cached image goes when nothing used it for images.remote_cache_expiry days', async () => {
+  test('a cached image is deleted after images.remote_cache_expiry days without use', async () => {
     const fingerprint = await onRemote();
     const name = `c${unique()}`;
     const made = await local.run('POST', '/1.0/containers', { name, source: from({ fingerprint }) });
@@ -682,7 +682,7 @@ describe('by itself', () => {
     expect((await local.get(`/1.0/containers/${name}`)).name).toBe(name);
   });
 
-  test('deleting an image waits for the container that is being made of it', async () => {
+  test('the deletion of an image waits for a container in creation from it', async () => {
     const fingerprint = await onRemote();
     await pull({ fingerprint });
     const names = [1, 2, 3].map((n) => `d${n}-${unique()}`);

@@ -1,4 +1,4 @@
-// Images to and from a real LXD, where one is installed: pulled from it as a guest, and what is published here unpacked there.
+// Images to and from a real LXD, where one is installed: pulled from it as a guest, and images published here unpacked there.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
   }
   const succeeded = (operation: Operation): void => expect([operation.status, operation.err]).toEqual(['Success', '']);
 
-  test('gives a public image by alias, for itself and for a container', async () => {
+  test('serves a public image by alias, for itself and for a container', async () => {
     const content = `${goodMetadata}properties: {os: busybox}\n`;
     const bytes = tarOf({ ...metadataFile, content }, rootfsDirectory, { name: 'rootfs/a', content: 'x' });
     await onLxd(bytes, { 'X-LXD-public': 'true', 'X-LXD-filename': 'one.tar' });
@@ -80,7 +80,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     expect(refreshed.metadata).toMatchObject({ refreshed: false });
   });
 
-  test('gives a private image in two files for its secret', async () => {
+  test('serves a private image in two files for its secret', async () => {
     const metadata = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: two}\n` });
     const rootfs = tarOf({ name: './', flag: '5' }, { name: './motd', content: 'hi' });
     const part = (name: string, bytes: Buffer): Buffer[] => [
@@ -100,7 +100,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     expect(readFileSync(join(daemon.dir, 'storage-pools/default/containers/two/rootfs/motd'), 'utf8')).toBe('hi');
   });
 
-  test('pulls from here as from its like', async () => {
+  test('pulls from this daemon as from another LXD', async () => {
     const bytes = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: four}\n` }, rootfsDirectory);
     await daemon.ok('POST', '/1.0/images', bytes, { 'x-svc-public': 'true', 'x-svc-aliases': 'alias=four/x' });
     const { environment } = await daemon.get('/1.0');
@@ -111,7 +111,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     expect([ended.err, ended.metadata.fingerprint]).toEqual(['', sha256(bytes)]);
   });
 
-  test('is served by gantry image as a daemon of ours is', async () => {
+  test('works with gantry image like a daemon of ours', async () => {
     const gantry = async (...words: string[]): Promise<string> => {
       const ran = await cli(['image', ...words], { env: { GANTRY_HOST: `unix://${lxd!.socketPath}` } });
       expect(ran.code, ran.stderr).toBe(0);
@@ -133,7 +133,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     expect((await lxd!.get('/1.0/images/aliases/five')).target).toBe(sha256(bytes));
   });
 
-  test('takes a published image as one of its own', async () => {
+  test('accepts a published image', async () => {
     const bytes = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: three}\n` }, rootfsDirectory, {
       name: 'rootfs/a',
       content: 'x',

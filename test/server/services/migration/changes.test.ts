@@ -1,4 +1,4 @@
-// What differs between two trees, told and applied: the laws of it, and streams that are made to do harm.
+// Differences between two trees, detected and applied: laws, and malicious streams.
 import { execFileSync } from 'node:child_process';
 import {
   existsSync,
@@ -59,7 +59,7 @@ async function collect(source: AsyncIterable<Buffer>): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** Brings `to` up to date with `from`; resolves to the bytes that were needed. */
+/** Brings `to` up to date with `from`; resolves to the number of transferred bytes. */
 async function sync(from: string, to: string): Promise<number> {
   const base = await listingOf(to);
   const seen = new Set<string>();
@@ -94,14 +94,14 @@ function plantNode(path: string, node: Node, first: { path?: string }): void {
     else if (entry === 'hard' && first.path !== undefined) execFileSync('ln', [first.path, at]);
     else {
       writeFileSync(at, entry);
-      // Within one tick of the kernel's clock a file can change and keep its time: that is not told apart.
+      // Within one tick of the kernel's clock a file can change and keep its time: that change is not detected.
       utimesSync(at, 1e9, 1e9 + (entry.at(-1)?.charCodeAt(0) ?? 0));
       first.path = at;
     }
   }
 }
 
-test('whatever two trees are like, the one becomes the other, and then nothing but directories and hard links travels', async () => {
+test('any tree becomes any other tree, and a second transfer has only directories and hard links', async () => {
   await assert(
     asyncProperty(tree, tree, async (one, two) => {
       const [from, to] = [fresh(), fresh()];
@@ -119,7 +119,7 @@ test('whatever two trees are like, the one becomes the other, and then nothing b
   );
 });
 
-test('lists of names survive being cut anywhere, and are noticed when they end early', async () => {
+test('lists of names survive any cut into chunks, and an early end is noticed', async () => {
   const listing = new Map([
     ['', '5x'],
     ['a\nb', '0y'],
@@ -133,13 +133,13 @@ test('lists of names survive being cut anywhere, and are noticed when they end e
   await expect(unpackListing(streamOf(bytes.subarray(0, -2)))).rejects.toThrow('cut off');
 });
 
-describe('a stream that is made to do harm', () => {
+describe('a malicious stream', () => {
   const outside = (): string => {
     const path = fresh();
     writeFileSync(join(path, 'victim'), 'safe');
     return path;
   };
-  /** What tar makes of a script; without end mark. */
+  /** The output of tar for a script; without end mark. */
   const archive = (script: string): Buffer => {
     const path = fresh();
     execFileSync('sh', ['-ec', script, 'sh'], { cwd: path });
@@ -178,7 +178,7 @@ describe('a stream that is made to do harm', () => {
     ).rejects.toThrow(text);
   });
 
-  test('goes through a link in the tree', async () => {
+  test('follows a link in the tree', async () => {
     const [to, there] = [fresh(), outside()];
     symlinkSync(there, join(to, 'd'));
     const base = await listingOf(to);
@@ -186,7 +186,7 @@ describe('a stream that is made to do harm', () => {
       archive('mkdir d; echo x > d/victim; tar -cf out.tar --format=posix --no-recursion . d/victim'),
     );
     await expect(apply(to, base, bytes, [])).rejects.toThrow('in no directory');
-    // With a directory of that name the link goes first.
+    // With a directory of that name the link is removed first.
     const honest = await withoutEnd(archive('mkdir d; echo x > d/victim; tar -cf out.tar --format=posix ./d'));
     const rooted = await withoutEnd(archive('tar -cf out.tar --format=posix --exclude=out.tar .'));
     await apply(to, base, Buffer.concat([rooted, honest]), []);
@@ -194,19 +194,19 @@ describe('a stream that is made to do harm', () => {
     expect(readFileSync(join(to, 'd/victim'), 'utf8')).toBe('x\n');
   });
 
-  test('has names removed that are elsewhere, or not there', async () => {
+  test('removes names that are elsewhere or missing', async () => {
     const [to, there] = [fresh(), outside()];
     mkdirSync(join(to, 'd'));
     writeFileSync(join(to, 'd/victim'), 'goes');
     const base = await listingOf(to);
-    // The directory becomes a link; what was in it is not removed through that.
+    // The directory becomes a link; its contents are not removed through the link.
     const bytes = await withoutEnd(archive(`ln -s ${there} d; tar -cf out.tar --format=posix --exclude=out.tar .`));
     await apply(to, base, bytes, ['d/victim', '../victim', '/etc/none', '']);
     expect(readFileSync(join(there, 'victim'), 'utf8')).toBe('safe');
     expect(existsSync(to)).toBe(true);
   });
 
-  test('is cut off or is no archive', async () => {
+  test('is cut off or is not an archive', async () => {
     const bytes = archive('echo x > f; tar -cf out.tar --format=posix --exclude=out.tar .');
     for (const broken of [bytes.subarray(0, 700), Buffer.alloc(512, 'x'), Buffer.alloc(100)])
       await expect(withoutEnd(broken)).rejects.toThrow(/the archive of files/);

@@ -1,5 +1,5 @@
-// kill -9 of source or target in the middle of a migration or a refresh: the other one notices, the next daemon of the killed one
-// knows everything that is there, and what it knows is whole.
+// kill -9 of source or target during a migration or a refresh: the peer notices it, and the next daemon of the killed one has a record
+// of every object, each of them complete.
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, realpath } from 'node:fs/promises';
@@ -63,7 +63,7 @@ class Host {
     await this.start();
   }
 
-  /** Every directory has its record, and nothing is under way. */
+  /** Every directory has its record, and no saga is in progress. */
   async expectKnown(containers: readonly string[], snapshots: readonly string[]): Promise<void> {
     const found = (await read(this.daemon, '/1.0/containers?recursion=2')) as Json[];
     expect(found.map((each) => each.name)).toEqual(containers);
@@ -125,14 +125,14 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     read(under?.at.daemon ?? source.daemon, `${under?.operation ?? ''}/wait`);
   const limit = (rate: string) =>
     call(source.daemon, 'PATCH', '/1.0/storage-pools/p', { config: { 'rsync.bwlimit': rate } });
-  /** The snapshot is there, the volume on its way. */
+  /** The snapshot exists, the volume is in transfer. */
   const midway = (): Promise<void> =>
     until(
       () => list(target.pool('containers-snapshots/c')).includes('s') && list(target.pool('tmp')).length > 0,
       20_000,
     );
 
-  test('the target: the source is free again, and nothing is left of the copy', async () => {
+  test('of the target releases the source, and leaves nothing of the copy', async () => {
     await limit('150kB');
     const before = describeTree(source.pool('containers/c'));
     const [from] = await begin();
@@ -148,7 +148,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     await target.expectKnown(['c'], ['c/s']);
   });
 
-  test('the source: the target removes what it got, and the source has all of its own', async () => {
+  test('of the source makes the target remove its part, and the source keeps everything', async () => {
     await limit('150kB');
     const before = describeTree(source.pool('containers/c'));
     const [, to] = await begin();
@@ -160,7 +160,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     expect(describeTree(source.pool('containers/c'))).toBe(before);
   });
 
-  test('the target of a refresh: the copy is as it was, or as it should be', async () => {
+  test('of the target of a refresh leaves the old copy or the complete new one', async () => {
     await settle(source.daemon, 'POST', '/1.0/containers/c/snapshots', { name: 's2' });
     const [, first] = await begin();
     expect((await ended(first)).err).toBe('');

@@ -1,5 +1,5 @@
-// What goes wrong between two servers: wrong words, secrets and certificates, peers that lie, leave, stall or are stopped, full
-// disks. Each time the source is as it was and the target has nothing.
+// Failures between two servers: wrong requests, secrets and certificates, peers that lie, leave, stall or are stopped, full disks. Each
+// time the source is unchanged and the target has no leftovers.
 import { randomBytes } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
@@ -34,7 +34,7 @@ const fresh = (): string => `c${(count += 1)}`;
 const list = (path: string): string[] => (existsSync(path) ? readdirSync(path).toSorted() : []);
 const poolDir = ({ daemon }: Side, ...rest: string[]): string => join(daemon.dir, 'storage-pools/default', ...rest);
 
-/** Every directory of the pool belongs to a container that there is, and nothing is under way. */
+/** Every directory of the pool belongs to an existing container, and no saga is in progress. */
 async function expectNothing(side: Side, name: string): Promise<void> {
   expect((await side.daemon.call('GET', `/1.0/containers/${name}`)).status).toBe(404);
   expect(list(poolDir(side, 'containers'))).not.toContain(name);
@@ -55,14 +55,14 @@ const startTarget = (name: string, source: object): Promise<Answer> =>
   two.b.daemon.call('POST', '/1.0/containers', { name, source: { type: 'migration', ...source } });
 const operationUrl = (answer: Answer): string => `https://${two.a.address}${answer.body.operation}`;
 
-describe('what is wrong in a request', () => {
+describe('an invalid request', () => {
   test.each([
     ['no operation', { operation: undefined }, /source\.operation/],
     ['another scheme', { operation: 'http://x/1.0/operations/1' }, /source\.operation/],
     ['another path', { operation: 'https://x:1/1.0/containers/y' }, /source\.operation/],
-    ['a certificate that is none', { certificate: 'me' }, /source\.certificate/],
+    ['an invalid certificate', { certificate: 'me' }, /source\.certificate/],
     ['no secrets', { secrets: undefined }, /secrets\.control.*secrets\.fs/],
-  ])('%s is told at once', async (_what, wrong, text) => {
+  ])('%s is reported at once', async (_what, wrong, text) => {
     const right = {
       mode: 'pull',
       operation: 'https://127.0.0.1:1/1.0/operations/x',
@@ -72,7 +72,7 @@ describe('what is wrong in a request', () => {
     expect([answer.status, answer.metadata.message]).toEqual([400, expect.stringMatching(text)]);
   });
 
-  test('what the target lacks is named: profiles, pools, networks that it manages not', async () => {
+  test('objects missing at the target are named: profiles, pools, unmanaged networks', async () => {
     const wrong = async (body: object): Promise<unknown> => {
       const answer = await two.b.daemon.call('POST', '/1.0/containers', {
         name: 'bad',
@@ -94,7 +94,7 @@ describe('what is wrong in a request', () => {
     expect(await wrong({ architecture: 'z80' })).toEqual([400, expect.stringContaining('z80')]);
   });
 
-  test('a running container needs live: false, and is then copied as it is', async () => {
+  test('a running container needs live: false, and its files are then copied as they are', async () => {
     const name = fresh();
     await filled(name);
     await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
@@ -110,8 +110,8 @@ describe('what is wrong in a request', () => {
   });
 });
 
-describe('who connects', () => {
-  test('with a wrong secret is refused, and the source goes on waiting for the right one', async () => {
+describe('a peer that connects', () => {
+  test('with a wrong secret is refused, and the source keeps waiting for the right one', async () => {
     const name = fresh();
     const before = await filled(name);
     const source = await startSource(name);
@@ -132,13 +132,13 @@ describe('who connects', () => {
   test.each([
     ['another certificate than the one given', () => ({ certificate: two.certificate.certPem }), /fingerprint/],
     ['a certificate that no authority signed', () => ({}), /self-signed|unable to verify|certificate/i],
-    ['nobody', () => ({ operation: 'https://127.0.0.1:1/1.0/operations/x' }), /ECONNREFUSED|refused/],
+    ['a closed port', () => ({ operation: 'https://127.0.0.1:1/1.0/operations/x' }), /ECONNREFUSED|refused/],
     [
       'no such operation',
       () => ({ operation: `https://${two.a.address}/1.0/operations/none`, certificate: two.a.certificate }),
       /404/,
     ],
-  ])('to %s gives up and says so', async (_what, wrong, text) => {
+  ])('to %s times out with the reason', async (_what, wrong, text) => {
     const name = fresh();
     const pull = {
       mode: 'pull',
@@ -151,7 +151,7 @@ describe('who connects', () => {
     await expectNothing(two.b, name);
   });
 
-  test('not at all, in the time there is, is not waited for', async () => {
+  test('too late finds the operation timed out', async () => {
     const channels = new ChannelSet(['control', 'fs']);
     const dial = (): Promise<Channel> => Promise.reject(new Error('not asked for'));
     const meeting = { how: 'wait', channels, names: ['control', 'fs'] } as const;
@@ -160,7 +160,7 @@ describe('who connects', () => {
   });
 });
 
-describe('a source that does not do what it should', () => {
+describe('a misbehaving source', () => {
   const container = {
     architecture: 'x86_64',
     profiles: ['default'],
@@ -207,8 +207,8 @@ describe('a source that does not do what it should', () => {
   const say = ({ control }: Met, message: object): void => control.send(JSON.stringify(message));
 
   test.each([
-    ['speaks the protocol of a real LXD', Buffer.from([8, 0, 16, 2]), /does not speak gantry-migration/],
-    ['speaks a version of the future', { ...offer, versions: [7] }, /version 7/],
+    ['uses the protocol of a real LXD', Buffer.from([8, 0, 16, 2]), /does not speak gantry-migration/],
+    ['uses an unknown version', { ...offer, versions: [7] }, /version 7/],
     ['offers a volume', { ...offer, kind: 'volume' }, /not expected/],
     [
       'offers a snapshot whose name leads elsewhere',
@@ -218,7 +218,7 @@ describe('a source that does not do what it should', () => {
     ['offers one snapshot twice', { ...offer, snapshots: [snapshot, snapshot] }, /two snapshots of one name/],
     ['sends files in an unknown way', { ...offer, formats: ['zfs'] }, /sends files as zfs/],
     ['has a profile that is not here', { ...offer, object: { ...container, profiles: ['web'] } }, /no profile web/],
-    ['says that it failed', { type: 'error', message: 'the disk broke' }, /the other side failed: the disk broke/],
+    ['reports a failure', { type: 'error', message: 'the disk broke' }, /the other side failed: the disk broke/],
   ])('%s', async (_what, message, text) => {
     const name = fresh();
     const peer = await met(name);
@@ -227,7 +227,7 @@ describe('a source that does not do what it should', () => {
     const ended = await peer.ended;
     expect([ended.status, ended.err]).toEqual(['Failure', expect.stringMatching(text)]);
     await expectNothing(two.b, name);
-    // The other side is told too, unless it was the one who told.
+    // The peer gets the error too, unless it sent it.
     if (!ended.err.includes('the disk broke')) expect(peer.control.data()).toContain('"type":"error"');
   });
 
@@ -238,7 +238,7 @@ describe('a source that does not do what it should', () => {
       /broke|went away/,
     ],
     ['ends a stream too early', (peer: Met) => peer.fs.barrier(), /cut off|end mark/],
-    ['says that all is sent when it is not', (peer: Met) => [peer.control.socket.terminate()], /broke|went away/],
+    ['reports the end too early', (peer: Met) => [peer.control.socket.terminate()], /broke|went away/],
   ])('%s', async (_what, act, text) => {
     const name = fresh();
     const peer = await met(name);
@@ -253,7 +253,7 @@ describe('a source that does not do what it should', () => {
     await expectNothing(two.b, name);
   });
 
-  test('is not listened to for ever', async () => {
+  test('is disconnected after a time limit', async () => {
     const name = fresh();
     const peer = await met(name);
     for (let message = 0; message < 40; message += 1) say(peer, offer);
@@ -262,14 +262,14 @@ describe('a source that does not do what it should', () => {
     await expectNothing(two.b, name);
   });
 
-  test('is not let beyond what a message may be', () => {
+  test('is disconnected after a message above the limit', () => {
     expect(() => parseMessage(Buffer.alloc(9 * 1024 * 1024, ' '))).toThrow('a message of');
-    expect(() => parseMessage(Buffer.from('{"type":"offer","a":{"__proto__":1}}'))).toThrow('does not speak');
+    expect(() => parseMessage(Buffer.from('{"type":"offer","a":{"__proto__":1}}'))).toThrow('sends nothing');
     expect(() => parseMessage(Buffer.from('[]'))).toThrow('without a type');
   });
 });
 
-describe('in the middle of a transfer', () => {
+describe('during a transfer', () => {
   /** A transfer that would take a minute. */
   const slow = async (name: string): Promise<{ source: Operation; target: Operation; copied: Promise<unknown> }> => {
     await two.a.daemon.call('PATCH', '/1.0/storage-pools/default', { config: { 'rsync.bwlimit': '30kB' } });
@@ -286,27 +286,30 @@ describe('in the middle of a transfer', () => {
     return { source: source.metadata, target: target.metadata, copied };
   };
 
-  test.each(['source', 'target'] as const)('the %s is cancelled: both end, and nothing is left', async (side) => {
-    const name = fresh();
-    const before = await filled(name);
-    const under = await slow(name);
-    const [daemon, operation] = side === 'source' ? [two.a.daemon, under.source] : [two.b.daemon, under.target];
-    expect((await daemon.call('DELETE', `/1.0/operations/${operation.id}`)).status).toBeLessThan(300);
-    const ends = (await under.copied) as Operation[];
-    const [cancelled, other] = side === 'source' ? ends : ends.toReversed();
-    expect(cancelled?.status).toBe('Cancelled');
-    expect([other?.status, other?.err]).toEqual(['Failure', expect.stringContaining('cancelled by request')]);
-    await expectNothing(two.b, name);
-    expect(describeTree(volumeDir(two.a, name))).toBe(before);
-    // The source is free again.
-    await two.a.daemon.call('PATCH', '/1.0/storage-pools/default', { config: { 'rsync.bwlimit': '0' } });
-    await copyContainer({ client: two.a.remote, name }, { client: two.b.remote, name });
-  });
+  test.each(['source', 'target'] as const)(
+    'cancelling the %s ends both operations, and leaves nothing behind',
+    async (side) => {
+      const name = fresh();
+      const before = await filled(name);
+      const under = await slow(name);
+      const [daemon, operation] = side === 'source' ? [two.a.daemon, under.source] : [two.b.daemon, under.target];
+      expect((await daemon.call('DELETE', `/1.0/operations/${operation.id}`)).status).toBeLessThan(300);
+      const ends = (await under.copied) as Operation[];
+      const [cancelled, other] = side === 'source' ? ends : ends.toReversed();
+      expect(cancelled?.status).toBe('Cancelled');
+      expect([other?.status, other?.err]).toEqual(['Failure', expect.stringContaining('cancelled by request')]);
+      await expectNothing(two.b, name);
+      expect(describeTree(volumeDir(two.a, name))).toBe(before);
+      // The source can be used again.
+      await two.a.daemon.call('PATCH', '/1.0/storage-pools/default', { config: { 'rsync.bwlimit': '0' } });
+      await copyContainer({ client: two.a.remote, name }, { client: two.b.remote, name });
+    },
+  );
 });
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.log('skipped: a full disk at the target needs root to mount a small one');
-test.skipIf(!isRoot)('a full disk at the target leaves nothing there, and tells both', async () => {
+test.skipIf(!isRoot)('a full disk at the target leaves nothing there, and both operations report it', async () => {
   const name = fresh();
   const before = await filled(name, 6_000_000);
   const small = mkdtempSync(join(tmpdir(), 'gtya-small-'));

@@ -1,4 +1,4 @@
-// Live migration between two simulated runtimes: a running container goes on at the target, or at the source after a failure.
+// Live migration between two simulated runtimes: a running container continues at the target, or at the source after a failure.
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -39,7 +39,7 @@ async function expectStillHere(name: string): Promise<void> {
   expect(existsSync(volumeDir(two.b, name))).toBe(false);
 }
 
-test.each(['pull', 'push', 'relay'] as const)('a running container moves and goes on: %s', async (mode) => {
+test.each(['pull', 'push', 'relay'] as const)('a running container moves and continues: %s', async (mode) => {
   const name = await running();
   const { config } = await two.a.daemon.get(`/1.0/containers/${name}`);
   await moveContainer({ client: two.a.remote, name }, { client: two.b.remote, name }, { mode });
@@ -51,7 +51,7 @@ test.each(['pull', 'push', 'relay'] as const)('a running container moves and goe
   expect(await two.b.daemon.get(`/1.0/containers/${name}/snapshots`)).toHaveLength(1);
 });
 
-test('the memory of a container with migration.incremental.memory is copied in rounds before it stands still', async () => {
+test('the memory of a container with migration.incremental.memory is copied in rounds before it is frozen', async () => {
   const name = await running();
   await two.a.daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'migration.incremental.memory': 'true' } });
   const { checkpoints } = two.a.daemon.sim;
@@ -71,7 +71,7 @@ test('the memory of a container with migration.incremental.memory is copied in r
   }
 });
 
-test('rounds of memory do not outlive a failed migration', async () => {
+test('the memory rounds are removed after a failed migration', async () => {
   const name = await running();
   await two.a.daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'migration.incremental.memory': 'true' } });
   two.b.daemon.sim.faults.inject({ operation: 'restore', container: name, error: 'a process id is taken', times: 1 });
@@ -104,7 +104,7 @@ test('a live migration is refused with the reason where one side cannot checkpoi
   expect(await statusOf(two.b.daemon, name)).toBe('Stopped');
 });
 
-test('a state that cannot be stored, or gone on from, leaves the container where it is', async () => {
+test('a checkpoint that cannot be stored or restored leaves the container at the source', async () => {
   const name = await running();
   two.a.daemon.sim.faults.inject({
     operation: 'checkpoint',
@@ -119,7 +119,7 @@ test('a state that cannot be stored, or gone on from, leaves the container where
   await expectStillHere(name);
 });
 
-/** What the guest writes after its files were sent travels while it stands still. */
+/** Writes of the guest after the transfer of its files are transferred while it is frozen. */
 function writeBeforeCheckpoint(name: string, bytes: number): void {
   const { checkpoints } = two.a.daemon.sim;
   if (checkpoints === undefined) throw new Error('the simulation makes checkpoints');
@@ -131,7 +131,7 @@ function writeBeforeCheckpoint(name: string, bytes: number): void {
   };
 }
 
-test('what is written while its files travel arrives too', async () => {
+test('files written during the transfer arrive too', async () => {
   const name = await running();
   writeBeforeCheckpoint(name, 10_000);
   await copy(name);
@@ -139,7 +139,7 @@ test('what is written while its files travel arrives too', async () => {
 });
 
 test.each(['source', 'target'] as const)(
-  'the %s is cancelled while it stands still: it goes on where it was',
+  'cancelling the %s while the container is frozen makes it continue at the source',
   async (side) => {
     const name = await running();
     writeBeforeCheckpoint(name, 3_000_000);
@@ -154,7 +154,7 @@ test.each(['source', 'target'] as const)(
   },
 );
 
-test('ephemeral and frozen containers are told to stop first', async () => {
+test('ephemeral and frozen containers are refused: they have to be stopped first', async () => {
   await createContainer(two.a.daemon, 'brief', { ephemeral: true });
   await two.a.daemon.ok('PUT', '/1.0/containers/brief/state', { action: 'start' });
   await expect(copy('brief')).rejects.toThrow('ephemeral');

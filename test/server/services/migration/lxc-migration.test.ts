@@ -1,5 +1,5 @@
-// Real containers travel between two daemons with real runtimes: what root and others inside wrote is theirs again at the target,
-// and it runs there.
+// Real containers move between two daemons with real runtimes: files of root and other users keep their owners at the target, and the
+// container runs there.
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

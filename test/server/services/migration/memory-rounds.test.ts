@@ -1,4 +1,4 @@
-// Rounds of copying memory: the settings of the config, when they suffice, and the directories they leave.
+// Rounds of copying memory: their settings in the config, when they suffice, and their directories.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ describe('memory in rounds', () => {
       { 'migration.incremental.memory': '1', 'migration.incremental.memory.goal': '' },
       { goal: 70, iterations: 10 },
     ],
-  ])('of the keys %j come the settings %j', (config, settings) => {
+  ])('the keys %j give the settings %j', (config, settings) => {
     expect(roundSettings(config)).toEqual(settings);
   });
 
@@ -37,7 +37,7 @@ describe('memory in rounds', () => {
     [[0, 20, 40, 40], true],
     [[0, 50, 40], true],
     [[0, 1, 2, 3, 4], true],
-  ])('after the percentages %j of at most 5 rounds to 70: enough is %j', (percentages, enough) => {
+  ])('after the percentages %j of at most 5 rounds to 70 the decision to stop is %j', (percentages, enough) => {
     expect(isEnough({ goal: 70, iterations: 5 }, percentages)).toBe(enough);
   });
 
@@ -46,7 +46,7 @@ describe('memory in rounds', () => {
   const volume = (): Promise<string> => mkdtemp(join(tmpdir(), 'gantry-rounds-'));
 
   test.each([{}, { ...config, 'migration.incremental.memory.iterations': '0' }])(
-    'the config %j makes no round',
+    'the config %j disables them',
     async (none) => {
       const checkpoints = { prepare: () => Promise.reject(new Error('not to be called')) };
       const rounds = memoryRounds(checkpoints, { name: 'c', volumeDir: '/nowhere', config: none }, quiet);
@@ -54,7 +54,7 @@ describe('memory in rounds', () => {
     },
   );
 
-  test('each round goes on from the one before, and the checkpoint from the last', async () => {
+  test('each round builds on the one before, and the checkpoint on the last', async () => {
     const volumeDir = await volume();
     const asked: (string | undefined)[] = [];
     const answers = [0, 40, 80];

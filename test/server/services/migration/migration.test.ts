@@ -1,4 +1,4 @@
-// Containers and volumes travel between two daemons: every mode, both storage drivers, and what is refused.
+// Containers and volumes move between two daemons: every mode, both storage drivers, and refusals.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -35,7 +35,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
   });
   afterAll(() => two.cleanUp());
 
-  // Who connects does not matter to how files travel: every mode once for each way.
+  // The connecting side does not affect the transfer of files: every mode once for each direction.
   const modes = drivers[0] === drivers[1] ? (['pull', 'push', 'relay'] as const) : (['pull'] as const);
   test.each(modes)('a container with its snapshots is copied: %s', async (mode) => {
     const { a, b } = two;
@@ -75,7 +75,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     expect(seen.some((text) => /^c-\S+: [\d.]+k?M?B \([\d.]+k?M?G?B\/s\)$/.test(String(text)))).toBe(true);
   });
 
-  test('what arrived can be changed, restored and started', async () => {
+  test('an arrived container can be changed, restored and started', async () => {
     const { a, b } = two;
     await createContainer(a.daemon, 'used');
     await a.daemon.ok('POST', '/1.0/containers/used/snapshots', { name: 's' });
@@ -87,7 +87,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     await b.daemon.ok('DELETE', '/1.0/containers/used/snapshots/s');
   });
 
-  test('a move takes the addresses along and leaves nothing behind', async () => {
+  test('a move keeps the addresses and leaves nothing behind', async () => {
     const { a, b } = two;
     await createContainer(a.daemon, 'mover', { devices: { eth0: { type: 'nic', nictype: 'p2p' } } });
     const address = (await a.daemon.get('/1.0/containers/mover')).config['volatile.eth0.hwaddr'];

@@ -1,4 +1,4 @@
-// Copies are brought up to date: on one server and between two, between storage drivers; only what differs travels.
+// Refreshed copies: on one server and between two, between storage drivers; only differences are transferred.
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -35,7 +35,7 @@ const pairs = [
 const snapshotNames = async (daemon: TestDaemon, name: string): Promise<string[]> =>
   (await daemon.get(`/1.0/containers/${name}/snapshots?recursion=1`)).map((one: { name: string }) => one.name);
 
-/** Every way in which trees come to differ. */
+/** Every kind of difference between trees. */
 function change(root: string): void {
   const rootfs = join(root, 'rootfs');
   writeFileSync(join(rootfs, 'etc/hostname'), 'other\n');
@@ -62,7 +62,7 @@ async function original(side: Side, name: string): Promise<void> {
   }
 }
 
-/** s1 goes, s2 is made anew under its name, s3 comes; files change before and after. */
+/** s1 is deleted, s2 is replaced under its name, s3 is added; files change before and after. */
 async function evolve(side: Side, name: string): Promise<void> {
   await side.daemon.ok('DELETE', `/1.0/containers/${name}/snapshots/s1`);
   await side.daemon.ok('DELETE', `/1.0/containers/${name}/snapshots/s2`);
@@ -101,7 +101,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
   });
   afterAll(() => two.cleanUp());
 
-  test('a copy on another server gets what changed, and nothing else travels', async () => {
+  test('a copy on another server gets the differences, and no other data is transferred', async () => {
     const { a, b } = two;
     await original(a, 'c');
     await copyContainer({ client: a.remote, name: 'c' }, { client: b.remote, name: 'copy' });
@@ -120,7 +120,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     expect(traffic.bytes()).toBeLessThan(500_000);
   });
 
-  test('one that is cancelled leaves the copy as it was', async () => {
+  test('a cancelled one leaves the copy unchanged', async () => {
     const { a, b } = two;
     await createContainer(a.daemon, 'slow');
     writeFileSync(join(volumeDir(a, 'slow'), 'rootfs/large'), randomBytes(1_000_000));
@@ -147,7 +147,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     expect(readdirSync(join(b.daemon.dir, 'storage-pools/default/replaced'))).toEqual([]);
   });
 
-  test('again with nothing new, through a relay, and pushed', async () => {
+  test('a second one without changes, through a relay, and pushed', async () => {
     const { a, b } = two;
     await createContainer(a.daemon, 'still');
     plant(volumeDir(a, 'still'));
@@ -173,7 +173,7 @@ describe.each(noBtrfs === undefined ? (['dir', 'btrfs'] as const) : (['dir'] as 
     const refresh = (name: string, source: string, more: object = {}) =>
       two.a.daemon.run('POST', '/1.0/containers', { name, source: { type: 'copy', source, refresh: true, ...more } });
 
-    test('a copy that is not there is made, one that is there is brought up to date', async () => {
+    test('a missing copy is made, an existing one is brought up to date', async () => {
       const { a } = two;
       await original(a, 'c');
       expect((await refresh('copy', 'c')).status).toBe('Success');
@@ -184,11 +184,11 @@ describe.each(noBtrfs === undefined ? (['dir', 'btrfs'] as const) : (['dir'] as 
       const before = inode(volumeDir(a, 'copy'));
       expect((await refresh('copy', 'c')).err).toBe('');
       await expectSame(a, 'c', a, 'copy');
-      // Restoring one must not give the copy the addresses of the original.
+      // A restore must not give the copy the addresses of the original.
       const [s3] = await a.daemon.get('/1.0/containers/copy/snapshots?recursion=1');
       expect(Object.keys(s3.config as object).filter((key) => key.endsWith('.hwaddr'))).toEqual([]);
       if (driver === 'btrfs') return;
-      // The very file stays. It is the volume's alone: a guest that writes into it changes no snapshot.
+      // The file itself stays. It belongs to the volume alone: a guest that writes into it changes no snapshot.
       expect(inode(volumeDir(a, 'copy'))).toBe(before);
       expect(statSync(join(volumeDir(a, 'copy'), 'rootfs/large')).nlink).toBe(1);
     });
@@ -231,14 +231,14 @@ describe('the plan of a refresh', () => {
   const plan = (source: ReturnType<typeof shot>[], target: ReturnType<typeof shot>[], canBeNative = false) =>
     planRefresh({ source, target, canBeNative, cheapCopies: canBeNative });
 
-  test('brings what is missing, each made of the nearest older one', () => {
+  test('transfers missing parts, each on the basis of the nearest older one', () => {
     expect(plan([shot('a', 1), shot('b', 2), shot('c', 3)], [shot('a', 1)])).toEqual({
       stale: [],
       parts: [{ snapshot: 'b', base: 'a' }, { snapshot: 'c', base: 'b' }, {}],
       isNative: false,
     });
   });
-  test('takes a snapshot of another time for another one', () => {
+  test('treats a snapshot with another time as a different one', () => {
     expect(plan([shot('a', 2)], [shot('a', 1)])).toEqual({
       stale: ['a'],
       parts: [{ snapshot: 'a' }, {}],

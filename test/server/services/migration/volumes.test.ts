@@ -1,4 +1,4 @@
-// Custom volumes travel between two daemons, pulled and pushed, with their snapshots; and the sagas of what arrives are proven.
+// Custom volumes move between two daemons, pulled and pushed, with their snapshots; and the sagas of their arrival are proven.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -79,7 +79,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     await expectSame(name, 'pushed');
   });
 
-  test('what cannot be is refused: other types, names that are taken, sizes that the pool cannot hold', async () => {
+  test('an impossible transfer is refused: other types, names in use, sizes that the pool cannot hold', async () => {
     const name = await filled();
     const create = async (body: object, type = 'custom') =>
       (await two.b.daemon.call('POST', volumes, { type, source: { type: 'migration', mode: 'push' }, ...body })).status;

@@ -1,4 +1,4 @@
-// Pools of driver btrfs over the real daemon on the simulation: sizes of root disks, snapshots, restarts, what is left behind.
+// Pools of driver btrfs over the real daemon on the simulation: sizes of root disks, snapshots, restarts, leftovers.
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
   const full = '-122';
   const size = (value: string) => ({ devices: { root: { type: 'disk', path: '/', pool: 'fast', size: value } } });
 
-  test('shows where it is and how large', async () => {
+  test('has its source and its size', async () => {
     const pool = await daemon.get('/1.0/storage-pools/fast');
     expect(pool).toMatchObject({
       driver: 'btrfs',
@@ -49,7 +49,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     expect(space.total).toBe(256 * 1_048_576);
   });
 
-  test('holds the size of a root disk: at creation, changed, of a copy, after a restore, from the profile', async () => {
+  test('enforces the size of a root disk: at creation, changed, of a copy, after a restore, from the profile', async () => {
     await createContainer(daemon, 'c', size('8MiB'));
     expect(fill('c', 12)).toBe(full);
     await daemon.call('PATCH', '/1.0/containers/c', size('24MiB'));
@@ -70,7 +70,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     for (const name of ['c', 'd']) await daemon.ok('DELETE', `/1.0/containers/${name}`);
   });
 
-  test('a size below what is there is refused, of root disks and volumes alike, and changes nothing; a full one can be given more', async () => {
+  test('a size below the used space is refused, of root disks and volumes alike, and changes nothing; a full one can get more', async () => {
     await createContainer(daemon, 'e', size('32MiB'));
     expect(fill('e', 12)).toBe('fits');
     const refused = await daemon.call('PATCH', '/1.0/containers/e', size('8MiB'));
@@ -100,7 +100,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     write(40);
   });
 
-  test('a daemon that died between the limit and its record is put right by the next start', async () => {
+  test('the next start repairs a size after a daemon died between the limit and its record', async () => {
     const path = (...names: string[]): string => join(daemon.dir, 'storage-pools', 'fast', ...names);
     const limit = (bytes: string, ...names: string[]): Buffer =>
       execFileSync('btrfs', ['qgroup', 'limit', bytes, path(...names)]);
@@ -142,7 +142,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     ).toBe(200);
   });
 
-  test('containers and snapshots are there after a restart of daemon and host', async () => {
+  test('containers and snapshots exist after a restart of daemon and host', async () => {
     await createContainer(daemon, 'c');
     writeFileSync(join(volume('c'), 'rootfs', 'file'), 'one');
     await daemon.ok('POST', '/1.0/containers/c/snapshots', { name: 's' });
@@ -162,7 +162,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     for (const name of ['c', 'to-dir']) await daemon.ok('DELETE', `/1.0/containers/${name}`);
   });
 
-  test('a copy that does not fit says so and leaves nothing', async () => {
+  test('a copy that does not fit fails with the reason and leaves nothing behind', async () => {
     await createContainer(daemon, 'big', { devices: { root: { type: 'disk', path: '/', pool: 'plain' } } });
     writeFileSync(
       join(daemon.dir, 'storage-pools', 'plain', 'containers', 'big', 'rootfs', 'data'),
@@ -179,7 +179,7 @@ describe.skipIf(why !== undefined)('a btrfs pool', () => {
     await daemon.ok('DELETE', '/1.0/containers/big');
   });
 
-  test('goes with its mount and file when nobody uses it', async () => {
+  test('is deleted with its mount and file when it has no users', async () => {
     expect((await daemon.call('DELETE', '/1.0/storage-pools/fast')).status).toBe(400);
     await daemon.call('PUT', '/1.0/profiles/default', { devices: {} });
     expect((await daemon.call('DELETE', '/1.0/storage-pools/fast')).status).toBe(200);

@@ -1,5 +1,5 @@
-// kill -9 in the middle of snapshots, restores, copies and moves: the next daemon knows every directory, subvolume, loop and
-// mount that is there, and what it knows is whole.
+// kill -9 in the middle of snapshots, restores, copies and moves: the next daemon has a record of every directory, subvolume, loop
+// device and mount, each of them complete.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, realpath } from 'node:fs/promises';
@@ -58,7 +58,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     await until(() => loopsBelow(dir).length === 0);
   });
 
-  /** Enough files that every step takes a while; all say the same. */
+  /** Enough files that every step takes a while; all have the same content. */
   function fill(tree: string, word: string): void {
     for (let folder = 0; folder < 8; folder += 1) {
       mkdirSync(join(tree, `d${folder}`), { recursive: true });
@@ -66,7 +66,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     }
   }
 
-  /** What all files of the tree say; throws when they differ or some are missing. */
+  /** The content of all files of the tree; throws when they differ or some are missing. */
   function wordOf(tree: string): string {
     const words = new Set<string>();
     for (let folder = 0; folder < 8; folder += 1)
@@ -96,7 +96,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
           .map((name) => name.replace('/snapshots/', '/'))
           .toSorted(),
       );
-      // What was deleted is unlinked after the answer.
+      // Deleted files are unlinked after the answer.
       await until(() => list(pool(place, 'tmp')).length === 0);
       expect(list(pool(place, 'replaced'))).toEqual([]);
     }
@@ -162,7 +162,7 @@ describe.each(drivers)('on a pool of driver %s', (driver) => {
     }
   });
 
-  test('afterwards everything still works: the pool is emptied and deleted', async () => {
+  test('afterwards the pool can be emptied and deleted', async () => {
     const running = daemon ?? (await start());
     for (const url of (await read(running, '/1.0/containers')) as string[]) {
       const { operation } = await settle(running, 'DELETE', url);

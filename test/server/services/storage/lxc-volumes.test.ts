@@ -1,5 +1,5 @@
-// Snapshots and custom volumes of real containers, on directories and on btrfs: what root inside writes belongs to 0:0 on disk,
-// in every pool, and comes back.
+// Snapshots and custom volumes of real containers, on directories and on btrfs: files of root inside belong to 0:0 on disk, in every
+// pool, and are restored.
 import { execFileSync } from 'node:child_process';
 import { existsSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)('real containers', () => {
   };
 
   test.each(['default', 'fast'])(
-    'in pool %s: volumes of both pools, a snapshot while running, and back',
+    'in pool %s: volumes of both pools, a snapshot while running, and its restore',
     async (pool) => {
       const c = `c-${pool}`;
       const devices: Record<string, object> = { root: { type: 'disk', path: '/', pool } };
@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)('real containers', () => {
     },
   );
 
-  test('the size of a root disk holds inside, a restart of the daemon keeps the pool, and the pool goes at the end', async () => {
+  test('the size of a root disk is enforced inside, a restart of the daemon keeps the pool, and the pool is deleted at the end', async () => {
     const devices = { root: { type: 'disk', path: '/', pool: 'fast', size: '16MiB' } };
     await createContainer(daemon, 'small', { source: { type: 'image', alias: 'busybox' }, devices });
     expect((await setState(daemon, 'small', 'start')).err).toBe('');

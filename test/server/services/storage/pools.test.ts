@@ -26,7 +26,7 @@ const create = (body: object): ReturnType<TestDaemon['call']> =>
 const paths = (body: Json): string[] => (body.metadata.details as { path: string }[]).map((each) => each.path);
 
 describe('creating a pool', () => {
-  test('without a source makes a directory of its own', async () => {
+  test('without a source makes a separate directory', async () => {
     const name = fresh();
     const answer = await create({ name, description: 'd' });
     expect([answer.status, answer.headers.location]).toEqual([200, `/1.0/storage-pools/${name}`]);
@@ -43,7 +43,7 @@ describe('creating a pool', () => {
     expect(existsSync(pool.config.source as string)).toBe(true);
   });
 
-  test('in a directory with files is refused, and the files are still there', async () => {
+  test('in a directory with files is refused, and the files stay', async () => {
     const source = join(elsewhere, 'full');
     await mkdir(source);
     await writeFile(join(source, 'precious'), 'data');
@@ -54,7 +54,7 @@ describe('creating a pool', () => {
     expect((await daemon.call('GET', '/1.0/storage-pools/full')).status).toBe(404);
   });
 
-  test('over the directory of another pool is refused, and leaves that pool whole', async () => {
+  test('over the directory of another pool is refused, and that pool is unchanged', async () => {
     const [one, two] = [fresh(), fresh()];
     const source = join(elsewhere, one);
     await mkdir(source);
@@ -94,7 +94,7 @@ describe('creating a pool', () => {
     expect([answer.status, paths(answer.body)]).toEqual([400, wrong]);
   });
 
-  test('with a taken name answers 409; ten at once make one', async () => {
+  test('with a name in use answers 409; of ten at once one succeeds', async () => {
     const name = fresh();
     const answers = await Promise.all(Array.from({ length: 10 }, () => create({ name })));
     expect(answers.map((answer) => answer.status).filter((status) => status === 200)).toHaveLength(1);
@@ -132,7 +132,7 @@ describe('changing a pool', () => {
 });
 
 describe('using and deleting a pool', () => {
-  test('used_by names containers and profiles; in use it is not deleted', async () => {
+  test('used_by has containers and profiles; in use it is not deleted', async () => {
     const name = fresh();
     await create({ name });
     const root = { type: 'disk', path: '/', pool: name };
@@ -153,7 +153,7 @@ describe('using and deleting a pool', () => {
     expect((await daemon.call('DELETE', `/1.0/storage-pools/${name}`)).status).toBe(404);
   });
 
-  test('images that it has unpacked use it, but go with it', async () => {
+  test('images unpacked in it count as users, but are deleted with it', async () => {
     const name = fresh();
     await create({ name });
     const image = await daemon.ok(
@@ -191,7 +191,7 @@ describe('using and deleting a pool', () => {
     expect((await daemon.call('GET', '/1.0/storage-pools/nobody/resources')).status).toBe(404);
   });
 
-  test('a pool deleted while a container is made on it never leaves a container without its pool', async () => {
+  test('a pool deleted while a container is created on it never leaves a container without its pool', async () => {
     for (let round = 0; round < 10; round += 1) {
       const name = fresh();
       await create({ name });

@@ -47,7 +47,7 @@ const names = (list: Json[]): string[] => list.map((each) => `${each.type}/${eac
 describe.each(drivers)('on a pool of driver %s', (pool) => {
   const snapshots = (name: string, ...rest: string[]): string => volumes(pool, 'custom', name, 'snapshots', ...rest);
 
-  test('a volume is made, shown, changed and deleted', async () => {
+  test('a volume is created, returned, changed and deleted', async () => {
     const name = await made(pool, { description: 'data', config: { 'user.a': '1', 'security.unmapped': 'true' } });
     const path = volumes(pool, 'custom', name);
     const shown = await daemon.call('GET', path);
@@ -70,7 +70,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(readdirSync(join(daemon.dir, 'storage-pools', pool, 'custom'))).not.toContain(name);
   });
 
-  test('what is wrong is refused: names, types, keys, twice the same', async () => {
+  test('invalid volumes are refused: names, types, keys, duplicates', async () => {
     const name = await made(pool);
     const post = async (body: object, ...rest: string[]) =>
       (await daemon.call('POST', volumes(pool, ...rest), body)).status;
@@ -140,7 +140,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect((await daemon.call('GET', '/1.0/containers/x')).status).toBe(404);
   });
 
-  test('snapshots are taken, listed, described, renamed, put back and deleted', async () => {
+  test('snapshots are taken, listed, described, renamed, restored and deleted', async () => {
     const name = await made(pool, { description: 'd', config: { 'user.a': '1' } });
     write(pool, name, 'one');
     await daemon.ok('POST', snapshots(name), {});
@@ -167,7 +167,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(readdirSync(join(daemon.dir, 'storage-pools', pool, 'custom-snapshots'))).not.toContain(name);
   });
 
-  test('copies: within the pool, of a snapshot, without snapshots, into another pool', async () => {
+  test('copies work within the pool, of a snapshot, without snapshots, and into another pool', async () => {
     const name = await made(pool, { config: { 'user.a': '1' } });
     write(pool, name, 'one');
     await daemon.ok('POST', snapshots(name), { name: 's' });
@@ -189,7 +189,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(read('default', there)).toBe('one');
   });
 
-  test('moves into another pool with snapshots; devices follow, nothing stays behind', async () => {
+  test('moves into another pool keep snapshots; devices follow, and nothing is left behind', async () => {
     const name = await made(pool, { description: 'travels' });
     write(pool, name, 'one');
     await daemon.ok('POST', snapshots(name), { name: 's' });
@@ -228,7 +228,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect((await daemon.call('DELETE', `/1.0/storage-pools/${pool}`)).status).toBe(400);
   });
 
-  test('events tell of each step', async () => {
+  test('each step sends an event', async () => {
     const events = await daemon.listen('lifecycle');
     const name = await made(pool);
     await daemon.ok('POST', snapshots(name), { name: 's' });
