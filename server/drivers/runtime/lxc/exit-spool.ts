@@ -31,12 +31,15 @@ export class ExitSpool {
     mkdirSync(dir, { recursive: true, mode: 0o700 });
   }
 
-  /** The value of lxc.hook.post-stop for one container; LXC hands it to a shell, with words of its own after it. */
+  /** The value of lxc.hook.post-stop for one container. LXC has a shell run `exec VALUE NAME ...`, so it must be one program: of
+   *  several commands a shell would run the first only. */
   hookCommand(key: string): string {
     const file = quoteShell(`${this.#dir}/${key}`);
+    // Renamed into its place: a daemon that reads it at once must not find it empty.
+    const unfinished = quoteShell(`${this.#dir}/.${key}`);
     const isAwaited = `[ "$LXC_TARGET" = reboot ] && [ -e ${file} ] && kill -0 "$(cat ${quoteShell(this.#pidFile)})"`;
     const waiting = `i=0; while [ $i -lt ${patience} ] && ${isAwaited}; do sleep 0.01; i=$((i+1)); done 2>/dev/null`;
-    return `/bin/echo "$LXC_TARGET" > ${file}; ${waiting}; true`;
+    return `/bin/sh -c ${quoteShell(`echo "$LXC_TARGET" > ${unfinished}; mv ${unfinished} ${file}; ${waiting}; true`)}`;
   }
 
   /** Calls `wake` with the key of each container that has something in the spool, now and later, possibly more than once. */
