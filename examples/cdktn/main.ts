@@ -1,4 +1,4 @@
-// Two services from one profile, each with a limit, a role, a file that says it, and daily snapshots, and the data of one in a volume.
+// Two services from one profile, each with a limit, a role, a file with that role, and daily snapshots; one has its data in a volume.
 // For Terraform and for gantry.
 import { App, TerraformOutput } from 'cdktn';
 import { GantryStack, nic, rootDisk, volumeDisk, type Devices } from 'gantry/cdktn';

@@ -32,7 +32,7 @@ echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"
 echo 'root:x:0:' >"$root/etc/group"
 echo '127.0.0.1 localhost' >"$root/etc/hosts"
 
-# A clean stop: init runs the shutdown line when the daemon asks for it.
+# A clean stop: init runs the shutdown line on the signal of the daemon.
 cat >"$root/etc/inittab" <<'INITTAB'
 ::sysinit:/etc/init.d/rcS
 ::shutdown:/sbin/poweroff -f

@@ -14,7 +14,7 @@ tar -C "$work/image" -xzf "$work/base.tar.gz"
 root=$work/image/rootfs
 mkdir -p "$root/data" "$root/www/cgi-bin"
 
-# Which service a container runs is said by its environment.ROLE.
+# environment.ROLE selects the service of a container.
 # shellcheck disable=SC2016
 echo '[ -x "/sbin/serve-$ROLE" ] && "/sbin/serve-$ROLE" </dev/null >/dev/null 2>&1 &' >>"$root/etc/init.d/rcS"
 
@@ -25,7 +25,7 @@ cat >"$root/sbin/serve-db" <<'DB'
 exec nc -ll -p 5432 -e cat /data/message
 DB
 
-# The web server: each request asks the database.
+# The web server: each request queries the database.
 cat >"$root/sbin/serve-web" <<'WEB'
 #!/bin/sh
 exec httpd -f -p 80 -h /www

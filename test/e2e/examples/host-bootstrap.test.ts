@@ -13,9 +13,9 @@ import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts
 const missing = await realRuntimeMissing();
 const noImage = busyboxMissing();
 const missingLxd = stockLxdMissing() ?? missing;
-if (noImage !== undefined) console.log(`skipped: the example of a host from nothing: ${noImage}`);
+if (noImage !== undefined) console.log(`skipped: the example that sets up a fresh host: ${noImage}`);
 else if (missingLxd !== undefined)
-  console.log(`skipped: the example of a host from nothing on a stock LXD: ${missingLxd}`);
+  console.log(`skipped: the example that sets up a fresh host on a stock LXD: ${missingLxd}`);
 const network = 'boot0';
 
 let programs: Programs;
