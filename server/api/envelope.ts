@@ -17,7 +17,7 @@ export const AsyncEnvelope = Type.Object({
   metadata: Operation,
 });
 
-/** metadata: spec says "more detail" without a shape. Ours: the message, the stable code, one entry per wrong field. */
+/** metadata: the spec has "more detail" without a shape. Ours: the message, the stable code, one entry per wrong field. */
 export const ErrorEnvelope = Type.Object({
   type: Type.Literal('error'),
   error: Type.String(),

@@ -16,22 +16,22 @@ export const errorTable = {
   forbidden: { status: 403, doc: 'The caller may not do this.' },
   protectedObject: { status: 403, doc: 'The default profile can be neither renamed nor deleted.' },
   notFound: { status: 404, doc: 'There is no such object or path.' },
-  exists: { status: 409, doc: 'The name is taken.' },
+  exists: { status: 409, doc: 'The name is in use.' },
   conflict: { status: 409, doc: 'The object kept changing under the request; try again.' },
-  preconditionFailed: { status: 412, doc: 'If-Match does not fit: the object changed since it was read.' },
+  preconditionFailed: { status: 412, doc: 'If-Match does not match: the object changed since it was read.' },
   tooLarge: { status: 400, doc: 'The request body is larger than the endpoint accepts.' },
   diskFull: {
     status: 500,
-    doc: 'The disk of the server is full: it is read-only, apart from deletions, until there is room.',
+    doc: 'The disk of the server is full: it is read-only, apart from deletions, until there is free space.',
   },
-  internal: { status: 500, doc: 'Something failed that the caller cannot help.' },
+  internal: { status: 500, doc: 'An internal error, which the caller cannot correct.' },
   notImplemented: { status: 501, doc: 'The path is known, but not with this method or not in this release.' },
-  unavailable: { status: 503, doc: 'The daemon is starting, stopping, or its store is away.' },
+  unavailable: { status: 503, doc: 'The daemon is starting, stopping, or its store is unavailable.' },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;
 
-/** An error meant for the caller. `message` says what was tried and why it failed; `details` has one line a field. */
+/** An error meant for the caller. `message` has the failed action and the reason; `details` has one line a field. */
 export class AppError extends Error {
   override readonly name = 'AppError';
   readonly code: ErrorCode;

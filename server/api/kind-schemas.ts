@@ -55,7 +55,7 @@ export const kindSchemas = {
 } as const satisfies Record<KindName, KindSchemas>;
 
 type Schemas = typeof kindSchemas;
-/** The client adds the pool to what the server answers for a volume. */
+/** The client adds the pool to the server's answer for a volume. */
 type Added = { readonly [K in KindName]: K extends 'storage_volume' ? { readonly pool: string } : unknown };
 
 export type KindTypes = {

@@ -40,7 +40,7 @@ export interface KindRow {
 /** In the order of creation. */
 export const kinds = {
   server_config: {
-    doc: 'Settings of the server itself. Always there: keys are set and unset, nothing is made or deleted.',
+    doc: 'Settings of the server itself. The object always exists: keys are set and unset.',
     label: 'server config',
     collection: '/1.0',
     nameRule: serverConfigName,
@@ -114,7 +114,7 @@ export const kinds = {
     columns: ['used_by', 'description'],
   },
   image: {
-    doc: 'A root file system to create containers from. Its name lives in the manifests only; the server knows the fingerprint.',
+    doc: 'A root file system to create containers from. Its name exists in the manifests only; the server knows the fingerprint.',
     label: 'image',
     collection: '/1.0/images',
     nameRule: aliasName,

@@ -1,4 +1,4 @@
-// Decides who may call what, from the endpoint table. identify.ts identifies the caller. Pure.
+// Decides which endpoints a caller may use, from the endpoint table. identify.ts identifies the caller. Pure.
 import type { CallerClass, Endpoint } from '../api/endpoints/endpoint.ts';
 
 /** Further facts for a decision; all absent before routing, when the object is not yet known. */

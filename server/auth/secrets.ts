@@ -29,7 +29,7 @@ export class Secret {
   }
 }
 
-/** 256 bits of randomness unless said otherwise, hexadecimal: for operation websockets and image links. */
+/** Hexadecimal, by default of 256 random bits: for operation websockets and image links. */
 export const randomSecret = (bytes = 32): string => randomBytes(bytes).toString('hex');
 
 /** Takes the same time wherever the texts differ, also when their lengths do. */

@@ -36,7 +36,7 @@ export async function ensureServerCertificate(dir: string, host: () => Host = th
   const keyPem = await readIfThere(keyFile);
   if (keyPem === undefined) {
     throw new Error(
-      `Reading the server certificate failed: ${certFile} is there but ${keyFile} is not; restore the key, or remove the certificate to have a new pair made`,
+      `Reading the server certificate failed: ${certFile} exists but ${keyFile} does not; restore the key, or remove the certificate to have a new pair made`,
     );
   }
   return checkPair(certPem, keyPem, certFile, keyFile);

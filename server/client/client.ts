@@ -215,7 +215,7 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
   };
 }
 
-/** A client of a server that answers and trusts us. Throws ClientError `unreachable` or `untrusted` that says what to do. */
+/** A client of a server that answers and trusts us. Throws ClientError `unreachable` or `untrusted` with the remedy. */
 export async function connect(host: string, options: ClientOptions = {}, signal?: AbortSignal): Promise<Client> {
   const client = createClient(host, options);
   try {

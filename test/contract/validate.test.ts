@@ -56,7 +56,7 @@ describe('body validation', () => {
     ]);
   });
 
-  test('unknown members are ignored, or reported with the nearest name when asked', () => {
+  test('unknown members are ignored, or reported with the nearest name on request', () => {
     expect(validateBody(Body, { name: 'ok', profile: [] })).toEqual([]);
     expect(validateBody(Body, { name: 'ok', profile: [] }, { unknownKeys: 'report' })).toEqual([
       { path: 'profile', message: 'is not a known member (did you mean profiles?)' },

@@ -109,7 +109,7 @@ describe('laws of ownership', () => {
     expect(dropped).toBeGreaterThan(numRuns / 10);
   });
 
-  test('two sets on one world: what one applies leaves nothing to do for the other, or it got a conflict', () => {
+  test('two sets on one world: after the apply of one the other has an empty plan, or got a conflict', () => {
     let shared = 0;
     fc.assert(
       fc.property(scenes, scenes, modes, (one, other, mode) => {

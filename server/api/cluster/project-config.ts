@@ -20,7 +20,7 @@ const feature = (doc: string, otherwise: 'true' | 'false'): ProjectConfigKey => 
 });
 const count = (what: string): ProjectConfigKey => ({
   type: 'integer',
-  doc: `The most ${what} in the project.`,
+  doc: `Maximum number of ${what} in the project.`,
   check: is.paddedInteger(0),
 });
 const size = (doc: string): ProjectConfigKey => ({ type: 'size', doc, check: is.size });
@@ -40,12 +40,24 @@ const device = (what: string, otherwise: 'block' | 'allow' | 'managed'): Project
 
 export const projectConfigKeys = {
   'backups.compression_algorithm': text('Program that packs backups of the project.'),
-  'features.images': feature('Images and aliases of its own; else those of the project default.', 'true'),
-  'features.networks': feature('Networks of its own; else those of the project default.', 'false'),
-  'features.networks.zones': feature('DNS zones of its own.', 'false'),
-  'features.profiles': feature('Profiles of its own; else those of the project default.', 'true'),
-  'features.storage.buckets': feature('Buckets of its own.', 'true'),
-  'features.storage.volumes': feature('Volumes of its own; else those of the project default.', 'true'),
+  'features.images': feature(
+    'Whether the project has its own images and aliases; else it uses those of the project default.',
+    'true',
+  ),
+  'features.networks': feature(
+    'Whether the project has its own networks; else it uses those of the project default.',
+    'false',
+  ),
+  'features.networks.zones': feature('Whether the project has its own DNS zones.', 'false'),
+  'features.profiles': feature(
+    'Whether the project has its own profiles; else it uses those of the project default.',
+    'true',
+  ),
+  'features.storage.buckets': feature('Whether the project has its own buckets.', 'true'),
+  'features.storage.volumes': feature(
+    'Whether the project has its own volumes; else it uses those of the project default.',
+    'true',
+  ),
   'images.auto_update_cached': { type: 'bool', doc: 'Whether cached images are kept up to date.', check: is.bool },
   'images.auto_update_interval': {
     type: 'integer',
@@ -56,18 +68,18 @@ export const projectConfigKeys = {
   'images.default_architecture': text('Architecture of images when several fit.'),
   'images.remote_cache_expiry': {
     type: 'integer',
-    doc: 'Days after which unused cached images go.',
+    doc: 'Days after which unused cached images are deleted.',
     check: is.paddedInteger(0),
   },
   'limits.containers': count('containers'),
   'limits.cpu': count('processors of all containers together'),
-  'limits.disk': size('The most that all disks together may take; each needs a size then.'),
+  'limits.disk': size('Maximum size of all disks together; each needs a size then.'),
   'limits.instances': count('containers and virtual machines'),
-  'limits.memory': size('The most memory of all containers together; each needs limits.memory then.'),
+  'limits.memory': size('Maximum memory of all containers together; each needs limits.memory then.'),
   'limits.networks': count('networks'),
   'limits.processes': count('processes of all containers together'),
   'limits.virtual-machines': count('virtual machines'),
-  restricted: { type: 'bool', doc: 'Whether the restricted.* keys hold.', check: is.bool, default: 'false' },
+  restricted: { type: 'bool', doc: 'Whether the restricted.* keys apply.', check: is.bool, default: 'false' },
   'restricted.backups': barred('backups'),
   'restricted.cluster.groups': text('In a restricted project: groups of members that may be targets.'),
   'restricted.cluster.target': barred('targets in a cluster'),
@@ -107,7 +119,7 @@ export const projectConfigKeys = {
 export function findProjectConfigKey(key: string): ProjectConfigKey | undefined {
   if (/^user\../.test(key)) return text('Free text.');
   // One limit for each pool.
-  if (/^limits\.disk\.pool\../.test(key)) return size('The most that disks in this pool may take.');
+  if (/^limits\.disk\.pool\../.test(key)) return size('Maximum size of the disks in this pool.');
   const rows: Readonly<Record<string, ProjectConfigKey>> = projectConfigKeys;
   return Object.hasOwn(rows, key) ? rows[key] : undefined;
 }

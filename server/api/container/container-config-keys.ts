@@ -120,18 +120,18 @@ export const containerConfigKeys = {
     default: '30',
   }),
   'boot.stop.priority': count()('none', 'Higher ones stop first; equal ones together.', { default: '0' }),
-  'cloud-init.network-config': lines()(
+  'cloud-init.network-config': lines()('none', 'Network configuration for cloud-init. Overrides user.network-config.'),
+  'cloud-init.user-data': lines()(
     'none',
-    'What cloud-init sets up as network. Counts instead of user.network-config.',
+    'User data for cloud-init, which applies them at the first boot. Overrides user.user-data.',
   ),
-  'cloud-init.user-data': lines()('none', 'What cloud-init does at a first boot. Counts instead of user.user-data.'),
   'cloud-init.vendor-data': lines()(
     'none',
-    'As cloud-init.user-data, which cloud-init puts on top of it. Counts instead of user.vendor-data.',
+    'Vendor data for cloud-init, which merges cloud-init.user-data over them. Overrides user.vendor-data.',
   ),
   'cluster.evacuate': word(is.oneOf('auto', 'live-migrate', 'migrate', 'stop'))(
     'none',
-    'What happens to it when its cluster member is emptied. Without a cluster: nothing.',
+    'Action for the container when its cluster member is evacuated. Without a cluster: no effect.',
     { default: 'auto' },
   ),
   'environment.*': text('none', 'Environment of commands run in the container, and of init from its next start.', {
@@ -175,7 +175,7 @@ export const containerConfigKeys = {
   'migration.incremental.memory.goal': count(0, 100)('none', 'Percent of memory in place before it is stopped.', {
     default: '70',
   }),
-  'migration.incremental.memory.iterations': make('integer', is.uint32)('none', 'Most rounds of transfer.', {
+  'migration.incremental.memory.iterations': make('integer', is.uint32)('none', 'Maximum number of transfer rounds.', {
     default: '10',
   }),
   'nvidia.driver.capabilities': make('list', is.any)('restart', 'Capabilities of the driver to expose.', {
@@ -189,7 +189,7 @@ export const containerConfigKeys = {
   'raw.lxc': lines(is.linesOf(lxcLine))('restart', 'Lines added to the LXC configuration.'),
   'raw.seccomp': lines()('restart', 'The whole seccomp policy; excludes security.syscalls.*.'),
   'security.devlxd': flag('live', 'Whether the guest socket is present.', { default: 'true' }),
-  'security.devlxd.images': flag('none', 'Whether the guest socket hands out images.', { default: 'false' }),
+  'security.devlxd.images': flag('none', 'Whether the guest socket exports images.', { default: 'false' }),
   'security.idmap.base': make('integer', is.uint32)('restart', 'First host id of an isolated map.'),
   'security.idmap.isolated': flag('restart', 'Use a map that no other container has.', { default: 'false' }),
   'security.idmap.size': count(65_536, 2 ** 32 - 1)('restart', 'Number of ids of an isolated map. Unset: 65536.'),
@@ -220,7 +220,7 @@ export const containerConfigKeys = {
   'snapshots.schedule.stopped': flag('none', 'Also while it is stopped.', { default: 'false' }),
   'user.*': lines()('none', 'Free for users; visible inside the container.'),
   'volatile.apply_quota': text('none', 'Root size to apply at the next start.', server),
-  'volatile.apply_template': text('none', 'Reason for which templates are applied at the next start.', server),
+  'volatile.apply_template': text('none', 'Trigger of the templates that are applied at the next start.', server),
   'volatile.base_image': text('none', 'Fingerprint of the image it was made from.', server),
   'volatile.idmap.base': make('integer', is.integer(0))('none', 'First host id of its map.', server),
   'volatile.idmap.current': text('none', 'Id map in use.', server),

@@ -42,7 +42,7 @@ const migrationFields = {
   certificate: Type.Optional(Type.String(facts({ doc: 'The one certificate of that server to accept, PEM.' }))),
   'base-image': Type.Optional(Type.String()),
   container_only: Type.Optional(Type.Boolean(facts({ doc: 'copy: without the snapshots.' }))),
-  instance_only: Type.Optional(Type.Boolean(facts({ doc: 'What newer clients call container_only.' }))),
+  instance_only: Type.Optional(Type.Boolean(facts({ doc: 'The same as container_only, under its newer name.' }))),
   live: Type.Optional(Type.Boolean()),
   refresh: Type.Optional(Type.Boolean()),
   secrets: Type.Optional(Type.Record(Type.String(), Type.String())),
@@ -52,9 +52,7 @@ const migrationFields = {
 export const ContainerSource = Type.Object({
   type: Type.String(facts({ doc: 'image, migration, copy or none.' })),
   alias: Type.Optional(Type.String(facts({ doc: 'Name of the image.' }))),
-  fingerprint: Type.Optional(
-    Type.String(facts({ doc: 'The image itself; a beginning of its fingerprint is enough.' })),
-  ),
+  fingerprint: Type.Optional(Type.String(facts({ doc: 'The image itself; a prefix of its fingerprint is enough.' }))),
   properties: Type.Optional(
     Type.Record(Type.String(), Type.String(), facts({ doc: 'image: the newest image that has all these properties.' })),
   ),
@@ -120,7 +118,7 @@ export const ContainerPost = Type.Object({
   pool: Type.Optional(
     Type.String(facts({ doc: 'Moves the stopped container into this pool.', since: 'instance_pool_move' })),
   ),
-  project: Type.Optional(Type.String(facts({ doc: 'Where clients of projects move it; only default.' }))),
+  project: Type.Optional(Type.String(facts({ doc: 'Target project; only default is supported.' }))),
 });
 export type ContainerPost = Static<typeof ContainerPost>;
 

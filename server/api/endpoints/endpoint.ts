@@ -4,8 +4,10 @@ import type { TSchema } from 'typebox';
 /** guest: no client certificate; untrusted: one that is not in the trust store; trusted: the rest, and the unix socket. */
 export type CallerClass = 'guest' | 'untrusted' | 'trusted';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-/** sync: envelope with a result; async: envelope with an operation; raw: bytes (or an envelope, as the row says);
- *  websocket: the connection is upgraded. */
+/**
+ * sync: envelope with a result; async: envelope with an operation; raw: bytes (or an envelope, see the row); websocket: the connection
+ * is upgraded.
+ */
 export type Mode = 'sync' | 'async' | 'raw' | 'websocket';
 
 export interface Endpoint {
@@ -60,7 +62,7 @@ export type EndpointRow<Id, Route, M extends Mode, O> = Endpoint & {
   readonly built: ValueOf<O, 'built', true>;
 };
 
-/** `route` is `METHOD /path`. Unless said otherwise: trusted callers only, no ETag, built. */
+/** `route` is `METHOD /path`. Default: trusted callers only, no ETag, built. */
 export function endpoint<
   const Id extends string,
   const Route extends `${Method} /${string}`,

@@ -8,7 +8,7 @@ export const Image = Type.Object({
   fingerprint: Type.String(facts({ computed: true, doc: 'SHA-256 of the image files.' })),
   aliases: Type.Array(Type.Object({ name: Type.String(), description: Type.String() }), facts({ computed: true })),
   architecture: Type.String(facts({ computed: true })),
-  auto_update: Type.Boolean(facts({ doc: 'The server looks for a newer one at its source and takes it.' })),
+  auto_update: Type.Boolean(facts({ doc: 'The server fetches newer versions from its source automatically.' })),
   cached: Type.Boolean(facts({ computed: true })),
   filename: Type.String(facts({ immutable: true })),
   properties: Type.Record(Type.String(), Type.String(), facts({ doc: 'Free facts about it, such as os and release.' })),
@@ -37,7 +37,7 @@ export const ImageCreate = Type.Object({
   properties: Type.Optional(Type.Union([Type.Record(Type.String(), Type.String()), Type.Null()])),
   aliases: Type.Optional(Type.Array(ImageAliasRef, facts({ since: 'image_create_aliases' }))),
   copy_aliases: Type.Optional(
-    Type.Boolean(facts({ doc: 'Also those that the image has at its source, as far as they are free here.' })),
+    Type.Boolean(facts({ doc: 'Also the aliases that the image has at its source, when they are free here.' })),
   ),
   compression_algorithm: Type.Optional(Type.String(facts({ since: 'image_compression_algorithm' }))),
   source: Type.Object({

@@ -1,4 +1,4 @@
-// The JSON Schema of `manage:`, which says how the reconciler treats an object.
+// The JSON Schema of `manage:`, the rules for the reconciler's handling of an object.
 import { duration, scalar, text, type JsonSchema } from './json-schema.ts';
 
 const nicOrAny: JsonSchema = { anyOf: [text, { enum: [true] }] };

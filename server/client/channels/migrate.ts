@@ -18,7 +18,7 @@ export interface CopyOptions {
   readonly mode?: MigrationMode;
   /** Without snapshots. */
   readonly containerOnly?: boolean;
-  /** Brings an older copy up to date: only what differs travels. */
+  /** Brings an older copy up to date: only the differences are transferred. */
   readonly refresh?: boolean;
   /** Pool for the root disk at the target. */
   readonly storage?: string;

@@ -13,7 +13,7 @@ export { TemplateError } from './syntax.ts';
 export const defaultLimits: RenderLimits = { work: 300_000, outputBytes: 1024 * 1024 };
 const maxRange = 10_000;
 
-/** `context`: plain data and Callables. Throws TemplateError with the line of what is wrong. */
+/** `context`: plain data and Callables. Throws TemplateError with the line of the mistake. */
 export function renderTemplate(
   source: string,
   context: Readonly<Record<string, unknown>>,

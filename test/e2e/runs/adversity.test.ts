@@ -54,7 +54,7 @@ describe('another writer', () => {
     await bench.expectSettled();
   });
 
-  test('a writer who never stops is reported, and nothing of theirs is overwritten', async () => {
+  test('a writer who never stops is reported, and none of its values is overwritten', async () => {
     wanted('66MiB');
     let storms = 0;
     const meddle = async (change: string): Promise<void> => {

@@ -75,7 +75,7 @@ describe('the language', () => {
     ['{% import "x" as y %}', 'line 1: there is no statement {% import %} here'],
     ['{% raw %}', 'line 1: {% raw %} has no {% endraw %}'],
     ['{{ container.name() }}', 'line 1: something is called that cannot be called'],
-  ])('%j says %s', (source, message) => {
+  ])('%j renders as %s', (source, message) => {
     expect(() => render(source)).toThrow(TemplateError);
     expect(() => render(source)).toThrow(message);
   });

@@ -57,7 +57,7 @@ export async function checkpointWorld(stored = false) {
   const events = new EventHub(clock);
   const locks = new KeyedMutex();
   const pools = new Pools({ records, drivers: { dir: storage }, locks, log: silentLog });
-  // Of one moment: what is compared must not depend on the time.
+  // At one fixed moment: the comparison must not depend on the time.
   const runtime = await openSimRuntime({ dir: join(dir, 'runtime'), now: () => 1_000 });
   const table = {
     'pool-create': createPoolSaga({ records, pools }),

@@ -83,7 +83,7 @@ async function tree(dir: string): Promise<string[]> {
 }
 
 const snapshotOf = (at: World) => async (): Promise<unknown> => {
-  // A removal that goes on is waited for by whoever asks how much room there is.
+  // A check of the free space waits for a background removal.
   for (const { name } of at.records.pools.list()) {
     const { driver, pool } = at.pools.use(name);
     await driver.resources(pool).catch(() => {});
@@ -287,7 +287,7 @@ export const hostProofs = {
     {
       facts: { restores: true },
       make: subject(async (at) => {
-        // Outside of what is compared: the upload itself is gone afterwards in any case.
+        // Outside the comparison: the upload itself is gone afterwards in any case.
         const uploads = `${at.dir}-uploads`;
         await mkdir(uploads);
         const metadataPath = join(uploads, 'one');

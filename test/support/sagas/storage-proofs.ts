@@ -99,7 +99,7 @@ export async function storageWorld() {
   });
   const runtime = await openSimRuntime({ dir: join(dir, 'runtime') });
   const look = async (): Promise<unknown> => {
-    // A removal that goes on is waited for by whoever asks how much room there is.
+    // A check of the free space waits for a background removal.
     for (const name of ['p', 'q']) await storage.resources(pools.use(name).pool);
     return {
       records: kindNames.map((kind) => records[kind].list().map(({ name, document }) => ({ kind, name, document }))),

@@ -34,7 +34,7 @@ function renderEvent(event: StoreEvent): string {
 export interface Gathering {
   readonly batches: readonly WatchBatch[];
   readonly lines: () => string[];
-  /** Resolves when the watch ends by itself; rejects with what it threw. */
+  /** Resolves when the watch ends by itself; rejects with its error. */
   readonly ended: Promise<void>;
   readonly stop: () => Promise<void>;
 }
