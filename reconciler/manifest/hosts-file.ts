@@ -3,7 +3,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { hostsSchema } from '../../server/api/schema/hosts-schema.ts';
-import { hint } from '../../server/api/text/nearest-word.ts';
+import { didYouMean, hint } from '../../server/api/text/nearest-word.ts';
 import { validateBody } from '../../server/api/schema/validate-json.ts';
 import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
@@ -85,9 +85,9 @@ class HostsReader {
     }
     const file = this.#value as JsonObject;
     const schema = hostsSchema as Parameters<typeof validateBody>[0];
-    for (const { path, message } of validateBody(schema, file, { unknownKeys: 'report' })) {
-      const isUnknown = message.startsWith('is not a known member');
-      const what = isUnknown ? message.replace('is not a known member', 'is not a key of hosts files') : message;
+    for (const { path, message, code, near } of validateBody(schema, file, { unknownKeys: 'report' })) {
+      const isUnknown = code === 'unknownMember';
+      const what = isUnknown ? `is not a key of hosts files${didYouMean(near)}` : message;
       this.#findings.push(wrong(isUnknown ? 'unknown-key' : 'bad-hosts', path, `${path} ${what}`));
     }
     if (this.#findings.length > 0) return this.#findings;

@@ -1,4 +1,5 @@
 // One thing wrong with an input: where and what; validation always collects all of them.
+import { didYouMean, nearestName } from './text/nearest-word.ts';
 
 /** The search ends after this many: more of them help no one, and each costs time. */
 export const maxProblems = 100;
@@ -22,4 +23,35 @@ export interface Problem {
   readonly path: string;
   /** The problem and its remedy. */
   readonly message: string;
+  /** For code that treats some problems differently. Answers of the API do not carry it. */
+  readonly code?: ProblemCode;
+  /** Of an unknown name: the known one that the user probably meant. */
+  readonly near?: string;
+  /** Of a value of the wrong type: what the schema takes, such as `a string or null`. */
+  readonly expected?: string;
+}
+
+export type ProblemCode =
+  /** A required member of a schema is missing. */
+  | 'missing'
+  | 'wrongType'
+  /** The schema has no such member. */
+  | 'unknownMember'
+  /** The table of config keys has no such key. */
+  | 'unknownKey'
+  /** Devices of this type have no such property. */
+  | 'unknownProperty'
+  /** Devices of another kind (nictype) have the property, this one does not. */
+  | 'foreignProperty';
+
+/** A problem of a name that no table has. `tell` gets the hint, which is empty when no known name is close. */
+export function unknownName(
+  code: ProblemCode,
+  path: string,
+  word: string,
+  known: Iterable<string>,
+  tell: (hint: string) => string,
+): Problem {
+  const near = nearestName(word, known);
+  return { path, message: tell(didYouMean(near)), code, ...(near === undefined ? {} : { near }) };
 }

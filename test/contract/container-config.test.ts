@@ -98,7 +98,12 @@ describe('container config', () => {
 
   test('the message about an unknown key has the nearest known one', () => {
     expect(check({ 'limits.memroy': '1GB' })).toEqual([
-      { path: 'config.limits.memroy', message: 'unknown key "limits.memroy" (did you mean limits.memory?)' },
+      {
+        path: 'config.limits.memroy',
+        message: 'unknown key "limits.memroy" (did you mean limits.memory?)',
+        code: 'unknownKey',
+        near: 'limits.memory',
+      },
     ]);
     expect(check({ nonsense: 'x' })[0]?.message).toBe('unknown key "nonsense"');
     expect(check({ 'volatile.nonsense': 'x' })[0]?.message).toContain('unknown key');

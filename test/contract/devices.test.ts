@@ -161,7 +161,12 @@ describe('devices', () => {
 
   test('the message about an unknown word has the nearest known one', () => {
     expect(validateDevices({ eth0: { ...nic, parnet: 'x' } })).toEqual([
-      { path: 'devices.eth0.parnet', message: 'is not a property of nic devices (did you mean parent?)' },
+      {
+        path: 'devices.eth0.parnet',
+        message: 'is not a property of nic devices (did you mean parent?)',
+        code: 'unknownProperty',
+        near: 'parent',
+      },
     ]);
     expect(validateDevices({ eth0: { type: 'unix_char' } })[0]?.message).toContain('(did you mean unix-char?)');
   });

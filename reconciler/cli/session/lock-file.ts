@@ -19,14 +19,18 @@ export function lockFilePath(context: LockFileContext, files: readonly string[])
   return context.options.lockFile ?? join(first === undefined ? '.' : dirname(first), 'gantry.lock');
 }
 
-/** Empty when there is no such file; a file of --lock-file must exist. */
-export async function readPins(context: LockFileContext, files: readonly string[]): Promise<Pins> {
+/** Empty when the file does not exist, unless --lock-file names it: then it must exist, except for a command that writes it. */
+export async function readPins(
+  context: LockFileContext,
+  files: readonly string[],
+  mayBeMissing = context.options.lockFile === undefined,
+): Promise<Pins> {
   const path = lockFilePath(context, files);
   let text: string;
   try {
     text = await readFile(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && context.options.lockFile === undefined) return new Map();
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && mayBeMissing) return new Map();
     throw usageError(`Cannot read ${path}: ${reasonOf(error)}`);
   }
   return parsePins(path, text);

@@ -1,6 +1,7 @@
 // Rules of a document that its schema cannot say, as findings in the words of a manifest.
 import { lxdPropertyNames } from '../../../server/api/server/lxd-keys.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
+import type { Problem } from '../../../server/api/problem.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { asText, isMap, mapOf } from '../../core/documents/json-values.ts';
@@ -17,25 +18,25 @@ export function ruleFindings(kind: KindName, value: JsonObject, known: readonly 
     seen.some((one) => one === path || path.startsWith(`${one}.`) || one.startsWith(`${path}.`));
   const findings = coreKind(kind)
     .validate(textual(value), asText(value['name']))
-    .map(({ path, message }) =>
-      wrong(
-        /(?:^|: )unknown key|^is not a property of/.test(message) ? 'unknown-key' : 'bad-value',
-        path,
-        withoutSecret(path, withSubject(path, withForeignHint(kind, path, message))),
-      ),
-    );
+    .map((problem) => {
+      const { path, code } = problem;
+      const message = withSubject(path, `${problem.message}${foreignHint(kind, value, problem)}`);
+      const isUnknown = code === 'unknownKey' || code === 'unknownProperty';
+      return wrong(isUnknown ? 'unknown-key' : 'bad-value', path, withoutSecret(path, message));
+    });
   if (kind === 'image') findings.push(...fileFindings(value));
   findings.push(...noteFindings(mapOf(value['config'])));
   return findings.filter((finding) => !isKnown(finding.path));
 }
 
 /** The contract's own tables know no keys of LXD. */
-function withForeignHint(kind: KindName, path: string, message: string): string {
-  if (message.includes('did you mean')) return message;
-  const type = /^is not a property of (\S+) devices$/.exec(message)?.[1];
-  if (type !== undefined) return `${message}${hint(path.split('.').slice(2).join('.'), lxdPropertyNames(type))}`;
-  const isKey = /(?:^|: )unknown key/.test(message);
-  return isKey ? `${message}${hint(path.slice(path.indexOf('.') + 1), foreignNames(kind))}` : message;
+function foreignHint(kind: KindName, value: JsonObject, { path, code, near }: Problem): string {
+  if (near !== undefined) return '';
+  if (code === 'unknownKey') return hint(path.slice(path.indexOf('.') + 1), foreignNames(kind));
+  if (code !== 'unknownProperty') return '';
+  const [, name = '', ...rest] = path.split('.');
+  const type = asText(mapOf(mapOf(value['devices'])[name])['type']);
+  return hint(rest.join('.'), lxdPropertyNames(type));
 }
 
 /** Rules begin with a verb ("must be ..."), some name their key already. */

@@ -86,4 +86,4 @@ const isConfigKey = (kind: KindName, path: string): boolean =>
   path.includes('.') &&
   !coreKind(kind)
     .validate({ config: { [path]: '1' } }, 'x')
-    .some(({ message }) => /unknown key/.test(message));
+    .some(({ code }) => code === 'unknownKey');

@@ -1,5 +1,5 @@
 // Values of the wrong shape: names the value, what the place takes, and how the most common mistakes are written.
-import { hint } from '../../../server/api/text/nearest-word.ts';
+import { didYouMean, hint } from '../../../server/api/text/nearest-word.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
@@ -8,24 +8,20 @@ import { shownValue } from './shown-value.ts';
 
 /** A problem of the schema in the words of a manifest: lists and maps instead of arrays and objects, with the value that is there. */
 export function schemaFinding(problem: Problem, document: JsonObject): Finding {
-  const { path, message } = problem;
+  const { path, message, code, expected } = problem;
   if (/(^|\.)timeout$/.test(path)) return wrong('bad-value', path, `${path} must be a time such as 90s, 5m or 1h`);
-  if (message === 'is required') return wrong('missing-key', path, `${path} is required`);
-  if (message.startsWith('is not a known member')) {
-    const text = message.replace('is not a known member', 'is not a key of this kind');
+  if (code === 'missing') return wrong('missing-key', path, `${path} is required`);
+  if (code === 'unknownMember') {
+    const text = `is not a key of this kind${didYouMean(problem.near)}`;
     return wrong('unknown-key', path, `${path} ${text}`, placeOfKey(path, valueAt(document, path)));
   }
-  const match = /^must be (.*), is (?:an? (?:string|number|boolean|array|object)|null|missing|the number .*)$/.exec(
-    message,
-  );
   const value = valueAt(document, path);
-  if (match === null || value === undefined) return wrong('wrong-type', path, `${path} ${message}`);
-  const [, allowed = ''] = match;
+  if (expected === undefined || value === undefined) return wrong('wrong-type', path, `${path} ${message}`);
   const is = value === null ? 'has no value' : `is ${shownValue(value, path)}`;
   return wrong(
     'wrong-type',
     path,
-    `${path} must be ${inWords(allowed)}, ${is}${nearWord(allowed, value)}`,
+    `${path} must be ${inWords(expected)}, ${is}${nearWord(expected, value)}`,
     example(path, value),
   );
 }

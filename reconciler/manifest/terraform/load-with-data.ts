@@ -5,7 +5,6 @@ import type { ModuleFiles } from '../terraform-json/config/module-tree.ts';
 import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/instance.ts';
 import type { Given } from '../terraform-json/evaluation/variables.ts';
 import { loadTerraform, type TerraformLoad } from '../terraform-json/load-terraform.ts';
-import type { Problem } from '../terraform-json/problem.ts';
 
 /** Answers in the order of the requests. */
 export type LiveData = (requests: readonly DataRequest[]) => Promise<readonly DataAnswer[]>;
@@ -43,9 +42,10 @@ export async function loadWithData(
 
 /** What depends on data sources cannot be judged, and is no mistake. */
 function withoutData(loaded: TerraformLoad, asked: readonly DataRequest[]): LoadedData {
-  const isOpen = ({ code, message }: Problem): boolean =>
-    code === 'E_UNKNOWN_VALUE' || (code === 'E_COUNT' && message.includes('not known'));
   const types = [...new Set(asked.map(({ type }) => type))].join(', ');
   const notice = `data sources (${types}) are read when a plan is made: what depends on them was not checked`;
-  return { loaded: { ...loaded, problems: loaded.problems.filter((each) => !isOpen(each)) }, unread: [notice] };
+  return {
+    loaded: { ...loaded, problems: loaded.problems.filter(({ code }) => code !== 'E_UNKNOWN_VALUE') },
+    unread: [notice],
+  };
 }

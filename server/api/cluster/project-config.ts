@@ -1,6 +1,5 @@
 // The config keys of projects, as the real system has them: what each accepts and its default. Pure.
-import { hint } from '../text/nearest-word.ts';
-import type { Problem } from '../problem.ts';
+import { unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -125,11 +124,13 @@ export function findProjectConfigKey(key: string): ProjectConfigKey | undefined 
 }
 
 export const projectConfigProblems = (config: Readonly<Record<string, string>>): readonly Problem[] =>
-  Object.entries(config).flatMap(([key, value]) => {
+  Object.entries(config).flatMap(([key, value]): readonly Problem[] => {
     const row = findProjectConfigKey(key);
-    const message =
-      row === undefined
-        ? `unknown key ${JSON.stringify(key)} of projects${hint(key, Object.keys(projectConfigKeys))}`
-        : is.judge(row.check, value, 'list');
-    return message === undefined ? [] : [{ path: `config.${key}`, message }];
+    const path = `config.${key}`;
+    if (row === undefined) {
+      const message = `unknown key ${JSON.stringify(key)} of projects`;
+      return [unknownName('unknownKey', path, key, Object.keys(projectConfigKeys), (hint) => `${message}${hint}`)];
+    }
+    const message = is.judge(row.check, value, 'list');
+    return message === undefined ? [] : [{ path, message }];
   });

@@ -1,8 +1,7 @@
 // Validates the config of a container or profile against the table of keys. Merging and run-time defaults are elsewhere. Pure.
 import { containerConfigKeys } from './container-config-keys.ts';
 import type { ConfigEffect, ConfigKey } from './container-config-keys.ts';
-import { hint } from '../text/nearest-word.ts';
-import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import { judge, manyLines, oneLine, shown } from '../text/value-checks.ts';
 
 export { isTrue } from '../text/value-checks.ts';
@@ -58,8 +57,8 @@ export function validateContainerConfig(config: Config, context: ConfigContext):
   for (const [key, value] of Object.entries(config)) {
     if (problems.length >= maxProblems) break;
     if (context.previous?.[key] === value) continue;
-    const message = wrongKey(key, context) ?? (value === '' ? undefined : wrongValue(key, value));
-    if (message !== undefined) problems.push({ path: `config.${key}`, message });
+    const found = wrongKey(key, context) ?? (value === '' ? undefined : wrongValue(key, value));
+    if (found !== undefined) problems.push(found);
   }
   return [...problems, ...conflicts(config)];
 }
@@ -72,28 +71,34 @@ const foreign: readonly (readonly [pattern: RegExp, why: string])[] = [
   ],
 ];
 
-function wrongKey(key: string, context: ConfigContext): string | undefined {
+function wrongKey(key: string, context: ConfigContext): Problem | undefined {
   const known = containerConfigKey(key);
-  const why = foreign.find(([pattern]) => pattern.test(key))?.[1];
-  if (known === undefined && why !== undefined) return `unknown key ${shown(key)}: ${why}`;
-  if (known === undefined) return `unknown key ${shown(key)}${hint(key, plainKeys)}`;
+  const path = `config.${key}`;
+  const message = `unknown key ${shown(key)}`;
+  if (known === undefined) {
+    const why = foreign.find(([pattern]) => pattern.test(key))?.[1];
+    if (why !== undefined) return { path, message: `${message}: ${why}`, code: 'unknownKey' };
+    return unknownName('unknownKey', path, key, plainKeys, (hint) => `${message}${hint}`);
+  }
   if (context.profile && known.fact.profile === false)
-    return `${key} belongs to one container: a profile cannot hold it`;
+    return { path, message: `${key} belongs to one container: a profile cannot hold it` };
   const broken = known.part === '' ? undefined : (oneLine(known.part) ?? known.fact.part?.(known.part));
   return broken === undefined
     ? undefined
-    : `unknown key ${shown(key)}: ${shown(known.part)} ${broken}${hint(key, plainKeys)}`;
+    : unknownName('unknownKey', path, key, plainKeys, (hint) => `${message}: ${shown(known.part)} ${broken}${hint}`);
 }
 
 /** Id maps, which the server writes, are lists. */
 const formOf = ({ type, computed }: ConfigKey): 'word' | 'list' =>
   type === 'lines' || type === 'list' || computed === true ? 'list' : 'word';
 
-function wrongValue(key: string, value: string): string | undefined {
+function wrongValue(key: string, value: string): Problem | undefined {
   const fact = containerConfigKey(key)?.fact;
   if (fact === undefined) return undefined;
   const broken = (fact.type === 'lines' ? manyLines : oneLine)(value) ?? judge(fact.check, value, formOf(fact));
-  return broken === undefined ? undefined : `${key} cannot be ${shown(value)}: it ${broken}`;
+  return broken === undefined
+    ? undefined
+    : { path: `config.${key}`, message: `${key} cannot be ${shown(value)}: it ${broken}` };
 }
 
 const plainKeys = [...keys.keys()].filter((key) => !key.includes('*'));

@@ -1,11 +1,11 @@
 // The table of device schemas, validation of devices and the effect of their changes. Pure: never looks at the host.
 import { deviceName } from '../names.ts';
 import { hint } from '../text/nearest-word.ts';
-import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import { judge, oneLine, shown } from '../text/value-checks.ts';
 import { hardwareId, isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
-import type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceSchema } from './device-schema.ts';
+import type { DeviceConfig, DeviceEffect, Devices, DeviceSchema } from './device-schema.ts';
 import { disk, isRoot, rootDisks } from './disk.ts';
 import { gpu } from './gpu.ts';
 import { infiniband } from './infiniband.ts';
@@ -13,7 +13,7 @@ import { nic } from './nic.ts';
 import { proxy } from './proxy.ts';
 import { unixBlock, unixChar } from './unix.ts';
 
-export type { DeviceConfig, DeviceEffect, DeviceProperty, Devices, DeviceSchema } from './device-schema.ts';
+export type { DeviceConfig, DeviceEffect, Devices, DeviceSchema } from './device-schema.ts';
 export { isRequired, isRoot, rootDisk } from './disk.ts';
 export { flagsOf, type MountFlag } from './mount-flags.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
@@ -68,7 +68,7 @@ export function validateDevices(devices: Devices): Problem[] {
     const broken = deviceName(name);
     if (broken !== undefined) problems.push(problem(`devices.${name}`, `the name of a device ${broken}`));
     for (const found of deviceProblems(device)) {
-      problems.push(problem(`devices.${name}${found.path === '' ? '' : `.${found.path}`}`, found.message));
+      problems.push({ ...found, path: `devices.${name}${found.path === '' ? '' : `.${found.path}`}` });
     }
   }
   return [...problems, ...rootProblems(devices), ...clashes(devices)];
@@ -97,7 +97,15 @@ function unknownProperties(type: DeviceSchema, typeName: string, device: DeviceC
   return Object.keys(device)
     .filter((property) => property !== 'type' && !Object.hasOwn(type.properties, property))
     .slice(0, maxProblems)
-    .map((property) => problem(property, `is not a property of ${typeName} devices${hint(property, known)}`));
+    .map((property) =>
+      unknownName(
+        'unknownProperty',
+        property,
+        property,
+        known,
+        (hint) => `is not a property of ${typeName} devices${hint}`,
+      ),
+    );
 }
 
 function propertyProblems(type: DeviceSchema, device: DeviceConfig): Problem[] {
@@ -109,23 +117,15 @@ function propertyProblems(type: DeviceSchema, device: DeviceConfig): Problem[] {
       if (property.required === true) problems.push(problem(name, `is required: ${property.doc}`));
       continue;
     }
-    const broken = wrongProperty(property, value, type.kind, kind);
-    if (broken !== undefined) problems.push(problem(name, broken));
+    if (property.only !== undefined && kind !== undefined && !property.only.includes(kind)) {
+      const message = `is not for ${type.kind ?? 'kind'} ${kind}, only for ${property.only.join(', ')}`;
+      problems.push({ path: name, message, code: 'foreignProperty' });
+      continue;
+    }
+    const broken = oneLine(value) ?? judge(property.check, value, 'word');
+    if (broken !== undefined) problems.push(problem(name, `cannot be ${shown(value)}: it ${broken}`));
   }
   return problems;
-}
-
-function wrongProperty(
-  property: DeviceProperty,
-  value: string,
-  kindName: string | undefined,
-  kind: string | undefined,
-): string | undefined {
-  if (property.only !== undefined && kind !== undefined && !property.only.includes(kind)) {
-    return `is not for ${kindName ?? 'kind'} ${kind}, only for ${property.only.join(', ')}`;
-  }
-  const broken = oneLine(value) ?? judge(property.check, value, 'word');
-  return broken === undefined ? undefined : `cannot be ${shown(value)}: it ${broken}`;
 }
 
 function rootProblems(devices: Devices): Problem[] {

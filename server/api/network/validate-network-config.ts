@@ -4,8 +4,7 @@ import type { IpFamily } from '../text/ip.ts';
 import { findNetworkConfigKey, networkConfigKeys } from './network-config.ts';
 import { networkBool, networkValueRule, splitList } from './network-values.ts';
 import { networkName } from '../names.ts';
-import { hint } from '../text/nearest-word.ts';
-import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import { shown } from '../text/value-checks.ts';
 
 /** Lists of ranges, lines for dnsmasq. Parsing longer ones would block all other requests. */
@@ -45,7 +44,7 @@ function problem(key: string, value: string, rule: string): Problem {
 
 function checkKey(key: string, value: string): Problem[] {
   const entry = findNetworkConfigKey(key);
-  if (entry === undefined) return [{ path: pathOf(key), message: unknownKeyMessage(key) }];
+  if (entry === undefined) return [unknownKey(key)];
   const rule =
     value.length > longestValue && !key.startsWith('user.')
       ? `must have at most ${longestValue} characters`
@@ -53,13 +52,19 @@ function checkKey(key: string, value: string): Problem[] {
   return rule === undefined ? [] : [problem(key, value, rule)];
 }
 
-function unknownKeyMessage(key: string): string {
+function unknownKey(key: string): Problem {
   // A tunnel's own name replaces that of the pattern, so that only the rest is compared.
   const tunnel = /^tunnel\.([^.]+)\./.exec(key)?.[1] ?? 'NAME';
   const candidates = networkConfigKeys
     .filter((entry) => !entry.key.endsWith('*'))
     .map((entry) => entry.key.replace('NAME', tunnel));
-  return `${key}: unknown key${hint(key, candidates) || '; free keys start with user.'}`;
+  return unknownName(
+    'unknownKey',
+    pathOf(key),
+    key,
+    candidates,
+    (hint) => `${key}: unknown key${hint || '; free keys start with user.'}`,
+  );
 }
 
 function has(config: Config, key: string): boolean {

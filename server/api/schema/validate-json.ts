@@ -1,8 +1,7 @@
 // Checks a JSON value against a schema and lists every mismatch; neither parses nor coerces. It interprets the few keywords that our
 // schemas use: compiled validators would cost start-up time and memory.
 import type { TSchema } from 'typebox';
-import { hint } from '../text/nearest-word.ts';
-import { maxProblems, type Problem } from '../problem.ts';
+import { maxProblems, unknownName, type Problem, type ProblemCode } from '../problem.ts';
 import { isTimestamp } from '../text/timestamp.ts';
 import { shown } from '../text/value-checks.ts';
 
@@ -68,11 +67,11 @@ function visit(schema: Keywords, value: unknown, path: string, walk: Walk): void
   if (schema.allOf !== undefined) return visitIntersection(schema.allOf, value, path, walk);
   if ('const' in schema || schema.enum !== undefined) {
     const allowed = 'const' in schema ? [schema.const] : (schema.enum ?? []);
-    if (!allowed.includes(value)) add(walk, path, `must be ${listed(allowed.map(literal))}, is ${described(value)}`);
+    if (!allowed.includes(value)) addWrongType(walk, path, listed(allowed.map(literal)), value);
     return;
   }
   if (schema.type !== undefined && !hasType(schema.type, value)) {
-    return add(walk, path, `must be ${article(schema.type)}, is ${described(value)}`);
+    return addWrongType(walk, path, article(schema.type), value);
   }
   if (typeof value === 'string') visitString(schema, value, path, walk);
   else if (typeof value === 'number') visitNumber(schema, value, path, walk);
@@ -119,7 +118,7 @@ function visitArray(schema: Keywords, value: readonly unknown[], path: string, w
 function visitObject(schema: Keywords, value: object, path: string, walk: Walk): void {
   const members = value as Readonly<Record<string, unknown>>;
   for (const name of schema.required ?? []) {
-    if (!Object.hasOwn(members, name)) add(walk, join(path, name), 'is required');
+    if (!Object.hasOwn(members, name)) add(walk, join(path, name), 'is required', 'missing');
   }
   for (const [name, member] of Object.entries(members)) {
     if (walk.problems.length >= maxProblems) return;
@@ -129,7 +128,10 @@ function visitObject(schema: Keywords, value: object, path: string, walk: Walk):
       if (member !== undefined || (schema.required?.includes(name) ?? false))
         visit(known, member, join(path, name), walk);
     } else if (known === false || (walk.report && schema.properties !== undefined)) {
-      add(walk, join(path, name), `is not a known member${hint(name, Object.keys(schema.properties ?? {}))}`);
+      const names = Object.keys(schema.properties ?? {});
+      walk.problems.push(
+        unknownName('unknownMember', join(path, name), name, names, (hint) => `is not a known member${hint}`),
+      );
     }
   }
 }
@@ -160,7 +162,7 @@ function visitUnion(alternatives: readonly Keywords[], value: unknown, path: str
     }
   }
   if (closest !== undefined) walk.problems.push(...closest);
-  else add(walk, path, `must be ${listed(alternatives.map(named))}, is ${described(value)}`);
+  else addWrongType(walk, path, listed(alternatives.map(named)), value);
 }
 
 /** A schema with only a type: the commonest alternatives, such as a text or a number. */
@@ -214,8 +216,13 @@ function hasType(type: string, value: unknown): boolean {
   }
 }
 
-function add({ problems }: Walk, path: string, message: string): void {
-  if (problems.length < maxProblems) problems.push({ path, message });
+function add({ problems }: Walk, path: string, message: string, code?: ProblemCode): void {
+  if (problems.length < maxProblems) problems.push(code === undefined ? { path, message } : { path, message, code });
+}
+
+function addWrongType({ problems }: Walk, path: string, expected: string, value: unknown): void {
+  if (problems.length >= maxProblems) return;
+  problems.push({ path, message: `must be ${expected}, is ${described(value)}`, code: 'wrongType', expected });
 }
 
 const join = (path: string, member: string): string => (path === '' ? member : `${path}.${member}`);

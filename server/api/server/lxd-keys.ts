@@ -246,18 +246,17 @@ export function lxdProperty(type: string, property: string): Omit<LxdKey, 'effec
  */
 export const withoutKeysOfLxd = (place: LxdPlace, problems: readonly Problem[]): Problem[] =>
   problems.filter(
-    ({ path, message }) =>
-      !/unknown key/.test(message) || message.includes('did you mean') || lxdKey(place, restOf(path)) === undefined,
+    ({ path, code, near }) => code !== 'unknownKey' || near !== undefined || lxdKey(place, restOf(path)) === undefined,
   );
 
 /** The same for devices: types, kinds and properties. */
 export const withoutDevicesOfLxd = (devices: Devices, problems: readonly Problem[]): Problem[] =>
-  problems.filter(({ path, message }) => {
+  problems.filter(({ path, code, near }) => {
     const name = Object.keys(devices).find((one) => restOf(path) === one || restOf(path).startsWith(`${one}.`));
     const device = name === undefined ? undefined : devices[name];
     if (name === undefined || device === undefined) return true;
     if (lxdDevice(device) !== undefined) return false;
-    const isUnknown = /^is not a property of|^is not for /.test(message) && !message.includes('did you mean');
+    const isUnknown = (code === 'unknownProperty' || code === 'foreignProperty') && near === undefined;
     const row = isUnknown ? lxdProperty(device['type'] ?? '', restOf(path).slice(name.length + 1)) : undefined;
     return row === undefined || isServedHere(row.since);
   });

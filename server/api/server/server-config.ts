@@ -1,7 +1,6 @@
 // The config keys of the server: one table, the validation of a request, and its merge with the stored config. Pure.
 import { parseListenAddress } from './listen-address.ts';
-import { hint } from '../text/nearest-word.ts';
-import { countProblems, maxProblems, type Problem } from '../problem.ts';
+import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -121,16 +120,28 @@ export function validateServerConfig(sent: Readonly<Record<string, unknown>>): P
   const problems: Problem[] = [...countProblems('config', sent)];
   for (const key of Object.keys(sent).toSorted()) {
     if (problems.length >= maxProblems) break;
-    const message = wrong(key, sent[key]);
+    const value = sent[key];
+    const fact = keyOf(key);
+    if (fact === undefined) {
+      problems.push(unknownKey(key));
+      continue;
+    }
+    const message = wrong(fact, key, value);
     if (message !== undefined) problems.push({ path: `config.${key}`, message });
   }
   return problems;
 }
 
-function wrong(key: string, value: unknown): string | undefined {
-  const fact = keyOf(key);
-  if (fact === undefined)
-    return `unknown key ${is.shown(key)}${hint(key, Object.keys(serverConfigKeys)) || '; free keys start with user.'}`;
+const unknownKey = (key: string): Problem =>
+  unknownName(
+    'unknownKey',
+    `config.${key}`,
+    key,
+    Object.keys(serverConfigKeys),
+    (hint) => `unknown key ${is.shown(key)}${hint || '; free keys start with user.'}`,
+  );
+
+function wrong(fact: ServerConfigKey, key: string, value: unknown): string | undefined {
   if (value === null || value === '' || (fact.hidden === true && value === true)) return undefined;
   if (typeof value !== 'string') return `cannot set ${key}: values are strings, this is ${named(value)}`;
   if (fact.default !== undefined && normal(fact, value) === fact.default) return undefined;

@@ -19,10 +19,10 @@ export function nearestName(word: string, candidates: Iterable<string>): string 
 }
 
 /** ` (did you mean X?)`, or empty text. */
-export function hint(word: string, candidates: Iterable<string>): string {
-  const name = nearestName(word, candidates);
-  return name === undefined ? '' : ` (did you mean ${name}?)`;
-}
+export const hint = (word: string, candidates: Iterable<string>): string => didYouMean(nearestName(word, candidates));
+
+/** The hint for a name that the caller has already found. */
+export const didYouMean = (name: string | undefined): string => (name === undefined ? '' : ` (did you mean ${name}?)`);
 
 // Case and the choice of separator are the commonest mistakes: they do not count as a distance.
 const folded = (word: string): string => word.slice(0, 128).toLowerCase().replaceAll(/[-_]/g, '.');

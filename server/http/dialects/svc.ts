@@ -36,7 +36,11 @@ export const svcDialect: Dialect = {
   },
   error(error) {
     const { status } = errorTable[error.code];
-    const metadata = { code: error.code, message: errorText(error), details: error.details };
+    const metadata = {
+      code: error.code,
+      message: errorText(error),
+      details: error.details.map(({ path, message }) => ({ path, message })),
+    };
     return { status, headers: {}, body: { type: 'error', error: 'Failure', error_code: status, metadata } };
   },
 };

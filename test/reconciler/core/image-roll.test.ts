@@ -183,9 +183,9 @@ describe('a lock file', () => {
   test('that cannot be used is told before anything is asked of the server', async () => {
     write('rebuild');
     for (const [text, message] of [
-      ['version: 2', 'is of version 2'],
+      ['version: 2', 'has version 2'],
       ['version: 1\nimages: {base: abc}', 'images.base must be a fingerprint'],
-      ['{', 'is no YAML'],
+      ['{', 'is not YAML'],
     ] as const) {
       writeFileSync(lockFile(), text);
       const refused = await run('plan', file());

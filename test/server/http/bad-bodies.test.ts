@@ -45,6 +45,17 @@ describe.each(withBody)('%s', (_id, method, path) => {
   });
 });
 
+test('The details of an error hold the path and the message of each problem, and nothing else', async () => {
+  const answer = await post(JSON.stringify({ name: 'p', config: { 'limits.memroy': '1GB', 'limits.cpu': 2 } }));
+  isRefusal(answer);
+  for (const detail of answer.body.metadata.details as Json[])
+    expect(Object.keys(detail).sort()).toEqual(['message', 'path']);
+  const unknown = await post(JSON.stringify({ name: 'p', config: { 'limits.memroy': '1GB' } }));
+  expect(unknown.body.metadata.details).toEqual([
+    { path: 'config.limits.memroy', message: 'unknown key "limits.memroy" (did you mean limits.memory?)' },
+  ]);
+});
+
 describe('a body', () => {
   test('is parsed as JSON whatever its content type', async () => {
     for (const [index, type] of ['application/json', 'text/plain', 'application/x-www-form-urlencoded', ''].entries()) {

@@ -27,7 +27,7 @@ export const update: Run<UpdateOptions> = async (context, args) => {
     return exitCodes.ok;
   }
   const path = lockFilePath(context, loaded.files);
-  const before = await pinsBefore(context, loaded.files);
+  const before = await readPins(context, loaded.files, true);
   const after = new Map<string, string>();
   await withClient(context, async (client) => {
     const byName = new Map<string, string>();
@@ -53,15 +53,6 @@ const keyed = <T>(key: string | undefined, one: T): readonly (readonly [string, 
 
 const byText = <T>(map: ReadonlyMap<string, T>): readonly (readonly [string, T])[] =>
   [...map].sort(([a], [b]) => (a < b ? -1 : 1));
-
-function pinsBefore(context: CliContext<UpdateOptions>, files: readonly string[]): Promise<Pins> {
-  return readPins(context, files).catch((error: unknown) => {
-    // --lock-file may name a file that does not exist yet.
-    if (context.options.lockFile !== undefined && error instanceof CliError && /ENOENT/.test(error.message))
-      return new Map();
-    throw error;
-  });
-}
 
 /** Fingerprints that declared aliases will point to; `images`: fetched images by the names of their documents. */
 function declaredAliases(

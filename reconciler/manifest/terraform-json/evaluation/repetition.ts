@@ -2,6 +2,7 @@
 import { below, type Piece } from '../config/blocks.ts';
 import { isMap, isSet, keysOf, mapFrom, toNumber, typeName, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';
+import type { Code } from '../unsupported.ts';
 import type { Context } from './instance.ts';
 
 export interface Repeated {
@@ -19,10 +20,10 @@ export function repetitionOf(
   report: Report,
 ): readonly Repeated[] | undefined {
   const { count, for_each: each } = piece.body;
-  const tell = (name: 'count' | 'for_each', message: string): undefined => {
+  const refuse = (name: 'count' | 'for_each', message: string, code: Code = 'E_COUNT'): undefined => {
     const { file, steps } = below(piece, name);
     report({
-      code: 'E_COUNT',
+      code,
       message,
       file,
       steps,
@@ -30,18 +31,18 @@ export function repetitionOf(
     });
     return undefined;
   };
-  if (count !== undefined && each !== undefined) return tell('count', 'count and for_each exclude each other');
+  if (count !== undefined && each !== undefined) return refuse('count', 'count and for_each exclude each other');
   if (count === undefined && each === undefined) return [{ key: '', context: { place: piece } }];
   if (count !== undefined) {
     const number = numberIn(evaluate('count'));
     if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= most)
       return Array.from({ length: number }, (_, at) => ({ key: `[${at}]`, context: { place: piece, count: at } }));
-    return tell('count', `count must be a whole number, and ${stateOf(number)}`);
+    return refuse('count', `count must be a whole number, and ${stateOf(number)}`, codeOf(number));
   }
   const value = evaluate('for_each');
   const entries = entriesOf(value);
   if (entries === undefined)
-    return tell('for_each', `for_each must be a map or a set of strings, and ${stateOf(value)}`);
+    return refuse('for_each', `for_each must be a map or a set of strings, and ${stateOf(value)}`, codeOf(value));
   return entries.map(([key, item]) => ({
     key: `[${JSON.stringify(key)}]`,
     context: { place: piece, each: { key, value: item } },
@@ -58,6 +59,8 @@ function entriesOf(each: Value): readonly (readonly [string, Value])[] | undefin
     ? entries
     : undefined;
 }
+
+const codeOf = (value: Value): Code => (value === unknown ? 'E_UNKNOWN_VALUE' : 'E_COUNT');
 
 const stateOf = (value: Value): string =>
   value === unknown ? 'is not known before an apply' : `is ${typeName(value)}`;

@@ -425,6 +425,18 @@ describe('everything that is not evaluated is refused, all at once', () => {
     ],
     ['count that is no number', withPool({ count: '${"x"}' }), [`E_COUNT ${at}/count`]],
     ['for_each of a list', withPool({ for_each: ['a'] }), [`E_COUNT ${at}/for_each`]],
+    [
+      'count that only an apply can tell',
+      {
+        resource: {
+          gantry_storage_pool: {
+            p: { ...pool, count: '${gantry_storage_pool.q.effective_config["a"] == "b" ? 1 : 0}' },
+            q: { ...pool, name: 'q' },
+          },
+        },
+      },
+      [`E_UNKNOWN_VALUE ${at}/count`],
+    ],
     ['both', withPool({ count: 1, for_each: {} }), [`E_COUNT ${at}/count`]],
     [
       'a circle',
