@@ -4,13 +4,13 @@
 export type NameRule = (name: string) => string | undefined;
 
 // Spec 2.5: at most 64 characters, ASCII, no slash, colon or comma. Names become file names, host names and argv words, so
-// white space, control characters, a leading dash and the two dot names are refused as well.
+// white space, control characters, a leading dash and the two dot names are refused as well; so is %, which some clients decode twice.
 export const containerName: NameRule = (name) => {
   if (name.length === 0) return 'must not be empty';
   if (name.length > 64) return `must have at most 64 characters, has ${name.length}`;
-  const bad = /[^!-~]|[/:,]/.exec(name)?.[0];
+  const bad = /[^!-~]|[/:,%]/.exec(name)?.[0];
   if (bad !== undefined) {
-    return `must not contain ${JSON.stringify(bad)} (printable ASCII without space, slash, colon and comma)`;
+    return `must not contain ${JSON.stringify(bad)} (printable ASCII without space, slash, colon, comma and %)`;
   }
   if (name === '.' || name === '..') return 'must not be . or ..';
   if (name.startsWith('-')) return 'must not start with a dash';
@@ -22,16 +22,16 @@ const plain =
   (name) => {
     if (name.length === 0) return 'must not be empty';
     if (name.length > max) return `must have at most ${max} characters, has ${name.length}`;
-    const bad = /[^!-~]|\//.exec(name)?.[0];
+    const bad = /[^!-~]|[/%]/.exec(name)?.[0];
     if (bad !== undefined) return `must not contain ${JSON.stringify(bad)} (${label})`;
     if (name === '.' || name === '..') return 'must not be . or ..';
     return undefined;
   };
 
-export const profileName = plain(64, 'printable ASCII without space and slash');
+export const profileName = plain(64, 'printable ASCII without space, slash and %');
 export const projectName: NameRule = (name) => (name.includes('*') ? 'must not contain *' : profileName(name));
-export const snapshotName = plain(64, 'printable ASCII without space and slash');
-export const deviceName = plain(64, 'printable ASCII without space and slash');
+export const snapshotName = plain(64, 'printable ASCII without space, slash and %');
+export const deviceName = plain(64, 'printable ASCII without space, slash and %');
 
 export const poolName: NameRule = (name) =>
   /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(name)

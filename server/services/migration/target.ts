@@ -25,15 +25,15 @@ export interface TargetDeps {
   readonly clock: Clock;
 }
 
-/** Undefined: push, the source comes to us. Throws notImplemented for other modes (real system section 4). */
+/** Undefined: push, the source comes to us. Throws badRequest for other modes. */
 export function targetMeeting(
   source: Pick<ContainerSource, 'mode' | 'operation' | 'certificate' | 'secrets'>,
 ): Meeting | undefined {
   const mode = source.mode === undefined || source.mode === '' ? 'pull' : source.mode;
   if (mode === 'push') return undefined;
   if (mode === 'pull') return dialMeeting('source', source);
-  throw errors.notImplemented(
-    `The migration mode ${JSON.stringify(mode)} is none of a server's: pull and push are (relaying is the client's work)`,
+  throw errors.badRequest(
+    `source.mode: ${JSON.stringify(mode)} is not a migration mode of a server; use pull or push (a client relays by push)`,
   );
 }
 

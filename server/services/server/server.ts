@@ -16,11 +16,14 @@ import { version } from '../../api/version.ts';
 import { hashPassword } from '../../auth/secrets.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
+import type { Problem } from '../../api/problem.ts';
 import { keepJson } from '../../lib/cached-json.ts';
+import { reasonOf } from '../../lib/shared/reason.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { LoopFigures } from '../../lib/event-loop-watch.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
+import { packerOf } from '../compression.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import type { Pools } from '../storage/pools.ts';
 
@@ -109,6 +112,7 @@ export class ServerSettings {
     if (body.config === undefined && mode === 'patch') return;
     const sent = body.config ?? {};
     const problems = validateServerConfig(sent);
+    if (problems.length === 0) problems.push(...(await this.#missingPackers(sent)));
     if (problems.length > 0) throw errors.invalid('server config', problems);
     const { secrets } = mergeServerConfig(this.#config(), sent, mode);
     const hashed = Object.fromEntries(
@@ -126,6 +130,20 @@ export class ServerSettings {
     this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
     const isSentAgain = (sent['core.https_address'] ?? '') !== '' && this.#listener?.address === undefined;
     if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
+  }
+
+  /** A value that is stored already may name a program that the host has lost since. */
+  async #missingPackers(sent: Readonly<Record<string, unknown>>): Promise<Problem[]> {
+    const config = this.#config();
+    const problems: Problem[] = [];
+    for (const key of ['backups.compression_algorithm', 'images.compression_algorithm'] as const) {
+      const program = sent[key];
+      if (typeof program !== 'string' || program === '' || program === config[key]) continue;
+      await packerOf(program).catch((error: unknown) =>
+        problems.push({ path: `config.${key}`, message: reasonOf(error) }),
+      );
+    }
+    return problems;
   }
 
   /** Cross-origin headers (real system 1.2): the origin ones only to requests that come from one. */

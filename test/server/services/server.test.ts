@@ -342,3 +342,15 @@ describe('the TLS listener', () => {
     expect((await daemon.get('/1.0')).environment.certificate_fingerprint).toBe(before);
   });
 });
+
+describe('A compression algorithm', () => {
+  test.each(['images.compression_algorithm', 'backups.compression_algorithm'])(
+    'in %s must name a program that the host has',
+    async (key) => {
+      const answer = await daemon.call('PATCH', '/1.0', { config: { [key]: 'gzipp' } });
+      expect(answer.status).toBe(400);
+      expect(JSON.stringify(answer.metadata)).toMatch(new RegExp(`config.${key}.*did you mean gzip`));
+      expect((await daemon.call('GET', '/1.0')).metadata.config[key]).toBeUndefined();
+    },
+  );
+});
