@@ -1,4 +1,4 @@
-// Taking objects into a set's ownership as they are, and letting go of them: plans that write records and nothing else. Pure.
+// Adopts objects into a set without changing them, and releases them: plans that only write records. Pure.
 import { statusCodes } from '../../../server/api/status.ts';
 import { PlanContext } from '../decide/plan-context.ts';
 import { recordsOf } from '../diff/decide-ownership.ts';
@@ -16,13 +16,13 @@ import { summarize } from '../plan/summary.ts';
 import { bareDocument } from '../documents/bare-document.ts';
 
 export interface Adoption {
-  /** Steps without edits: only records are written. Empty of those that are the set's already. */
+  /** Steps without edits: they only write records. Objects that the set owns already have none. */
   readonly plan: Plan;
-  /** Why nothing may be adopted: each difference in a sentence. */
+  /** The differences that prevent the adoption, one sentence each. */
   readonly refusals: readonly string[];
 }
 
-/** `wanted` undefined: all that the plan is about. `plan` must be one of an apply, made for `owner`. */
+/** `wanted` undefined: all objects of the plan. `plan` must be an apply plan of `owner`. */
 export function planAdoption(
   plan: Plan,
   observed: Observed,
@@ -40,7 +40,7 @@ const statusOf = (live: object | undefined): unknown => (live as JsonObject | un
 
 function differencesOf(change: ResourceChange): readonly string[] {
   const { address, action, power, guard, changes, live } = change;
-  if (action === 'create') return [`${address} does not exist: an apply would make it`];
+  if (action === 'create') return [`${address} does not exist: an apply would create it`];
   if (guard?.code === 'conflict') return [`${address}: ${guard.message}`];
   return [
     ...changes.map(
@@ -65,7 +65,7 @@ function adoptingStep(
   if (claim?.action === 'update' && claim.owner !== undefined && 'paths' in claim.owner) {
     return { ...claim, needs: [], owner: { ...claim.owner, whole: true } };
   }
-  // Its keys are the set's already; as a whole it may not be.
+  // The set owns its keys already, but perhaps not the whole object.
   const name = apiNameOf(change, observed);
   const record = recordsOf(bareDocument(change.kind, name), change.live ?? {}, observed).get(set);
   if (record === undefined || record.whole) return undefined;
@@ -73,7 +73,7 @@ function adoptingStep(
   return recordStep(change, name, owner, projectOfLive(observed, change.live ?? {}));
 }
 
-/** Of images and certificates the server knows the fingerprint. */
+/** The server identifies images and certificates by their fingerprint. */
 function apiNameOf({ kind, name, live }: ResourceChange, observed: Observed): string {
   const found = [...coreKind(kind).liveNames(observed)].find(
     (one) => coreKind(kind).live(observed, one)?.object === live,
@@ -99,7 +99,7 @@ const recordStep = (
   owner,
 });
 
-/** Objects that the set owns and lets go of: their records vanish, all else stays. `wanted` undefined: all of them. */
+/** Releases objects of the set: their records are removed, everything else stays. `wanted` undefined: all of them. */
 export function planRelease(observed: Observed, owner: SetOwner, wanted: ReadonlySet<Address> | undefined): Plan {
   const objects = ownedOf(observed, owner).filter(({ address }) => wanted?.has(address) !== false);
   const changes = objects.map(({ address, kind, name }): ResourceChange => {
@@ -117,7 +117,7 @@ export function planRelease(observed: Observed, owner: SetOwner, wanted: Readonl
   return recordPlan(owner.set, changes, steps);
 }
 
-/** What the set owns, under API names. */
+/** The objects of the set, under API names. */
 export const ownedOf = (observed: Observed, owner: SetOwner): ReturnType<typeof ownedObjects> =>
   ownedObjects(new PlanContext(observed, {}, [], owner), owner);
 

@@ -1,4 +1,4 @@
-// What an export says of a container beyond its fields: its source and its power state.
+// Exports the source and the power state of a container, which are not among its fields.
 import type { JsonObject } from '../documents/document.ts';
 import { mapOf, textOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';

@@ -1,4 +1,4 @@
-// The fields of a live object as its document says them: only what somebody chose.
+// Exports the fields of a live object: only values that a user chose.
 import { findProjectConfigKey } from '../../../server/api/cluster/project-config.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { findNetworkConfigKey } from '../../../server/api/network/network-config.ts';
@@ -12,7 +12,7 @@ import { isNote, ownedAt, type OwnerRecord, type Path } from '../ownership/owner
 import { compareText } from '../text/listing-order.ts';
 import type { Own } from './exported.ts';
 
-/** undefined: the document does not say the field. */
+/** Undefined when the document omits the field. */
 export function exportedField(own: Own, field: string, shape: FieldShape): Json | undefined {
   if (shape === 'map') return exportMap(own, [field], mapOf(own.live[field]));
   if (shape === 'members') return exportMembers(own, field);
@@ -22,7 +22,7 @@ export function exportedField(own: Own, field: string, shape: FieldShape): Json 
 const isOwned = ({ records }: Own, path: Path): boolean =>
   records.some(({ keys }) => ownedAt(keys, path) !== undefined);
 
-/** What holds for a field that is not written. */
+/** The defaults of omitted fields. */
 const unwritten: Readonly<Record<string, Json>> = { description: '', ephemeral: false, type: 'client' };
 
 function exportField(own: Own, field: string): Json | undefined {
@@ -41,7 +41,7 @@ function exportMap(own: Own, above: Path, live: JsonObject): JsonObject | undefi
   const out: Record<string, Json> = {};
   const absent = ownedBelow(own.mine, above).filter((key) => asText(live[key]) === '');
   for (const key of [...new Set([...Object.keys(live), ...absent])].sort(compareText)) {
-    // What is no text is hidden by the server.
+    // The server hides a value that is not a text.
     const value = typeof live[key] === 'string' ? live[key] : '';
     if (value === '') {
       if (absent.includes(key)) out[key] = null;
@@ -57,7 +57,7 @@ function ownedBelow(record: OwnerRecord | undefined, above: Path): readonly stri
   return Object.keys(tree).filter((key) => typeof tree[key] === 'string');
 }
 
-/** Networks: the server may have picked an address itself, but leases, routes and static addresses live by it. */
+/** Networks: the server may have picked the address, but leases, routes and static addresses depend on it. */
 const kept: Readonly<Partial<Record<KindName, RegExp>>> = {
   network: /^(?!volatile\.)/,
   project: /^/,
@@ -67,9 +67,9 @@ const kept: Readonly<Partial<Record<KindName, RegExp>>> = {
 function isChosen(own: Own, path: Path, value: string): boolean {
   const key = path.at(-1) ?? '';
   const kind = coreKind(own.kind);
-  // Labels stand under a key of their own.
+  // Labels have their own key in a document.
   if (isNote(key) || key.startsWith(labelPrefix) || kind.isProvenance?.(path) === true) return false;
-  // manage.protect says it.
+  // manage.protect declares it.
   if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
   if (isOwned(own, path)) return true;
   if (kind.isComputed(path, own.live) && kept[own.kind]?.test(key) !== true) return false;
@@ -103,7 +103,7 @@ function exportDevices(own: Own, field: string): JsonObject | undefined {
   return Object.keys(out).length === 0 ? undefined : out;
 }
 
-/** Of each member what somebody wrote. */
+/** The values that a user wrote for each member. */
 function exportMembers(own: Own, field: string): JsonObject | undefined {
   const parts = Object.entries(mapOf(own.live[field])).flatMap(([name, config]) => {
     const shown = exportMap(own, [field, name], mapOf(config));

@@ -1,4 +1,4 @@
-// The files that a set owns in a live container, as the entries of `files:` that would declare them. Reading them is the engine's work.
+// The files that a set owns in a live container, as the entries of `files:` that would declare them. The engine reads them.
 import type { Json, JsonObject } from '../documents/document.ts';
 import type { Content, FileEntry } from '../documents/inside.ts';
 import { mapOf } from '../documents/json-values.ts';
@@ -10,7 +10,7 @@ interface ExportedFiles {
   readonly comments: readonly string[];
 }
 
-/** `live.contents`: their bytes, as far as they are small enough to be written down. */
+/** `live.contents`: the bytes of files that are small enough for a document. */
 export function exportFiles(live: JsonObject, mine: OwnerRecord | undefined): ExportedFiles {
   const owned = ownedAt(mine?.keys, ['files']);
   if (owned === undefined || typeof owned === 'string') return { comments: [] };
@@ -24,7 +24,9 @@ export function exportFiles(live: JsonObject, mine: OwnerRecord | undefined): Ex
     const content = contents[path];
     if (entry.type !== 'file') files.push(plainEntry(path, entry));
     else if (content === undefined)
-      comments.push(`${path} is too big to be written here: keep it in a file beside and name that as its source`);
+      comments.push(
+        `${path} is too large to be written here: keep it in a separate file and name that file as its source`,
+      );
     else files.push({ path, ...contentOf(content), ...attributesOf(entry, '0644') });
   }
   return files.length === 0 ? { comments } : { files, comments };
@@ -37,7 +39,7 @@ function plainEntry(path: string, { type, target, ...entry }: FileEntry): JsonOb
 const contentOf = (content: Content): JsonObject =>
   'text' in content ? { content: content.text } : 'base64' in content ? { content_base64: content.base64 } : {};
 
-/** Only what is not as usual. Of a directory everything counts. */
+/** Attributes that differ from the defaults. For a directory all of them. */
 function attributesOf({ mode, uid, gid }: Omit<FileEntry, 'type'>, usual: string): Readonly<Record<string, Json>> {
   const isFile = usual !== '';
   return {

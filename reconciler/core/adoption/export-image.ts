@@ -1,4 +1,4 @@
-// An image of the server as a document of where it was fetched; an image from files is only named.
+// Exports an image with the source from which the server fetched it; an image from files gets a comment only.
 import type { Image } from '../../../server/api/image/image.ts';
 import { addressOf, type Json, type JsonObject } from '../documents/document.ts';
 import { asText, isMap, mapOf, textOf } from '../documents/json-values.ts';
@@ -8,7 +8,7 @@ import { compareText } from '../text/listing-order.ts';
 import { scopedName } from '../text/scoped-name.ts';
 import { manageOf, remark, type Exported, type Own } from './exported.ts';
 
-/** A document can say where the server fetched the image, not which files it was made of: the server does not list those. */
+/** A document can declare the source of an image, but not its files: the server does not list those. */
 export function exportImage(own: Own, key: string, observed: Observed): Exported {
   const { live, project } = own;
   const image = live as unknown as Image;
@@ -36,7 +36,7 @@ export function exportImage(own: Own, key: string, observed: Observed): Exported
   };
 }
 
-/** An image document is its file, which the server's list does not hold. */
+/** An image document needs the image's file, which the server's list does not contain. */
 function imageRemark(key: string, fingerprint: string, live: JsonObject): Exported {
   const properties = mapOf(live['properties']);
   const what = asText(properties['description']) || asText(properties['os']);

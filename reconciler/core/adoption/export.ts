@@ -1,5 +1,5 @@
-// Live objects as the documents that would declare them: only what somebody chose, never what the server made. Pure; how it is
-// spelled as YAML is the manifest room's work.
+// Exports live objects as documents: only values that a user chose, never those that the server set. Pure; the manifest room
+// writes them as YAML.
 import { kindNames, type KindName } from '../../../server/api/kinds.ts';
 import { recordsOf } from '../diff/decide-ownership.ts';
 import { bareDocument } from '../documents/bare-document.ts';
@@ -21,13 +21,13 @@ import { exportImage } from './export-image.ts';
 import { manageOf, remark, type Exported, type Own } from './exported.ts';
 
 export interface ExportOptions {
-  /** Whose `manage:` is written, and whose keys are written although they say nothing; default `default`. */
+  /** The set whose `manage:` is written, and whose keys are written even if they have default values; default `default`. */
   readonly set?: string;
 }
 
-/** In the order in which objects are made, then by name. */
+/** In the order of creation, then by name. */
 export function exportWorld(world: Observed, options: ExportOptions = {}): readonly Exported[] {
-  // What is saved is exported, also where nothing listens on it.
+  // The configured address is exported even if nothing listens on it.
   const { isDeaf: _isDeaf, ...server } = world.server;
   const observed = { ...world, server };
   return kindNames.flatMap((kind) =>
@@ -37,7 +37,7 @@ export function exportWorld(world: Observed, options: ExportOptions = {}): reado
   );
 }
 
-/** `name` in the API. undefined: nothing that anybody would declare. */
+/** `name` in the API. Undefined for an object that needs no declaration. */
 export function exportObject(kind: KindName, name: string, observed: Observed, set: string): Exported | undefined {
   const live = coreKind(kind).live(observed, name)?.object as JsonObject | undefined;
   if (live === undefined) return undefined;
@@ -47,17 +47,17 @@ export function exportObject(kind: KindName, name: string, observed: Observed, s
   if (kind === 'image') return exportImage(own, name, observed);
   if (kind === 'storage_volume' && volumeLoss(name, live) !== undefined)
     return leftOut(own, name, [volumeLoss(name, live) ?? '']);
-  if (isAside(live)) return remark(own, name, [`stands aside for its successor until a rebuild ends`]);
+  if (isAside(live)) return remark(own, name, [`is kept under this name until the rebuild of its successor ends`]);
   if (kind === 'profile' && plainName(name, project) === 'default' && isUntouched(own)) return undefined;
   if (kind === 'certificate' && live['type'] !== 'client')
-    return remark(own, name, [`is trusted as ${asText(live['type'])}: the server sees to it itself`]);
-  // It is as it is on every server.
+    return remark(own, name, [`is trusted as ${asText(live['type'])}: the server manages it itself`]);
+  // It is the same on every server.
   if (kind === 'project' && name === 'default' && records.size === 0) return undefined;
   const missing = missingImage(own, observed);
   if (missing !== undefined)
     return remark(own, name, [`points at the image ${missing}, which the server does not have`]);
   const document = documentOf(own, name, observed);
-  // In whose name it would be said is nothing said.
+  // These members identify the document and declare nothing.
   const nothing = ['kind', 'name', 'project', ...(own.mine === undefined ? ['manage'] : [])];
   const isSilent = Object.keys(document.values ?? {}).every((key) => nothing.includes(key));
   return isSilent && coreKind(kind).isPermanent?.(name) === true ? undefined : document;
@@ -114,7 +114,7 @@ const pemOf = (text: string): string =>
     ? `${text.trim()}\n`
     : `-----BEGIN CERTIFICATE-----\n${(text.match(/.{1,64}/g) ?? []).join('\n')}\n-----END CERTIFICATE-----\n`;
 
-/** Where a pool lies counts only when it is made. */
+/** The source of a pool applies at its creation only. */
 function creationComments({ kind, live }: Own): readonly string[] {
   if (kind !== 'storage_pool') return [];
   const config = mapOf(live['config']);
@@ -123,7 +123,7 @@ function creationComments({ kind, live }: Own): readonly string[] {
   );
   return told.length === 0
     ? []
-    : [`on this server, chosen when it was made: ${told.map((key) => `${key}: ${asText(config[key])}`).join(', ')}`];
+    : [`on this server, chosen at its creation: ${told.map((key) => `${key}: ${asText(config[key])}`).join(', ')}`];
 }
 
 function remarksOf({ kind }: Own, values: JsonObject): Exported['remarks'] {
@@ -139,22 +139,22 @@ const leftOut = (own: Pick<Own, 'kind'>, name: string, comments: readonly string
   isLeftOut: true,
 });
 
-/** Why no document makes the volume again; undefined: one does. LXD lists snapshots among the volumes. */
+/** Why no document can recreate the volume; undefined when one can. LXD lists snapshots among the volumes. */
 function volumeLoss(name: string, live: JsonObject): string | undefined {
-  if (volumeWithin(name).includes('/')) return 'is a snapshot of a volume, which no document makes again';
+  if (volumeWithin(name).includes('/')) return 'is a snapshot of a volume, which no document can recreate';
   const content = textOf(live['content_type']) ?? '';
   return content === '' || content === 'filesystem'
     ? undefined
-    : `has the content type ${content}: a document would make a file system of it`;
+    : `has the content type ${content}: a document would create a file system`;
 }
 
-/** Network ACLs, which no kind of document has. */
+/** Network ACLs, for which there is no kind of document. */
 export const exportAcls = (names: readonly string[]): readonly Exported[] =>
   names.map((name) => ({
     address: addressOf('network', name),
     kind: 'network',
     name,
-    comments: [`the network ACL ${name} is left out: no document has ACLs`],
+    comments: [`the network ACL ${name} is left out: documents cannot declare ACLs`],
     isLeftOut: true,
     remarks: [],
   }));

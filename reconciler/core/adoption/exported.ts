@@ -1,4 +1,4 @@
-// An object as the document that would declare it, and how it is left out with a comment.
+// An exported object: the document that declares it, or a comment that explains why it is left out.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { addressOf, type Address, type JsonObject } from '../documents/document.ts';
@@ -8,11 +8,11 @@ export interface Exported {
   readonly address: Address;
   readonly kind: KindName;
   readonly name: string;
-  /** The flat document with `kind` and `name` first; absent when no document can say it: the comments explain why. */
+  /** The flat document with `kind` and `name` first; absent when no document can declare it: the comments explain why. */
   readonly values?: JsonObject;
   /** Lines before the document. */
   readonly comments: readonly string[];
-  /** No document makes the object again: the export names it to the user. */
+  /** No document can recreate the object: the export tells the user. */
   readonly isLeftOut?: boolean;
   /** Remarks beside single keys. */
   readonly remarks: readonly { readonly path: Path; readonly text: string }[];
@@ -28,12 +28,12 @@ export interface Own {
   readonly project: string | undefined;
 }
 
-/** Protection and policies are kept on the server, so that they outlive the manifest. */
+/** The server stores protection and policies, so that they survive the manifest. */
 export function manageOf({ mine, set, live }: Own): JsonObject {
   const { protect = false, onDelete = 'delete', prune } = mine?.policy ?? {};
   return {
     ...(set === defaultSet ? {} : { set }),
-    // A document cannot say frozen; without this, an apply would thaw it.
+    // A document cannot declare frozen; without this, an apply would thaw the container.
     ...(live['status_code'] === statusCodes.frozen ? { power: 'ignore' } : {}),
     ...(protect ? { protect } : {}),
     ...(onDelete === 'delete' ? {} : { on_delete: onDelete }),

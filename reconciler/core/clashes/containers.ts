@@ -1,4 +1,4 @@
-// Containers that want the same thing: one static address of a network, or one port of the host. Warnings: both may never run at once. Pure.
+// Containers that claim the same static address of a network or the same port of the host. Warnings: they may never run together. Pure.
 import type { DeviceConfig } from '../../../server/api/devices/index.ts';
 import { parseProxyAddress } from '../../../server/api/devices/index.ts';
 import { formatIp, parseIp } from '../../../server/api/text/ip.ts';
@@ -6,7 +6,7 @@ import type { Diagnostic } from '../documents/diagnostic.ts';
 import { resolved, type Expected } from './expected-containers.ts';
 
 interface Claim {
-  /** What two containers cannot both have. */
+  /** A resource that two containers cannot both have. */
   readonly place: string;
   /** The part of it that is compared by `clash`. */
   readonly host: string;
@@ -19,7 +19,7 @@ interface Claimed extends Claim {
   readonly container: Expected;
 }
 
-/** `containers`: declared ones last, each judged against all before it. */
+/** `containers`: declared ones last, each compared with all before it. */
 export function containerClashes(containers: readonly Expected[]): readonly Diagnostic[] {
   const claimed = new Map<string, Claimed[]>();
   const found: Diagnostic[] = [];
@@ -71,7 +71,7 @@ function* portClaims(device: string, proxy: DeviceConfig): Iterable<Claim> {
   }
 }
 
-/** An address of its own, or all of them. */
+/** A single address, or the wildcard for all of them. */
 const isSameHost = (a: string, b: string): boolean => a === b || isWildcard(a, b) || isWildcard(b, a);
 const isWildcard = (all: string, one: string): boolean => all === '::' || (all === '0.0.0.0' && !one.includes(':'));
 

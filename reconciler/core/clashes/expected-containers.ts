@@ -1,4 +1,4 @@
-// What containers will have once the plan is applied: the devices of the declared ones, over those that are there, with their profiles.
+// The devices of containers after the plan: declared devices merged over the live ones, with their profiles.
 import { statusCodes } from '../../../server/api/status.ts';
 import { resolveDevice, type DeviceConfig } from '../../../server/api/devices/index.ts';
 import { addressOf, type Address, type Document, type Json, type JsonObject } from '../documents/document.ts';
@@ -10,16 +10,16 @@ type Devices = Readonly<Record<string, DeviceConfig>>;
 
 export interface Expected {
   readonly address: Address;
-  /** Absent: no document of this set says anything of it. */
+  /** Absent: no document of this set declares it. */
   readonly document?: Document;
-  /** Whether it will run. */
+  /** True when it will run. */
   readonly runs: boolean;
   readonly devices: Devices;
-  /** Every profile of it is declared or on the server. */
+  /** True when all of its profiles are declared or on the server. */
   readonly isKnown: boolean;
 }
 
-/** Declared ones sorted as they come, after those that only the server has. */
+/** Containers that only the server has, then the declared ones in their order. */
 export function expectedContainers(objects: readonly Document[], observed: Observed): readonly Expected[] {
   const declared = objects.filter(({ kind }) => kind === 'container');
   const names = new Set(declared.map(({ name }) => name));
@@ -31,7 +31,7 @@ export function expectedContainers(objects: readonly Document[], observed: Obser
   return [...others, ...declaredContainers(objects, observed)];
 }
 
-/** Of the documents alone. */
+/** From the documents alone. */
 export function declaredContainers(objects: readonly Document[], observed: Observed): readonly Expected[] {
   const profiles = new ExpectedProfiles(objects, observed);
   return objects.flatMap((one) => (one.kind === 'container' ? expectedOf(one, observed, profiles) : []));
@@ -45,7 +45,7 @@ function expectedOf(document: Document, observed: Observed, profiles: ExpectedPr
   const layers = names.map((name) => profiles.devicesOf(name, document.project));
   const own = devicesAfter(live, document.values['devices']);
   const [only] = layers;
-  // Most containers have what their one profile gives them.
+  // Most containers have one profile and no devices of their own.
   const isOnly = layers.length === 1 && own === noDevices;
   return {
     address: document.address,
@@ -68,7 +68,7 @@ class ExpectedProfiles {
     this.#scopes = scopesOf(observed, objects);
   }
 
-  /** undefined: nobody here knows the profile. */
+  /** Undefined when the profile is neither declared nor on the server. */
   devicesOf(name: string, project: string | undefined): Devices | undefined {
     const key = this.#scopes.keyOf('profile', name, project);
     if (this.#devices.has(key)) return this.#devices.get(key);
@@ -83,7 +83,7 @@ class ExpectedProfiles {
 
 const noDevices: Devices = {};
 
-/** Property by property, as a merge does it; what is null goes. */
+/** Merges property by property; null removes. */
 function devicesAfter(live: JsonObject | undefined, written: Json | undefined): Devices {
   const now = mapOf(live?.['devices']);
   if (written === undefined && Object.keys(now).length === 0) return noDevices;

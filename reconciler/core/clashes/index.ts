@@ -1,4 +1,4 @@
-// What documents ask for that cannot be, or cannot all be, and that the server would refuse or break on only in the middle of an apply.
+// Finds declarations that are impossible or exclude each other, which the server would only refuse in the middle of an apply.
 import { isRoot } from '../../../server/api/devices/index.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';
@@ -8,13 +8,13 @@ import { containerClashes } from './containers.ts';
 import { declaredContainers, expectedContainers, type Expected } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
 
-/** Things that two objects want and one can have. Of an empty world: as far as the documents alone say. */
+/** Resources that two objects claim and only one can have. With an empty world: from the documents alone. */
 export const clashes = (objects: readonly Document[], observed: Observed): readonly Diagnostic[] => [
   ...overlappingSubnets(objects, observed),
   ...containerClashes(expectedContainers(objects, observed)),
 ];
 
-/** New containers without a place for their root file system. */
+/** New containers without a root disk. */
 export const rootlessContainers = (objects: readonly Document[], observed: Observed): readonly Diagnostic[] =>
   declaredContainers(
     objects.filter(({ kind, name }) => kind === 'profile' || (kind === 'container' && !observed.containers.has(name))),
@@ -25,7 +25,7 @@ export const rootlessContainers = (objects: readonly Document[], observed: Obser
       : [rootless(document)],
   );
 
-/** A copy has the root disk of what it is copied from. */
+/** A copy gets the root disk of its source. */
 const isCopy = ({ values }: Document): boolean => mapOf(values['source'])['type'] === 'copy';
 
 const rootless = (document: Document): Diagnostic => ({

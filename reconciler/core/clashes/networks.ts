@@ -1,4 +1,4 @@
-// Networks whose subnets overlap. A warning, since a host may keep them apart in its own ways. Pure.
+// Networks whose subnets overlap. A warning, since a host may separate them by other means. Pure.
 import { cidrsOverlap, parseCidr, type Cidr } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { addressOf, type Address, type Document } from '../documents/document.ts';

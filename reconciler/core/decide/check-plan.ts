@@ -1,4 +1,4 @@
-// Judges a plan without trusting who made it: order, needs, use, protection. Run in tests, by the CLI and before apply.
+// Checks a plan independently of the code that made it: order, needs, use, protection. Tests, the CLI and apply run it.
 import type { Problem } from '../../../server/api/problem.ts';
 import { addressOf, defaultManage, type Address, type Document } from '../documents/document.ts';
 import { isProtected } from './decision.ts';
@@ -33,7 +33,7 @@ class PlanChecker {
     this.#observed = observed;
     this.#scopes = scopesOf(observed, plan.steps.map(documentOf));
     for (const [position, step] of plan.steps.entries()) {
-      if (this.#index.has(step.id)) this.#say(step.id, 'there are two steps of this id');
+      if (this.#index.has(step.id)) this.#say(step.id, 'two steps have this id');
       this.#index.set(step.id, position);
       if (!this.#firstOf.has(step.address)) this.#firstOf.set(step.address, step);
       const key = `${step.kind}/${step.name}`;
@@ -77,7 +77,7 @@ class PlanChecker {
     for (const need of step.needs) {
       const at = this.#index.get(need);
       if (at === undefined) this.#say(step.id, `needs ${need}, which the plan lacks`);
-      else if (at >= position) this.#say(step.id, `stands before ${need}, which it needs`);
+      else if (at >= position) this.#say(step.id, `comes before ${need}, which it needs`);
     }
   }
 
@@ -88,7 +88,7 @@ class PlanChecker {
   #checkCreate(step: CreateStep): void {
     const gone = this.#deletes.get(`${step.kind}/${step.name}`);
     if (this.#liveOf(step) !== undefined && (gone === undefined || !this.#isAfter(step, gone))) {
-      this.#say(step.id, 'makes what exists already');
+      this.#say(step.id, 'creates an object that exists already');
     }
     for (const { kind, name, severity } of referencesIn(documentOf(step), this.#scopes)) {
       const made = this.#creates.get(`${kind}/${name}`);
@@ -96,35 +96,36 @@ class PlanChecker {
       if (made !== undefined && !this.#isAfter(step, made))
         this.#say(step.id, `may run before ${made.id}, which it needs`);
       if (made === undefined && !isThere && severity === 'error' && kind !== 'image' && kind !== 'network') {
-        this.#say(step.id, `needs ${kind}/${name}, which is neither there nor made`);
+        this.#say(step.id, `needs ${kind}/${name}, which neither exists nor is created`);
       }
     }
   }
 
-  /** The old one is there, or stands aside since a run that broke off. */
+  /** The old container exists under its own name, or under another one since an interrupted run. */
   #checkRebuild(step: RebuildStep): void {
     const live = this.#liveOf(step) ?? asideFor(step, this.#observed);
-    if (live === undefined) this.#say(step.id, 'works on what does not exist');
+    if (live === undefined) this.#say(step.id, 'works on an object that does not exist');
     else if ('object' in live && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
   }
 
   #checkExists(step: Step): void {
     const made = this.#creates.get(`${step.kind}/${step.name}`);
     const isMade = made !== undefined && this.#isAfter(step, made);
-    if (!isMade && this.#liveOf(step) === undefined) this.#say(step.id, 'works on what does not exist');
+    if (!isMade && this.#liveOf(step) === undefined) this.#say(step.id, 'works on an object that does not exist');
   }
 
   #checkDelete(step: Step): void {
     const live = this.#liveOf(step);
     if (live !== undefined && isProtected(documentOf(step), live)) this.#say(step.id, 'deletes a protected object');
-    if (coreKind(step.kind).isPermanent?.(step.name) === true) this.#say(step.id, 'deletes what cannot be deleted');
+    if (coreKind(step.kind).isPermanent?.(step.name) === true)
+      this.#say(step.id, 'deletes an object that cannot be deleted');
     this.#usage ??= findUsage(this.#observed);
     this.#usageAfter ??= findUsage(projectWorld(this.#observed, this.#plan.steps));
     const address: Address = `${step.kind}/${step.name}`;
     for (const user of this.#usage.get(address) ?? []) {
       const isLeft = this.#usageAfter.get(address)?.includes(user) === true;
       const gone = this.#deletes.get(user);
-      if (isLeft) this.#say(step.id, `deletes what ${user} still uses`);
+      if (isLeft) this.#say(step.id, `deletes an object that ${user} still uses`);
       for (const releasing of gone === undefined ? this.#releasing(user, address) : [gone]) {
         if (!this.#isAfter(step, releasing)) this.#say(step.id, `may run before ${releasing.id}, which stops using it`);
       }
@@ -143,7 +144,7 @@ class PlanChecker {
     return [user as Address, ...through].flatMap((address) => this.#firstOf.get(address) ?? []);
   }
 
-  /** Whether `earlier` must have succeeded when `step` runs. */
+  /** True when `step` can only run after `earlier` succeeded. */
   #isAfter(step: Step, earlier: Step): boolean {
     const seen = new Set<string>(step.needs);
     for (const id of seen) {
@@ -156,7 +157,7 @@ class PlanChecker {
 
 const nowhere = { file: '', line: 0, column: 0 };
 
-/** What a step says about its object, in the form that the kinds read. */
+/** The object of a step as a document, the form that the kinds read. */
 const documentOf = (step: Step): Document => ({
   kind: step.kind,
   name: step.name,

@@ -43,7 +43,7 @@ export function decideCreate(document: Document, context: PlanContext): Decision
   };
 }
 
-/** Everything that is written, as changes from nothing; what a container is made from among them. */
+/** All written values as changes from nothing, including the source of a container. */
 function createChanges(document: Document): readonly Change[] {
   const { changes } = diffObject(
     coreKind(document.kind),
@@ -67,7 +67,7 @@ const sourceChange = (source: Json): Change => ({
   secret: false,
 });
 
-/** That something does not exist is plain from its creation; of an image only the fingerprint says so. */
+/** The action already shows that the object does not exist; for an image the fingerprint explains it. */
 function whyCreate({ files, kind, values }: Document): readonly string[] {
   if (kind === 'image' && values['source'] !== undefined)
     return [`the server has no image from ${sourceName(mapOf(values['source']))}: it is fetched there`];
@@ -79,11 +79,11 @@ function whyCreate({ files, kind, values }: Document): readonly string[] {
   return [`the server has no image ${files.fingerprint.slice(0, 12)} (${shown}${size})`];
 }
 
-/** Nothing of an old one is left: every file is written, every command runs, every snapshot is taken. */
+/** A new container: every file is written, every command runs, every snapshot is taken. */
 export const insideOfNew = (document: Document, context: PlanContext, willRun: boolean): Inside =>
   decideInside(document, { owner: context.owner, changes: [], starts: willRun, willRun });
 
-/** Files are there before the first start. */
+/** Files are written before the first start. */
 export const afterCreation = (document: Document, inside: Inside, starts: boolean): readonly Sketch[] => [
   ...inside.writing,
   ...withCommands(starts ? [start, ...waits(document)] : [], inside.commands),

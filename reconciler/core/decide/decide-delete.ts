@@ -1,5 +1,5 @@
-// Decides how an object goes that is to be destroyed or pruned: deleted, emptied of what the set put into it, let go of, or
-// left because it is protected, used, or not the set's.
+// Decides how a destroy or prune treats an object: delete it, take out what the set put into it, release it, or leave it because it
+// is protected, in use, or not owned by the set.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Change } from '../documents/change.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
@@ -28,7 +28,7 @@ export interface Deletion {
 export interface DeleteWorld {
   readonly observed: Observed;
   readonly owner: SetOwner | undefined;
-  /** Who goes on using the object when all else of the plan is done. */
+  /** Objects that still use it after the rest of the plan. */
   readonly leftUsers: (used: Address) => readonly string[];
 }
 
@@ -73,7 +73,7 @@ interface Shared {
   readonly isPermanent: boolean;
 }
 
-/** The object stays: only what the set alone put into it goes. */
+/** The object stays: only what no other set relies on is taken out of it. */
 function takeOut(object: Document, live: Live<object>, { owner, record, others, left, isPermanent }: Shared): Deletion {
   if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
   const ownership = { last: record, others, hash: owner.hash, isExact: false };
@@ -116,7 +116,7 @@ function letGo(
   };
 }
 
-/** The default profile cannot be deleted: what the document wrote is taken out of it, unless others rely on it. */
+/** The default profile cannot be deleted: the values of the document are taken out of it, unless others rely on them. */
 function decideReset(object: Document, live: Live<object>, left: readonly string[]): Deletion {
   if (isProtected(object, live)) return unchanged(object, live, ['it is protected']);
   if (left.length > 0) {

@@ -1,5 +1,5 @@
-// Decides what happens inside a container: which files are written and taken away, which commands are due and why, which
-// snapshots are taken; and where that stands among the other steps.
+// Decides the steps inside a container: files to write and remove, commands to run and why, snapshots to take; and their place
+// among the other steps.
 import type { Change } from '../documents/change.ts';
 import type { Conflict } from '../diff/diff.ts';
 import type { Document, Json, JsonObject } from '../documents/document.ts';
@@ -23,11 +23,11 @@ import type { FileWrite, SetOwner, WaitStep } from '../plan/plan.ts';
 import { isSecret } from '../documents/secret.ts';
 import type { Sketch } from '../plan/step-drafts.ts';
 
-/** Of the container as the plan will have it. */
+/** State of the container after the plan. */
 export interface Situation {
-  /** Absent: it is made anew, and nothing has run in it. */
+  /** Absent: the container is new, and no command has run in it. */
   readonly live?: JsonObject;
-  /** What the set's record says has run, by name. */
+  /** Commands that ran according to the set's record, by name. */
   readonly ran?: Readonly<Record<string, string>>;
   readonly owner: SetOwner | undefined;
   /** Of files and keys. */
@@ -37,16 +37,16 @@ export interface Situation {
 }
 
 export interface Inside {
-  /** Of commands and snapshots; those of files are among the differences. */
+  /** Reasons for commands and snapshots; files are among the differences. */
   readonly changes: readonly Change[];
   readonly reasons: readonly string[];
-  /** Before the record of what is owned is written: what is no longer declared. */
+  /** Steps before the owner's record is written: entries that are no longer declared. */
   readonly removal: readonly Sketch[];
-  /** After it, and before a start. */
+  /** Steps after it, and before a start. */
   readonly writing: readonly Sketch[];
   readonly commands: readonly Sketch[];
   readonly snapshots: readonly Sketch[];
-  /** What stays recorded as having run. */
+  /** Commands that stay recorded as run. */
   readonly ran: Readonly<Record<string, string>>;
 }
 
@@ -84,11 +84,11 @@ export function decideInside(document: Document, situation: Situation): Inside {
   };
 }
 
-/** What a PUT can say; the rest is inside the container. */
+/** Changes that a PUT can make; the others are inside the container. */
 export const fieldsOf = (changes: readonly Change[]): readonly Change[] =>
   changes.some(({ segments }) => isInside(segments)) ? changes.filter(({ segments }) => !isInside(segments)) : changes;
 
-/** What is below goes before what it is in. */
+/** Children are removed before their directory. */
 export function removalOf(changes: readonly Change[]): readonly Sketch[] {
   const removes = changes.filter(isRemoval).map(({ segments }) => segments[1] ?? '');
   return removes.length === 0 ? [] : [{ action: 'files', writes: [], removes: removes.sort().reverse() }];
@@ -97,7 +97,7 @@ export function removalOf(changes: readonly Change[]): readonly Sketch[] {
 const isRemoval = ({ segments, after }: Change): boolean =>
   segments[0] === 'files' && segments.length === 2 && after === undefined;
 
-/** Every file of a new container; of an existing one those that differ. Directories come before what is in them. */
+/** Every file of a new container; only differing files of an existing one. Directories come before their entries. */
 function filesSketch(document: Document, { live, changes }: Situation): readonly Sketch[] {
   const touched = new Set(changes.filter(({ segments }) => segments[0] === 'files').map(({ segments }) => segments[1]));
   const writes = Object.entries(filesIn(document.values))
@@ -131,7 +131,7 @@ function whyDue(document: Document, name: string, spec: ExecSpec, situation: Sit
   if (spec.creates !== undefined) {
     return mapOf(live['made'])[spec.creates] === true ? undefined : `there is no ${spec.creates}`;
   }
-  // Nobody keeps records: what has run cannot be known.
+  // Without records it is unknown which commands ran.
   if (owner === undefined) return undefined;
   const ran = situation.ran?.[name];
   if (ran === undefined) return 'the set has not run it here';
@@ -144,11 +144,11 @@ function whyDue(document: Document, name: string, spec: ExecSpec, situation: Sit
   return whyMarked(ran, markOf(owner.hash, document.values, spec, startedAt(live)));
 }
 
-/** When it was started last, as far as the server tells. */
+/** The last start, if the server reports it. */
 export const startedAt = (live: JsonObject): string =>
   typeof live['last_used_at'] === 'string' ? live['last_used_at'] : '';
 
-/** What is recorded of a run: keyed hashes of the command, of what it depends on, and of the start it came after. */
+/** The record of a run: keyed hashes of the command, of its triggers, and of the start before it. */
 export function markOf(hash: KeyHash, values: JsonObject, spec: ExecSpec, started: string): string {
   const { command, part, triggers } = markTexts(values, spec);
   return joinMark(hash, command, triggers, part ? started : '');
@@ -181,9 +181,9 @@ function markTexts(
 
 function whyMarked(ran: string, mark: string): string | undefined {
   const [before, now] = [ran.split('.'), mark.split('.')];
-  if (before[0] !== now[0]) return 'it is another command than the one that ran';
-  if (before[1] !== now[1]) return 'what it depends on changed';
-  return before[2] === now[2] ? undefined : 'the container was started since';
+  if (before[0] !== now[0]) return 'the command differs from the one that ran';
+  if (before[1] !== now[1]) return 'its triggers changed';
+  return before[2] === now[2] ? undefined : 'the container has started since then';
 }
 
 function commandChange(document: Document, { name, spec, ranBefore }: Due): Change {
@@ -224,7 +224,7 @@ interface MissingSnapshot {
   readonly sketch: Sketch;
 }
 
-/** A declared one that is not there is taken, once; its expiry and description follow the document. None is ever deleted. */
+/** A declared snapshot that does not exist is taken once; its expiry and description follow the document. None is ever deleted. */
 function missingSnapshots(document: Document, live: JsonObject | undefined): readonly MissingSnapshot[] {
   const taken = mapOf(live?.['snapshots']);
   return snapshotsIn(document.values).flatMap(([name, spec]): readonly MissingSnapshot[] => {
@@ -237,7 +237,7 @@ function missingSnapshots(document: Document, live: JsonObject | undefined): rea
   });
 }
 
-/** What other sets say of snapshots that are there, where this document says something else. */
+/** Conflicts with other sets about existing snapshots. */
 export function snapshotConflicts(
   document: Document,
   live: JsonObject,
@@ -266,7 +266,7 @@ function snapshotStep(
   };
 }
 
-/** A boot comes before the commands; what they may bring about (an answering port, a file) is waited for after them. */
+/** Waits for a boot come before the commands; waits for their results (an open port, a file) come after them. */
 export function withCommands(sketches: readonly Sketch[], commands: readonly Sketch[]): readonly Sketch[] {
   if (commands.length === 0) return sketches;
   const isOfService = (sketch: Sketch): boolean => sketch.action === 'wait' && !boots.has(sketch.condition.type);

@@ -1,4 +1,4 @@
-// Decides about one object: leave, create, update or replace it, what happens to its power, and what prevents it.
+// Decides about one object: leave, create, update or replace it, its power action, and the guard that refuses it.
 import { ownershipAfter, ownershipBefore } from '../diff/decide-ownership.ts';
 import { diffObject, type Diff, type Ownership } from '../diff/diff.ts';
 import { allows, lookedAt } from '../diff/policy.ts';
@@ -52,7 +52,7 @@ function decideExisting(
   const isForced = context.isForced(document.address);
   const next = nextImage(document, live.object as JsonObject, (alias) => context.aliasTarget(alias, document.project));
   const existing = { document, live, diff, ownership, context };
-  // An ephemeral container is gone as soon as it stops.
+  // The server deletes an ephemeral container when it stops.
   const canStandAside = (live.object as JsonObject)['ephemeral'] !== true;
   if (isAside || (next !== undefined && document.manage.image === 'rebuild' && canStandAside)) {
     return decideRebuild({ ...existing, next });
@@ -63,7 +63,7 @@ function decideExisting(
     : decideUpdate(document, live, diff, context, ownership);
 }
 
-/** Profile edits that would force recreation are refused at the profile, so only the container's own part counts here. */
+/** The profile refuses edits that would force recreation, so only the container's own changes count here. */
 function needsRecreation(diff: Diff, document: Document, live: Live<object>, context: PlanContext): boolean {
   if (diff.changes.length === 0) return false;
   if (document.kind !== 'container') return diff.changes.some((change) => change.effect === 'recreate');

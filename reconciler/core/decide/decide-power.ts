@@ -1,4 +1,4 @@
-// Decides whether a container starts, stops or restarts beside its update, and whether its policy allows that.
+// Decides whether a container starts, stops or restarts with its update, and whether its policy allows that.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Effect } from '../../../server/api/schema/field.ts';
 import { statusCodes } from '../../../server/api/status.ts';
@@ -35,7 +35,8 @@ export function decidePower(
   if (!running) return wanted === 'running' ? starting(document) : unchanged;
   if (wanted === 'stopped') return stopping(document, live);
   const profiles = context.changedProfilesOf(live);
-  const owed = wanted === 'running' && context.owesRestart(document.name) ? ['what an earlier run changed'] : [];
+  const owed =
+    wanted === 'running' && context.owesRestart(document.name) ? ['an unfinished change of an earlier run'] : [];
   const isStill = changes.length === 0 && profiles.length === 0;
   const effect = isStill ? 'live' : effectOfAll(live, changes, context);
   if (effect === 'live' && owed.length === 0 && wanted === 'running' && isFrozen(live)) return thawing(document);
@@ -50,27 +51,27 @@ export function decidePower(
   return restarting(document, context, causes.length > 0 ? causes : changes.map((change) => change.path));
 }
 
-/** Runs, but nobody has seen yet that it is ready. */
+/** The container runs, but no run has recorded yet that it is ready. */
 const awaited = (document: Document, context: PlanContext): PowerDecision =>
   document.manage.wait.length === 0 || !context.isUnready(document.name)
     ? unchangedRunning
     : {
         ...unchangedRunning,
-        reasons: ['an earlier run ended before it was seen to be ready'],
+        reasons: ['an earlier run ended before the container was ready'],
         sketches: waits(document),
       };
 
-/** What the container's own edits cost, its profiles as they are now. */
+/** The effect of the container's own edits, with its current profiles. */
 export function effectOfOwnChanges(live: JsonObject, changes: readonly Change[], context: PlanContext): Effect {
   const after = applyEdits(live, changes);
   return effectBetween(expandContainer(live, context.profileNow), expandContainer(after, context.profileNow));
 }
 
-/** Own and profile edits together, so that a key which one takes away and the other sets costs nothing. */
+/** Own and profile edits together: a key that one removes and the other sets has no effect. */
 function effectOfAll(live: JsonObject, changes: readonly Change[], context: PlanContext): Effect {
   const after = applyEdits(live, changes);
   const effect = effectBetween(expandContainer(live, context.profileNow), expandContainer(after, context.profileAfter));
-  // Recreation by a profile is refused at the profile.
+  // The profile refuses an edit that needs recreation.
   return effect === 'recreate' ? 'restart' : effect;
 }
 
@@ -106,7 +107,7 @@ function stopping(document: Document, live: JsonObject): PowerDecision {
     code: 'disruption',
     address: document.address,
     message: `stopping ${document.address} would delete it: it is ephemeral`,
-    remedy: 'set state: running, make it lasting with ephemeral: false in an apply of its own, or destroy it',
+    remedy: 'set state: running, set ephemeral: false in a separate apply, or destroy it',
   };
   return { ...decision, guard };
 }
@@ -126,7 +127,7 @@ function restarting(document: Document, context: PlanContext, causes: readonly s
     code: 'disruption',
     address: document.address,
     message: `${document.address} would have to restart: ${causes.join(', ')}`,
-    remedy: 'set manage.disruption: restart, run with --allow-restart, or take the change back',
+    remedy: 'set manage.disruption: restart, run with --allow-restart, or revert the change',
   };
   return { ...decision, guard };
 }

@@ -1,4 +1,4 @@
-// Decides to make an object anew: deleted and created, or rebuilt beside the old one, which is kept until the new one is ready.
+// Decides to replace an object: delete and create it, or rebuild it beside the old one, which is kept until the new one is ready.
 import type { OwnershipDecision } from '../diff/decide-ownership.ts';
 import { usageAddress } from '../diff/decide-ownership.ts';
 import type { Diff } from '../diff/diff.ts';
@@ -20,14 +20,14 @@ import { isProtected, type Decision } from './decision.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
 import type { PlanContext } from './plan-context.ts';
 
-/** An existing object with what differs from its document. */
+/** An existing object with its differences from the document. */
 interface Existing {
   readonly document: Document;
   readonly live: Live<object>;
   readonly diff: Diff;
   readonly ownership: OwnershipDecision;
   readonly context: PlanContext;
-  /** The image that the container shall have from now on. */
+  /** The image that the container gets. */
   readonly next: NextImage | undefined;
 }
 
@@ -42,7 +42,7 @@ export function decideReplace(existing: Existing, isForced: boolean): Decision {
   const culprits = diff.changes.filter((change) => change.effect === 'recreate');
   const why = pathsOf(culprits.length > 0 ? culprits : diff.changes);
   const reason =
-    next !== undefined ? whyNext(next) : isForced ? 'recreation was asked for' : `${why} cannot be changed in place`;
+    next !== undefined ? whyNext(next) : isForced ? 'recreation was requested' : `${why} cannot be changed in place`;
   const body = sourcedFrom(replacementBody(document, live.object, fieldsOf(diff.changes)), next);
   return decisionOf(
     existing,
@@ -64,7 +64,7 @@ export function decideReplace(existing: Existing, isForced: boolean): Decision {
   );
 }
 
-/** A new container in the place of the old one, which stands aside until the new one is ready. */
+/** A new container replaces the old one, which is kept under another name until the new one is ready. */
 export function decideRebuild(existing: Existing): Decision {
   const { document, live, diff, context, ownership, next } = existing;
   const guard =
@@ -73,8 +73,8 @@ export function decideRebuild(existing: Existing): Decision {
   const { starts, inside } = insideOfReplaced(existing, isRunning(live.object as Parameters<typeof isRunning>[0]));
   const body = replacementBody(document, live.object, fieldsOf(diff.changes));
   const reasons = [
-    next === undefined ? 'an earlier run began to rebuild it and did not end' : whyNext(next),
-    'its name, MAC addresses, config, devices and custom volumes stay; until the new one is ready the old one stands aside',
+    next === undefined ? 'an earlier run began to rebuild it and did not finish' : whyNext(next),
+    'its name, MAC addresses, config, devices and custom volumes stay; the old one is kept until the new one is ready',
   ];
   const { change, sketches } = decisionOf(existing, guard, inside, reasons, [
     {
@@ -130,7 +130,7 @@ const pathsOf = (changes: readonly Change[]): string => changes.map((change) => 
 const whyNext = ({ from, to }: NextImage): string =>
   `its image moved on from ${from.slice(0, 12)} to ${to.slice(0, 12)}: its root file system is lost`;
 
-/** The image that the plan looked at, even if its alias moves before the step runs. */
+/** The image of the plan, even if its alias moves before the step runs. */
 const sourcedFrom = (body: JsonObject, next: NextImage | undefined): JsonObject =>
   next === undefined ? body : { ...body, source: { type: 'image', fingerprint: next.to } };
 
@@ -161,6 +161,6 @@ function guardReplace({ document, live, diff, context }: Existing, isForced: boo
     code: 'disruption',
     address,
     message: `${address} would be deleted and created again, its data lost: ${pathsOf(diff.changes)}`,
-    remedy: 'set manage.disruption: recreate, run with --allow-recreate, or take the change back',
+    remedy: 'set manage.disruption: recreate, run with --allow-recreate, or revert the change',
   };
 }

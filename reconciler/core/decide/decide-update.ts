@@ -1,4 +1,4 @@
-// Decides about an object that stays: which fields are written, what happens inside of a container and to its power.
+// Decides about an object that stays: the fields to write, the steps inside a container, and its power action.
 import type { Effect } from '../../../server/api/schema/field.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { usageAddress, type OwnershipDecision } from '../diff/decide-ownership.ts';
@@ -32,7 +32,7 @@ export function decideUpdate(
   const guard = ownership.guard ?? power.guard ?? guardStuck(document, live, diff) ?? guardReach(document, affects);
   const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
   const { owner } = ownership;
-  // What was written is known by its hash, and what depends on it is to run again whatever becomes of this run.
+  // The record holds a hash of what was written. Commands that depend on it must run again even if this run fails.
   const isNoted = owner !== undefined && fields.length < diff.changes.length;
   const sketches: readonly Sketch[] = [
     ...inside.removal,
@@ -81,7 +81,7 @@ function insideOfExisting(
   { owner }: PlanContext,
 ): Inside {
   const ran = owner === undefined ? undefined : recordsIn(live.object).get(owner.set)?.ran;
-  // No command ends in a frozen container.
+  // A command in a frozen container never ends.
   const isStill = (live.object as JsonObject)['status_code'] === statusCodes.frozen && power.action === undefined;
   return decideInside(document, {
     live: live.object as JsonObject,
@@ -93,7 +93,7 @@ function insideOfExisting(
   });
 }
 
-/** A record that changes in nothing but its policy is a claim of the whole. */
+/** When only the policy of a record changes, the claim is of the whole object. */
 const claimsOf = ({ isNew, claims, releases }: OwnershipDecision, edits: readonly Change[]): readonly string[] =>
   isNew && claims.length + releases.length + edits.length === 0
     ? ['']

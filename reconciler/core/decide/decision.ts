@@ -1,4 +1,4 @@
-// What a decision about one object is made of.
+// The type of a decision about one object.
 import { isTrue } from '../../../server/api/container/container-config.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import { mapOf } from '../documents/json-values.ts';

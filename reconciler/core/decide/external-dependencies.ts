@@ -1,5 +1,5 @@
-// What manage.depends_on asks of objects that are of another set: they must be there (graph.ts) and, being containers, be ready
-// before anything of the object begins. Within the set steps wait for steps; here a plan looks and refuses. Pure.
+// Dependencies on objects of another set (manage.depends_on): they must exist (graph.ts), and containers must be ready before the
+// steps of the object begin. Within a set steps wait for steps; here the plan checks and refuses. Pure.
 import { statusCodes } from '../../../server/api/status.ts';
 import type { PlanContext } from './plan-context.ts';
 import type { Decision } from './decision.ts';
@@ -7,7 +7,7 @@ import type { Address, Document } from '../documents/document.ts';
 import type { Observed } from '../documents/observed.ts';
 import type { Guard } from '../plan/plan.ts';
 
-/** As decided, or refused while something that it depends on is not ready. */
+/** The decision, or its refusal while a dependency is not ready. */
 export function withDependencies(object: Document, decision: Decision, context: PlanContext): Decision {
   if (object.manage.dependsOn.length === 0 || decision.sketches.length === 0) return decision;
   for (const address of object.manage.dependsOn) {

@@ -1,4 +1,4 @@
-// What documents ask for and this server cannot do: told with the name of the missing API extension before anything is planned. Pure.
+// Reports what documents ask for and this server cannot do, with the missing API extension, before a plan is made. Pure.
 import { lackOfExtension, unservedExtension } from '../../../server/api/server/capability.ts';
 import { kindRow } from '../../../server/api/kinds.ts';
 import { incapable } from '../settings/capability-messages.ts';

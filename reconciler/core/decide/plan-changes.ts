@@ -1,4 +1,4 @@
-// Makes the plan that turns the observed world into the declared one. Decisions about single objects are in decide-object.ts.
+// Makes the plan that turns the observed state into the declared one. Decisions about single objects are in decide-object.ts.
 import { capabilityProblems } from './missing-capabilities.ts';
 import { clashes, rootlessContainers } from '../clashes/index.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
@@ -41,7 +41,7 @@ export function planChanges(input: PlanInput): Plan {
   const waves = wavesOf(objects, graph.needs);
   const order = inWaves(graph.order, waves);
   const selected = wanted === undefined ? order : order.filter((object) => wanted.has(object.address));
-  // What cannot be there is missing to others, too: that is not said twice.
+  // Dependents also miss an object that cannot be created: it is reported once.
   const incapable = [...capabilityProblems(selected, input.observed), ...seedProblems(selected, input.observed)];
   const foreign = foreignProblems(selected, input.observed);
   if (incapable.length > 0 || foreign.some(({ severity }) => severity === 'error'))
@@ -62,7 +62,7 @@ export function planChanges(input: PlanInput): Plan {
 const isSelected = (address: Address | undefined, wanted: ReadonlySet<Address> | undefined): boolean =>
   wanted === undefined || (address !== undefined && wanted.has(address));
 
-/** A plan without steps: something must be corrected first. */
+/** A plan without steps: errors must be corrected first. */
 export const failedPlan = (mode: Plan['mode'], diagnostics: readonly Diagnostic[]): Plan => ({
   mode,
   changes: [],
@@ -136,7 +136,7 @@ function selectObjects(graph: Graph, { targets = [], exclude = [] }: PlanOptions
   return without(wanted ?? graph.order.map(({ address }) => address), reachable(exclude, reverseEdges(graph.needs)));
 }
 
-/** What stands in the way of making an object that is not there. */
+/** Why an object cannot be created. */
 function creationProblems(object: Document, observed: Observed): readonly Diagnostic[] {
   if (object.kind === 'image' && object.values['source'] === undefined && object.files?.fingerprint === undefined)
     return [unreadImage(object)];
@@ -179,7 +179,7 @@ const emptyNat = (object: Document, key: string): Diagnostic => ({
   ...problemOf(
     object,
     'bad-value',
-    `${key} of ${object.address} has no value, and the server sets true when it picks the address of a new network`,
+    `${key} of ${object.address} has no value, so the server would set true when it picks the address of the new network`,
     `write ${key}: false, or leave it out`,
   ),
   path: `config.${key}`,
@@ -188,7 +188,7 @@ const takenName = (object: Document): Diagnostic =>
   problemOf(
     object,
     'name-taken',
-    `${object.address} cannot be made: the host has an interface of that name that is not managed`,
+    `${object.address} cannot be created: the host has an unmanaged interface of that name`,
     'choose another name, or leave the document out and refer to the interface as it is',
   );
 const unreadImage = (object: Document): Diagnostic =>

@@ -1,4 +1,4 @@
-// What every decision about one object looks at: the live world, who uses what, and the profiles as they will be.
+// The context of every decision: the live objects, their users, and the profiles after the plan.
 import type { Effect } from '../../../server/api/schema/field.ts';
 import { addressOf, type Address, type Document, type JsonObject } from '../documents/document.ts';
 import { applyEdits } from '../plan/apply-edits.ts';
@@ -40,21 +40,21 @@ export class PlanContext {
     this.#declared = new Set(documents.map((document) => document.address));
     for (const { kind, name, values } of documents) {
       const target = kind === 'image_alias' ? values['target'] : undefined;
-      // The name of an image that is not there yet says nothing about the one that is.
+      // The name of an image that does not exist yet tells nothing about the existing one.
       if (typeof target === 'string' && /^[0-9a-f]{12,64}$/.test(target)) this.#aliases.set(name, target);
     }
     this.#replace = new Set(options.replace);
     this.#scopes = scopesOf(observed, documents);
   }
 
-  /** A change took effect only in part: an earlier run ended before it restarted the container. */
+  /** True when an earlier run ended before it restarted the container, so that its changes took effect only in part. */
   owesRestart(name: string): boolean {
     const live = this.observed.containers.get(name)?.object;
     const since = this.#state?.restarts.get(name);
     return live !== undefined && since !== undefined && since === (live.last_used_at ?? '') && isRunning(live);
   }
 
-  /** An earlier run ended before what `manage.wait` asks for was seen. */
+  /** True when an earlier run ended before the conditions of `manage.wait` were met. */
   isUnready(name: string): boolean {
     return this.#state?.unready.has(name) === true;
   }
@@ -82,7 +82,7 @@ export class PlanContext {
     return this.#usage.get(address) ?? [];
   }
 
-  /** Call it with each profile edit before containers are decided. */
+  /** Call it with each profile edit before the decisions about containers. */
   addProfileEdits(name: string, edits: readonly Change[]): void {
     const live = this.observed.profiles.get(name)?.object as JsonObject | undefined;
     this.#profilesAfter.set(name, applyEdits(live ?? {}, edits));
@@ -98,12 +98,12 @@ export class PlanContext {
     return this.#scopes.keyOf('profile', name, project);
   }
 
-  /** A profile that the plan makes; containers that join it get all of it. */
+  /** A profile that the plan creates; containers that use it get all of it. */
   addNewProfile(name: string, body: JsonObject): void {
     this.#newProfiles.set(name, body);
   }
 
-  /** `name` as a container of `project` has it. */
+  /** The profile that a container of `project` calls `name`. */
   readonly profileNow = (name: string, project?: string): JsonObject | undefined => {
     const key = this.#profileKey(name, project);
     return this.observed.profiles.get(key)?.object ?? this.#newProfiles.get(key);
@@ -112,7 +112,7 @@ export class PlanContext {
   readonly profileAfter = (name: string, project?: string): JsonObject | undefined =>
     this.#profilesAfter.get(this.#profileKey(name, project)) ?? this.profileNow(name, project);
 
-  /** Containers that an edit of this profile, network or pool reaches, with what the edit alone costs them; undefined: no reach. */
+  /** Containers that an edit of this profile, network or pool reaches, with the effect of the edit alone; undefined: it reaches none. */
   affectedBy(address: Address, effectOn: (container: JsonObject) => Effect | undefined): readonly Affected[] {
     return this.usersOf(address).flatMap((user): Affected[] => {
       const name = user.startsWith('container/') ? user.slice('container/'.length) : undefined;
@@ -131,7 +131,7 @@ export class PlanContext {
     });
   }
 
-  /** What the edits of one profile cost a container that uses it, all else as it is; undefined when others overrule all of them. */
+  /** The effect of one profile's edits on a container that uses it, without other changes; undefined when others override all of them. */
   effectOfProfile(container: JsonObject, name: string): Effect | undefined {
     const after = (other: string, project: string | undefined): JsonObject | undefined =>
       this.#profileKey(other, project) === name ? this.profileAfter(other, project) : this.profileNow(other, project);

@@ -1,4 +1,4 @@
-// Makes the plan that deletes what is declared, users before what they use. What others still use stays, with a guard.
+// Makes the plan that deletes the declared objects, users before the objects they use. A guard keeps objects that others still use.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { decideDelete } from './decide-delete.ts';
 import { usageAddress } from '../diff/decide-ownership.ts';
@@ -25,7 +25,7 @@ export function planDestroy(input: PlanInput): Plan {
   const { objects, diagnostics } = normalizeDocuments(resolved);
   const { targets = [], exclude = [] } = input.options ?? {};
   const graph = buildGraph(objects, input.observed);
-  // A missing reference is no obstacle: what is gone need not be deleted.
+  // A missing reference is no obstacle: an object that does not exist needs no deletion.
   const problems = [
     ...diagnostics.filter((problem) => problem.code !== 'same-image'),
     ...graph.diagnostics.filter((problem) => problem.code === 'reference-cycle'),
@@ -36,13 +36,13 @@ export function planDestroy(input: PlanInput): Plan {
   const usage = findUsage(input.observed);
   const users = withLiveUsers(objects, reverseEdges(graph.needs), usage);
   const meant = targets.length === 0 ? undefined : reachable(targets, users);
-  // What stays keeps what it uses.
+  // An object that stays keeps the objects it uses.
   const kept = reachable(exclude, reverseEdges(users));
   const wanted = exclude.length === 0 ? meant : without(meant ?? objects.map(({ address }) => address), kept);
   const selected = wanted === undefined ? objects : objects.filter((object) => wanted.has(object.address));
   const { order } = sortByNeeds(selected, users);
   const byAddress = new Map(selected.map((object) => [object.address, object]));
-  // What is used live counts, too, whatever waves say.
+  // Live use counts as well, regardless of waves.
   const waves = wavesOf(objects, reverseEdges(users));
   const listed = order.flatMap((address) => byAddress.get(address) ?? []);
   const isSound = waveProblems(selected, reverseEdges(users), waves).length === 0;
@@ -87,7 +87,7 @@ function assemble(ordered: readonly Document[], world: World): Plan {
     const made = makeSteps(object, sketches, behind(needs, before));
     const last = made.at(-1);
     if (last !== undefined) barrier.add(last.id);
-    // Users go by the names of the API.
+    // Users are listed by their API names.
     if (last !== undefined) released.set(usageAddress(object), keptUses(object, sketches, world.observed));
     ready.set(object.address, last === undefined ? needs : [last.id]);
     steps.push(...made);
@@ -96,7 +96,7 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   return finishPlan('destroy', changes, steps, [], { set: world.owner?.set });
 }
 
-/** Objects that let go of what they use in this plan, with what each goes on using. */
+/** Objects that stop using others in this plan, with the objects that each still uses. */
 type Released = Map<string, ReadonlySet<string>>;
 
 /** A deleted object uses nothing; a profile that is only reset keeps the devices that were never declared. */
@@ -106,7 +106,7 @@ function keptUses(object: Document, sketches: readonly Sketch[], observed: Obser
   const reset = sketches.find((sketch) => sketch.action === 'update');
   if (reset === undefined || live === undefined) return new Set();
   const after = applyEdits(live, reset.edits);
-  // What a container has through its profiles it keeps with them.
+  // A container keeps the devices of its profiles.
   const kept = [...deviceReferences(after['devices']), ...deviceReferences(after['expanded_devices'])];
   const { keyOf } = scopesOf(observed);
   const key = (used: KindName, name: string): Address => addressOf(used, keyOf(used, name, object.project));

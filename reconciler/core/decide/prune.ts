@@ -1,5 +1,5 @@
-// What the set owns and no document declares any more: with --prune it goes, users before what they use and after the
-// changes that stop using it, within a limit, and what holds data only when somebody said so.
+// Objects that the set owns and no document declares. --prune deletes them within a limit: users before the objects they use, and after
+// the changes that stop using them. Objects with data need an explicit permission.
 import type { PlanContext } from './plan-context.ts';
 import { decideDelete, unchanged, type Deletion } from './decide-delete.ts';
 import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
@@ -24,7 +24,7 @@ export interface Pruned {
 
 const nothing: Pruned = { changes: [], steps: [], orphans: [] };
 
-/** `declared`: all of the set, also what --target leaves out. `steps`: what the plan does so far. */
+/** `declared`: all documents of the set, also those outside --target. `steps`: the plan so far. */
 export function decidePrune(
   context: PlanContext,
   declared: readonly Document[],
@@ -45,7 +45,7 @@ export function decidePrune(
   return { ...made, orphans: kept };
 }
 
-/** As documents that say nothing but what the last apply noted of their `manage:`. Sorted, without those at `except`. */
+/** Documents that hold only the `manage:` which the last apply recorded. Sorted, without those at `except`. */
 export function ownedObjects(
   context: PlanContext,
   owner: SetOwner,
@@ -105,7 +105,7 @@ const limitGuard = (address: Address, count: number, limit: number, owned: numbe
   code: 'prune-limit',
   address,
   message: `${count} of the ${owned} objects of the set are no longer declared, more than the ${limit} that may be pruned at once: nothing is pruned`,
-  remedy: 'see that all manifests were given; then allow it with --prune-limit',
+  remedy: 'check that the command got all manifests; then allow it with --prune-limit',
 });
 
 function goAway(
@@ -149,7 +149,7 @@ const usersOf = (now: Usage, then: Usage, one: Document): readonly string[] => [
   ...new Set([...(now.get(one.address) ?? []), ...(then.get(one.address) ?? [])]),
 ];
 
-/** Containers and pools are more than what documents say of them. */
+/** Containers and pools hold more than documents declare. */
 function guarded(one: Document, decision: Deletion, options: PlanOptions): Deletion {
   const isDelete = decision.change.action === 'delete' && decision.change.guard === undefined;
   const holdsData = coreKind(one.kind).holdsData === true && one.manage.prune !== true;
@@ -161,7 +161,7 @@ function guarded(one: Document, decision: Deletion, options: PlanOptions): Delet
       one.manage.prune === 'confirm'
         ? `${one.address} asks to be pruned only with a confirmation (manage.prune: confirm)`
         : `pruning ${one.address} would delete the data in it`,
-    remedy: 'prune with --allow-destroy; manage.prune: true in the last apply would have allowed it for ever',
+    remedy: 'prune with --allow-destroy; manage.prune: true in the last apply would have allowed it permanently',
   };
   return { change: { ...decision.change, guard }, sketches: [] };
 }

@@ -1,4 +1,4 @@
-// Decides what the set owns of one object before and after, what that changes in its record, and whose keys are in the way.
+// Decides which paths of an object the set owns before and after, how its record changes, and which keys of other sets conflict.
 import type { Diff, Ownership } from './diff.ts';
 import { defaultManage, type Address, type Document } from '../documents/document.ts';
 import type { IgnorePatterns } from '../ownership/ignored-paths.ts';
@@ -24,7 +24,7 @@ import type { Guard, SetOwner } from '../plan/plan.ts';
 export const usageAddress = (document: Document): Address =>
   `${document.kind}/${coreKind(document.kind).apiName(document)}`;
 
-/** The records of all sets on an object, wherever they are kept. */
+/** The records of all sets on an object, from its config and from the sets' states. */
 export function recordsOf(document: Document, live: object, observed: Observed): ReadonlyMap<string, OwnerRecord> {
   if (hasConfig(document.kind)) return recordsIn(live);
   const records = new Map<string, OwnerRecord>();
@@ -54,13 +54,13 @@ export function ownershipBefore(
 }
 
 export interface OwnershipDecision {
-  /** To be recorded, when that is another record than before or the object is written anyway. */
+  /** The record to write, when it differs from the current one or the object is written anyway. */
   readonly owner?: OwnerWrite;
-  /** The record has to be written although nothing else has to. */
+  /** Only the record has to be written. */
   readonly isNew: boolean;
   readonly claims: readonly string[];
   readonly releases: readonly string[];
-  /** The record gains paths and says nothing else than before: with no edit beside it the server stays as it is. */
+  /** The record only gains paths: without other edits the object stays unchanged. */
   readonly isTakeover?: boolean;
   readonly guard?: Guard;
 }
@@ -85,7 +85,7 @@ export const ownerOfNew = (
         ran: {},
       };
 
-/** Hashed with the rest, although no body holds them. */
+/** Values that are hashed like the others, although no body holds them. */
 const ownFiles = ({ values }: Document): Pick<OwnerWrite, 'files'> =>
   values['files'] === undefined ? {} : { files: filesIn(values) };
 
@@ -122,12 +122,12 @@ export function ownershipAfter(
   const releases = (last === undefined ? [] : pathsOf(last.keys))
     .filter((path) => !kept.has(path.join('\0')) && !isCovered(path, changed))
     .map(pathText);
-  // An object without a record is treated as one with the policy of a document that says nothing.
+  // An object without a record gets the default policy.
   const isTakeover = releases.length === 0 && isSamePolicy(last?.policy ?? policyOf(defaultManage), write.policy);
   return { owner: write, isNew: true, claims, releases, isTakeover };
 }
 
-/** Changed itself, or with the device that it belongs to. */
+/** True when the path itself or its device changes. */
 const isCovered = (path: readonly string[], changed: ReadonlySet<string>): boolean =>
   changed.has(pathText(path)) || (path.length > 1 && changed.has(pathText(path.slice(0, -1))));
 

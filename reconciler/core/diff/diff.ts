@@ -1,5 +1,5 @@
-// Compares one document with its live object, key by key: what is written, what the set owned last time and dropped, and in
-// exact mode what nobody wrote. Keys of other sets are theirs.
+// Compares one document with its live object key by key: written keys, keys that the set owned and dropped, and in exact mode all
+// unmanaged keys. Keys of other sets are left to them.
 import { sameText } from '../../../server/api/text/equality.ts';
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { Change } from '../documents/change.ts';
@@ -24,11 +24,11 @@ import { isSecret, type DeclaredSecrets } from '../documents/secret.ts';
 export interface Diff {
   /** Sorted by path. */
   readonly changes: readonly Change[];
-  /** Paths of the live object nobody wrote and the server did not make. */
+  /** Paths of the live object that no document declares and the server did not set. */
   readonly unmanaged: readonly string[];
   /** Changes of keys that another set owns. */
   readonly conflicts: readonly Conflict[];
-  /** What would be changes but for `manage.ignore`. */
+  /** Changes that `manage.ignore` suppresses. */
   readonly ignored: readonly IgnoredDifference[];
 }
 
@@ -37,14 +37,14 @@ export interface Conflict {
   readonly path: Path;
 }
 
-/** Who owned what of the object before. */
+/** The owners of the object before the plan. */
 export interface Ownership {
   /** The set's own record. */
   readonly last?: OwnerRecord;
   readonly others: ReadonlyMap<string, OwnerRecord>;
   readonly hash: KeyHash;
   readonly isExact: boolean;
-  /** What the set owned and no longer writes is let go of, not taken away. */
+  /** Keys that the set owned and no longer writes are released, not removed. */
   readonly keepsDropped?: boolean;
 }
 
@@ -123,7 +123,7 @@ function diffMap(walk: Walk, prefix: Path, live: JsonObject, wanted: JsonObject)
   }
 }
 
-/** A map that the document says wholly, although the server gives some of it. */
+/** A map that the document decides as a whole, although the server sets some of its keys. */
 const isWholly = ({ kind, ownership }: Walk, [field = '']: Path, wanted: JsonObject): boolean =>
   ownership?.isExact === true && kind.wholeFields?.includes(field) === true && Object.keys(wanted).length > 0;
 
@@ -131,7 +131,7 @@ const same = (walk: Walk, key: string, live: string | undefined, wanted: string)
   (live !== undefined && (sameText(key, live, wanted) || walk.compareSeeds?.(key, live, wanted)?.length === 0)) ||
   walk.kind.fulfils?.(key, live, wanted) === true;
 
-/** The set wrote it once and no longer does, or every key is its own; and nobody else relies on it. */
+/** True when the set wrote the key and no longer does, or owns every key; and no other set relies on it. */
 function isRemoved(walk: Walk, path: Path): boolean {
   const { ownership } = walk;
   if (ownership === undefined || isIgnored(walk.ignore, pathText(path))) return false;
@@ -154,14 +154,14 @@ function diffDevices(walk: Walk, field: string, live: JsonObject, wanted: JsonOb
       if (now !== undefined) add(walk, [field, name], now, undefined);
     } else if (!isMap(now)) add(walk, [field, name], undefined, presentOnly(value));
     else if (typeof value['type'] === 'string' && value['type'] !== now['type']) {
-      // Properties of one type mean nothing to another: the device is replaced as a whole.
+      // Properties of one type are meaningless for another: the device is replaced as a whole.
       add(walk, [field, name], now, presentOnly(value));
     } else diffMap(walk, [field, name], now, value);
   }
   for (const name in live) if (!(name in wanted)) diffUndeclaredDevice(walk, [field, name], live[name]);
 }
 
-/** Whose type it is, his is the device; of another's device only our own properties go. */
+/** The owner of the type owns the device; from a device of another set only our own properties are removed. */
 function diffUndeclaredDevice(walk: Walk, path: Path, now: Json | undefined): void {
   if (isRemoved(walk, [...path, 'type'])) return add(walk, path, now, undefined);
   for (const key of Object.keys(mapOf(now))) {
@@ -174,7 +174,7 @@ function diffUndeclaredDevice(walk: Walk, path: Path, now: Json | undefined): vo
 const presentOnly = (device: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(device).filter(([, value]) => value !== null));
 
-/** A field that goes back to what an unwritten one is; fields of the server's own choice are only let go of. */
+/** Sets a dropped field back to its default; fields that the server chooses are only released. */
 function diffDropped(walk: Walk, field: string, live: Json | undefined): void {
   const blank = walk.kind.blanks?.[field];
   if (blank === undefined || live === undefined || live === blank) return;
@@ -195,12 +195,12 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
   add(walk, [field], now, then);
 }
 
-/** Key by key for each member. */
+/** Compares key by key for each member. */
 function diffMembers(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
   for (const name of Object.keys(wanted)) diffMap(walk, [field, name], mapOf(live[name]), mapOf(wanted[name]));
 }
 
-/** Entries are owned as a whole, and compared by what is written of them. Live are only those that somebody asked for. */
+/** Entries are owned as a whole, and only their written attributes are compared. The live object holds only requested entries. */
 function diffFiles(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
   for (const [path, entry] of Object.entries(wanted)) {
     const now = live[path];
@@ -213,7 +213,7 @@ function diffFiles(walk: Walk, field: string, live: JsonObject, wanted: JsonObje
   }
 }
 
-/** A file's name says nothing of its content, which is shown by its hash. */
+/** The path of a file does not make its content secret: the content is shown as a hash. */
 function isSecretEdit(walk: Walk, segments: Path, before: Json | undefined, after: Json | undefined): boolean {
   const key = segments.join('.');
   if (walk.secrets?.some((secret) => secret === key || secret.startsWith(`${key}.`)) === true) return true;
@@ -266,7 +266,7 @@ function ownedBelow(keys: OwnedTree, path: Path): readonly Path[] {
   return Object.keys(found).flatMap((key) => ownedBelow(keys, [...path, key]));
 }
 
-/** Of an entry inside there is one owner. */
+/** An entry inside a container has one owner. */
 const ownedPath = (path: Path): Path => (path[0] === 'files' ? path.slice(0, 2) : path);
 
 function originOf(walk: Walk, path: Path, before: Json | undefined): Change['origin'] {

@@ -1,4 +1,4 @@
-// Which paths a document owns: those that it writes, ignored ones and those that only count at creation left out.
+// The paths that a document owns: those that it writes, without ignored ones and those that apply at creation only.
 import type { Document, Json, JsonObject } from '../documents/document.ts';
 import { isIgnored, type IgnorePatterns } from '../ownership/ignored-paths.ts';
 import { pathText, snapshotFields, snapshotsIn } from '../documents/inside.ts';
@@ -32,7 +32,7 @@ function fieldsOf(kind: CoreKind): readonly string[] {
   return fields;
 }
 
-/** That there is one may be asked for by any set; what is said of it is its set's own. */
+/** Any set may require the snapshot; only its owner may set its attributes. */
 function addSnapshots(values: JsonObject, add: (path: Path) => void): void {
   for (const [name, spec] of [...snapshotsIn(values)].sort(([a], [b]) => compareText(a, b)))
     for (const key of snapshotFields) if (spec[key] !== undefined) add(['snapshots', name, key]);

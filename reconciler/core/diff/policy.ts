@@ -1,4 +1,4 @@
-// `manage.policy`: which actions are allowed on an object. Without update its differences are listed, and it is neither written nor owned.
+// `manage.policy`: the actions that are allowed on an object. Without update its differences are listed, and it is neither written nor owned.
 import type { Diff } from './diff.ts';
 import type { Document, Manage, PolicyWord } from '../documents/document.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
@@ -12,7 +12,7 @@ export const allows = ({ policy }: Manage, word: PolicyWord): boolean => policy 
 
 const rule = { path: '*', reason: 'manage.policy does not allow update' };
 
-/** An object that exists and may not be updated: its differences are listed, nothing is done. */
+/** An existing object that may not be updated: its differences are listed, and it has no steps. */
 export function lookedAt(document: Document, live: Live<object>, diff: Diff): Omit<ResourceChange, 'steps'> {
   const ignored = [...diff.changes.map((change): IgnoredDifference => ({ ...change, rule })), ...diff.ignored];
   return {
@@ -24,14 +24,14 @@ export function lookedAt(document: Document, live: Live<object>, diff: Diff): Om
   };
 }
 
-/** Of an object that is not there. */
+/** The guard of an object that does not exist. */
 export const notCreated = ({ address, location }: Document): Diagnostic => ({
   severity: 'error',
   code: 'policy',
   address,
   path: 'manage.policy',
   message: `${address} does not exist, and its manage.policy does not allow to create it`,
-  remedy: 'make it by other means, or add create to its policy',
+  remedy: 'create it by other means, or add create to its policy',
   ...location,
 });
 
@@ -43,6 +43,6 @@ export function policyGuard({ address, manage }: Document, verb: string): Guard 
     code: 'protected',
     address,
     message: `this plan would ${verb} ${address}, and its manage.policy does not allow ${missing.join(' and ')}`,
-    remedy: `take the change back, or add ${missing.join(' and ')} to its policy`,
+    remedy: `revert the change, or add ${missing.join(' and ')} to its policy`,
   };
 }

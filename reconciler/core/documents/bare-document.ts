@@ -1,4 +1,4 @@
-// A document that says nothing but which object it is about, for what is decided without a manifest. Pure.
+// A document that holds only the identity of an object, for decisions without a manifest. Pure.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { addressOf, defaultManage, type Document } from './document.ts';
 

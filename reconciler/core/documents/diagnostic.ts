@@ -1,4 +1,4 @@
-// One thing a person should know about a manifest or a plan, and how it is shown. Finding things is not done here.
+// A diagnostic: one message for people about a manifest or a plan, with its place and its remedy.
 import type { Address } from './document.ts';
 
 export type Severity = 'error' | 'warning';
@@ -15,7 +15,7 @@ export interface Diagnostic {
   readonly file?: string;
   readonly line?: number;
   readonly column?: number;
-  /** The source line, and how many characters of it are meant. */
+  /** The source line, and the number of marked characters. */
   readonly excerpt?: { readonly text: string; readonly length: number };
   /** Further places, such as the other one of two duplicates. */
   readonly related?: readonly {

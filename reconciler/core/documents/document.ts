@@ -1,5 +1,5 @@
-// What a manifest says, once parsed: one document per object, values as written. Where the text lives is the manifest
-// room's business; what the live world looks like is in observed.ts.
+// A parsed manifest: one document per object, with values as written. The manifest room knows the text; observed.ts holds the live
+// objects.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
 import type { Contents } from './inside.ts';
@@ -22,47 +22,47 @@ export interface Location {
 }
 
 export type PowerState = 'running' | 'stopped';
-/** How much a plan may disturb the object: nothing, a restart, or deletion and creation. */
+/** The strongest effect that a plan may have on the object: none, a restart, or deletion and creation. */
 export type Disruption = 'none' | 'restart' | 'recreate';
 
 export type PolicyWord = 'observe' | 'create' | 'update' | 'delete';
 
-/** Of `manage.ignore`. */
+/** A rule of `manage.ignore`. */
 export interface IgnoreRule {
   /** A path pattern: `config.limits.cpu`, `devices.eth0.*`. */
   readonly path: string;
-  /** As written: its last day, or the moment at which it ends. */
+  /** As written: its last day, or the time at which it ends. */
   readonly until?: string;
   readonly reason?: string;
 }
 
-/** What becomes of existing containers when their image moves on. `new-only`: new ones are made from what gantry.lock holds. */
+/** How existing containers follow a new image. `new-only`: only new containers use the image of gantry.lock. */
 export type ImagePolicy = 'none' | 'new-only' | 'rebuild' | 'recreate';
 
 /** The `manage:` block with its defaults filled in. */
 export interface Manage {
-  /** merge: only written keys are ours; add: and what is no longer written is left as it is. exact: every local key that the server did not make is. */
+  /** merge: the set owns the written keys only. add: the same, and keys that are no longer written stay. exact: it owns every local key that the server did not set. */
   readonly mode: 'merge' | 'exact' | 'add';
   readonly image: ImagePolicy;
-  /** Whether it may be pruned once it is no longer declared. Absent: yes, but for what holds data. */
+  /** Whether it may be pruned when it is no longer declared. Absent: yes, unless it holds data. */
   readonly prune?: boolean | 'confirm';
-  /** orphan: destroy and prune let go of it and leave it where it is. */
+  /** orphan: destroy and prune release it and leave it on the server. */
   readonly onDelete: 'delete' | 'orphan';
   /** Name of the set that the document belongs to; one name a load. */
   readonly set?: string;
-  /** For which hosts of a hosts file it is, as in host-pattern.ts; absent: for all. */
+  /** The hosts of a hosts file that it is for, as in host-pattern.ts; absent: all. */
   readonly hosts?: readonly string[];
   readonly disruption: Disruption;
   readonly protect: boolean;
-  /** What is neither compared nor written; rules that have ended are not among them. */
+  /** Paths that are neither compared nor written, without expired rules. */
   readonly ignore: readonly IgnoreRule[];
-  /** Of this set, or live. */
+  /** Objects of this set, or live objects. */
   readonly dependsOn: readonly Address[];
   /** Order within the set, waves.ts; absent: not written. */
   readonly wave?: number;
   readonly wait: readonly WaitCondition[];
   readonly power: 'managed' | 'ignore';
-  /** What may be done to it; absent: everything. */
+  /** The allowed actions; absent: all. */
   readonly policy?: readonly PolicyWord[];
   /** For each step of the object. */
   readonly timeoutMs: number;
@@ -83,7 +83,7 @@ export const defaultManage: Manage = {
 
 /** Local files of an image. `fingerprint` is absent until the files were read (offline validation). */
 export interface ImageFiles {
-  /** Absolute paths. Unified tarball, or metadata and rootfs apart. */
+  /** Absolute paths. A unified tarball, or separate metadata and rootfs. */
   readonly parts: { readonly file: string } | { readonly metadata: string; readonly rootfs: string };
   readonly fingerprint?: string;
   readonly sizeBytes?: number;
@@ -93,15 +93,15 @@ export interface Document {
   readonly kind: KindName;
   readonly name: string;
   readonly address: Address;
-  /** Of another project than the connection's, which `name` and `address` end with: `web1@team`. */
+  /** Only for a project other than the connection's: `name` and `address` then end with it, as in `web1@team`. */
   readonly project?: string;
   readonly location: Location;
-  /** The API object's own keys as written, `kind`, `name` and our reserved keys taken out. `null` = must be absent. */
+  /** The keys of the API object as written, without `kind`, `name` and gantry's reserved keys. `null` = must be absent. */
   readonly values: JsonObject;
   readonly manage: Manage;
-  /** Dotted paths of values that came out of a secret store. */
+  /** Dotted paths of values from a secret store. */
   readonly secrets?: readonly string[];
-  /** What selectors see; what the live object has of them is in `values.config` too. */
+  /** Labels for selectors; those that the live object stores are in `values.config` too. */
   readonly labels?: Readonly<Record<string, string>>;
   /** Containers only. */
   readonly state?: PowerState;
@@ -109,7 +109,7 @@ export interface Document {
   readonly contents?: Contents;
   /** Images only. */
   readonly files?: ImageFiles;
-  /** Certificates: SHA-256 of the DER form, hexadecimal. Images with a source: which image it is, when that is known. */
+  /** Certificates: SHA-256 of the DER form, hexadecimal. Images with a source: the fingerprint, when it is known. */
   readonly fingerprint?: string;
   /** Images that `gantry update` fetched for this set. */
   readonly isFetched?: boolean;

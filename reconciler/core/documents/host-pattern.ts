@@ -1,9 +1,9 @@
-// Which hosts of a hosts file are meant: by name (`web1`, `web*`), by group (`@web`), or by labels (`role=web,env!=test`). Pure.
+// Selects hosts of a hosts file: by name (`web1`, `web*`), by group (`@web`), or by labels (`role=web,env!=test`). Pure.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Labels } from './labels.ts';
 import { isSelectorProblem, matchesSelector, parseSelector, type LabelSelector } from './label-selector.ts';
 
-/** Facts about a host that are known without asking it. */
+/** Facts about a host that are known without a connection to it. */
 export interface HostFacts {
   readonly name: string;
   readonly labels: Labels;
@@ -15,14 +15,14 @@ export type HostPattern =
   | { readonly by: 'group'; readonly group: string }
   | { readonly by: 'labels'; readonly selector: LabelSelector };
 
-/** A text is the message of what is wrong with it. */
+/** Returns the pattern, or a message as text when it is malformed. */
 export function parseHostPattern(text: string): HostPattern | string {
   const trimmed = text.trim();
   if (trimmed === '') return 'names no host';
   if (trimmed.startsWith('@')) return { by: 'group', group: trimmed.slice(1) };
   if (!/[=!(]/.test(trimmed)) {
     if (!/[\s,]/.test(trimmed)) return { by: 'name', name: trimmed };
-    return `${JSON.stringify(text)} is neither one NAME nor @GROUP nor labels such as role=web`;
+    return `${JSON.stringify(text)} must be one NAME, @GROUP, or labels such as role=web`;
   }
   const selector = parseSelector(trimmed);
   return isSelectorProblem(selector) ? selector.message : { by: 'labels', selector };
@@ -35,7 +35,7 @@ export function matchesHost(pattern: HostPattern, host: HostFacts): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(host.name);
 }
 
-/** Names and groups that no host has are told; labels that none has may come with the next one. */
+/** The message for a name or group that no host has. A label without a host is allowed, since the next host may have it. */
 export function strangeTo(pattern: HostPattern, hosts: readonly HostFacts[]): string | undefined {
   if (pattern.by === 'labels' || hosts.some((host) => matchesHost(pattern, host))) return undefined;
   const isGroup = pattern.by === 'group';

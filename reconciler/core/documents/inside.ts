@@ -1,10 +1,10 @@
-// What a container document says of the inside of its container: files, commands, snapshots, in the one form that plans read.
-// How manifests spell it is the manifest room's work, how it is done the engine's.
+// The inside of a container in a document: files, commands and snapshots, in the form that plans read. The manifest room reads them,
+// the engine applies them.
 import { posix } from '../text/posix-paths.ts';
 import type { Json, JsonObject } from './document.ts';
 import { isMap, mapOf } from './json-values.ts';
 
-/** Where the bytes of a file come from. They stand beside the document's values, which hold only their hash. */
+/** The source of a file's bytes. The document stores it separately: its values hold only the hash. */
 export type Content =
   | { readonly text: string }
   | { readonly base64: string }
@@ -15,7 +15,7 @@ export type Content =
 export type Contents = Readonly<Record<string, Content>>;
 
 /**
- * One entry under `values.files`, and of the same form what is live. Of a directory only what is written is compared.
+ * One entry under `values.files`; live entries have the same form. Only the written attributes of a directory are compared.
  * `content`: `sha256:` and 64 hexadecimal digits. `mode`: octal with a leading zero.
  */
 export type FileEntry = {
@@ -37,11 +37,11 @@ export interface ExecSpec {
   readonly once?: boolean;
   readonly on_change?: readonly string[];
   readonly on_start?: boolean;
-  /** Any texts: it runs again when one changes. */
+  /** Any texts: the command runs again when one changes. */
   readonly triggers?: Readonly<Record<string, string>>;
-  /** It is not needed when this command ends with 0. */
+  /** Another command: when it exits with 0, this one is skipped. */
   readonly unless?: readonly string[];
-  /** It is not needed when there is something at this path. */
+  /** The command is skipped when this path exists. */
   readonly creates?: string;
   /** Absent: 0. Empty: any. */
   readonly exit_codes?: readonly number[];
@@ -56,10 +56,10 @@ export interface SnapshotSpec {
   readonly stateful?: boolean;
 }
 
-/** Of a snapshot that is there, what follows its document. Sorted. */
+/** The attributes of an existing snapshot that follow its document. Sorted. */
 export const snapshotFields = ['description', 'expires_at'] as const;
 
-/** Members of a container's values that no server knows. */
+/** Members of a container's values that only gantry knows. */
 export const insideFields = ['files', 'exec', 'snapshots'] as const;
 export const isInside = (segments: readonly string[]): boolean => insideFields.some((field) => field === segments[0]);
 
@@ -77,7 +77,7 @@ export function pathText(segments: readonly string[]): string {
   return [`${field}[${JSON.stringify(name)}]`, ...rest].join('.');
 }
 
-/** What an owner's record keeps a hash of: all of a file, of a directory that it is one. */
+/** The text that an owner's record hashes: all attributes of a file, only the type of a directory. */
 export function fileIdentity(entry: Json | undefined): string {
   if (!isMap(entry)) return '';
   const { type, content, target, mode, uid, gid } = entry as Partial<FileEntry>;
@@ -85,7 +85,7 @@ export function fileIdentity(entry: Json | undefined): string {
   return type === 'symlink' ? `symlink ${target}` : (type ?? '');
 }
 
-/** The values at what a command's `on_change` names: a path inside with all below it, or dotted keys of the document. */
+/** The values that a command's `on_change` names: a path inside with all paths below it, or dotted keys of the document. */
 export function triggerOf(values: JsonObject, name: string): Json {
   if (!name.startsWith('/')) {
     const [field = '', ...rest] = name.split('.');
@@ -95,14 +95,14 @@ export function triggerOf(values: JsonObject, name: string): Json {
   return Object.entries(filesIn(values)).filter(([path]) => posix.isWithin(path, name));
 }
 
-/** Whether a change is one of what `on_change` names. */
+/** True when `on_change` names the change. */
 export function isTriggeredBy(name: string, segments: readonly string[]): boolean {
   if (name.startsWith('/')) return segments[0] === 'files' && posix.isWithin(segments[1] ?? '', name);
   const path = segments.join('.');
   return path === name || path.startsWith(`${name}.`);
 }
 
-/** A file, directory, link, command or snapshot as a person reads it; undefined for what is shown as any value. */
+/** A file, directory, link, command or snapshot as readable text; undefined for values without a special form. */
 export function shownInside(segments: readonly string[], value: Json, isSecret: boolean): string | undefined {
   const [field, , member] = segments;
   if (field === 'exec') return !isSecret && typeof value === 'string' ? value : undefined;
@@ -124,7 +124,7 @@ export function shownInside(segments: readonly string[], value: Json, isSecret: 
 const shortHash = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value.startsWith('sha256:') ? value.slice(0, 'sha256:'.length + 12) : undefined;
 
-/** Words as one would type them, as far as that is plain. */
+/** A command line as a user would type it, where that is unambiguous. */
 export const shownCommand = (words: readonly string[]): string =>
   words.length === 3 && words[0] === '/bin/sh' && words[1] === '-c'
     ? (words[2] ?? '')

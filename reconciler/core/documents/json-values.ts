@@ -1,4 +1,4 @@
-// Reading loosely typed document values without casts all over: maps of text, devices, lists of text.
+// Typed reads of document values: maps of text, devices, lists of text.
 import type { Json, JsonObject } from './document.ts';
 
 export const isMap = (value: Json | undefined): value is JsonObject =>
@@ -8,14 +8,14 @@ export const mapOf = (value: Json | undefined): JsonObject => (isMap(value) ? va
 
 export const textOf = (value: Json | undefined): string | undefined => (typeof value === 'string' ? value : undefined);
 
-/** Any value as one text; documents hold text where this is asked. */
+/** Any value as one text; callers expect a text. */
 export const asText = (value: Json | undefined): string =>
   value === undefined || value === null ? '' : typeof value === 'object' ? JSON.stringify(value) : String(value);
 
 export const textsOf = (value: Json | undefined): readonly string[] =>
   Array.isArray(value) ? (value as readonly Json[]).filter((item) => typeof item === 'string') : [];
 
-/** Entries with text values only: nulls (must be absent) and empty texts (mean unset) left out. */
+/** Entries with text values: without nulls (must be absent) and empty texts (unset). */
 export function presentTexts(value: Json | undefined): Record<string, string> {
   const out: Record<string, string> = {};
   for (const [key, item] of Object.entries(mapOf(value))) if (typeof item === 'string' && item !== '') out[key] = item;

@@ -1,4 +1,4 @@
-// Label selectors as kubectl has them: `app=web,tier!=db`, `env in (prod,staging)`, `zone notin (a)`, `canary`, `!canary`. Pure.
+// Label selectors in kubectl's syntax: `app=web,tier!=db`, `env in (prod,staging)`, `zone notin (a)`, `canary`, `!canary`. Pure.
 import { isLabelKey, isLabelValue, type Labels } from './labels.ts';
 import { compareText } from '../text/listing-order.ts';
 
@@ -8,7 +8,7 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
-/** All of them must hold. */
+/** All conditions must match. */
 export type LabelSelector = readonly Requirement[];
 
 export interface SelectorProblem {
@@ -32,7 +32,7 @@ export function parseSelector(text: string): LabelSelector | SelectorProblem {
   return requirements;
 }
 
-/** undefined: a parenthesis without its other half. */
+/** Undefined when parentheses are unbalanced. */
 function splitAtCommas(text: string): readonly string[] | undefined {
   const parts: string[] = [];
   let depth = 0;
@@ -62,15 +62,15 @@ function parseRequirement(text: string): Requirement | SelectorProblem {
           ? [bare[2] ?? '', bare[1] === '!' ? 'absent' : 'exists', []]
           : ['', 'exists', []];
   if (!isLabelKey(key)) {
-    const what = text === '' ? 'an empty part says nothing' : `${JSON.stringify(text)} is no condition on a label`;
+    const what = text === '' ? 'a part is empty' : `${JSON.stringify(text)} is not a condition on a label`;
     return { message: `${what}: write it ${examples}` };
   }
   const wrong = values.find((value) => !isLabelValue(value));
-  if (wrong !== undefined) return { message: `${JSON.stringify(wrong)} can be no value of the label ${key}` };
+  if (wrong !== undefined) return { message: `${JSON.stringify(wrong)} cannot be a value of the label ${key}` };
   return { key, operator, values };
 }
 
-/** `!=` and `notin` also fit what does not have the label. */
+/** `!=` and `notin` also match objects without the label. */
 export const matchesSelector = (selector: LabelSelector, labels: Labels): boolean =>
   selector.every(({ key, operator, values }) => {
     const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
@@ -79,7 +79,7 @@ export const matchesSelector = (selector: LabelSelector, labels: Labels): boolea
     return (value !== undefined && values.includes(value)) === (operator === 'in');
   });
 
-/** `app=web, tier=db`: all labels that things have, to tell what could have been meant. */
+/** `app=web, tier=db`: all labels of the objects, for the message about a selector that matches none. */
 export function listLabels(all: readonly Labels[]): string {
   const pairs = new Set(all.flatMap((labels) => Object.entries(labels).map(([key, value]) => `${key}=${value}`)));
   const sorted = [...pairs].sort(compareText);

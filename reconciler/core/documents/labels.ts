@@ -1,5 +1,5 @@
-// Labels: words of the user's for selection. On live objects they stand in the config (`user.gantry.label.KEY`), so that they are
-// planned, owned, exported and adopted as every other key is; kinds without config have them in documents only.
+// Labels that users choose for selection. Live objects store them in their config (`user.gantry.label.KEY`), so that they are planned,
+// owned, exported and adopted like every other key; kinds without config have them in documents only.
 import type { Json, JsonObject } from './document.ts';
 import { asText, mapOf } from './json-values.ts';
 
@@ -35,7 +35,7 @@ export function labelProblems(labels: JsonObject): readonly LabelProblem[] {
   });
 }
 
-/** `null`, which says that it must be absent on the live object, is no label. */
+/** `null` is not a label: it declares that the live object must not have one. */
 export const presentLabels = (labels: JsonObject): Labels =>
   Object.fromEntries(Object.entries(labels).flatMap(([key, value]) => (value === null ? [] : [[key, asText(value)]])));
 

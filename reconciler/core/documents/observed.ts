@@ -1,11 +1,11 @@
-// The live world as the plan sees it: plain data of the list calls (recursion=1). Reading it is the engine's work.
+// The live objects that a plan reads: plain data of the list calls (recursion=1). The engine requests it.
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import { kinds, listedKinds, type KindName, type ListedKind } from '../../../server/api/kinds.ts';
 import type { SetState } from '../ownership/set-state.ts';
 
 export interface Live<T> {
   readonly object: T;
-  /** Verbatim ETag header of a GET of this object, when one was made. */
+  /** Verbatim ETag header of a GET of this object, when there was one. */
   readonly etag?: string;
 }
 
@@ -15,25 +15,25 @@ type Tables = {
   readonly [K in ListedKind as (typeof kinds)[K]['table']]: ReadonlyMap<string, Live<KindTypes[K]['object']>>;
 };
 
-/** A table for each kind of which there is a list, by the names of `nameOfObject`; `projects` is empty where the server has none. */
+/** A table for each kind that the server lists, by the names of `nameOfObject`; `projects` is empty when the server has none. */
 export interface Observed extends Tables {
   readonly server: {
     readonly extensions: readonly string[];
-    /** Of these, those whose requests it answers with 501. */
+    /** Extensions whose requests it answers with 501. */
     readonly unserved?: readonly string[];
-    /** Server config as shown; hidden keys are `true`. Absent where the client may not see it. */
+    /** Server config as shown; hidden keys are `true`. Absent when the client may not see it. */
     readonly config?: Readonly<Record<string, string | boolean>>;
     readonly etag?: string;
-    /** Nothing listens on its core.https_address, which is only saved. */
+    /** The server stores core.https_address but does not listen on it. */
     readonly isDeaf?: boolean;
-    /** Real LXD knows snapshots without a description. */
+    /** True when snapshots cannot have a description, as on LXD. */
     readonly lacksSnapshotDescriptions?: boolean;
   };
-  /** What each set keeps on the server. */
+  /** The state of each set on the server. */
   readonly sets?: ReadonlyMap<string, SetState>;
   /** Names of the members of a cluster; networks and pools have `member_overrides` then, with the config of each. */
   readonly members?: readonly string[];
-  /** Project of the connection; default `default`. Objects of others go by `NAME@PROJECT` and have a member `project`. */
+  /** Project of the connection; default `default`. Objects of other projects are named `NAME@PROJECT` and have a member `project`. */
   readonly base?: string;
 }
 
@@ -44,6 +44,6 @@ export const emptyWorld: Observed = {
 
 const none: ReadonlyMap<string, Live<object>> = new Map();
 
-/** Live objects of a kind; none of the server config, which is no list. */
+/** Live objects of a kind; empty for the server config, which is not a list. */
 export const tableOf = (observed: Observed, kind: KindName): ReadonlyMap<string, Live<object>> =>
   kind === 'server_config' ? none : observed[kinds[kind].table];

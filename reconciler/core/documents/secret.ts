@@ -1,19 +1,19 @@
-// Which values must never be shown, and what is shown instead. Decided by key and by look, since config maps are free text.
+// Masks secret values. A value is secret because of its key or its form, since config maps are free text.
 import { seedKeys } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import type { Json, JsonObject } from './document.ts';
 
 const secretWord =
   /pass(word|wd|phrase)|secret|token|credential|private[._-]?key|(api|access|ssh|auth|encryption)[._-]?key/i;
 const secretEnding = /(^|[._-])(pass|pw|pwd|key)$/i;
-/** Of how long a secret lives everybody may know. */
+/** Keys about the lifetime of a secret are not secret. */
 const lifetime = /[._-](expiry|ttl|timeout)$/i;
-/** Seeds of a first boot hold passwords more often than not. */
+/** Seeds of cloud-init often contain passwords. */
 const seeds: ReadonlySet<string> = new Set(seedKeys);
 const urlWithPassword = /:\/\/[^/\s:@]*:[^/\s@]+@/;
 
 export const hidden = '(secret)';
 
-/** Dotted paths whose values a manifest takes from a secret store: secret whatever their key and look. */
+/** Dotted paths whose values come from a secret store: they are secret regardless of key and form. */
 export type DeclaredSecrets = readonly string[] | undefined;
 
 const isDeclared = (segments: readonly string[], declared: DeclaredSecrets): boolean =>

@@ -1,9 +1,9 @@
-// What is new between two reports of drift: differences that appeared or changed, and those that are gone. Pure.
+// Compares two drift reports: differences that appeared or changed, and those that disappeared. Pure.
 import type { DriftDifference, DriftObject, DriftReport } from './drift.ts';
 import type { Address } from '../documents/document.ts';
 
 export interface DriftNews {
-  /** With only the differences that were not there before, or were others. */
+  /** Only the differences that are new or changed. */
   readonly appeared: readonly DriftObject[];
   readonly resolved: readonly { readonly address: Address; readonly paths: readonly string[] }[];
 }

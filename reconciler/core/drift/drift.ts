@@ -1,5 +1,5 @@
-// What differs between the live world, the documents, and what the set's last apply left; and who is to blame, as far as the
-// hashes in the owners' records tell. Pure; a plan says what would be done about it, this says what is so.
+// Differences between the live objects, the documents and the state after the set's last apply; and their cause, as far as the
+// hashes in the owners' records show it. Pure; a plan holds the steps against them, a drift report only the facts.
 import { statusCodes } from '../../../server/api/status.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { bareDocument } from '../documents/bare-document.ts';
@@ -18,13 +18,13 @@ import type { Plan, ResourceChange, SetOwner } from '../plan/plan.ts';
 import type { Seen } from './lifecycle-changes.ts';
 import { isSecret } from '../documents/secret.ts';
 
-/** outside: somebody else changed it since the last apply. manifest: the document did. unknown: it was never applied, or nobody can tell. */
+/** outside: another user changed it since the last apply. manifest: the document changed. unknown: it was never applied, or no record tells. */
 export type DriftCause = 'outside' | 'manifest' | 'unknown';
 
 export interface DriftDifference {
   /** Dotted; `state` for running or stopped, empty for the object as a whole. */
   readonly path: string;
-  /** The same as keys; absent where no document says them. */
+  /** The path as keys; absent when no document declares it. */
   readonly segments?: readonly string[];
   readonly cause: DriftCause;
   /** undefined = absent. In clear: only rendered output is masked. */
@@ -36,10 +36,10 @@ export interface DriftDifference {
 
 export interface DriftObject {
   readonly address: Address;
-  /** missing: declared and not there. differs: from its document. outside: not declared any more and changed since the last apply. */
+  /** missing: declared and not on the server. differs: from its document. outside: no longer declared and changed since the last apply. */
   readonly what: 'missing' | 'differs' | 'outside';
   readonly differences: readonly DriftDifference[];
-  /** The last that somebody saw happen to it since the last apply. */
+  /** The latest observed event of the object since the last apply. */
   readonly seen?: Seen;
 }
 
@@ -47,9 +47,9 @@ export interface DriftReport {
   readonly set: string;
   /** In the order of plans. */
   readonly objects: readonly DriftObject[];
-  /** Owned by the set and not declared any more: no difference by themselves. */
+  /** Owned by the set and no longer declared: not a difference by themselves. */
   readonly undeclared: readonly Address[];
-  /** What differs and is hidden by a rule that holds. */
+  /** Differences that a valid rule hides. */
   readonly ignored: readonly DriftIgnored[];
   readonly checked: number;
 }
@@ -123,7 +123,7 @@ function powerOf({ power, action, live: object }: ResourceChange): DriftDifferen
   return { path: 'state', cause: 'unknown', live, declared, secret: false };
 }
 
-/** There is no document to compare with: only the hashes tell. */
+/** Without a document only the hashes show a difference. */
 function touchedOutside(address: Address, observed: Observed, owner: SetOwner): DriftObject | undefined {
   const [kind, document] = apart(address);
   const live = coreKind(kind).live(observed, document.name)?.object as JsonObject | undefined;
@@ -145,7 +145,7 @@ function touchedOutside(address: Address, observed: Observed, owner: SetOwner): 
   return differences.length === 0 ? undefined : { address, what: 'outside', differences };
 }
 
-/** `auto` is recorded as it was written and lives on as what the server picked. */
+/** The record holds `auto` as it was written, the live object the value that the server picked. */
 const isAsApplied = (path: Path, live: Json | undefined, recorded: Json | undefined, { hash }: SetOwner): boolean =>
   [live, 'auto'].some((value) => hashOf(hash, path, value) === recorded);
 

@@ -1,4 +1,4 @@
-// Lifecycle events: which object was changed, how, when and by whom. Servers spell them in two ways. Pure.
+// Lifecycle events: the object that changed, the action, the time and the user. Servers write them in two forms. Pure.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, textOf } from '../documents/json-values.ts';
 import { addressOfUrl } from '../live/object-urls.ts';
@@ -10,21 +10,21 @@ export interface Seen {
   readonly action: string;
   /** RFC 3339, by the server's clock. */
   readonly at: string;
-  /** `certificate laptop (1f2e3d4c5b6a) from 192.0.2.7`, the name when it is known; absent: the server does not say. */
+  /** `certificate laptop (1f2e3d4c5b6a) from 192.0.2.7`, the name when it is known; absent: the server does not report it. */
   readonly by?: string;
-  /** Fingerprint of the certificate that did it. */
+  /** Fingerprint of the client's certificate. */
   readonly certificate?: string;
 }
 
 /** By fingerprint. */
 export type CertificateNames = ReadonlyMap<string, string>;
 
-/** Reading, running commands and the like change nothing that anybody declares. */
+/** Actions that change no declarable value, such as reading files and running commands. */
 const telling = /-(created|updated|deleted|renamed|restored|started|stopped|shutdown|paused|resumed|restarted)$/;
 const aside = /^(operation|warning|token|.*-(backup|log)s?)-/;
 const fileWork = /-file-(pushed|deleted)$/;
 
-/** `base`: the project of the connection. undefined: nothing that could be drift. */
+/** `base`: the project of the connection. Undefined for events that cannot be drift. */
 export function seenIn(metadata: unknown, at: string, base = 'default'): readonly Seen[] {
   const event = metadata as Json;
   if (!isMap(event)) return [];
@@ -37,7 +37,7 @@ export function seenIn(metadata: unknown, at: string, base = 'default'): readonl
   return other === undefined ? [one] : [one, { ...one, address: other }];
 }
 
-/** A renaming is news of both names. */
+/** A rename changes both names. */
 function otherName(context: JsonObject, address: Address): Address | undefined {
   const name = textOf(context['new_name']) ?? textOf(context['old_name']);
   const slash = address.indexOf('/');
@@ -46,7 +46,7 @@ function otherName(context: JsonObject, address: Address): Address | undefined {
 
 const fingerprint = /^[0-9a-f]{64}$/;
 
-/** `certificate laptop (1f2e3d4c5b6a)`; without a name `certificate 1f2e3d4c5b6a`. Any other user is called what the server calls it. */
+/** `certificate laptop (1f2e3d4c5b6a)`; without a name `certificate 1f2e3d4c5b6a`. Any other user keeps the name that the server reports. */
 export function userText(user: string, names?: CertificateNames): string {
   if (!fingerprint.test(user)) return user;
   // On one line: any trusted client may have chosen the name.

@@ -51,7 +51,7 @@ function renderObject({ address, what, differences, seen }: DriftObject, paint: 
   const name = paint.bold(printable(address));
   const last = seen === undefined ? [] : [paint.dim(`      # seen: ${describeSeen(seen)}`)];
   if (what === 'missing') return [`${paint.red('  -')} ${name} does not exist`, ...last].join('\n');
-  const title = what === 'outside' ? ' (not declared any more)' : '';
+  const title = what === 'outside' ? ' (no longer declared)' : '';
   const lines = differences.map((one) => {
     const cause = causes[one.cause] === '' ? '' : paint.dim(`  # ${causes[one.cause]}`);
     return `      ${printable(one.path)}: ${sides(one, what)}${cause}`;
@@ -122,6 +122,6 @@ export function driftMarkdown(report: DriftReport): string {
   return `${[`### ${driftLine(report)}`, ...table].join('\n')}\n`;
 }
 
-/** Values of others: neither cells nor code spans end in them. */
+/** Escapes values of others, so that they cannot end a cell or a code span. */
 const code = (text: string): string =>
   `<code>${printable(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('|', '&#124;').replaceAll('`', '&#96;').replaceAll('\n', ' ')}</code>`;

@@ -1,5 +1,5 @@
-// When a reconciler that runs on may put something right: within its windows, and not again and again against somebody who keeps
-// changing it back. Pure: the time is given.
+// When a continuous reconciler may repair drift: within its windows, and with growing pauses while another user keeps reverting
+// the repair. Pure: the caller passes the time.
 
 /** Minutes of a day, UTC; an end before its start is on the next day. */
 export interface Window {
@@ -7,7 +7,7 @@ export interface Window {
   readonly toMinute: number;
 }
 
-/** `22:00-06:00`; undefined when it is none. */
+/** `22:00-06:00`; undefined when the text is not a window. */
 export function parseWindow(text: string): Window | undefined {
   const match = /^([01]\d|2[0-3]):([0-5]\d)-([01]\d|2[0-4]):([0-5]\d)$/.exec(text);
   if (match === null) return undefined;
@@ -18,7 +18,7 @@ export function parseWindow(text: string): Window | undefined {
 
 const dayMinutes = 1440;
 
-/** How long until a window opens, in ms; 0: one is open, or there are none. */
+/** Time until a window opens, in ms; 0: a window is open, or there are none. */
 export function untilOpenMs(windows: readonly Window[], nowMs: number): number {
   if (windows.length === 0) return 0;
   const minute = (nowMs / 60_000) % dayMinutes;
@@ -35,7 +35,7 @@ const spanMs = 600_000;
 const firstRestMs = 5000;
 const longestRestMs = 300_000;
 
-/** How long to leave things alone after `heals` (times in ms, oldest first): nothing at first, then longer each time. */
+/** The pause after `heals` (times in ms, oldest first): none at first, then longer each time. */
 export function restMs(heals: readonly number[], nowMs: number): number {
   const recent = heals.filter((atMs) => nowMs - atMs < spanMs);
   const last = recent.at(-1);

@@ -1,4 +1,4 @@
-// What can be said of a set of documents without a server: duplicates, cycles, and names that are not declared.
+// Checks a set of documents without a server: duplicates, cycles, and names that are not declared.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Address, Document } from '../documents/document.ts';
 import { waveProblems, wavesOf } from './waves.ts';
@@ -9,8 +9,8 @@ import { normalizeDocuments } from './normalize.ts';
 import { emptyWorld } from '../documents/observed.ts';
 
 /**
- * References to what is not declared are warnings: it may exist on the server. `broken` are the addresses of documents
- * that could not be read, which are no reason to call them missing as well.
+ * References to undeclared objects are warnings: the server may have them. `broken` are the addresses of documents
+ * that could not be read: they are not reported as missing as well.
  */
 export function validateDocuments(
   documents: readonly Document[],
@@ -22,7 +22,7 @@ export function validateDocuments(
   return [...diagnostics, ...references, ...waves, ...foreignWarnings(objects), ...clashes(objects, emptyWorld)];
 }
 
-/** Objects that need each other in a circle: a mistake whatever a server holds. */
+/** Objects that need each other in a circle: an error on every server. */
 export function referenceCycles(documents: readonly Document[], broken: Iterable<Address> = []): readonly Diagnostic[] {
   const { objects } = normalizeDocuments(documents);
   return buildGraph(objects, undefined, new Set(broken)).diagnostics.filter(({ code }) => code === 'reference-cycle');

@@ -1,4 +1,4 @@
-// Who needs whom: edges from names in documents and from depends_on, what is missing, what is circular, and an order.
+// The dependency graph: edges from names in documents and from depends_on, missing references, cycles, and an order.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { kinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
@@ -9,9 +9,9 @@ import type { Observed } from '../documents/observed.ts';
 import { referencesIn, scopesOf, type Scopes } from '../live/project-scope.ts';
 
 export interface Graph {
-  /** What each declared object needs among the declared; sorted, without itself. */
+  /** The declared objects that each declared object needs; sorted, without itself. */
   readonly needs: ReadonlyMap<Address, readonly Address[]>;
-  /** Every object after all it needs; the same for any order of the documents. */
+  /** Every object comes after all it needs; the order does not depend on the order of the documents. */
   readonly order: readonly Document[];
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -20,8 +20,8 @@ const noNeeds: readonly Address[] = [];
 const noneBroken: ReadonlySet<Address> = new Set();
 
 /**
- * `observed` undefined: offline, where what is not declared may still be there. Objects must be sorted. `broken` are
- * declared too, but have problems of their own: they are not reported as missing.
+ * `observed` undefined: offline, where an undeclared object may exist on the server. Objects must be sorted. `broken` objects
+ * are declared but have problems of their own: they are not reported as missing.
  */
 export function buildGraph(
   objects: readonly Document[],
@@ -68,7 +68,7 @@ function referencesOf(object: Document, observed: Observed | undefined, scopes: 
   const references = referencesIn(object, scopes);
   const live = object.kind === 'container' ? observed?.containers.get(object.name) : undefined;
   if (live === undefined || object.values['profiles'] !== undefined) return references;
-  // Profiles that the document leaves alone: the container goes on needing those it has.
+  // The document omits profiles: the container still needs those it has.
   const kept = live.object.profiles.map((name, index): Reference => ({
     kind: 'profile',
     name: scopes.keyOf('profile', name, object.project),
@@ -79,7 +79,7 @@ function referencesOf(object: Document, observed: Observed | undefined, scopes: 
 }
 
 function isLive(reference: Reference, observed: Observed | undefined): boolean {
-  // Every server has it; it can be neither made nor deleted.
+  // Every server has it; it can be neither created nor deleted.
   if (reference.kind === 'profile' && /^default(@|$)/.test(reference.name)) return true;
   if (observed === undefined) return false;
   if (reference.kind === 'network') return observed.networks.has(reference.name);
@@ -89,7 +89,7 @@ function isLive(reference: Reference, observed: Observed | undefined): boolean {
   return false;
 }
 
-/** Of another set. Images go by their fingerprints, which depends_on need not know. */
+/** An object of another set. Servers know images by their fingerprints, which depends_on may omit. */
 function isDependencyLive(address: Address, observed: Observed | undefined): boolean {
   const slash = address.indexOf('/');
   const kind = address.slice(0, slash) as KindName;
@@ -187,7 +187,7 @@ interface Frame {
   next: number;
 }
 
-/** Depth first without recursion, so that long chains are no danger. */
+/** Depth first without recursion, so that long chains cannot overflow the stack. */
 export function sortByNeeds(
   objects: readonly { readonly address: Address }[],
   needs: ReadonlyMap<Address, readonly Address[]>,
@@ -218,7 +218,7 @@ export function sortByNeeds(
   return { order, cycles };
 }
 
-/** A circle reads the same wherever it was entered. */
+/** Begins a cycle at its first address in order, so that its message is always the same. */
 function fromSmallest(cycle: readonly Address[]): readonly Address[] {
   const smallest = cycle.reduce((best, address, index) => (address < (cycle[best] ?? '') ? index : best), 0);
   return [...cycle.slice(smallest), ...cycle.slice(0, smallest)];

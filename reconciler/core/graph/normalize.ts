@@ -1,5 +1,5 @@
-// Brings documents into the one form that diff and graph read: sorted, texts for scalars, references to images resolved,
-// the aliases of an image as objects of their own. Parsing text is the manifest room's work.
+// Brings documents into the form that diff and graph read: sorted, texts for scalars, references to images resolved,
+// the aliases of an image as separate objects. The manifest room parses text.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { addressOf, defaultManage, type Document, type Json, type JsonObject } from '../documents/document.ts';
 import { coreKind } from '../kinds/index.ts';
@@ -32,7 +32,7 @@ function normalizeDocument(document: Document, fingerprints: ReadonlyMap<string,
   return values === document.values ? document : { ...document, values };
 }
 
-/** A container may be made from an image by the name of its document, which only manifests know. */
+/** A container may name its image by the name of the image's document, which only manifests know. */
 function withImageOfName(
   values: JsonObject,
   { kind, project }: Document,
@@ -60,7 +60,7 @@ function normalizeValues(document: Document): JsonObject {
   return withProtection(document, values ?? document.values);
 }
 
-/** The guard also lives on the container itself, so that dropping the document does not drop the protection. */
+/** The container itself stores the protection too, so that it remains when the document is removed. */
 function withProtection(document: Document, values: JsonObject): JsonObject {
   if (document.kind !== 'container' || !document.manage.protect) return values;
   const config = isMap(values['config']) ? values['config'] : {};
@@ -69,7 +69,7 @@ function withProtection(document: Document, values: JsonObject): JsonObject {
     : { ...values, config: { ...config, 'security.protection.delete': 'true' } };
 }
 
-/** Numbers and booleans as texts; empty text and null both mean: must be absent. */
+/** Numbers and booleans as texts. Empty text and null both mean that the key must be absent. */
 const textForm = (value: Json): Json =>
   value === '' ? null : typeof value === 'number' || typeof value === 'boolean' ? String(value) : value;
 

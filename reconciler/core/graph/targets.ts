@@ -1,4 +1,4 @@
-// Narrows a set of objects to those named by --target, with what they need (or, for a destroy, with what needs them), and by --exclude.
+// Narrows a set of objects to those that --target names with their dependencies (for a destroy: their dependents), without --exclude.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Address, Document } from '../documents/document.ts';
@@ -17,7 +17,7 @@ export function reverseEdges(edges: Edges): Edges {
   return reversed;
 }
 
-/** The targets and everything reachable from them. */
+/** The targets and all objects reachable from them. */
 export function reachable(targets: readonly Address[], edges: Edges): ReadonlySet<Address> {
   const found = new Set<Address>(targets);
   for (const address of found) for (const next of edges.get(address) ?? []) found.add(next);

@@ -1,13 +1,13 @@
-// Waves: the order inside of one set that is no need of one object for another. All of a lower wave is done and ready before
-// anything of a higher one begins; a destroy goes the other way. Pure.
+// Waves: an order within one set beyond the dependencies. All objects of a lower wave are done and ready before a higher wave
+// begins; a destroy goes the other way. Pure.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Address, Document } from '../documents/document.ts';
 import { compareText } from '../text/listing-order.ts';
 import { reverseEdges, type Edges } from './targets.ts';
 
 /**
- * What has no wave of its own is in wave 0, or later with what it needs, or earlier with what needs it: needs are drawn along
- * unless the document names a wave. Empty when all objects are in wave 0, as in most sets, so that callers finish at once.
+ * Objects without a wave belong to wave 0, unless a dependency is in a later wave or a dependent in an earlier one: then they join it.
+ * Empty when all objects are in wave 0, as in most sets, so that callers finish at once.
  */
 export function wavesOf(objects: readonly Document[], needs: Edges): ReadonlyMap<Address, number> {
   const written = new Set(objects.filter(({ manage }) => manage.wave !== undefined).map(({ address }) => address));
@@ -21,7 +21,7 @@ export function wavesOf(objects: readonly Document[], needs: Edges): ReadonlyMap
 
 export const noWaves: ReadonlyMap<Address, number> = new Map();
 
-/** Gives the wave of each to those along its edges that `follows` says, and goes on from there. */
+/** Passes the wave of each object along its edges where `follows` allows it, and on from there. */
 function draw(
   from: Iterable<Address>,
   edges: Edges,
@@ -39,7 +39,7 @@ function draw(
   }
 }
 
-/** Who is to be made before what it needs. */
+/** Errors for objects whose wave comes before the wave of a dependency. */
 export function waveProblems(
   objects: readonly Document[],
   needs: Edges,
@@ -62,7 +62,7 @@ export function waveProblems(
   );
 }
 
-/** Lower waves first, else as they stand; `isDestroy`: the other way. */
+/** Lower waves first, otherwise in the given order; `isDestroy`: higher waves first. */
 export function inWaves(
   order: readonly Document[],
   waves: ReadonlyMap<Address, number>,
@@ -78,7 +78,7 @@ export function inWaves(
   );
 }
 
-/** Told the last step of each object in the order of their waves, says which steps the next one has to stand behind. */
+/** Takes the last step of each object in the order of their waves, and gives the steps that the next object has to wait for. */
 export class WaveBarrier {
   #wave: number | undefined;
   #behind: readonly string[] = [];
@@ -99,11 +99,11 @@ export class WaveBarrier {
   }
 }
 
-/** `needs` and the barrier as one list; the list of the barrier itself is shared by all that need nothing else. */
+/** `needs` and the barrier as one list. Steps that need nothing else share the barrier's own list. */
 export const behind = (needs: readonly string[], barrier: readonly string[]): readonly string[] =>
   barrier.length === 0 ? needs : needs.length === 0 ? barrier : [...new Set([...needs, ...barrier])].sort(compareText);
 
-/** Undefined where all are in wave 0: nobody need hear of them. */
+/** Undefined when all objects are in wave 0, so that the plan does not mention waves. */
 export const waveShown = (
   address: Address,
   waves: ReadonlyMap<Address, number>,

@@ -1,4 +1,4 @@
-// Which revision several hosts go back to: one of the whole fleet, since each host counts its own. Pure.
+// Chooses the revision to which several hosts roll back: one rollout of the whole fleet, since each host numbers its own. Pure.
 import type { Revision } from './revisions.ts';
 
 export interface HostHistory {
@@ -12,18 +12,18 @@ export interface FleetRevision {
   readonly title: string;
   /** Its number on each host that has it. */
   readonly numbers: ReadonlyMap<string, number>;
-  /** Hosts that have none that ended well. */
+  /** Hosts without a successful revision of it. */
   readonly lacking: readonly string[];
 }
 
-/** What revisions of one rollout have in common on all hosts; undefined when nothing tells. */
+/** The key that the revisions of one rollout share on all hosts; undefined when a revision has none. */
 const identityOf = ({ rollout, commit, message }: Revision): string | undefined =>
   rollout ?? (commit === undefined && message === undefined ? undefined : JSON.stringify([commit, message]));
 
 const isGood = ({ mode, outcome, isPartial, documents }: Revision): boolean =>
   mode === 'apply' && outcome === 'done' && isPartial !== true && documents !== undefined;
 
-/** Of the good ones that fit, the newest on each host. */
+/** The newest successful and matching revision of each host. */
 function gather(hosts: readonly HostHistory[], fits: (revision: Revision) => boolean): FleetRevision | undefined {
   const found = hosts.flatMap(({ host, revisions }) => {
     const revision = revisions.findLast((one) => isGood(one) && fits(one));
@@ -52,8 +52,8 @@ function titleOf({ at, message, commit }: Revision): string {
 }
 
 /**
- * Without a number: the newest rollout before the current one that ended well on all hosts and differs on one of them; else the newest that
- * ended well on some. The current one is the newest on any host: a host that it did not reach is no reason to go back further there.
+ * Without a number: the newest rollout before the current one that succeeded on all hosts and differs on one of them; otherwise the newest
+ * that succeeded on some. The current one is the newest on any host: a host that it did not reach does not go back any further.
  */
 export function previousOfFleet(hosts: readonly HostHistory[]): FleetRevision | undefined {
   const all = hosts.flatMap(({ revisions }) => revisions);

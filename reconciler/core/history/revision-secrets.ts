@@ -1,4 +1,4 @@
-// Secrets of written documents: cut out before a revision is kept, put in again when it is gone back to. Pure.
+// Secrets of written documents: removed before a revision is recorded, put in again when a rollback returns to it. Pure.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import type { WrittenDocument } from './revisions.ts';
 import { isMap } from '../documents/json-values.ts';
@@ -12,11 +12,11 @@ const isReference = (value: JsonObject): boolean => {
   return keys.length === 1 && references.includes(keys[0] ?? '');
 };
 
-/** What stands for a secret that was written in clear. */
+/** The hash that replaces a secret which was written in clear. */
 export const cutHash = (value: Json | undefined): string | undefined =>
   isMap(value) && typeof value['$secret'] === 'string' ? value['$secret'] : undefined;
 
-/** A whole value that is secret: seeds of a first boot also when they are maps. */
+/** True when the whole value is secret: cloud-init seeds also when they are maps. */
 function isCut(path: readonly string[], value: Json, secrets: readonly string[] | undefined): boolean {
   if (value === null || value === '') return false;
   return isSecret(path, value, secrets) && (!isMap(value) || (path.length === 2 && path[0] === 'config'));
@@ -45,7 +45,7 @@ export interface Filled {
   readonly missing: readonly string[];
 }
 
-/** `find`: a value for the path, if there is one whose hash is this. */
+/** `find`: gives a value of the path that has this hash, if there is one. */
 export function fillSecrets(
   documents: readonly WrittenDocument[],
   find: (address: Address, path: readonly string[], hash: string) => Json | undefined,
@@ -72,7 +72,7 @@ export function fillSecrets(
   return { documents: filled, missing };
 }
 
-/** For people: a manifest that would be refused, never one that writes a placeholder into a container. */
+/** Placeholders for people who read it. The server would refuse such a manifest, so that no container gets a placeholder. */
 export function shownDocument({ address, value }: WrittenDocument): JsonObject {
   const walk = (item: Json, path: readonly string[]): Json => {
     if (cutHash(item) !== undefined) return { from_env: variableOf(address, path) };

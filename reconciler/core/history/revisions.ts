@@ -1,16 +1,16 @@
-// The revisions of a set, kept on the server beside its state: one index of who applied what when, and the documents of each, secrets
-// cut out, under their hash, so that equal ones lie there once. Texts to data and back, and what goes when it is too much; pure.
+// The revisions of a set, stored on the server beside its state: one index of who applied what when, and the documents of each without
+// secrets under their hash, so that equal documents are stored once. Encodes, decodes and drops old revisions; pure.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, textOf, textsOf } from '../documents/json-values.ts';
 import { notePrefix } from '../ownership/owner-records.ts';
 import type { Plan } from '../plan/plan.ts';
 
-/** `partial`: parts of the plan were refused, and the rest was done. */
+/** `partial`: guards refused parts of the plan, and the rest was applied. */
 export type RevisionOutcome = 'running' | 'done' | 'failed' | 'interrupted' | 'partial';
 
 export interface Revision {
   readonly number: number;
-  /** Of the run that made it. */
+  /** Id of the run that made it. */
   readonly run: string;
   /** RFC 3339. */
   readonly at: string;
@@ -19,36 +19,36 @@ export interface Revision {
   readonly mode: Plan['mode'];
   readonly outcome: RevisionOutcome;
   readonly message?: string;
-  /** Of the work tree that the manifests lay in; `+` at its end: with changes that are not in it. */
+  /** Commit of the work tree that holds the manifests; `+` at its end: with uncommitted changes. */
   readonly commit?: string;
   /** The same on all hosts of one rollout. */
   readonly rollout?: string;
-  /** The revision that it went back to. */
+  /** The revision to which it rolled back. */
   readonly rollbackOf?: number;
-  /** --target left something out: only its own documents are in it. */
+  /** --target narrowed the run: the revision holds only the targeted documents. */
   readonly isPartial?: boolean;
   readonly counts: { readonly add: number; readonly change: number; readonly destroy: number };
   /** `+container/web1`, `~profile/web`: the first of them. */
   readonly changes: readonly string[];
-  /** Addresses that guards kept as they were: the first of them. */
+  /** Addresses that guards left unchanged: the first of them. */
   readonly refused?: readonly string[];
   /** How many of the steps failed. */
   readonly failed?: number;
-  /** Hash of the documents; absent: none, or given up for newer ones. */
+  /** Hash of the documents; absent: there are none, or newer ones took their place. */
   readonly documents?: string;
-  /** What gantry.lock held: fingerprints by alias. */
+  /** The content of gantry.lock: fingerprints by alias. */
   readonly images: Readonly<Record<string, string>>;
 }
 
-/** A document as it was written, variables put in; paths in it are relative to `folder`. */
+/** A document as it was written, with its variables replaced; its paths are relative to `folder`. */
 export interface WrittenDocument {
   readonly address: Address;
   readonly folder: string;
-  /** Its flat form. References to secrets stand as such, secrets written in clear as `{$secret: HASH}`. */
+  /** Its flat form. References to secrets stay, secrets in clear become `{$secret: HASH}`. */
   readonly value: JsonObject;
-  /** Dotted paths that are secret by where they come from. */
+  /** Dotted paths whose values are secret because of their source. */
   readonly secrets?: readonly string[];
-  /** Images only: what the files were. */
+  /** Images only: the files. */
   readonly fingerprint?: string;
 }
 
@@ -59,7 +59,7 @@ export interface History {
 
 export interface HistoryLimits {
   readonly revisions: number;
-  /** Of all documents together, as they are kept. */
+  /** Size of all documents together, as they are stored. */
   readonly bytes: number;
 }
 export const defaultLimits: HistoryLimits = { revisions: 30, bytes: 131_072 };
@@ -75,14 +75,14 @@ const partKey = (set: string, hash: string, part: number): string =>
   `${documentsPrefix(set)}${hash}${part === 0 ? '' : `.${part}`}`;
 const partLength = 60_000;
 
-/** Sets that left a history in this server config. */
+/** Sets with a history in this server config. */
 export const setsWithHistory = (config: Config): readonly string[] =>
   Object.keys(config)
     .filter((key) => key.startsWith(indexPrefix) && config[key] !== '')
     .map((key) => key.slice(indexPrefix.length))
     .sort();
 
-/** What cannot be read is as good as none. */
+/** An index that cannot be read counts as empty. */
 export function readHistory(config: Config, set: string): History {
   const text = config[historyKey(set)];
   try {
@@ -148,10 +148,10 @@ const revisionText = (one: Revision): JsonObject => ({
 const renderIndex = (revisions: readonly Revision[]): string =>
   JSON.stringify({ v: 1, revisions: revisions.map(revisionText) });
 
-/** The next number: they are never given twice, as long as one revision is left. */
+/** The next number. Numbers are never reused while one revision is left. */
 export const nextNumber = ({ revisions }: History): number => (revisions.at(-1)?.number ?? 0) + 1;
 
-/** The kept text of documents with this hash. */
+/** The stored text of documents with this hash. */
 export function documentsText(config: Config, set: string, hash: string): string | undefined {
   let text = '';
   for (let part = 0; typeof config[partKey(set, hash, part)] === 'string'; part += 1)
@@ -160,8 +160,8 @@ export function documentsText(config: Config, set: string, hash: string): string
 }
 
 /**
- * The config patch that adds a revision (or takes the place of that with its number): the oldest go past the limit of revisions, the documents
- * of the oldest go past the limit of bytes. `text`: the documents under their hash, unless they lie there already.
+ * The config patch that adds a revision or replaces the one with its number. Beyond the limit of revisions the oldest are dropped, beyond
+ * the limit of bytes the documents of the oldest. `text`: the documents to store under their hash, unless they are stored already.
  */
 export function addRevision(
   config: Config,
@@ -186,7 +186,7 @@ export function addRevision(
   return { ...patch, ...withoutUnused(config, set, used) };
 }
 
-/** Newer documents before older ones; one that is too much by itself is given up, too. */
+/** Newer documents take precedence; documents that are too large by themselves are dropped, too. */
 function withinBytes(
   revisions: readonly Revision[],
   sizes: ReadonlyMap<string, number>,
@@ -216,7 +216,7 @@ function withoutUnused(config: Config, set: string, used: ReadonlySet<string>): 
   return Object.fromEntries(gone.map((key) => [key, '']));
 }
 
-/** Nothing of the set is left, so neither is its history. */
+/** Removes the history of a set that has no objects left. */
 export const dropHistory = (config: Config, set: string): Patch => ({
   ...(historyKey(set) in config ? { [historyKey(set)]: '' } : {}),
   ...withoutUnused(config, set, new Set()),
@@ -234,11 +234,11 @@ export function changesOf(plan: Plan): readonly string[] {
 const firstOf = (texts: readonly string[]): readonly string[] =>
   texts.length > mostChanges ? [...texts.slice(0, mostChanges), `and ${texts.length - mostChanges} more`] : texts;
 
-/** `container/web1`, `and 7 more`: what guards keep as it is. */
+/** `container/web1`, `and 7 more`: the objects that guards leave unchanged. */
 export const refusedOf = ({ guards }: Plan): readonly string[] =>
   firstOf([...new Set(guards.map(({ address }) => address))]);
 
-/** To which revision `rollback` goes without a number: the newest that ended well with other documents than the newest has. */
+/** The target of `rollback` without a number: the newest successful revision whose documents differ from the newest revision's. */
 export function previousOf({ revisions }: History): Revision | undefined {
   const newest = revisions.at(-1);
   return revisions.findLast(

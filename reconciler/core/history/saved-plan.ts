@@ -1,5 +1,5 @@
-// A plan kept in a file to be applied exactly as it was looked at: the documents without their secrets, the shape of each
-// change, and whether a plan made anew from them is still that plan. Files are the CLI's business.
+// A saved plan, which is applied exactly as it was reviewed: the documents without their secrets, the shape of each change,
+// and the check that a new plan from them still equals it. The CLI reads and writes the file.
 import type { Change } from '../documents/change.ts';
 import type { Address, Document, Json, JsonObject } from '../documents/document.ts';
 import type { WrittenDocument } from './revisions.ts';
@@ -19,15 +19,15 @@ export interface SavedPlan {
   readonly set: string;
   readonly mode: Plan['mode'];
   readonly options: PlanOptions;
-  /** Which server it is for: fingerprint of its certificate, as far as it shows one. */
+  /** Identifies the server: the fingerprint of its certificate, if it shows one. */
   readonly server: string;
-  /** Files that the secrets are read from again, as absolute paths. */
+  /** Files from which the secrets are read again, as absolute paths. */
   readonly paths: readonly string[];
-  /** Values that are secret stand as `{$secret: true}`. */
+  /** Secret values are replaced by `{$secret: true}`. */
   readonly documents: readonly Document[];
-  /** For the revision that the apply will leave; secrets cut out. */
+  /** For the revision that the apply will record; without secrets. */
   readonly written?: readonly WrittenDocument[];
-  /** What gantry.lock held. */
+  /** The content of gantry.lock. */
   readonly images: Readonly<Record<string, string>>;
   /** SHA-256 of `documents`. */
   readonly hash: string;
@@ -39,7 +39,7 @@ export interface SavedPlan {
 
 export interface SavedChange {
   readonly address: Address;
-  /** Everything about the change that a person approved, secrets masked; equal texts are equal changes. */
+  /** The parts of the change that a person approved, secrets masked; equal texts are equal changes. */
   readonly shape: string;
   /** Of the object when the plan was made. */
   readonly etag?: string;
@@ -78,7 +78,7 @@ export function savePlan(plan: Plan, parts: SavedParts): SavedPlan {
   };
 }
 
-/** Lists have no ETags: those that were read one by one go into the steps. */
+/** Lists have no ETags: the steps get those of objects that were read one by one. */
 function withEtags(plan: Plan, etags: ReadonlyMap<Address, string>): Plan {
   const steps = plan.steps.map((step): Step => {
     const etag = etags.get(step.address);
@@ -132,11 +132,11 @@ const holdsCut = (value: Json): boolean =>
 
 export interface Restored {
   readonly documents: readonly Document[];
-  /** `container/web1 config.environment.PW`: secrets that are nowhere to be found any more. */
+  /** `container/web1 config.environment.PW`: secrets that can no longer be found. */
   readonly missing: readonly string[];
 }
 
-/** Puts the secrets back in, from the same documents as they are read now. */
+/** Puts the secrets back in, from the current text of the same documents. */
 export function restoreSecrets(saved: readonly Document[], fresh: readonly Document[]): Restored {
   const missing: string[] = [];
   const byAddress = new Map(fresh.map((document) => [document.address, document]));
@@ -144,7 +144,7 @@ export function restoreSecrets(saved: readonly Document[], fresh: readonly Docum
     const fresh = byAddress.get(document.address);
     const values = restore(document.values, fresh?.values, document.address, missing) as JsonObject;
     if (document.contents === undefined) return { ...document, values };
-    // Contents that were left out are secrets; of the others those hold that were approved.
+    // Omitted contents are secrets. For all others the approved content applies.
     return { ...document, values, contents: { ...fresh?.contents, ...document.contents } };
   });
   return { documents, missing };
@@ -171,17 +171,17 @@ function restore(value: Json, source: Json | undefined, place: string, missing: 
 }
 
 export interface Comparison {
-  /** What of the plan made anew was approved, and nothing else. */
+  /** The approved part of the new plan, and nothing else. */
   readonly plan: Plan;
-  /** Why the saved plan is no longer the plan; empty: it may be applied. */
+  /** Why the saved plan no longer applies; empty: it may be applied. */
   readonly stale: readonly string[];
-  /** Objects that became as planned meanwhile. */
+  /** Objects that reached their planned state meanwhile. */
   readonly done: readonly Address[];
-  /** Changes that the plan made anew has beyond the saved one; not part of `plan`. */
+  /** Changes of the new plan that the saved one does not have; not part of `plan`. */
   readonly beyond: readonly Address[];
 }
 
-/** `now`: made from the restored documents and the world as it is. */
+/** `now`: the plan from the restored documents and the current state of the server. */
 export function comparePlans(saved: SavedPlan, now: Plan): Comparison {
   const changes = new Map(now.changes.map((change) => [change.address, change]));
   const approved = new Set<Address>();
@@ -222,7 +222,7 @@ function describeShape(shape: string): string {
   return `${what === '' ? 'be recorded' : what}${paths.length === 0 ? '' : ` (${paths.slice(0, 3).join(', ')}${paths.length > 3 ? ', ...' : ''})`}`;
 }
 
-/** undefined: no saved plan at all. */
+/** Undefined when the text is no saved plan. */
 export function parseSavedPlan(text: string): SavedPlan | 'newer' | undefined {
   if (!text.startsWith('{"format":"gantry-plan"')) return undefined;
   try {

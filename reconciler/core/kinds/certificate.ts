@@ -1,4 +1,4 @@
-// The certificate kind: who may speak to the server over TLS. Known to the server by its fingerprint, like images.
+// The certificate kind: a client that the server trusts over TLS. The server identifies it by its fingerprint, like images.
 import { defineKind } from './kind.ts';
 
 export const certificate = defineKind('certificate', {

@@ -1,4 +1,4 @@
-// The container kind: what it refers to, what its changes cost, which of its keys belong to the server.
+// The container kind: its references, the effects of its changes, and the keys that the server sets.
 import { architectureName } from '../../../server/api/image/architectures.ts';
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { Document, Json } from '../documents/document.ts';
@@ -34,10 +34,10 @@ export const container = defineKind('container', {
     ...textsOf(live['profiles']).map((name) => ({ kind: 'profile', name }) as const),
     ...deviceReferences(live['expanded_devices']),
   ],
-  // image.* is the server's copy of the image's properties, although it may be written; other servers have other volatile.*.
+  // image.* is the server's copy of the image's properties, although a client may write it. volatile.* keys differ between servers.
   isComputed: ([field, key = '']) =>
     field === 'config' && (key.startsWith('image.') || key.startsWith('volatile.') || isComputedConfig(key)),
-  // amd64 and x86_64 are one; the server may keep either.
+  // amd64 and x86_64 are the same architecture; the server may store either name.
   fulfils: (key, live, desired) =>
     key === 'architecture' && live !== undefined && architectureName(live) === (architectureName(desired) ?? desired),
   effectOf: ([field, key = '', property], live, after) => {
@@ -71,7 +71,7 @@ function containerReferences({ values }: Document): readonly Reference[] {
 }
 
 function profileReferences(profiles: Document['values'][string] | undefined): readonly Reference[] {
-  // Omitted means [default] (spec 2.5), which is then as much a need as one that is written.
+  // An omitted list means [default] (spec 2.5): the container then needs that profile like a written one.
   if (profiles === undefined) return [{ kind: 'profile', name: 'default', path: 'profiles', severity: 'error' }];
   return textsOf(profiles).map((name, index) => ({
     kind: 'profile',

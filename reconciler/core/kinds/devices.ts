@@ -1,4 +1,4 @@
-// What devices of containers and profiles refer to. Their properties are judged by server/api/devices.
+// The networks, pools and volumes that devices of containers and profiles refer to. server/api/devices checks their properties.
 import type { Json } from '../documents/document.ts';
 import type { Reference } from './kind.ts';
 import { isMap, mapOf, textOf } from '../documents/json-values.ts';

@@ -1,4 +1,4 @@
-// What a manifest may say, in words: a kind, a field, a config key, a device property, from the same tables that judge it. Pure.
+// Explains what a manifest may contain: a kind, a field, a config key or a device property, from the tables that validate it. Pure.
 import { containerConfigKey, containerConfigKeys } from '../../../server/api/container/container-config.ts';
 import { deviceSchemas, type DeviceTypeName } from '../../../server/api/devices/index.ts';
 import { hostsSchema } from '../../../server/api/schema/hosts-schema.ts';
@@ -22,11 +22,11 @@ export interface Explanation {
   readonly type: string;
   readonly doc: string;
   readonly facts: readonly Fact[];
-  /** What is below, with the first sentence of each. */
+  /** The members, each with the first sentence of its description. */
   readonly members: readonly { readonly name: string; readonly type: string; readonly doc: string }[];
 }
 
-/** Names that could stand at a place where a wrong one does. */
+/** Names that are possible where a wrong name is written. */
 export interface Unknown {
   readonly known: readonly string[];
   /** The part of the path that is wrong. */
@@ -87,7 +87,7 @@ function walkSchema(kind: KindName | 'hosts', path: string, rest: string): Expla
 
 const fieldDocs: Readonly<Record<string, string>> = {
   config: 'Config keys, each explained under its own name.',
-  devices: 'Devices by name; what each may say depends on its type.',
+  devices: 'Devices by name; the properties of each depend on its type.',
 };
 
 /** Objects, items of lists of objects, and the object among alternatives. */
@@ -147,11 +147,11 @@ function fieldEffect(kind: KindName, field: string): Fact[] {
   if (fields[field] === 'scalar' || fields[field] === 'list')
     return [['a change is', costs[effectOf([field], {}, 'x')]]];
   if (kind === 'image' && ['source', 'file', 'metadata', 'rootfs'].includes(field))
-    return [['a change is', 'another image beside the old one']];
+    return [['a change is', 'another image; the old one stays']];
   return field in fields ||
     ['state', 'manage', 'labels', 'patch', 'name', 'kind', 'project', 'aliases', 'exec', 'snapshots'].includes(field)
     ? []
-    : [['a change is', 'nothing: it counts at creation only']];
+    : [['a change is', 'without effect: it applies at creation only']];
 }
 
 function explainConfigKey(kind: KindName, path: string, key: string): Explanation | Unknown {
@@ -179,12 +179,12 @@ interface ConfigFacts {
 
 const seedForm: Fact = ['form', 'a text, or a map that becomes one; maps are compared as maps'];
 
-/** What LXD has beside the contract. A key known by its beginning only is nothing that could be explained. */
+/** Keys that only LXD has. A key of which only the prefix is known cannot be explained. */
 function foreignFacts(kind: KindName, key: string): ConfigFacts | undefined {
   const found = foreignKey(kind, key);
   if (found?.isNamed !== true) return undefined;
   const since: Fact = ['since', `API extension ${found.since}; gantryd has no such key`];
-  return { type: 'text', doc: 'A key of LXD, which judges it itself.', effect: found.effect, more: [since] };
+  return { type: 'text', doc: 'A key of LXD, which validates it itself.', effect: found.effect, more: [since] };
 }
 
 /** A key as it is written, or a pattern of the table (`environment.*`). */

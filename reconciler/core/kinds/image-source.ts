@@ -3,7 +3,7 @@ import type { Problem } from '../../../server/api/problem.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { mapOf, textOf } from '../documents/json-values.ts';
 
-/** Where it is from, as gantry.lock and messages name it: `simplestreams:https://images.example#debian/12`. */
+/** The origin of an image, as gantry.lock and messages name it: `simplestreams:https://images.example#debian/12`. */
 export function sourceName(source: JsonObject): string {
   if (source['type'] === 'url') return `url:${textOf(source['url']) ?? ''}`;
   const what = textOf(source['alias']) ?? textOf(source['fingerprint']) ?? '';
@@ -16,7 +16,7 @@ const protocolOf = (source: JsonObject): string => {
 };
 const serverOf = (source: JsonObject): string => (textOf(source['server']) ?? '').replace(/\/+$/, '');
 
-/** Rules of `source` that a schema cannot say. */
+/** Rules of `source` that a schema cannot express. */
 export function sourceProblems(values: JsonObject): readonly Problem[] {
   const source = mapOf(values['source']);
   const has = (key: string): boolean => (textOf(source[key]) ?? '') !== '';
@@ -25,7 +25,7 @@ export function sourceProblems(values: JsonObject): readonly Problem[] {
     const url = textOf(source['url']) ?? '';
     if (!/^https?:\/\/[^\s/]+/.test(url)) return problem('url', 'must be the http or https address of the image');
     return ['server', 'protocol', 'alias'].flatMap((key) =>
-      has(key) ? problem(key, 'has no meaning beside url') : [],
+      has(key) ? problem(key, 'has no meaning together with url') : [],
     );
   }
   if (source['type'] !== 'image') return problem('type', 'must be image (of another server) or url');

@@ -1,11 +1,11 @@
-// What `member_overrides` of networks and pools may hold, and which of them a cluster has begun to make and not ended. Pure.
+// The rules of `member_overrides` of networks and pools, and which objects a cluster has created on some of its members only. Pure.
 import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Json } from '../documents/document.ts';
 import type { Observed } from '../documents/observed.ts';
 import { mapOf } from '../documents/json-values.ts';
 
-/** Told to some members only: making it goes on from there. */
+/** True of an object that exists on some members only: the plan creates it on the others. */
 export const isHalfMade = ({ members }: Observed, status: string | undefined): boolean =>
   members !== undefined && status === 'Pending';
 

@@ -1,4 +1,4 @@
-// The network kind: managed bridges. `auto` is fulfilled by whatever the server picked.
+// The network kind: managed bridges. Any value that the server picked fulfils `auto`.
 import type { Problem } from '../../../server/api/problem.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { networkProblems } from '../settings/setting-effects.ts';
@@ -32,15 +32,15 @@ export const network = defineKind('network', {
 
 const families = ['ipv4', 'ipv6'] as const;
 
-/** Keys of NAT that are empty although the document leaves the address to the server: it sets true when it picks the address of a new
- *  network. An existing network has an address already, and loses the key. */
+/** Empty NAT keys of a document that leaves the address to the server. The server sets such a key to true when it picks the address of a
+ *  new network. An existing network has an address already, and loses the key. */
 export const emptyNatKeys = (config: JsonObject): readonly string[] =>
   families.flatMap((family) => {
     const nat = `${family}.nat`;
     return config[`${family}.address`] === undefined && nat in config && asText(config[nat]) === '' ? [nat] : [];
   });
 
-/** A new network without an address gets one, with NAT: absent is nothing that a document could ask for. */
+/** The server gives a new network without an address one with NAT: a document cannot ask for an absent address. */
 function emptyAddresses(config: JsonObject): readonly Problem[] {
   const isEmpty = (key: string): boolean => key in config && asText(config[key]) === '';
   return families.flatMap((family): readonly Problem[] => {
@@ -49,7 +49,7 @@ function emptyAddresses(config: JsonObject): readonly Problem[] {
       return [
         {
           path: `config.${key}`,
-          message: `${key} has no value, and the server picks one then: write none for no address, auto for any that is free`,
+          message: `${key} has no value, so the server would pick one: write none for no address, auto for any that is free`,
         },
       ];
     const nat = `${family}.nat`;
@@ -57,7 +57,7 @@ function emptyAddresses(config: JsonObject): readonly Problem[] {
       ? [
           {
             path: `config.${nat}`,
-            message: `${nat} has no value, and the server sets true then: write false, or leave it out`,
+            message: `${nat} has no value, so the server would set true: write false, or leave it out`,
           },
         ]
       : [];

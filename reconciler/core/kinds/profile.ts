@@ -1,4 +1,4 @@
-// The profile kind. What a profile edit costs is decided where its users are known: in reach.ts.
+// The profile kind. The effect of a profile edit depends on its users: see decide/plan-context.ts.
 import { hasExtension } from '../../../server/api/server/capability.ts';
 import type { Profile } from '../../../server/api/container/profile.ts';
 import type { Live, Observed } from '../documents/observed.ts';
@@ -21,7 +21,7 @@ export const profile = defineKind('profile', {
   isPermanent: (name) => /^default(@|$)/.test(name),
 });
 
-/** A project that is to be made will have it; it cannot be made, only changed. */
+/** A new project will have it: it cannot be created, only changed. */
 function comingWithItsProject({ projects, server }: Observed, name: string): Live<Profile> | undefined {
   const project = /^default@(.+)$/.exec(name)?.[1];
   const isServed = hasExtension(server.extensions, 'projects') && server.unserved?.includes('projects') !== true;

@@ -1,4 +1,4 @@
-// The project kind: a name space on servers that have them. Its features can be changed only while nothing is in it.
+// The project kind: a namespace on servers that support projects. Its features can be changed only while the project is empty.
 import { projectProblems } from '../settings/setting-effects.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { defineKind } from './kind.ts';
@@ -8,7 +8,7 @@ export const project = defineKind('project', {
   fields: { description: 'scalar', config: 'map' },
   blanks: { description: '' },
   putFields: ['config', 'description'],
-  // The server writes down those that were left out.
+  // The server fills in the features that a document omits.
   isComputed: ([field, key = '']) => field === 'config' && key.startsWith('features.'),
   validate: (values) => projectProblems(presentTexts(values['config'])),
   isPermanent: (name) => name === 'default',
@@ -32,6 +32,6 @@ export const project = defineKind('project', {
   },
 });
 
-/** URLs of what is in it; its own default profile is always there. */
+/** URLs of the objects in it, without its default profile, which every project has. */
 export const contentsOf = (live: JsonObject): readonly string[] =>
   textsOf(live['used_by']).filter((url) => !/^\/1\.0\/profiles\/default(\?|$)/.test(url));

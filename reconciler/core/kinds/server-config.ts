@@ -1,4 +1,4 @@
-// The server config kind: one object that is always there. Keys that are not written are left alone.
+// The server config kind: one object that always exists. Keys that the document omits stay as they are.
 import { sameText } from '../../../server/api/text/equality.ts';
 import { serverConfigProblems, serverDefault } from '../settings/setting-effects.ts';
 import { defineKind } from './kind.ts';
@@ -29,7 +29,7 @@ type ServerFacts = {
   readonly environment?: { readonly addresses?: readonly string[] } | undefined;
 };
 
-/** Whether an address is saved, and could not be bound: a daemon says where it really listens. */
+/** True when an address is configured and the daemon could not bind it: it reports the addresses on which it listens. */
 export const isDeaf = ({ config, environment }: ServerFacts): boolean =>
   (config?.['core.https_address'] ?? '') !== '' && environment?.addresses?.length === 0;
 

@@ -1,5 +1,5 @@
-// The storage pool kind. Where a pool lies is said at its creation and rewritten by the server, which keeps what was said first:
-// that is compared.
+// The storage pool kind. The server rewrites the source of a pool after its creation and stores the original beside it: the original
+// is compared.
 import { poolEffect, poolProblems } from '../settings/setting-effects.ts';
 import { defineKind } from './kind.ts';
 import { isHalfMade, overrideProblems } from './member-overrides.ts';
@@ -35,7 +35,10 @@ export const storagePool = defineKind('storage_pool', {
   warnsAtCreation: (values) =>
     sourcesOf(values)
       .filter((source) => source.startsWith('/dev/'))
-      .map((source) => `it takes all of ${source}: a file system on it is lost, or makes the server refuse the pool`),
+      .map(
+        (source) =>
+          `it takes all of ${source}: a file system on it is lost, or the server refuses the pool because of it`,
+      ),
   effectOf: (segments, live) => {
     const key = configKey(segments);
     if (key !== undefined) return poolEffect(textOf(live['driver']) ?? '', key);
@@ -49,7 +52,7 @@ export const storagePool = defineKind('storage_pool', {
 
 const withoutSlash = (path: string): string => path.replaceAll(/\/+/g, '/').replace(/(.)\/$/, '$1');
 
-/** A UUID without the first source says nothing of where it was found. */
+/** A UUID without the original source does not tell where the pool was found. */
 function isSameSource(config: JsonObject, wanted: string): boolean {
   const now = asText(config['source']);
   const first = asText(config['volatile.initial_source']);

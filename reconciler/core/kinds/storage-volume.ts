@@ -1,4 +1,4 @@
-// The storage volume kind: custom volumes, which containers get as disks. Named `POOL/VOLUME`.
+// The storage volume kind: custom volumes, which containers use as disks. Their names have the form `POOL/VOLUME`.
 import { volumeEffect, volumeProblems } from '../settings/setting-effects.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
 import type { Live, Observed } from '../documents/observed.ts';
@@ -9,7 +9,7 @@ import { mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 export const poolOfVolume = (name: string): string => name.slice(0, Math.max(0, name.indexOf('/')));
 export const volumeWithin = (name: string): string => name.slice(name.indexOf('/') + 1);
 
-/** Copied down from the pool's `volume.*`, or chosen by the driver. */
+/** The server copies these from the pool's `volume.*`, or the driver chooses them. */
 const computed = new Set([
   'size',
   'block.filesystem',
@@ -18,7 +18,7 @@ const computed = new Set([
   'zfs.use_refquota',
 ]);
 
-/** What a pool has as `volume.KEY` it writes into each new volume. */
+/** The server writes each `volume.KEY` of a pool into new volumes as `KEY`. */
 function withInherited({ volumes, pools }: Observed, name: string): Live<object> | undefined {
   const live = volumes.get(name);
   const pool = live === undefined ? undefined : pools.get(live.object.pool)?.object.config;

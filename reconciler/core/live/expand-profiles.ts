@@ -1,4 +1,4 @@
-// What a container gets from its profiles and its own settings together, and what a change of that costs it.
+// Merges the profiles of a container with its own settings, and finds the effect of a change of the result.
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { configEffect, deviceEffect, isRootDisk, worseEffect } from '../settings/setting-effects.ts';
@@ -40,7 +40,7 @@ export function effectBetween(before: Expanded, after: Expanded): Effect {
   return worst;
 }
 
-/** Whether a container gets the same from both, in whatever spelling. */
+/** True when a container gets equal settings from both, even if they are spelled differently. */
 export function isSameExpansion(a: Expanded, b: Expanded): boolean {
   const isSame = (x: Device | undefined, y: Device | undefined): boolean =>
     x !== undefined && y !== undefined && [...namesOf(x, y)].every((key) => sameText(key, x[key] ?? '', y[key] ?? ''));
@@ -56,7 +56,7 @@ type Device = Expanded['devices'][string];
 const notRoot = (device: Device | undefined): Device | undefined =>
   device === undefined || isRootDisk(device) ? undefined : device;
 
-/** The root disk is one thing whatever device it goes by: it may come from another profile under another name. */
+/** Finds the root disk by its path: its device name may differ between profiles. */
 function rootEffect(before: Expanded, after: Expanded): Effect {
   const [old, next] = [before, after].map(({ devices }) => Object.values(devices).find(isRootDisk));
   return old === undefined || next === undefined ? 'live' : deviceEffect(old, next);

@@ -14,7 +14,7 @@ export function sourceOf({ kind, values }: Pick<Document, 'kind' | 'values'>): J
   return kind === 'image' && values['source'] !== undefined ? mapOf(values['source']) : undefined;
 }
 
-/** The source that `gantry update` asks for a newer image; undefined: the image never changes, or the server updates it by itself. */
+/** The source where `gantry update` looks for a newer image; undefined when the image never changes or the server updates it. */
 export function followedSource(document: Document): string | undefined {
   const source = sourceOf(document);
   if (source === undefined || isWhole(source['fingerprint']) || document.values['auto_update'] === true)
@@ -38,7 +38,7 @@ export function resolveImages(
     const fingerprint = pin ?? known(document, source, observed, owner);
     if (fingerprint === undefined) return document;
     if (pin === undefined) return { ...document, fingerprint };
-    // By its content, so that nothing else can come of it.
+    // The fingerprint fixes the content of the image.
     const values = { ...document.values, source: { ...source, fingerprint } };
     return { ...document, fingerprint, isFetched: true, values };
   });
@@ -54,7 +54,7 @@ function known(
   return recorded(document, source, observed, owner) ?? updatedFrom(document, source, observed);
 }
 
-/** Under what the set's state keeps which image came of a source. */
+/** The key under which the set's state stores the image of a source. */
 export const sourceHash = (source: JsonObject, project: string | undefined, hash: KeyHash): string =>
   hash(`source\0${sourceName(source)}\0${project ?? ''}`);
 
@@ -71,7 +71,7 @@ function recorded(
   return live !== undefined && projectOfLive(observed, live) === project ? live.fingerprint : undefined;
 }
 
-/** The newest that the server itself would update from there: fetched by hand, or in place of one that was. */
+/** The newest image that the server updates from this source, whether it was fetched on request or by an update. */
 export function updatedFrom(
   { project }: Pick<Document, 'project'>,
   source: JsonObject,
@@ -88,7 +88,7 @@ export function updatedFrom(
   return newest?.fingerprint;
 }
 
-/** From where the server updates it, as the source of a document. */
+/** The update source of a live image, in the form of a document's source. */
 export function updateSource({ object }: Live<Image>): JsonObject | undefined {
   const { update_source: from } = object;
   if (from === undefined || from === null || from.server === '' || from.alias === '') return undefined;

@@ -1,5 +1,5 @@
-// Containers whose image has moved on: which image they are to be made of, by the lock file or by where their alias points,
-// and whether they are made anew of it. How that is done is in the engine.
+// Containers with an outdated image: finds the image of the lock file or of their alias, and decides whether they are rebuilt or
+// recreated from it. The engine carries it out.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import { mapOf, textOf } from '../documents/json-values.ts';
@@ -10,7 +10,7 @@ import { plainName, scopedName } from '../text/scoped-name.ts';
 /** Fingerprints by alias, as gantry.lock holds them. */
 export type ImagePins = ReadonlyMap<string, string>;
 
-/** The local alias that a container is made from and whose moves it follows; undefined: it follows none. */
+/** The local alias that a container follows when it moves; undefined: it follows none. */
 export function followedAlias(document: Document): string | undefined {
   if (document.kind !== 'container' || document.manage.image === 'none') return undefined;
   const source = mapOf(document.values['source']);
@@ -24,7 +24,7 @@ const scopedAlias = (alias: string | undefined, project: string | undefined): st
 
 const rolls = ({ manage }: Document): boolean => manage.image === 'rebuild' || manage.image === 'recreate';
 
-/** Pinned containers are made from the fingerprint, not the alias. Existing ones only when they follow it. */
+/** Pinned containers are created from the fingerprint, not the alias. Existing ones change only when they follow it. */
 export function pinImages(documents: readonly Document[], pins: ImagePins, observed: Observed): readonly Document[] {
   if (pins.size === 0) return documents;
   return documents.map((document) => {
@@ -35,7 +35,7 @@ export function pinImages(documents: readonly Document[], pins: ImagePins, obser
   });
 }
 
-/** The image that an existing container is to be made of anew; undefined: it is of the right one, or nobody can tell. */
+/** The new image of an existing container; undefined when it has the right one or its image is unknown. */
 export function nextImage(
   document: Document,
   live: JsonObject,
@@ -50,13 +50,13 @@ export function nextImage(
   return from.startsWith(to) ? undefined : { from, to };
 }
 
-/** On a container that stands aside while its successor is made: what to put back, should that fail. */
+/** The config key of a replaced container that is kept until its successor is ready: it holds what to restore on failure. */
 export const asideKey = `${notePrefix}aside`;
 
 /** Container names end at 63 characters. */
 export const asideName = (name: string): string => `${name.slice(0, 52)}-gantry-old`;
 
-/** The container that stands aside for one of this name, or was about to. */
+/** The container that was renamed, or was about to be, for a successor of this name. */
 export function asideFor(
   { name, project }: Pick<Document, 'name' | 'project'>,
   observed: Observed,
@@ -71,7 +71,7 @@ export function asideFor(
 /** The note under `asideKey`. */
 export interface AsideNote {
   readonly devices: JsonObject;
-  /** Of config, what standing aside changes: whether it starts by itself, and addresses that servers forget with their cards. */
+  /** The config values that setting it aside changes: autostart, and addresses that servers forget with their network cards. */
   readonly config: Readonly<Record<string, string>>;
   readonly isRunning: boolean;
 }
@@ -81,13 +81,13 @@ const isKept = (key: string): boolean => key === 'boot.autostart' || /^volatile\
 export const keptConfig = (config: Readonly<Record<string, string>>): AsideNote['config'] =>
   Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
 
-/** Config as it was before, of a container that stands aside. */
+/** The original config of a container that was set aside. */
 export function configBefore(aside: Pick<Container, 'config' | 'devices'>): Record<string, string> {
   const now = Object.entries(aside.config).filter(([key]) => key !== asideKey && !isKept(key));
   return { ...Object.fromEntries(now), ...readAside(aside).config };
 }
 
-/** The container under its own name, as it was before it stood aside. */
+/** The container under its own name, as it was before it was set aside. */
 export function asideAsItWas(aside: Container, document: Document): Live<Container> {
   const { devices, isRunning } = readAside(aside);
   const status = isRunning ? { status: 'Running', status_code: 103 } : {};
@@ -106,6 +106,6 @@ export function readAside(aside: Pick<Container, 'config' | 'devices'>): AsideNo
 
 export const isAside = (live: object): boolean => asideKey in mapOf((live as JsonObject)['config']);
 
-/** Settings of the old container as its successor gets them: without notes about standing aside. */
+/** The settings of the old container for its successor, without the note about setting it aside. */
 export const withoutNotes = (config: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !isNote(key) || key.startsWith(`${notePrefix}own.`)));

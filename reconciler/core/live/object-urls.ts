@@ -1,4 +1,4 @@
-// Which object a URL of the API names. Events and lists of users hold such URLs. Pure.
+// Finds the object that a URL of the API names. Events and lists of users hold such URLs. Pure.
 import { isInProject, kindNames, kindRow, type KindName } from '../../../server/api/kinds.ts';
 import type { Address } from '../documents/document.ts';
 import { scopedName } from '../text/scoped-name.ts';
@@ -13,8 +13,8 @@ const collections = kindNames
   .toSorted((a, b) => b.parts.length - a.parts.length);
 
 /**
- * `/1.0/instances/web1?project=team`: `container/web1@team`. What is in an object, such as a snapshot, counts as the object.
- * `base`: the project of the connection; `assumed`: the project of a URL that names none. undefined: no object of a known kind.
+ * `/1.0/instances/web1?project=team`: `container/web1@team`. A part of an object, such as a snapshot, counts as the object.
+ * `base`: the project of the connection; `assumed`: the project of a URL that names none. Undefined when it names no object of a known kind.
  */
 export function addressOfUrl(url: string, base: string, assumed: string): Address | undefined {
   const [path = '', query = ''] = url.split('?', 2);
@@ -37,7 +37,7 @@ const isVariable = (part: string): boolean => part.startsWith('{');
 const matches = (part: string, is: string | undefined): boolean =>
   is !== undefined && (isVariable(part) || part === is);
 
-/** undefined: the URL is that of the collection, or of something else below it. */
+/** Undefined for a URL of the collection itself, or of another resource below it. */
 function nameIn(kind: KindName, collection: readonly string[], parts: readonly string[]): string | undefined {
   const rest = parts.slice(collection.length);
   const [first] = rest;

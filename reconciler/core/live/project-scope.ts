@@ -1,5 +1,5 @@
-// Names across projects: an object of another project than the connection's goes by `NAME@PROJECT` everywhere in a plan, and what a
-// document calls by a plain name is looked for in its own project, or in `default` when the project shares that kind. Pure.
+// Names across projects: a plan calls an object outside the connection's project `NAME@PROJECT`. A plain name in a document means an
+// object of the document's project, or of `default` when the project shares that kind. Pure.
 import { isInProject, kindRow, type KindName } from '../../../server/api/kinds.ts';
 import { isTrue } from '../../../server/api/container/container-config.ts';
 import { findProjectConfigKey } from '../../../server/api/cluster/project-config.ts';
@@ -11,13 +11,13 @@ import type { Observed } from '../documents/observed.ts';
 import { plainName, scopedName } from '../text/scoped-name.ts';
 
 export interface Scopes {
-  /** How the object that somebody in `project` calls `name` goes in plans; `project` undefined: that of the connection. */
+  /** The name in plans of the object that `project` calls `name`; `project` undefined: that of the connection. */
   readonly keyOf: (kind: KindName, name: string, project: string | undefined) => string;
-  /** Whether the project has objects of the kind for itself. */
+  /** True when the project has its own objects of the kind. */
   readonly hasOwn: (kind: KindName, project: string) => boolean;
 }
 
-/** `declared`: documents, of which projects say how they will be. */
+/** `declared`: documents; those of projects declare the features after the plan. */
 export function scopesOf(observed: Observed | undefined, declared: readonly Document[] = []): Scopes {
   const base = baseOf(observed);
   const configs = new Map<string, JsonObject>();
@@ -29,7 +29,7 @@ export function scopesOf(observed: Observed | undefined, declared: readonly Docu
     if (feature === undefined || project === 'default') return feature !== undefined;
     if (feature === '') return true;
     const written = asText(configs.get(project)?.[feature]);
-    // What is there says all of its features; what is to be made gets the rest from the server.
+    // A live project lists all of its features; the server fills in the features of a new one.
     const otherwise = observed?.projects.has(project) === true ? 'false' : findProjectConfigKey(feature)?.default;
     return isTrue(written === '' ? otherwise : written);
   };
@@ -49,7 +49,7 @@ export function projectOfLive(observed: Observed, live: object): string | undefi
   return project === undefined || project === baseOf(observed) ? undefined : project;
 }
 
-/** What the document needs, by the names of plans. */
+/** The references of the document, with the names of plans. */
 export function referencesIn(document: Document, { keyOf }: Scopes): readonly Reference[] {
   const { project } = document;
   const found = coreKind(document.kind).references(document);

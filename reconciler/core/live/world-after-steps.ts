@@ -1,5 +1,5 @@
-// The world as it will be after some steps, as far as who uses what is concerned: objects gone, made and edited, and what
-// containers then get from their profiles.
+// The objects and their users after some steps: deleted, created and edited objects, and the settings that containers then get from
+// their profiles.
 import { kinds, listedKinds, type ListedKind } from '../../../server/api/kinds.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { applyEdits } from '../plan/apply-edits.ts';
@@ -11,7 +11,7 @@ import { scopesOf } from './project-scope.ts';
 
 type Tables = Readonly<Record<ListedKind, Map<string, Live<object>>>>;
 
-/** Objects without a step stay the very same. */
+/** Objects without a step keep their identity. */
 export function projectWorld(observed: Observed, steps: readonly Step[]): Observed {
   const tables = Object.fromEntries(listedKinds.map((kind) => [kind, new Map(tableOf(observed, kind))])) as Tables;
   for (const step of steps) {

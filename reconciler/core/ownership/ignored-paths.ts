@@ -1,4 +1,4 @@
-// `manage.ignore`: paths that are neither compared nor written. `*` stands for any text, a path covers what is below it.
+// `manage.ignore`: paths that are neither compared nor written. `*` matches any text, and a path covers all paths below it.
 import type { Change } from '../documents/change.ts';
 import type { IgnoreRule, JsonObject } from '../documents/document.ts';
 import { paints, printable, type Color } from '../text/terminal-text.ts';
@@ -9,7 +9,7 @@ export interface IgnorePattern {
 }
 export type IgnorePatterns = readonly IgnorePattern[];
 
-/** What differs and is not looked at: `before` is live, `after` declared. */
+/** A difference that a rule hides: `before` is live, `after` declared. */
 export interface IgnoredDifference extends Change {
   readonly rule: IgnoreRule;
 }
@@ -46,7 +46,7 @@ export interface IgnoredLine {
 
 const mostLines = 20;
 
-/** A block of its own at the end of plans and reports; empty without lines. */
+/** A separate block at the end of plans and reports; empty without lines. */
 export function ignoredBlock(lines: readonly IgnoredLine[], options: { readonly color: Color }): readonly string[] {
   if (lines.length === 0) return [];
   const paint = paints(options.color);
@@ -58,7 +58,7 @@ export function ignoredBlock(lines: readonly IgnoredLine[], options: { readonly 
   return [paint.dim(['. ignored differences:', ...shown, ...more].join('\n'))];
 }
 
-/** For reports that machines read. */
+/** For reports in JSON. */
 export const ruleJson = ({ path, until, reason }: IgnoreRule): JsonObject => ({
   rule: path,
   ...(until === undefined ? {} : { until }),

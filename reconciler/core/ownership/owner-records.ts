@@ -1,5 +1,5 @@
-// Who owns which keys of a live object: the record of each set, kept in the object's own config (`user.gantry.own.<set>`) or,
-// for kinds without config, in the set's state on the server. Values never appear in it, only keyed hashes of them.
+// The owners of the keys of a live object: each set's record in the config of the object (`user.gantry.own.<set>`) or, for kinds
+// without config, in the set's state on the server. A record holds keyed hashes of values, never the values.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject, Manage } from '../documents/document.ts';
 import { comparableText } from '../../../server/api/text/equality.ts';
@@ -9,10 +9,10 @@ import { asText, isMap, mapOf, presentTexts } from '../documents/json-values.ts'
 import { labelPrefix } from '../documents/labels.ts';
 import { compareText } from '../text/listing-order.ts';
 
-/** A keyed hash (HMAC) of a text, short. The key is the set's own and lies on the server. */
+/** A short keyed hash (HMAC) of a text. The key belongs to the set and is stored on the server. */
 export type KeyHash = (text: string) => string;
 
-/** All keys of ours on objects and on the server begin so; nobody else's plan sees them, but for labels, which are the user's. */
+/** The prefix of all keys that gantry stores on objects and on the server. Plans leave them out, except for labels, which users write. */
 export const notePrefix = 'user.gantry.';
 export const isNote = (key: string): boolean => key.startsWith(notePrefix) && !key.startsWith(labelPrefix);
 const recordPrefix = `${notePrefix}own.`;
@@ -29,14 +29,14 @@ export interface OwnedTree {
 
 export interface OwnerRecord {
   readonly keys: OwnedTree;
-  /** The object as a whole is the set's: it made or adopted it. Otherwise only these keys are. */
+  /** The set owns the whole object, because it created or adopted it. Otherwise it owns only these keys. */
   readonly whole: boolean;
   readonly policy: RecordedPolicy;
   /** Commands that ran in the container, by name, with what `decide-inside.ts` marks a run by. */
   readonly ran?: Readonly<Record<string, string>>;
 }
 
-/** What `manage:` said at the last apply, to be heeded when the document is gone. */
+/** The `manage:` of the last apply, which applies after the document is removed. */
 export interface RecordedPolicy {
   readonly protect: boolean;
   readonly onDelete: Manage['onDelete'];
@@ -47,7 +47,7 @@ export const policyOf = ({ protect, onDelete, prune }: Manage): RecordedPolicy =
 
 export type Path = readonly string[];
 
-/** What a step leaves as the set's record. The engine puts the hashes in, of the values that it really writes. */
+/** The record of the set that a step writes. The engine adds hashes of the values that it really writes. */
 export interface OwnerWrite {
   readonly set: string;
   /** All paths that the set owns afterwards; sorted. */
@@ -56,13 +56,13 @@ export interface OwnerWrite {
   readonly policy: RecordedPolicy;
   /** Taken from other sets, with --force-conflicts. */
   readonly takes: readonly { readonly set: string; readonly path: Path }[];
-  /** Values at `files` paths, which stand in no body; absent: as they are recorded. */
+  /** Values at `files` paths, which no body holds; absent: the recorded ones stay. */
   readonly files?: Readonly<Record<string, FileEntry>>;
-  /** Absent: as it is recorded. */
+  /** Absent: the recorded one stays. */
   readonly ran?: Readonly<Record<string, string>>;
 }
 
-/** The set lets go of the object: its record goes, all else stays. */
+/** The set releases the object: its record is removed, everything else stays. */
 export interface OwnerRelease {
   readonly set: string;
   readonly release: true;
@@ -72,7 +72,7 @@ export const isRelease = (change: OwnerWrite | OwnerRelease): change is OwnerRel
 
 export const hasConfig = (kind: KindName): boolean => coreKind(kind).fields['config'] === 'map';
 
-/** Records on the object itself, by set. Texts that are none of ours are as good as none. */
+/** Records on the object itself, by set. Unreadable texts count as no record. */
 export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
   const config = (live as { readonly config?: Json }).config;
   let records: Map<string, OwnerRecord> | undefined;
@@ -87,7 +87,7 @@ export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
 
 export const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
 
-/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm"}`, as short as it gets. */
+/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm"}`, in its shortest form. */
 export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): string {
   return JSON.stringify({
     v: 1,
@@ -100,7 +100,7 @@ export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): st
   });
 }
 
-/** One object is asked for its records several times in a plan, and equal texts are equal records. */
+/** A plan reads the records of an object several times, and equal texts are equal records. */
 const parsed = new Map<string, OwnerRecord | undefined>();
 const mostParsed = 20_000;
 
@@ -137,7 +137,7 @@ export function readRecord(value: Json | undefined): OwnerRecord | undefined {
   };
 }
 
-/** Without what is neither a hash nor a tree. */
+/** Drops members that are neither a hash nor a tree. */
 function readTree(value: Json | undefined): OwnedTree {
   const tree = mapOf(value);
   if (isTree(tree)) return tree;
@@ -181,7 +181,7 @@ export function ownedAt(tree: OwnedTree | undefined, path: Path): string | Owned
   return node;
 }
 
-/** Whether the two own the same paths under the same policy; hashes do not count. */
+/** True when both own the same paths under the same policy; hashes are ignored. */
 export const isSamePolicy = (one: RecordedPolicy, other: RecordedPolicy): boolean =>
   one.protect === other.protect && one.onDelete === other.onDelete && one.prune === other.prune;
 
@@ -203,8 +203,8 @@ function countLeaves(tree: OwnedTree): number {
 }
 
 /**
- * What is hashed: the meaning of a value, with its place, so that equal values elsewhere look different. What is said of snapshots is
- * not known later: only that it is said.
+ * The text to hash: the meaning of a value with its place, so that equal values at other places have different hashes. The values of a
+ * snapshot cannot be read later, so only its presence is hashed.
  */
 export const hashOf = (hash: KeyHash, path: Path, value: Json | undefined): string =>
   hash(`${path.join('\0')}\0${identityOf(path, value)}`);
@@ -215,7 +215,7 @@ function identityOf(path: Path, value: Json | undefined): string {
   return comparableText(path.slice(1).join('.') || (path[0] ?? ''), asText(value));
 }
 
-/** `before`: the record that this one takes the place of. */
+/** `before`: the record that this one replaces. */
 export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash, before?: OwnerRecord): OwnerRecord {
   const keys: Record<string, string | OwnedTree> = {};
   const root: JsonObject = write.files === undefined ? object : { ...object, files: write.files };
@@ -238,7 +238,7 @@ function recordedFile(path: Path, value: Json | undefined, before: OwnerRecord |
   return typeof known === 'string' ? known : undefined;
 }
 
-/** The body with the record in its config, for kinds that have one; other bodies as they are. */
+/** The body with the record in its config; bodies of kinds without config stay unchanged. */
 export function withOwnership(
   kind: KindName,
   body: JsonObject,

@@ -1,5 +1,5 @@
-// What a set keeps on the server beside its objects, in `user.gantry.set.<set>` of the server config: its key, what it owns
-// among kinds without config, and what a run that broke off still owes. Texts to data and back; written by the engine.
+// The state of a set in `user.gantry.set.<set>` of the server config: its key, the records of objects without config, and the open
+// restarts and waits of an interrupted run. Encodes and decodes it; the engine writes it.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
 import { compareText } from '../text/listing-order.ts';
@@ -8,15 +8,15 @@ import { notePrefix, readRecord, renderRecord, type OwnerRecord } from './owner-
 export interface SetState {
   /** Key of the set's hashes, base64url. */
   readonly key: string;
-  /** Counts the runs: another number means that somebody else was at work. */
+  /** Counts the runs: a different number means that another run happened meanwhile. */
   readonly runs: number;
   /** Records of objects without config, under their API names: `image/<fingerprint>`, `image_alias/debian/12`. */
   readonly inventory: ReadonlyMap<Address, OwnerRecord>;
-  /** Containers that have to restart for a change to take effect, with when they were last started before it. */
+  /** Containers that need a restart for a change to take effect, each with its last start before the change. */
   readonly restarts: ReadonlyMap<string, string>;
-  /** Images that were fetched, by hashes of where from (image-sources.ts): fingerprints, with their project. */
+  /** Fingerprints of fetched images with their project, by the hash of their source (image-sources.ts). */
   readonly sources: ReadonlyMap<string, string>;
-  /** Containers whose `manage.wait` was not seen to hold yet. */
+  /** Containers whose `manage.wait` conditions are not met yet. */
   readonly unready: ReadonlySet<string>;
 }
 
@@ -33,10 +33,10 @@ const statePrefix = `${notePrefix}set.`;
 export const stateKey = (set: string): string => `${statePrefix}${set}`;
 export const lockKey = (set: string): string => `${notePrefix}lock.${set}`;
 
-/** A value that is too long for one key goes on under `.1`, `.2` and so on; set names hold no dots. */
+/** A value that is too long for one key continues under `.1`, `.2` and so on; set names contain no dots. */
 const chunkLength = 60_000;
 
-/** As parts of a config patch: keys of an earlier, longer text are emptied. */
+/** The parts of a config patch. It empties surplus keys of an earlier, longer text. */
 export function renderSetState(
   set: string,
   state: SetState,
@@ -70,7 +70,7 @@ const byName = <T>(map: ReadonlyMap<string, T>): readonly (readonly [string, T])
 
 const chunkKey = (set: string, at: number): string => (at === 0 ? stateKey(set) : `${stateKey(set)}.${at}`);
 
-/** All sets that left a state in this server config. One that cannot be read is left out. */
+/** All sets with a readable state in this server config. */
 export function readSetStates(config: Readonly<Record<string, unknown>>): ReadonlyMap<string, SetState> {
   const states = new Map<string, SetState>();
   for (const key of Object.keys(config)) {

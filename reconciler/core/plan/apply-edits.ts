@@ -1,4 +1,4 @@
-// Applies the edits of a step to a live object: the body of a PUT, which keeps everything that is not ours.
+// Applies the edits of a step to a live object: the body of a PUT, which keeps all unmanaged members.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Change } from '../documents/change.ts';
 import type { Json, JsonObject } from '../documents/document.ts';
@@ -7,7 +7,7 @@ import { coreKind } from '../kinds/index.ts';
 import { isMap } from '../documents/json-values.ts';
 import type { UpdateStep } from './plan.ts';
 
-/** The whole body of the PUT: what is live, with the edits in it. */
+/** The whole body of the PUT: the live object with the edits. */
 export function putBody(kind: KindName, live: object, edits: readonly Change[]): JsonObject {
   const edited = applyEdits(live as JsonObject, edits);
   const body: Record<string, Json> = {};
@@ -36,7 +36,7 @@ export function valueAt(object: JsonObject, segments: readonly string[]): Json |
   return value;
 }
 
-/** True when something that the step edits is neither as it was when the plan was made nor already as it should be. */
+/** True when a value that the step edits equals neither the value in the plan nor the desired value. */
 export const isStale = (live: object, step: UpdateStep): boolean => stalePaths(live, step).length > 0;
 
 export function stalePaths(live: object, step: UpdateStep): readonly string[] {

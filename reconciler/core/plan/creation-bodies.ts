@@ -9,7 +9,7 @@ import type { CreateStep } from './plan.ts';
 import { plainName } from '../text/scoped-name.ts';
 import { mapOf, presentDevices, presentTexts } from '../documents/json-values.ts';
 
-/** Told at creation only. */
+/** Members that are sent at creation only. */
 const creationFields = ['source', 'instance_type', 'certificate'];
 
 export function createBody(document: Document): JsonObject {
@@ -40,7 +40,7 @@ function creationPart(document: Document): JsonObject {
   return part;
 }
 
-/** Settings that nobody wrote here and the addresses of its cards go over to the new container. */
+/** The new container takes over the unmanaged settings and the addresses of its network cards. */
 export function replacementBody(document: Document, live: object, edits: readonly Change[]): JsonObject {
   if (document.kind !== 'container') return createBody(document);
   const kept = putBody(document.kind, live, edits);
@@ -57,7 +57,7 @@ export function replacementBody(document: Document, live: object, edits: readonl
   };
 }
 
-/** What a creating step must know beside its body. Copies and images begin with more than their documents say. */
+/** Members of a creating step besides its body. Copies and images begin with more than their documents declare. */
 export function creationFacts({ manage, kind, values, files }: Document): Pick<CreateStep, 'upload' | 'isExact'> {
   const isCopy = kind === 'container' && mapOf(values['source'])['type'] === 'copy';
   const isDescribed = kind === 'image' && values['properties'] !== undefined;

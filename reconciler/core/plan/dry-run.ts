@@ -1,4 +1,4 @@
-// What became of each step of a plan on a copy of the server, and what of a plan a copy can answer for at all. Pure.
+// The result of each step of a plan on a copy of the server, and the part of a plan that a copy can check. Pure.
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Address, JsonObject } from '../documents/document.ts';
@@ -6,7 +6,7 @@ import { mapOf } from '../documents/json-values.ts';
 import { paints, printable, type Paint, type Paints, type Color } from '../text/terminal-text.ts';
 import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
 
-/** `untried`: nothing but the server itself can tell, so it is taken to succeed. `unreached`: a step before it would be refused. */
+/** `untried`: only the server itself can tell, so the step is assumed to succeed. `unreached`: a step before it would be refused. */
 export type Verdict = 'accepted' | 'refused' | 'unreached' | 'untried';
 
 export interface Trial {
@@ -14,12 +14,12 @@ export interface Trial {
   readonly address: Address;
   readonly action: Step['action'];
   readonly verdict: Verdict;
-  /** Of any verdict but `accepted`; of that one why less than usual had to be done. */
+  /** The reason for any verdict but `accepted`; for `accepted`, why only a part of the step was tried. */
   readonly why?: string;
-  /** Of a refusal: as `Failure.code` says, and what to do. */
+  /** Of a refusal: the code as in `Failure.code`, and what to do. */
   readonly code?: string;
   readonly remedy?: string;
-  /** Paths of the object that the daemon names, with what it says of them. */
+  /** Paths of the object that the daemon names, each with its message. */
   readonly details?: readonly Problem[];
 }
 
@@ -30,18 +30,18 @@ export interface DryRun {
 
 export interface Tryable {
   readonly plan: Plan;
-  /** By step, why it is left out. */
+  /** The reason why a step is left out, by step id. */
   readonly untried: ReadonlyMap<string, string>;
 }
 
-/** What happens inside of containers. */
+/** Actions inside containers. */
 const inside: Readonly<Partial<Record<string, string>>> = {
   wait: 'only the container itself can tell',
   files: 'the files of containers are not in the copy',
   exec: 'only the container itself can tell',
 };
 
-/** The plan without what no copy can answer for; containers of images that are not in the copy are made empty. */
+/** The plan without the steps that no copy can check. Containers of images that the copy lacks are created empty. */
 export function tryable(plan: Plan): Tryable {
   const untried = new Map<string, string>();
   const needs = new Map<string, readonly string[]>();
@@ -53,7 +53,7 @@ export function tryable(plan: Plan): Tryable {
     if (why === undefined) steps.push(withoutFiles({ ...step, needs: [...new Set(own)] }, isImageLeftOut));
     else {
       untried.set(step.id, why);
-      // Who needs it needs what it needs.
+      // Dependents of the step inherit its needs.
       needs.set(step.id, own);
     }
   }
@@ -65,7 +65,7 @@ function whyUntried(step: Step, isImageLeftOut: boolean): string | undefined {
   if (step.kind === 'project' || step.project !== undefined) return 'a copy has no projects';
   if (step.kind === 'image_alias' && isImageLeftOut) return 'its image is not fetched into a copy';
   if (step.kind === 'image' && step.action === 'create' && step.upload === undefined)
-    return 'it lies elsewhere, and is not fetched into a copy';
+    return 'it comes from another server, and is not fetched into a copy';
   return undefined;
 }
 
@@ -96,7 +96,7 @@ function emptied<T extends CreateStep | RebuildStep>(step: T, isImageLeftOut: bo
 export const countOf = ({ trials }: DryRun, verdict: Verdict): number =>
   trials.filter((trial) => trial.verdict === verdict).length;
 
-/** One for each thing that the daemon would say, to be located in the manifests. */
+/** One diagnostic for each message of the daemon, to be located in the manifests. */
 export function refusalsOf({ trials }: DryRun): readonly Diagnostic[] {
   return trials
     .filter(({ verdict }) => verdict === 'refused')
@@ -175,7 +175,7 @@ export function trialJson({ stepId, address, action, verdict, why, code, details
 
 const mostRows = 100;
 
-/** A section below the plan: what would be refused, then the count. */
+/** A section below the plan: the refused steps, then the count. */
 export function dryRunMarkdown(dryRun: DryRun): string {
   const inline = (text: string): string =>
     printable(text)

@@ -1,4 +1,4 @@
-// Guards that several decisions put up, with their words. Pure.
+// Guards that several decisions use, with their messages. Pure.
 import type { Address } from '../documents/document.ts';
 import type { Guard } from './plan.ts';
 
@@ -6,7 +6,7 @@ export const protectedGuard = (address: Address, verb: string): Guard => ({
   code: 'protected',
   address,
   message: `${address} is protected: this plan would ${verb} it`,
-  remedy: `take away manage.protect and security.protection.delete with an apply of their own, then ${verb} it`,
+  remedy: `first remove manage.protect and security.protection.delete in a separate apply, then ${verb} it`,
 });
 
 export const inUseGuard = (address: Address, verb: string, users: readonly string[]): Guard => ({

@@ -1,5 +1,5 @@
-// The plan as data: every object with what differs, and the steps to make it so, in an order that leaves the executor no
-// choice but parallelism. Made only by plan-changes.ts and plan-destroy.ts, judged by check-plan.ts.
+// The plan as data: every object with its differences, and the steps that remove them. Their order leaves the executor no
+// choice but parallelism. plan-changes.ts and plan-destroy.ts make plans, check-plan.ts checks them.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { Change } from '../documents/change.ts';
@@ -39,33 +39,33 @@ export interface ResourceChange {
   /** Beside `action`; with `no-op` it is the whole change. */
   readonly power?: PowerAction;
   readonly changes: readonly Change[];
-  /** The most expensive of the changes, as it hits this object. */
+  /** The most expensive effect of the changes on this object. */
   readonly effect: Effect;
-  /** Sentences: why this action, why this power step. */
+  /** Sentences that explain the action and the power step. */
   readonly reasons: readonly string[];
   /** Paths of the live object that the document does not mention; never touched. */
   readonly unmanaged: readonly string[];
-  /** Paths of an existing object that come into the set's ownership as they are; `['']`: only its policy is noted anew. */
+  /** Paths of an existing object of which the set becomes an owner without a change; `['']`: only the recorded policy changes. */
   readonly claims: readonly string[];
   /** Paths that the set gives up without changing them. */
   readonly releases: readonly string[];
-  /** Its only step puts into the set's record what is as declared already: a plan of these alone counts as no changes. */
+  /** Its only step writes the record of an object that is as declared. A plan of such changes alone counts as no changes. */
   readonly isTakeover?: boolean;
-  /** No longer declared, and deleted or let go for that. */
+  /** Deleted or released because no document declares it any longer. */
   readonly isPruned?: boolean;
   /** Of a `replace`: by a rebuild step, which keeps the old container until the new one is ready. */
   readonly isRebuilt?: boolean;
   readonly affects: readonly Affected[];
-  /** In which wave it is; absent where no object of the plan has one. */
+  /** Its wave; absent when no object of the plan has one. */
   readonly wave?: number;
-  /** The object as it was observed; absent when it did not exist. */
+  /** The observed object; absent when it does not exist. */
   readonly live?: object;
-  /** Dotted paths whose values are secret, beside those whose key says so. */
+  /** Dotted paths whose values are secret, in addition to those with a secret key. */
   readonly secrets?: readonly string[];
-  /** By the document or by the live object: no step may delete it. */
+  /** The document or the live object protects it: no step may delete it. */
   readonly isProtected: boolean;
   readonly guard?: Guard;
-  /** What differs and is left alone for `manage.ignore`; absent: nothing. */
+  /** Differences that `manage.ignore` hides; absent: none. */
   readonly ignored?: readonly IgnoredDifference[];
   /** Ids of its steps, in order. */
   readonly steps: readonly string[];
@@ -88,7 +88,7 @@ export interface CreateStep extends StepBase {
   /** Body of the POST; for an image the {public, auto_update, properties} to go with the upload. */
   readonly body: JsonObject;
   readonly upload?: ImageFiles;
-  /** What it begins with from its source, and no document says, is taken away. */
+  /** Removes what the source brings and no document declares. */
   readonly isExact?: true;
   /** Member of the cluster, or `@GROUP`. */
   readonly target?: string;
@@ -99,8 +99,8 @@ export interface CreateStep extends StepBase {
  * If-Match; on 412 do it again. Without edits only the owner's record is written.
  */
 /**
- * Makes a container anew of another image: the old one stands aside under another name until `afterwards` is done, and takes its
- * place again when something of this fails.
+ * Rebuilds a container from another image. The old one is kept under another name until `afterwards` is done, and gets its name
+ * back when a step fails.
  */
 export interface RebuildStep extends StepBase {
   readonly action: 'rebuild';
@@ -111,7 +111,7 @@ export interface RebuildStep extends StepBase {
   readonly target?: string;
   /** Of a clean stop of the old one. */
   readonly graceMs: number;
-  /** What the new container goes through before the old one is given up: start, waits. */
+  /** Steps of the new container before the old one is deleted: start, waits. */
   readonly afterwards: readonly Step[];
 }
 export interface UpdateStep extends StepBase {
@@ -141,11 +141,11 @@ export interface FileWrite {
   /** Of a file. */
   readonly content?: Content;
 }
-/** Entries inside a container, running or not: written in this order, then taken away in that. */
+/** Entries inside a container, running or not: `writes` in their order, then `removes` in theirs. */
 export interface FilesStep extends StepBase {
   readonly action: 'files';
   readonly writes: readonly FileWrite[];
-  /** Paths; what is below comes before. A directory that is not empty stays. */
+  /** Paths; children come before their directory. A directory that is not empty stays. */
   readonly removes: readonly string[];
 }
 /** Runs a command of a document inside, unless it turns out not to be needed, and records that it ran. */
@@ -154,18 +154,18 @@ export interface ExecStep extends StepBase {
   /** Its name in the document. */
   readonly exec: string;
   readonly spec: ExecSpec;
-  /** Texts that must not get out with what it prints. */
+  /** Texts to mask in its output. */
   readonly hidden: readonly string[];
-  /** What to record; absent: nobody keeps records. */
+  /** The record to write; absent: the run keeps no records. */
   readonly mark?: {
     readonly set: string;
     readonly command: string;
     readonly triggers: string;
-    /** The mark holds of one start of the container only. */
+    /** The mark is valid for one start of the container only. */
     readonly isPerStart: boolean;
   };
 }
-/** Takes a snapshot that is not there, or gives one that is its expiry and description. */
+/** Takes a missing snapshot, or sets the expiry and description of an existing one. */
 export interface SnapshotStep extends StepBase {
   readonly action: 'snapshot';
   readonly snapshot: string;
@@ -187,13 +187,13 @@ export interface PlanSummary {
   readonly add: number;
   readonly change: number;
   readonly destroy: number;
-  /** Of `change` and beside it: containers that restart. */
+  /** Containers that restart, whether `change` counts them or not. */
   readonly restart: number;
   /** Both in `add` and `destroy`. */
   readonly replace: number;
   /** Containers that only start or stop; counted in `change`. */
   readonly power: number;
-  /** Objects that are as declared and come into the set's ownership. */
+  /** Objects that are as declared and of which the set becomes an owner. */
   readonly claim: number;
 }
 
@@ -201,11 +201,11 @@ export interface Plan {
   readonly mode: 'apply' | 'destroy';
   /** --target left something out. */
   readonly isPartial?: boolean;
-  /** The set that the plan is made for; absent: nobody keeps records. */
+  /** The set of the plan; absent: no records are kept. */
   readonly set?: string;
   /** Sorted by kind order and name; every declared object, unchanged ones as `no-op`. */
   readonly changes: readonly ResourceChange[];
-  /** What the set owns and no document declares, and what this plan leaves alone; sorted. */
+  /** Objects that the set owns, no document declares, and this plan leaves alone; sorted. */
   readonly orphans: readonly Address[];
   /** In a valid serial order. */
   readonly steps: readonly Step[];
@@ -225,17 +225,17 @@ export interface PlanOptions {
   /** Lift `manage.disruption` for this run. */
   readonly allowRestart?: boolean;
   readonly allowRecreate?: boolean;
-  /** Delete what holds data although nothing in its manifest said so. */
+  /** Delete objects with data although no manifest allows it. */
   readonly allowDestroy?: boolean;
   /** Take keys from other sets. */
   readonly forceConflicts?: boolean;
-  /** Delete what the set owns and no document declares. */
+  /** Delete objects that the set owns and no document declares. */
   readonly prune?: boolean;
   /** The most that a prune may delete; default half of what the set owns, at least 3. */
   readonly pruneLimit?: { readonly count: number } | { readonly percent: number };
 }
 
-/** In whose name a plan is made. */
+/** The set and the user of a plan. */
 export interface SetOwner {
   readonly set: string;
   /** With the set's key (`SetState.key`). */
@@ -248,9 +248,9 @@ export interface PlanInput {
   readonly options?: PlanOptions;
   /** gantry.lock: fingerprints by alias. */
   readonly images?: ReadonlyMap<string, string>;
-  /** Absent: seeds of a first boot are compared letter by letter. */
+  /** Absent: cloud-init seeds are compared as plain text. */
   readonly compareSeeds?: CompareSeeds;
-  /** Absent: ownership is neither looked at nor recorded. */
+  /** Absent: ownership is neither read nor recorded. */
   readonly owner?: SetOwner;
 }
 

@@ -1,4 +1,4 @@
-// Steps before they are put into the plan: what to do to one object, one after the other, without ids and needs.
+// Steps before they join a plan: the actions on one object in their order, without ids and needs.
 import type { Address, Document } from '../documents/document.ts';
 import { coreKind } from '../kinds/index.ts';
 import type {
@@ -32,7 +32,7 @@ const cleanStopMs = 30_000;
 export const start: Sketch = { action: 'start', force: 'never', graceMs: 0 };
 export const stop: Sketch = { action: 'stop', force: 'after-grace', graceMs: cleanStopMs };
 export const restart: Sketch = { action: 'restart', force: 'after-grace', graceMs: cleanStopMs };
-/** Before a delete there is nothing left to save. */
+/** A stop before a delete, where no state needs to be saved. */
 export const kill: Sketch = { action: 'stop', force: 'at-once', graceMs: 0 };
 
 export const waits = (document: Document): readonly Sketch[] =>
@@ -43,7 +43,7 @@ export const deleting = (etag: string | undefined): Sketch => ({
   ...(etag === undefined ? {} : { etag }),
 });
 
-/** The sketches as steps, each after the one before; the first after `needs`. */
+/** Turns sketches into steps: each needs the one before it, the first one needs `needs`. */
 export function makeSteps(document: Document, sketches: readonly Sketch[], needs: readonly string[]): readonly Step[] {
   const used = new Set<string>();
   let previous = needs;

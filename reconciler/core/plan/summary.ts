@@ -1,15 +1,15 @@
-// Counts of a plan, and the line that tells them.
+// Counts of a plan, and the line that shows them.
 import type { Plan, PlanSummary, ResourceChange } from './plan.ts';
 
 export const isChange = (change: ResourceChange): boolean =>
   change.action !== 'no-op' || change.power !== undefined || change.guard !== undefined || change.steps.length > 0;
 
-/** There is something to do, be it a record alone. */
+/** True when the plan has steps, even if they only write records. */
 export const hasChanges = (plan: Plan): boolean => plan.changes.some(isChange);
 
 export const isTakeover = (change: ResourceChange): boolean => change.isTakeover === true && change.guard === undefined;
 
-/** Something would become different, or is refused: what exit codes tell. Taking over what is as declared does not count. */
+/** True when the plan changes or refuses something, as exit codes report it. Taking over an object that is as declared does not count. */
 export const hasDifferences = (plan: Plan): boolean =>
   plan.changes.some((change) => isChange(change) && !isTakeover(change));
 

@@ -1,4 +1,4 @@
-// The change of an object that stays as it is; decisions lay what they do over it.
+// The change of an object that stays as it is; decisions overwrite the members that they set.
 import type { Document } from '../documents/document.ts';
 import type { Affected, ResourceChange } from './plan.ts';
 

@@ -1,8 +1,8 @@
-// Puts together what a plan would say several times: objects whose changes read alike but for their names. Pure.
+// Groups objects whose changes differ only in the object's name, so that a plan shows them once. Pure.
 
 export interface Shown {
   readonly address: string;
-  /** `+`, `~` ...: the begin of the first line. */
+  /** `+`, `~` ...: the beginning of the first line. */
   readonly head: string;
   /** The rest of the first line, such as ` (and start)`. */
   readonly title: string;
@@ -14,10 +14,10 @@ export interface Group extends Omit<Shown, 'address'> {
   readonly addresses: readonly string[];
 }
 
-/** Fewer are easier to read one by one. */
+/** Smaller groups are easier to read one by one. */
 const fewest = 5;
 
-/** Each group stands where its first object stood. */
+/** Each group takes the place of its first object. */
 export function groupEqual<T extends Shown>(shown: readonly T[]): readonly (Omit<T, 'address'> & Group)[] {
   const kindOf = (address: string): string => address.slice(0, address.indexOf('/'));
   const keyOf = ({ address, head, title, lines }: Shown): string =>

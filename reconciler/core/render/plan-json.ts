@@ -143,7 +143,7 @@ const filesOf = ({ live }: ResourceChange): JsonObject => {
   return files === undefined ? {} : { files };
 };
 
-/** Members that a person can set; counters, times and lists of users would only be noise to a policy. */
+/** Members that a person can set. Policies have no use for counters, times and lists of users. */
 function visible(change: ResourceChange, object: JsonObject): JsonObject {
   const out: Record<string, Json> = { name: change.name };
   for (const field of [...Object.keys(coreKind(change.kind).fields), 'source']) {
@@ -153,7 +153,7 @@ function visible(change: ResourceChange, object: JsonObject): JsonObject {
   return out;
 }
 
-/** What the server fills in. */
+/** Values that the server fills in. */
 function unknownMarks(change: ResourceChange): JsonObject {
   const properties = (kindSchemas[change.kind].object as unknown as { properties: Record<string, TSchema> }).properties;
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// Diagnostics as text for people: what, where, the line itself with a mark under the place, and what to do.
+// Diagnostics as text for people: the message, the place, the line with a mark below it, and the remedy.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { paints, printable, type Paints, type Color } from '../text/terminal-text.ts';
 

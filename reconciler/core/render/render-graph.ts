@@ -1,4 +1,4 @@
-// The graph of a set of documents, who needs whom, as Mermaid or DOT. Pure.
+// The dependency graph of a set of documents as Mermaid or DOT. Pure.
 import type { Address, Document } from '../documents/document.ts';
 import { buildGraph } from '../graph/graph.ts';
 import { normalizeDocuments } from '../graph/normalize.ts';
@@ -11,12 +11,12 @@ export interface GraphInput {
 
 interface Edges {
   readonly nodes: readonly Address[];
-  /** With the nodes in each, lowest first; empty where all is in one. */
+  /** The waves with their nodes, lowest first; empty when there is only one. */
   readonly waves: readonly (readonly [wave: number, nodes: readonly Address[]])[];
   readonly edges: readonly (readonly [from: Address, to: Address])[];
 }
 
-/** An arrow points at what is needed. */
+/** An arrow points at the dependency. */
 function edgesOf({ documents }: GraphInput): Edges {
   const { objects } = normalizeDocuments(documents);
   const { needs, order } = buildGraph(objects, undefined);

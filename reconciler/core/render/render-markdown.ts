@@ -1,4 +1,4 @@
-// A plan as Markdown for comments on pull requests: the summary in sight, each change folded, cut to what such comments hold.
+// A plan as Markdown for comments on pull requests: a visible summary, each change folded, cut to the size limit of comments.
 import { printable } from '../text/terminal-text.ts';
 import type { Plan, ResourceChange } from '../plan/plan.ts';
 import { renderChangeText, takeoverNote } from './render-plan.ts';
@@ -7,7 +7,7 @@ import { isChange, isTakeoverOnly, summaryLine } from '../plan/summary.ts';
 /** GitHub takes 65,536 characters, GitLab more. */
 const mostCharacters = 60_000;
 
-/** `limit`: where the text is one of several in a comment. */
+/** `limit`: for a text that shares a comment with others. */
 export function renderMarkdown(plan: Plan, limit = mostCharacters): string {
   const shown = plan.changes.filter(isChange);
   const head = [
@@ -60,7 +60,7 @@ function table(shown: readonly ResourceChange[]): string {
   return ['| object | action | costs | keys |', '| --- | --- | --- | ---: |', ...rows, ...more].join('\n');
 }
 
-/** Plan texts hold what others wrote: a fence longer than any in them keeps it in. */
+/** Plan texts hold text of others: the fence is longer than any fence in it, so that the text cannot end the block. */
 function details(change: ResourceChange): string {
   const text = renderChangeText(change);
   const longest = Math.max(2, ...Array.from(text.matchAll(/`+/g), ([ticks]) => ticks.length));

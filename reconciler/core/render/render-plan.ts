@@ -35,7 +35,7 @@ const inClear = (change: ResourceChange): ResourceChange => ({
   changes: change.changes.map((edit) => ({ ...edit, secret: false, isClear: true })),
 });
 
-/** What of the objects differs and is left alone for `manage.ignore`. */
+/** Differences that `manage.ignore` hides. */
 export const ignoredLinesOf = (changes: readonly ResourceChange[]): readonly IgnoredLine[] =>
   changes.flatMap(({ address, ignored = [] }) =>
     ignored.map((one) => ({
@@ -63,9 +63,9 @@ function renderOwnership({ claims, releases, isPruned }: ResourceChange, paint: 
   const paths = claims.filter((path) => path !== '');
   return [
     ...(paths.length > 0 ? [paint.dim(`      <= taken over as they are: ${listed(paths)}`)] : []),
-    ...(claims.includes('') ? [paint.dim('      <= what manage: says is noted on it')] : []),
+    ...(claims.includes('') ? [paint.dim('      <= the settings of manage: are recorded on it')] : []),
     ...(releases.length > 0 ? [paint.dim(`      => no longer owned, left as they are: ${listed(releases)}`)] : []),
-    ...(isPruned === true ? [paint.dim('      # no document declares it any more')] : []),
+    ...(isPruned === true ? [paint.dim('      # no document declares it any longer')] : []),
   ];
 }
 
@@ -76,9 +76,9 @@ const renderOrphans = ({ orphans, set = '' }: Plan, paint: Paints): readonly str
 
 const refusedCount = (plan: Plan): string => (plan.guards.length === 0 ? '' : `; ${plan.guards.length} refused`);
 
-/** Why `--detailed-exitcode` ends with 0 although apply has steps. */
+/** Explains why `--detailed-exitcode` ends with 0 although apply has steps. */
 export const takeoverNote = ({ set = 'default' }: Plan): string =>
-  `No changes: everything is as declared. Apply only notes on the server that it belongs to the set ${set}.`;
+  `No changes: everything is as declared. Apply only records on the server that it belongs to the set ${set}.`;
 
 const noChange = (plan: Plan): string =>
   plan.mode === 'destroy'
@@ -87,7 +87,7 @@ const noChange = (plan: Plan): string =>
       ? 'No changes: nothing is declared.'
       : `No changes: ${plan.changes.length === 1 ? 'the declared object is' : `all ${plan.changes.length} declared objects are`} as declared.`;
 
-/** One change without colours, signs at the beginning of lines. */
+/** One change without colours, with signs at the beginning of lines. */
 export const renderChangeText = (change: ResourceChange): string =>
   renderChange(change, paints(false))
     .split('\n')

@@ -1,4 +1,4 @@
-// How it is said that a server cannot do what a document asks for. Pure.
+// The message for a document that asks for what the server cannot do. Pure.
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';
 

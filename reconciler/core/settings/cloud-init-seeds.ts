@@ -1,5 +1,5 @@
-// Seeds of a first boot (cloud-init): which config keys hold them, and what must be true of a server for the newer ones. What
-// they say is YAML, which the core cannot read: comparing them comes with the input of a plan.
+// Seeds of cloud-init for the first boot: the config keys that hold them, and what a server needs for the newer keys. Seeds are
+// YAML, which the core cannot read: the input of a plan brings the function that compares them.
 import { isNewerSeed } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Document } from '../documents/document.ts';
@@ -7,8 +7,8 @@ import { mapOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 
 /**
- * Where two texts of a seed differ, as dotted paths; empty: they say the same. undefined: the declared one is no map that was made
- * text by us, so each letter counts.
+ * The differences of two texts of a seed as dotted paths; empty: they mean the same. Undefined: the declared text was not written as a
+ * map, so that the texts are compared as they are.
  */
 export type CompareSeeds = (key: string, live: string, declared: string) => readonly string[] | undefined;
 
@@ -25,7 +25,7 @@ export function seedProblems(documents: readonly Document[], observed: Observed)
             code: 'not-served',
             address,
             path: `config.${key}`,
-            message: `config.${key} is not known to this server: it does not know the API extension cloud_init`,
+            message: `config.${key} is unknown to this server: it lacks the API extension cloud_init`,
             remedy: `write user.${key.slice('cloud-init.'.length)}, which cloud-init reads too`,
             ...location,
           })),

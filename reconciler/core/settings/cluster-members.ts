@@ -1,5 +1,5 @@
-// Networks and pools of clusters: what each member is told at their creation, from keys of `config` that hold for every member and from
-// `member_overrides`; and what is wrong with those. Pure.
+// Networks and pools of clusters: the config that each member gets at their creation, from the keys of `config` that apply to every
+// member and from `member_overrides`; and the problems of those. Pure.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isMemberKey, isMemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import { lackOfCluster } from '../../../server/api/server/capability.ts';
@@ -9,7 +9,7 @@ import type { Document, JsonObject } from '../documents/document.ts';
 import { mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 
-/** With `member_overrides` for every member, and without keys in `config` that only members take. */
+/** Adds `member_overrides` for every member, and removes the keys of `config` that only members take. */
 export function bodyForMembers({ kind }: Document, body: JsonObject, { members }: Observed): JsonObject {
   if (members === undefined || !isMemberKind(kind)) return body;
   const config = Object.entries(presentTexts(body['config']));
@@ -20,7 +20,7 @@ export function bodyForMembers({ kind }: Document, body: JsonObject, { members }
   return { ...body, config: common, member_overrides: Object.fromEntries(all) };
 }
 
-/** Where a container is made: where its document says, else where the one was that it replaces. */
+/** The member for a new container: the target of its document, otherwise the member of the container that it replaces. */
 export function targetOf(
   document: Document,
   live: object | undefined,

@@ -1,5 +1,5 @@
-// Config keys, devices and types of a document that LXD has and the contract of our own daemon has not: they are taken out before the
-// rules of the contract judge the rest, and asked of the server's extensions when a plan is made. Pure.
+// Config keys, devices and types of a document that LXD has and the contract of gantryd lacks. They are removed before the rules of the
+// contract check the rest, and compared with the server's extensions when a plan is made. Pure.
 import { containerConfigKey } from '../../../server/api/container/container-config.ts';
 import { lackOfExtension } from '../../../server/api/server/capability.ts';
 import {
@@ -40,7 +40,7 @@ export interface Foreign {
   /** `config.linux.sysctl.kernel.msgmax`, `devices.eth0.security.acls`, `type`. */
   readonly path: string;
   readonly since: string;
-  /** false: only its beginning is known. */
+  /** False: only its prefix is known. */
   readonly isNamed: boolean;
 }
 
@@ -54,7 +54,7 @@ const places: Readonly<Partial<Record<KindName, LxdPlace>>> = {
   project: 'project',
 };
 
-/** A key of the contract is judged by the contract, wherever it has a row for it. */
+/** Whether the contract has a row for the key, and so checks it. */
 const ours: Readonly<Record<LxdPlace, (key: string, driver: string) => boolean>> = {
   container: (key) => containerConfigKey(key) !== undefined,
   network: (key) => findNetworkConfigKey(key) !== undefined,
@@ -78,7 +78,7 @@ const names: Readonly<Record<LxdPlace, () => readonly string[]>> = {
   project: () => Object.keys(projectConfigKeys),
 };
 
-/** undefined: the contract has it, or nobody has. What is nearly a known key is a slip of the pen, wherever it would go. */
+/** Undefined when the contract has the key, or no server has it. A name that is close to a known key counts as a typing error. */
 export function foreignKey(kind: KindName, key: string, driver = ''): LxdKey | undefined {
   const place = places[kind];
   if (place === undefined || key.startsWith('user.') || ours[place](key, driver)) return undefined;
@@ -86,14 +86,14 @@ export function foreignKey(kind: KindName, key: string, driver = ''): LxdKey | u
   return found === undefined || found.isNamed || nearestKey(place, key) === undefined ? found : undefined;
 }
 
-/** The known key, of either server, that was most likely meant. */
+/** The known key, of either server, that the user most likely meant. */
 const nearestKey = (place: LxdPlace, key: string): string | undefined =>
   nearestName(
     key,
     [...names[place](), ...lxdKeyNames(place)].filter((name) => !name.includes('*')),
   );
 
-/** What only LXD has, for hints. */
+/** Names that only LXD has, for hints. */
 export const foreignNames = (kind: KindName): readonly string[] => {
   const place = places[kind];
   return place === undefined ? [] : lxdKeyNames(place);
@@ -113,7 +113,7 @@ function foreignProperty(device: DeviceConfig, property: string): Omit<LxdKey, '
   return row === undefined && nearestName(property, known) === undefined ? found : undefined;
 }
 
-/** Without what LXD alone has. */
+/** Without the keys that only LXD has. */
 export function withoutForeign(kind: KindName, config: Config, driver = ''): Config {
   const isForeign = (key: string): boolean => foreignKey(kind, key, driver) !== undefined;
   if (!Object.keys(config).some(isForeign)) return config;
@@ -147,10 +147,10 @@ function foreignType(kind: KindName, values: JsonObject): readonly Foreign[] {
   return Object.hasOwn(table, word) ? [{ path: field, since: table[word] ?? '', isNamed: true }] : [];
 }
 
-/** All of a document, in the order in which it is written. */
+/** All foreign parts of a document, in the order in which they are written. */
 export function foreignParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readonly Foreign[] {
   const type = foreignType(kind, values);
-  // Of such a network or pool everything is its own.
+  // The contract has no rules for such a network or pool.
   if (type.length > 0) return type;
   const driver = textOf(values['driver']) ?? '';
   const keys = Object.keys(presentTexts(values['config'])).flatMap((key): readonly Foreign[] => {
@@ -169,7 +169,7 @@ function ofDevice([name, device]: readonly [string, DeviceConfig]): readonly For
   });
 }
 
-/** Config keys that the contract judges and that came with an API extension, which older servers lack. */
+/** Config keys that the contract has and that came with an API extension, which older servers lack. */
 const newerKeys = new Map(
   Object.values(places).map((place) => [
     place,
@@ -209,7 +209,7 @@ function newerParts({ kind, values }: Pick<Document, 'kind' | 'values'>): readon
   ];
 }
 
-/** On a server: a setting that it lacks is an error; an unknown setting is a warning, and the server judges it. */
+/** With a server: a setting that it lacks is an error; an unknown setting is a warning, and the server checks it. */
 export function foreignProblems(documents: readonly Document[], observed: Observed): readonly Diagnostic[] {
   const problems: Diagnostic[] = [];
   for (const document of documents) {
@@ -227,12 +227,12 @@ const unjudged = (document: Document, path: string): Diagnostic => ({
   code: 'unjudged-key',
   address: document.address,
   path,
-  message: `${document.address}: ${path} is not known here: whether there is such a key, and what it takes, the server will tell`,
-  remedy: 'nothing, if the server has it',
+  message: `${document.address}: ${path} is unknown to gantry: the server decides whether the key exists and which values it takes`,
+  remedy: 'do nothing if the server has the key; otherwise take it out',
   ...document.location,
 });
 
-/** Without a server: which documents only some servers take. */
+/** Without a server: warnings for settings that only some servers have. */
 export function foreignWarnings(documents: readonly Document[]): readonly Diagnostic[] {
   return documents.flatMap((document) =>
     foreignParts(document).map(({ path, since, isNamed }): Diagnostic => {
@@ -242,8 +242,8 @@ export function foreignWarnings(documents: readonly Document[]): readonly Diagno
         code: 'foreign-key',
         address: document.address,
         path,
-        message: `${document.address}: ${path} is only for ${who}; gantryd has no such thing`,
-        remedy: 'a plan tells whether the server has it',
+        message: `${document.address}: ${path} is only for ${who}; gantryd does not have it`,
+        remedy: 'a plan shows whether the server has it',
         ...document.location,
       };
     }),

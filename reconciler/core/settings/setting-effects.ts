@@ -1,4 +1,4 @@
-// The one place where the reconciler asks the API's tables what a change costs and which config is wrong.
+// The effects of changes and the problems of config, from the tables of the API. The reconciler reads them here only.
 import {
   containerConfigKey,
   effectOfContainerKey,
@@ -46,7 +46,7 @@ export function deviceEffect(before: Config | undefined, after: Config | undefin
 
 export const isRootDisk = (device: Config): boolean => isRoot(device);
 
-/** What an existing pool does not take is another pool. */
+/** A key that an existing pool does not take needs a new pool. */
 export function poolEffect(driver: string, key: string): Effect {
   const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
     ? poolConfigKeys[key as keyof typeof poolConfigKeys]
@@ -56,7 +56,7 @@ export function poolEffect(driver: string, key: string): Effect {
   return row === undefined || row.changeable.some((name) => name === driver) ? 'live' : 'recreate';
 }
 
-/** Of volumes in any pool: a key that no driver takes later needs another volume. */
+/** For volumes of any pool: a key that no driver can change needs a new volume. */
 export function volumeEffect(key: string): Effect {
   const row: StorageConfigKey | undefined = Object.hasOwn(volumeConfigKeys, key)
     ? volumeConfigKeys[key as keyof typeof volumeConfigKeys]
@@ -65,7 +65,7 @@ export function volumeEffect(key: string): Effect {
   return row.changeable.length > 0 ? 'live' : 'recreate';
 }
 
-/** Which driver the pool has is not known here; the server judges by it. */
+/** The driver of the pool is unknown here; the server checks the rules of the driver. */
 export const volumeProblems = (config: Config): readonly Problem[] =>
   Object.entries(withoutForeign('storage_volume', config)).flatMap(([key, value]) => {
     if (/^user\..+/.test(key)) return [];
@@ -76,7 +76,7 @@ export const volumeProblems = (config: Config): readonly Problem[] =>
     return message === undefined ? [] : [{ path: `config.${key}`, message }];
   });
 
-/** What holds of a server key while it is unset. */
+/** The default of a server key. */
 export function serverDefault(key: string): string | undefined {
   const rows: Readonly<Record<string, { readonly default?: string }>> = serverConfigKeys;
   return Object.hasOwn(rows, key) ? rows[key]?.default : lxdServerDefault(key);
@@ -84,7 +84,7 @@ export function serverDefault(key: string): string | undefined {
 
 export const serverConfigProblems = (config: Config): readonly Problem[] => {
   const problems = validateServerConfig(withoutForeign('server_config', config));
-  // Nobody could tell whether it is as declared: a server shows only that there is one.
+  // It cannot be compared with the document: a server shows only that it has one.
   const hidden = Object.keys(config).filter((key) => key === 'core.trust_password');
   const message =
     'is never shown by a server and so cannot be kept as declared: declare the certificates to trust instead';

@@ -1,4 +1,4 @@
-// The one order in which objects are listed: by kind as they are made, then by name in code-unit order.
+// The order in which objects are listed: by kind in the order of creation, then by name in code-unit order.
 import { kindNames, type KindName } from '../../../server/api/kinds.ts';
 
 const rank = new Map<string, number>(kindNames.map((kind, index) => [kind, index]));

@@ -1,4 +1,4 @@
-// How names of objects in other projects are spelled: `web1@team`. Pure; which project a name is looked for in is scope.ts.
+// The form of names of objects in other projects: `web1@team`. Pure; live/project-scope.ts says in which project a name is looked up.
 
 export const scopedName = (name: string, project: string | undefined): string =>
   project === undefined ? name : `${name}@${project}`;

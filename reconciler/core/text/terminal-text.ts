@@ -11,11 +11,11 @@ export interface Paints {
 }
 
 /**
- * `true` paints with escape sequences. A text paints with itself in place of the escape character, for `terminalText` to replace: a mark that
- * others cannot guess tells our own paint from control characters in names and values.
+ * `true` paints with escape sequences. A text paints with itself in place of the escape character, and `terminalText` replaces it: a mark that
+ * cannot be guessed separates our own colours from control characters in names and values.
  */
 export type Color = boolean | string;
-/** As command lines have it, whose output goes through `terminalText`. */
+/** The colours of a command line, whose output goes through `terminalText`. */
 export type MarkedColor = false | string;
 
 const escape = '\u001B';
@@ -32,19 +32,19 @@ export function paints(color: Color): Paints {
   return { red: style(31), green: style(32), yellow: style(33), blue: style(34), bold: style(1), dim: style(2) };
 }
 
-// Of Unicode those that reorder what is shown: marks, embeddings, overrides and isolates.
+// The Unicode characters that reorder text: marks, embeddings, overrides and isolates.
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const steering = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/g;
 
 const escaped = (character: string): string => String.raw`\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
-/** Control and direction characters made visible, as JSON and YAML write them: names and values come from others and must not steer a terminal. */
+/** Makes control and direction characters visible, as JSON and YAML write them: names and values of others must not control a terminal. */
 export const printable = (text: string): string => text.replaceAll(steering, escaped);
 
 /** Whether `printable` would change it. */
 export const isSteering = (text: string): boolean => text.search(steering) !== -1;
 
-/** What may be written to a terminal: paint with this mark becomes escape sequences, and everything else that could steer is made visible. */
+/** Text that is safe for a terminal: colours with this mark become escape sequences, all other control characters become visible. */
 export function terminalText(text: string, mark: string): string {
   const [first = '', ...painted] = text.split(mark);
   const sequence = /^\[[0-9]{1,2}m/;

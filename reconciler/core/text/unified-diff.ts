@@ -17,7 +17,7 @@ interface Edit {
   readonly line: string;
 }
 
-/** Longest common subsequence, of what is left between equal beginnings and ends. Giants are replaced as a whole. */
+/** The longest common subsequence of the lines between equal beginnings and ends. Very long parts are replaced as a whole. */
 const mostCells = 4_000_000;
 
 function editsOf(a: readonly string[], b: readonly string[]): readonly Edit[] {

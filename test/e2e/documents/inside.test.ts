@@ -202,7 +202,7 @@ for (const { host, reason } of hosts) {
         const restart = { action: 'restart', force: true, timeout: 10 };
         const answer = await bench.daemon.call('PUT', `/1.0/containers/${name}/state`, restart);
         await bench.daemon.call('GET', `${String(answer.body.operation)}/wait`);
-        expect(await planText()).toContain('exec["boot"] runs: the container was started since');
+        expect(await planText()).toContain('exec["boot"] runs: the container has started since then');
         await bench.apply();
         await bench.expectSettled();
       },

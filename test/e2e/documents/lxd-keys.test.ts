@@ -103,7 +103,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
     const plan = await bench.gantry('plan');
     expect([plan.code, plan.stderr + plan.stdout]).toEqual([
       0,
-      expect.stringContaining('config.security.novelty is not known here'),
+      expect.stringContaining('config.security.novelty is unknown to gantry'),
     ]);
     const refused = await bench.gantry('apply', '--auto-approve');
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('security.novelty')]);
@@ -134,7 +134,7 @@ describe('on gantryd', () => {
     const valid = await cli(['validate', cliWorld.manifest(Object.values(ofLxd).join('---\n'))]);
     expect([valid.code, valid.stderr]).toEqual([
       0,
-      expect.stringContaining('servers with the API extension linux_sysctl; gantryd has no such thing'),
+      expect.stringContaining('servers with the API extension linux_sysctl; gantryd does not have it'),
     ]);
     const path = join(cliWorld.folder, 'slips.yaml');
     writeFileSync(

@@ -89,7 +89,7 @@ for (const { host, reason } of hosts) {
         const plan = await run('plan', out, '--set', set, '--json', '--detailed-exitcode');
         expect(plan.code, plan.stdout).toBe(0);
         const text = (await run('plan', out, '--set', set)).stdout;
-        expect(text).toContain(`Apply only notes on the server that it belongs to the set ${set}.`);
+        expect(text).toContain(`Apply only records on the server that it belongs to the set ${set}.`);
         const lines = plan.stdout
           .trimEnd()
           .split('\n')

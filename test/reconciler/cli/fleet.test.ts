@@ -514,7 +514,7 @@ hosts:
       1,
       expect.stringContaining('matches no host: the labels are env=prod'),
     ]);
-    expect(await tell(['-l', 'role in web'])).toEqual([64, expect.stringContaining('is no condition on a label')]);
+    expect(await tell(['-l', 'role in web'])).toEqual([64, expect.stringContaining('is not a condition on a label')]);
     expect(await tell(['--embedded', dir])).toEqual([64, expect.stringContaining('cannot be used together')]);
     const adopt = await gantry('adopt', ['--all']);
     expect([adopt.code, adopt.stderr]).toEqual([
@@ -536,7 +536,7 @@ hosts:
     const [code, text] = await tell([]);
     expect(code).toBe(1);
     expect(text).toContain('manage.hosts: there is no host web9 (did you mean web1?)');
-    expect(text).toContain('"a b" is neither one NAME nor @GROUP nor labels');
+    expect(text).toContain('"a b" must be one NAME, @GROUP, or labels');
     writeHosts(['unix:///a', 'unix:///b'], '  - { name: odd, address: "unix:///c", vars: { ONLY: here } }\n');
     write('stack.yaml', 'kind: profile\nname: a\ndescription: $ONLY\n');
     const [, unset] = await tell([]);

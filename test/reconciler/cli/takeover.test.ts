@@ -25,7 +25,7 @@ async function exported(): Promise<string> {
 }
 
 const note =
-  'No changes: everything is as declared. Apply only notes on the server that it belongs to the set default.';
+  'No changes: everything is as declared. Apply only records on the server that it belongs to the set default.';
 
 describe('a plan of what was exported', () => {
   test('ends with 0 under --detailed-exitcode and says that apply only notes whose it is', async () => {
@@ -85,7 +85,7 @@ describe('2 is still the exit code', () => {
     expect((await run('plan', manifest('user.a: one, user.b: two'), '--expect-no-changes')).code).toBe(1);
   });
 
-  test('of what manage: says and the server does not know yet, for a protection counts from its apply on', async () => {
+  test('of settings of manage: that the server does not have yet, since a protection applies from its apply on', async () => {
     makeByHand('web', { 'user.a': 'one' });
     expect(await code(manifest('user.a: one', 'manage: {protect: true}\n'))).toBe(2);
     expect((await run('apply', '-y', manifest('user.a: one'))).code).toBe(0);

@@ -106,7 +106,7 @@ describe('a command is due', () => {
     const after = applied(exec({}));
     expect(stepsOf(plan(exec({}), after))).toEqual([]);
     const other = plan(exec({ environment: { A: '1' } }), after);
-    expect(reasonsOf(other)).toEqual(['exec["it"] runs: it is another command than the one that ran']);
+    expect(reasonsOf(other)).toEqual(['exec["it"] runs: the command differs from the one that ran']);
     expect(stepsOf(plan(exec({ once: true, command: ['b'] }), after))).toEqual([]);
     // How long it may take says nothing of what it does.
     expect(stepsOf(plan(exec({ timeout_ms: 5 }), after))).toEqual([]);
@@ -140,7 +140,7 @@ describe('a command is due', () => {
     const live = after.containers.get('c1')?.object ?? liveContainer('c1');
     const started = new Map([['c1', { object: { ...live, last_used_at: '2026-02-02T00:00:00Z' } }]]);
     expect(reasonsOf(plan(boot, { ...after, containers: started }))).toEqual([
-      'exec["it"] runs: the container was started since',
+      'exec["it"] runs: the container has started since then',
     ]);
     const stopped = new Map([['c1', { object: { ...live, status: 'Stopped', status_code: 102 } }]]);
     expect(stepsOf(plan(boot, { ...after, containers: stopped }))).toEqual(['start', 'exec it']);

@@ -499,9 +499,9 @@ describe('the checker', () => {
 
   test('it sees steps before their needs, unknown needs, double ids and steps without a change', () => {
     const [first, second] = good.steps as [Step, Step];
-    expect(messages({ ...good, steps: [second, first] })).toContain('stands before network/db0#create');
+    expect(messages({ ...good, steps: [second, first] })).toContain('comes before network/db0#create');
     expect(messages({ ...good, steps: [second] })).toContain('which the plan lacks');
-    expect(messages({ ...good, steps: [first, first, second] })).toContain('two steps of this id');
+    expect(messages({ ...good, steps: [first, first, second] })).toContain('two steps have this id');
     expect(messages({ ...good, changes: [] })).toContain('belongs to no change');
     expect(messages({ ...good, steps: [first, { ...second, needs: [] }] })).toContain(
       'may run before network/db0#create',
@@ -509,12 +509,12 @@ describe('the checker', () => {
   });
 
   test('it sees deletes of what is used, protected, permanent or not there, and creates of what is there', () => {
-    expect(messages(remove('network', 'web0'), observed)).toContain('deletes what container/a still uses');
+    expect(messages(remove('network', 'web0'), observed)).toContain('deletes an object that container/a still uses');
     expect(messages(remove('container', 'a'), observed)).toContain('deletes a protected object');
-    expect(messages(remove('profile', 'default'), observed)).toContain('deletes what cannot be deleted');
-    expect(messages(remove('network', 'nowhere'), observed)).toContain('works on what does not exist');
+    expect(messages(remove('profile', 'default'), observed)).toContain('deletes an object that cannot be deleted');
+    expect(messages(remove('network', 'nowhere'), observed)).toContain('works on an object that does not exist');
     const there = { ...host, networks: world({ networks: [liveNetwork('web0'), liveNetwork('db0')] }).networks };
-    expect(messages(good, there)).toContain('makes what exists already');
+    expect(messages(good, there)).toContain('creates an object that exists already');
   });
 });
 
@@ -571,9 +571,9 @@ test('volumes that no document makes again, and network ACLs, are left out of an
   const objects = [...exportWorld(observed).filter(({ kind }) => kind === 'storage_volume'), ...exportAcls(['web'])];
   const { refused, parts } = writeExport(objects, false);
   expect(refused).toEqual([
-    'storage_volume/fast/disk has the content type block: a document would make a file system of it',
-    'storage_volume/fast/plain/snap0 is a snapshot of a volume, which no document makes again',
-    'the network ACL web is left out: no document has ACLs',
+    'storage_volume/fast/disk has the content type block: a document would create a file system',
+    'storage_volume/fast/plain/snap0 is a snapshot of a volume, which no document can recreate',
+    'the network ACL web is left out: documents cannot declare ACLs',
   ]);
   expect(parts.filter(({ text }) => text.startsWith('---')).map(({ exported }) => exported.address)).toEqual([
     'storage_volume/fast/plain',

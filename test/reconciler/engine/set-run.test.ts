@@ -175,7 +175,7 @@ describe('a run that dies', () => {
     );
     const file = here.manifest(container('security.nesting: true, security.privileged: true'));
     const next = await apply(file);
-    expect(next.stdout).toContain('what an earlier run changed takes effect at a start');
+    expect(next.stdout).toContain('an unfinished change of an earlier run takes effect at a start');
     expect(here.world.objects.container.get('c1')?.['last_used_at']).not.toBe(started);
     expect((await run(['plan', '--detailed-exitcode', file])).code).toBe(0);
   });
@@ -194,7 +194,7 @@ describe('a run that dies', () => {
   test('in a wait, or whose wait runs out, leaves the wait to the next', async () => {
     const file = here.manifest(container('', '{wait: [{ipv4: eth0, timeout: 50ms}]}'));
     expect((await apply(file)).code).toBe(6);
-    expect((await run(['plan', '--detailed-exitcode', file])).stdout).toContain('seen to be ready');
+    expect((await run(['plan', '--detailed-exitcode', file])).stdout).toContain('before the container was ready');
     here.world.addresses.set('c1', '10.0.0.5');
     expect((await apply(file)).code).toBe(0);
     expect((await run(['plan', '--detailed-exitcode', file])).code).toBe(0);

@@ -25,7 +25,7 @@ describe('explain', () => {
     expect((await explain('network.config.ipv4.dhcp')).stdout).toContain('default: true');
     expect((await explain('container.devices.nic.parent')).stdout).toContain('a change is');
     expect((await explain('container.manage.disruption')).stdout).toContain('none | restart | recreate');
-    expect((await explain('container.source')).stdout).toContain('it counts at creation only');
+    expect((await explain('container.source')).stdout).toContain('it applies at creation only');
     const json = JSON.parse((await explain('pool.driver', '--json')).stdout) as { facts: object };
     expect(json).toMatchObject({
       path: 'storage_pool.driver',
