@@ -1,4 +1,4 @@
-// Documents written in TypeScript: typed, with references that cannot be misspelt, printed as the YAML that gantry reads. Applies nothing.
+// Documents written in TypeScript: typed, with checked references, printed as the YAML that gantry reads. Applies nothing.
 import { stringify } from 'yaml';
 import type { KindTypes } from '../../server/api/kind-schemas.ts';
 import { kindNames, type KindName } from '../../server/api/kinds.ts';
@@ -6,7 +6,7 @@ import type { JsonObject } from '../core/documents/document.ts';
 import { scopedName } from '../core/text/scoped-name.ts';
 
 type Text = string | number | boolean;
-/** A value, where to take a secret from, or null for: must be absent. */
+/** A value, the source of a secret, or null when the key must be absent. */
 type Value =
   | Text
   | { readonly from_env: string }
@@ -19,7 +19,7 @@ type Devices = Readonly<Record<string, Readonly<Record<string, Value | Named>> |
 /** `manage:` of a document, as a manifest has it. */
 export type ManageBlock = JsonObject;
 
-/** What was declared; stands wherever its name is wanted. */
+/** A declared object; it can be used wherever its name is expected. */
 export interface Named {
   readonly kind: KindName;
   readonly name: string;
@@ -32,7 +32,7 @@ interface Common {
   readonly manage?: ManageBlock;
 }
 
-/** Of what can be in a project. */
+/** Options of objects that can be in a project. */
 interface Scoped extends Common {
   readonly project?: Ref<'project'>;
 }
@@ -46,7 +46,7 @@ interface WithConfig {
   readonly config?: Config;
 }
 
-/** What a stack says of objects of each kind; of a kind that is not here: the members of its creation. */
+/** The options of each kind; a kind that is missing here takes the members of its creation. */
 interface Specs {
   readonly certificate: Common & { readonly certificate: string };
   readonly project: Common & WithConfig;
@@ -67,7 +67,7 @@ interface Specs {
   readonly container: ContainerSpec;
 }
 
-/** Texts may be references to what the stack declares. */
+/** Texts may be references to objects of the stack. */
 type Referring<T> = { readonly [K in keyof T]: string extends T[K] ? T[K] | Named : T[K] };
 type SpecOf<K extends KindName> = K extends keyof Specs
   ? Specs[K]
@@ -84,9 +84,9 @@ type Declare<K extends KindName> = K extends 'server_config'
 export type Stack = { readonly [K in KindName as Camel<K>]: Declare<K> };
 
 export interface ContainerSpec extends Scoped {
-  /** In a cluster: the member that makes it. */
+  /** In a cluster: the member that creates it. */
   readonly target?: string;
-  /** An alias or an image of the stack, or a source as the API has it. */
+  /** An alias or an image of the stack, or a source in the form of the API. */
   readonly source: Ref<'image_alias'> | Ref<'image'> | JsonObject;
   readonly profiles?: readonly Ref<'profile'>[];
   readonly config?: Config;
@@ -110,7 +110,7 @@ interface Owner {
 export type FileSpec = { readonly path: string } & (
   | (Owner & { readonly content: Exclude<Value, null> })
   | (Owner & { readonly content_base64: string })
-  /** A local file or directory, relative to where the manifest is read. */
+  /** A local file or directory, relative to the folder of the manifest. */
   | (Owner & { readonly source: string })
   | (Owner & { readonly type: 'directory' })
   | { readonly target: string }
@@ -129,7 +129,7 @@ export interface ExecSpec {
   readonly once?: boolean;
   readonly on_change?: readonly string[];
   readonly on_start?: boolean;
-  /** Again when one of these changes. */
+  /** The command runs again when one of these changes. */
   readonly triggers?: Config;
   readonly unless?: Command;
   readonly creates?: string;

@@ -1,5 +1,5 @@
-// Reads a hosts file: several servers with how to reach them, their labels, groups and variables. Reaches none of them; who is chosen
-// is host-pattern.ts.
+// Reads a hosts file: servers with their addresses, labels, groups and variables. It connects to none of them; host-pattern.ts selects
+// hosts.
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { hostsSchema } from '../../server/api/schema/hosts-schema.ts';
@@ -32,12 +32,12 @@ export interface Host extends HostFacts {
 }
 
 export interface HostsFile {
-  /** In the order of the file; empty when something is wrong. */
+  /** In the order of the file; empty when there are errors. */
   readonly hosts: readonly Host[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** `given`: variables that the file itself may use, as those of the command line. */
+/** `given`: variables for the file itself, such as those of the command line. */
 export async function readHostsFile(file: string, given: Variables, signal?: AbortSignal): Promise<HostsFile> {
   const { texts, diagnostics: unreadable } = await readSources({ paths: [file] }, signal);
   const [text] = texts;
@@ -80,7 +80,7 @@ class HostsReader {
 
   async read(): Promise<readonly Finding[]> {
     if (!isHostsFile(this.#value)) {
-      const remedy = 'begin it with `kind: hosts`; hosts with name and address stand below `hosts:`';
+      const remedy = 'begin it with `kind: hosts`; list hosts with name and address under `hosts:`';
       return [wrong('bad-hosts', '', 'this is no hosts file', remedy)];
     }
     const file = this.#value as JsonObject;

@@ -1,14 +1,14 @@
-// What loading manifests takes and gives. No code.
+// The input and the result of loading manifests, as types.
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import type { Address, Document, ImageFiles, Location } from '../core/documents/document.ts';
 import type { WrittenDocument } from '../core/history/revisions.ts';
 import type { LiveData } from './terraform/load-with-data.ts';
 import type { HostFacts } from '../core/documents/host-pattern.ts';
 
-/** A file of `NAME: value` lines, or values that are known already. */
+/** A file of `NAME: value` lines, or given values. */
 export type VariableSource = { readonly file: string } | { readonly vars: Readonly<Record<string, string>> };
 
-/** What a load for one of several hosts must know of them. */
+/** Facts about the hosts for a load that is for one of several. */
 export interface HostView {
   readonly facts: HostFacts;
   readonly all: readonly HostFacts[];
@@ -26,9 +26,9 @@ export interface LoadInput {
   readonly vars?: Readonly<Record<string, string>>;
   /** Weaker than `vars`, stronger than `kind: vars`; later ones win. */
   readonly variables?: readonly VariableSource[];
-  /** For which of several hosts; absent: for the only one. */
+  /** The host of several; absent: there is only one. */
   readonly host?: HostView;
-  /** Where TF_VAR_NAME is looked for. */
+  /** The environment that holds TF_VAR_NAME. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** Read image files to know their fingerprint (default true); false for offline validation of big sets. */
   readonly readImages?: boolean;
@@ -38,18 +38,18 @@ export interface LoadInput {
   readonly project?: string;
   /** Also the directories below those of `paths`. */
   readonly recursive?: boolean;
-  /** Asks the server for the data sources of Terraform JSON; without it what they tell is not known. */
+  /** Reads the data sources of Terraform JSON from the server; without it their values are unknown. */
   readonly live?: LiveData;
   /** Text of `-`; without it process.stdin is read. */
   readonly stdin?: string;
-  /** What rules with an end are judged by; default: the clock. */
+  /** The time for rules with an end; default: the clock. */
   readonly nowMs?: number;
 }
 
 export interface Loaded {
-  /** Empty of those with errors: plan only when `diagnostics` has no error. */
+  /** Without documents that have errors: plan only when `diagnostics` has no error. */
   readonly documents: readonly Document[];
-  /** The same as they are written, variables put in and references to secrets left as such: what a revision keeps. */
+  /** The documents as written, with variables replaced and references to secrets unresolved: a revision stores them. */
   readonly written: readonly WrittenDocument[];
   /** Addresses of documents with errors, as far as kind and name could be read. */
   readonly broken: readonly Address[];

@@ -1,4 +1,4 @@
-// Loads a set of manifests: reads, parses, puts variables in, checks every document, and reports all problems at once.
+// Loads a set of manifests: reads, parses, replaces variables, checks every document, and reports all problems at once.
 import { resolve } from 'node:path';
 import { stringify } from 'yaml';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
@@ -28,7 +28,7 @@ import { readVariables } from './variables/read-variables.ts';
 
 const noVariables: Variables = new Map();
 
-/** Never throws for what is in the manifests; only `signal` makes it reject. */
+/** Reports problems of manifests without throwing; only `signal` makes it reject. */
 export async function loadManifests(input: LoadInput, signal?: AbortSignal): Promise<Loaded> {
   const { texts, diagnostics: unreadable } = await readSources(input, signal);
   const diagnostics: Diagnostic[] = [...unreadable];
@@ -57,13 +57,13 @@ export async function loadManifests(input: LoadInput, signal?: AbortSignal): Pro
   );
   for (const { part, finding } of overlaid.problems) diagnostics.push(placedDiagnostic(finding, part.source, part.raw));
   const written = overlaid.parts.map((part) => ({ part, variables }));
-  // Dollars of Terraform were dealt with by its own rules.
+  // Terraform's own rules have replaced the variables of its texts.
   const evaluated = terraform.parts.map((part) => ({ part, variables: noVariables }));
   const files = [...texts.map((text) => text.file), ...terraform.files];
   return loadParts([...written, ...evaluated], { ...input, diagnostics, broken: [] }, files, signal);
 }
 
-/** Documents of a revision as they were written then; `known`: what is in images whose files need not be there any more. */
+/** Documents of a revision as they were written; `known`: the facts of images whose files may no longer exist. */
 export function loadWritten(
   revision: number,
   documents: readonly WrittenDocument[],
@@ -119,7 +119,7 @@ async function loadParts(
   };
 }
 
-/** What it takes to evaluate Terraform JSON is loaded for those who have some. */
+/** Loads the code for Terraform JSON only when there is some. */
 async function terraformParts(
   parts: readonly Part[],
   { vars = {}, env = {}, variables = [], live }: LoadInput,
@@ -153,9 +153,9 @@ async function readOffered(
 
 export interface PlacedDocument {
   readonly document: Document;
-  /** As it is written, variables put in. */
+  /** As written, with variables replaced. */
   readonly value: Json;
-  /** Secret by where they come from, before references were followed. */
+  /** Paths that are secret because of their source, before references are resolved. */
   readonly tainted: readonly string[];
   readonly source: PlacedText;
   readonly offset: number;

@@ -1,5 +1,5 @@
-// Spells exported objects as YAML that loads again: what the manifest rules refuse stands as a comment, secrets as variables when
-// asked for. Reads no server.
+// Writes exported objects as YAML that loads again: parts that the manifest rules refuse become comments, and secrets become variables
+// on request. Contacts no server.
 import { Document as YamlDocument, isMap as isYamlMap, isPair, isScalar, stringify, type YAMLMap } from 'yaml';
 import type { Json, JsonObject } from '../core/documents/document.ts';
 import type { Exported } from '../core/adoption/exported.ts';
@@ -12,11 +12,11 @@ import { quotedText } from './text/yaml-text.ts';
 export interface Written {
   /** In the order given; each begins with `---` when it is a document. */
   readonly parts: readonly { readonly exported: Exported; readonly text: string }[];
-  /** `kind: vars` with a variable for each secret; empty when there is none, or secrets stand in clear. */
+  /** `kind: vars` with a variable for each secret; empty without secrets, or when secrets are written in clear. */
   readonly variables: string;
   /** Addresses with paths of secret values. */
   readonly secrets: readonly string[];
-  /** What could not be written, in sentences. */
+  /** Sentences about parts that could not be written. */
   readonly refused: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export function writeExport(objects: readonly Exported[], redacts: boolean): Wri
   return { parts, variables, secrets: secrets.map(({ label }) => label), refused };
 }
 
-/** Without what `gantry validate` would refuse: servers hold keys that other versions gave them. */
+/** Leaves out what `gantry validate` would refuse: servers hold keys that other versions wrote. */
 function soundOf(
   object: Exported,
   seen: Set<string>,
@@ -66,7 +66,7 @@ const asComment = ({ values: _values, ...rest }: Exported, values: JsonObject): 
   comments: [...rest.comments, ...stringify(values).trimEnd().split('\n')],
 });
 
-/** The value at a dotted path taken away; keys may hold dots themselves. undefined: there is none. */
+/** Removes the value at a dotted path, whose keys may contain dots. Undefined when there is none. */
 function without(value: JsonObject, path: string): JsonObject | undefined {
   const key = Object.keys(value)
     .filter((one) => path === one || path.startsWith(`${one}.`))
@@ -127,7 +127,7 @@ function withVariables(object: Exported, names: ReadonlyMap<string, string>): Ex
 }
 
 function render({ values, comments, remarks }: Exported): string {
-  // What servers tell in several lines must not become more than a comment.
+  // A text of several lines from a server must stay inside the comment.
   const lines = comments.flatMap((comment) => comment.split(/[\p{Cc}\u2028\u2029]+/u));
   const above = lines.map((line) => `# ${line}\n`).join('');
   if (values === undefined) return above;
@@ -142,7 +142,7 @@ function render({ values, comments, remarks }: Exported): string {
   return `---\n${printable(above)}${quotedText(document, { lineWidth: 0, flowCollectionPadding: true })}`;
 }
 
-/** Maps that fit on a line stand on one, as people write devices. */
+/** Maps that fit on one line are written on one line, as people write devices. */
 function flowShort(document: YamlDocument, values: JsonObject, field: string): void {
   const node = document.getIn([field], true);
   if (!isYamlMap(node)) return;

@@ -1,4 +1,5 @@
-// cloud-init seeds written as maps: made the text that the server keeps, the same for the same map, and compared as maps again.
+// cloud-init seeds that are written as maps: converts them to the text that the server stores, always the same for equal maps, and
+// compares texts as maps.
 import { parse, stringify } from 'yaml';
 import { isSeedKey, plainSeedKeys, seedKeys } from '../../../server/api/container/cloud-init-seed-keys.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
@@ -7,7 +8,7 @@ import type { CompareSeeds } from '../../core/settings/cloud-init-seeds.ts';
 
 const firstLine = '#cloud-config\n';
 
-/** Readers of seeds speak YAML 1.1, where `yes`, `0644` and `12:30` are no texts: they are quoted. */
+/** Seeds are read as YAML 1.1, where `yes`, `0644` and `12:30` are not texts: they are quoted. */
 const written = (value: Json): string =>
   stringify(value, { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false });
 
@@ -15,7 +16,7 @@ export function seedText(key: string, value: JsonObject): string {
   return (plainSeedKeys as readonly string[]).includes(key) ? written(value) : `${firstLine}${written(value)}`;
 }
 
-/** A flat document with texts in the place of such maps. */
+/** A flat document with texts in place of such maps. */
 export function withSeedTexts(document: JsonObject): JsonObject {
   const { kind, config } = document;
   if ((kind !== 'container' && kind !== 'profile') || !isMap(config)) return document;
@@ -25,7 +26,7 @@ export function withSeedTexts(document: JsonObject): JsonObject {
   return { ...document, config: { ...config, ...Object.fromEntries(texts) } };
 }
 
-/** undefined for what is no map: scripts, templates, several parts. */
+/** Undefined for seeds that are not maps: scripts, templates, several parts. */
 function mapIn(key: string, text: string): JsonObject | undefined {
   if ((seedKeys as readonly string[]).includes(key) && !text.startsWith(firstLine)) return undefined;
   try {
@@ -39,7 +40,7 @@ function mapIn(key: string, text: string): JsonObject | undefined {
 export const compareSeeds: CompareSeeds = (key, live, declared) => {
   if (!isSeedKey(key)) return undefined;
   const wanted = mapIn(key, declared);
-  // A person's own text may hold comments that say something to others: only ours is free to be laid out otherwise.
+  // A user's own text may contain meaningful comments: only text that gantry generated may be laid out differently.
   if (wanted === undefined || seedText(key, wanted) !== declared) return undefined;
   const found = mapIn(key, live);
   return found === undefined ? undefined : differences(found, wanted, '');

@@ -1,4 +1,4 @@
-// Texts for booleans and booleans for texts, where the schema of a document leaves no doubt.
+// Converts texts to booleans and booleans to texts, where the schema of a document allows only one of them.
 import type { JsonSchema } from '../../../server/api/schema/json-schema.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 
@@ -28,7 +28,7 @@ export function coerce(value: JsonObject, schema: JsonSchema): JsonObject {
 const takesText = (schema: JsonSchema | undefined): boolean =>
   ((schema?.['anyOf'] ?? []) as readonly JsonSchema[]).some(({ type }) => type === 'string');
 
-/** A map or list that need not be there. */
+/** An optional map or list. */
 const isOptionalGroup = (key: string, type: unknown, schema: JsonSchema): boolean =>
   (type === 'object' || type === 'array' || key === 'profiles' || key === 'snapshots') &&
   !(schema['required'] as readonly string[]).includes(key);

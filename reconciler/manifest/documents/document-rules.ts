@@ -1,4 +1,4 @@
-// Rules of a document that its schema cannot say, as findings in the words of a manifest.
+// Rules of a document that its schema cannot express, as findings in the terms of a manifest.
 import { lxdPropertyNames } from '../../../server/api/server/lxd-keys.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Problem } from '../../../server/api/problem.ts';
@@ -11,7 +11,7 @@ import { isNote } from '../../core/ownership/owner-records.ts';
 import { foreignNames } from '../../core/settings/lxd-settings.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 
-/** Config, device and file rules; places that are wrong already are not judged twice. */
+/** Config, device and file rules; places with a known problem are not checked again. */
 export function ruleFindings(kind: KindName, value: JsonObject, known: readonly Finding[]): readonly Finding[] {
   const seen = known.map((finding) => finding.path);
   const isKnown = (path: string): boolean =>
@@ -29,7 +29,7 @@ export function ruleFindings(kind: KindName, value: JsonObject, known: readonly 
   return findings.filter((finding) => !isKnown(finding.path));
 }
 
-/** The contract's own tables know no keys of LXD. */
+/** A hint from the keys of LXD, which the tables of the contract lack. */
 function foreignHint(kind: KindName, value: JsonObject, { path, code, near }: Problem): string {
   if (near !== undefined) return '';
   if (code === 'unknownKey') return hint(path.slice(path.indexOf('.') + 1), foreignNames(kind));
@@ -43,13 +43,13 @@ function foreignHint(kind: KindName, value: JsonObject, { path, code, near }: Pr
 const withSubject = (path: string, message: string): string =>
   /^(must|is|has|sets|cannot) /.test(message) ? `${path} ${message}` : message;
 
-/** Rules quote the value they refuse; names are no secrets. */
+/** Masks secret values that rules quote; names are not secret. */
 const withoutSecret = (path: string, message: string): string =>
   isSecret(path.split('.', 1), undefined) || isSecret(['config', path.slice(path.indexOf('.') + 1)], undefined)
     ? message.replaceAll(/"(?:[^"\\]|\\.)*"/g, (quoted) => (path.endsWith(quoted.slice(1, -1)) ? quoted : hidden))
     : message;
 
-/** Booleans of maps as the texts they will be. */
+/** Booleans of maps as texts. */
 function textual(value: JsonObject): JsonObject {
   let out: Record<string, Json> | undefined;
   for (const key of Object.keys(value)) {
@@ -60,7 +60,7 @@ function textual(value: JsonObject): JsonObject {
   return out ?? value;
 }
 
-/** What gantry itself notes on a server: who owns what, locks, history. Said by a document it would be another's. */
+/** Keys that gantry itself writes on a server: owners, locks, history. A document must not contain them. */
 const noteFindings = (config: JsonObject): readonly Finding[] =>
   Object.keys(config)
     .filter(isNote)
@@ -68,8 +68,8 @@ const noteFindings = (config: JsonObject): readonly Finding[] =>
       wrong(
         'reserved-key',
         `config.${key}`,
-        `config.${key} is a note that gantry keeps on the server itself: no document may say it`,
-        'take it out; on another server it would claim what is not there',
+        `config.${key} is a key that gantry writes on the server itself: documents cannot set it`,
+        'take it out; on another server it would claim objects that do not exist',
       ),
     );
 
@@ -80,7 +80,7 @@ function fileFindings(value: JsonObject): Finding[] {
     const other = ['file', 'metadata', 'rootfs'].find(has);
     return other === undefined
       ? []
-      : [wrong('image-files', other, `${other} cannot stand beside source: the image is one or the other`)];
+      : [wrong('image-files', other, `${other} and source exclude each other: an image has one of them`)];
   }
   if (has('file') !== split && !(has('file') && (has('metadata') || has('rootfs')))) return [];
   const message = 'an image needs either `file:`, or `metadata:` and `rootfs:`, or `source:`';

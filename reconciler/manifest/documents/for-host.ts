@@ -1,5 +1,4 @@
-// Which documents of a load are for the host that it is for: what `manage.hosts` says of them, judged before anything else is. What
-// stands in a hosts file is hosts-file.ts.
+// Selects the documents of a load for one host by `manage.hosts`, before all other checks. hosts-file.ts reads the hosts file.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { matchesHost, parseHostPattern, strangeTo } from '../../core/documents/host-pattern.ts';
@@ -10,12 +9,12 @@ import type { Part } from './overlays.ts';
 import { hostTexts } from './read-manage.ts';
 import type { HostView } from '../load-contract.ts';
 
-/** `hosts.yaml` may lie beside the manifests. */
+/** True when `hosts.yaml` may be among the manifests. */
 export const isHostsFile = (value: Json): boolean => isMap(value) && value['kind'] === 'hosts';
 
 export interface ForHost {
   readonly parts: readonly Part[];
-  /** For other hosts: what is laid over them is not missed. */
+  /** Documents for other hosts: their overlays are not reported as missing a base. */
   readonly others: readonly Part[];
   readonly diagnostics: readonly Diagnostic[];
 }

@@ -1,4 +1,4 @@
-// Reads image files as far as a plan needs them: that they are there, their size, their fingerprint. Uploading is not here.
+// Reads the facts of image files that a plan needs: existence, size, fingerprint. The engine uploads them.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
@@ -34,7 +34,7 @@ async function fingerprintOf(
   sizeBytes: number,
   signal: AbortSignal | undefined,
 ): Promise<Pick<ImageFiles, 'fingerprint' | 'sizeBytes'>> {
-  // The fingerprint of a split image is that of metadata and root file system one after the other (real-world 14.1).
+  // The fingerprint of a split image covers the metadata followed by the root file system (real-world 14.1).
   const hash = createHash('sha256');
   for (const [, file] of entries)
     await pipeline(createReadStream(file), async (chunks) => feed(hash, chunks), { signal });

@@ -1,5 +1,5 @@
-// Lays documents with `patch: true` over those they name: maps are merged key by key, other values replaced, `null` takes a key out.
-// Texts and places stay those of the document that wrote them.
+// Merges documents with `patch: true` into those they name: maps are merged key by key, other values replaced, `null` removes a key.
+// Diagnostics name the document that wrote the value.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { asText, isMap } from '../../core/documents/json-values.ts';
@@ -11,7 +11,7 @@ import type { RawDocument } from '../text/parse-yaml.ts';
 export interface Part {
   readonly source: PlacedText;
   readonly raw: RawDocument;
-  /** What was laid over it, in order. */
+  /** The overlays that were merged, in order. */
   readonly overlays?: readonly Part[];
 }
 
@@ -22,7 +22,7 @@ export interface Overlaid {
 
 const isPatch = ({ raw }: Part): boolean => isMap(raw.value) && raw.value['patch'] === true;
 
-/** Overlays in the order in which they were read; the base may stand before or after them. What is laid over `elsewhere` is left out. */
+/** Merges overlays in the order in which they were read; the base may come before or after them. Overlays of `elsewhere` are left out. */
 export function applyOverlays(parts: readonly Part[], elsewhere: readonly Part[] = []): Overlaid {
   const patches = parts.filter(isPatch);
   if (patches.length === 0) return { parts, problems: [] };
@@ -81,17 +81,17 @@ function mergedMaps(base: JsonObject, changes: JsonObject): JsonObject {
   return Object.fromEntries(out);
 }
 
-/** `$patch: delete` takes a document, a map or an entry out; `$patch: replace` puts it in the place of what was there. */
+/** `$patch: delete` removes a document, a map or an entry; `$patch: replace` replaces the old value as a whole. */
 const directiveOf = (value: Json): Json | undefined => (isMap(value) ? value['$patch'] : undefined);
 
 /** Reported as an unknown key when the document is read. */
 const unknownDirective = ($patch: Json | undefined): JsonObject =>
   $patch === undefined || $patch === 'merge' ? {} : { $patch };
 
-/** Lists whose entries have names of their own, with the key that says it. */
+/** Lists with named entries, and the key that holds the name. */
 const listKeys: Readonly<Record<string, string>> = { files: 'path', exec: 'name', snapshots: 'name' };
 
-/** Entry by entry, as maps are. undefined: it is a list like any other, and replaced. */
+/** Merges lists entry by entry. Undefined for a list without named entries, which is replaced. */
 function mergedLists(field: string, before: Json | undefined, change: Json): Json | undefined {
   const key = listKeys[field];
   if (key === undefined || !isNamedList(before, key) || !isNamedList(change, key)) return undefined;
@@ -107,7 +107,7 @@ function mergedLists(field: string, before: Json | undefined, change: Json): Jso
 const isNamedList = (value: Json | undefined, key: string): value is readonly JsonObject[] =>
   Array.isArray(value) && (value as readonly Json[]).every((item) => isMap(item) && asText(item[key]) !== '');
 
-/** What is not there cannot be taken out either. */
+/** Removing a key that does not exist is an error. */
 const withoutNulls = (value: Json): Json =>
   isMap(value)
     ? Object.fromEntries(
@@ -115,13 +115,13 @@ const withoutNulls = (value: Json): Json =>
       )
     : value;
 
-/** Who wrote what is at the path: the last overlay that has it, else the base. */
+/** The document that wrote the value at the path: the last overlay that has it, otherwise the base. */
 export function writerOf(part: Part, path: string): Part {
   const writer = (part.overlays ?? []).findLast(({ raw }) => holds(raw.value, path));
   return writer ?? part;
 }
 
-/** Keys may hold dots: the longest that fits is taken. */
+/** Keys may contain dots: the longest matching key wins. */
 function holds(value: Json, path: string): boolean {
   if (path === '') return false;
   if (!isMap(value)) return false;

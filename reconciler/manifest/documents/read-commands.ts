@@ -1,4 +1,4 @@
-// Reads `exec:` of a container document, or says what is wrong with it.
+// Reads `exec:` of a container document, or reports its problems.
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { triggerOf, type ExecSpec } from '../../core/documents/inside.ts';
 import { asText, isMap, presentTexts } from '../../core/documents/json-values.ts';
@@ -60,7 +60,7 @@ function readCommand(item: JsonObject, at: string, values: JsonObject, findings:
   };
 }
 
-/** Numbers and booleans as the texts they will be. */
+/** Numbers and booleans as texts. */
 const textsOf = (map: JsonObject): Readonly<Record<string, string>> =>
   presentTexts(Object.fromEntries(Object.entries(map).map(([key, value]) => [key, asText(value)])));
 
@@ -78,7 +78,7 @@ function readTriggers(value: Json | undefined, at: string, values: JsonObject, f
   for (const [index, name] of names.entries()) {
     const found = triggerOf(values, name);
     if (found !== null && !(Array.isArray(found) && found.length === 0)) continue;
-    const what = name.startsWith('/') ? 'no file is declared there' : 'the document says nothing of it';
+    const what = name.startsWith('/') ? 'no file is declared there' : 'the document does not declare it';
     const remedy = 'name a path of files:, a directory above one, or a key such as config.limits.memory';
     findings.push(wrong('bad-reference', `${at}.on_change.${index}`, `${name}: ${what}`, remedy));
   }

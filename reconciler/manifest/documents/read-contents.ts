@@ -1,5 +1,5 @@
-// Local files and directory trees that a container is to have: what entries they make inside, and their hashes. Links in a tree are
-// copied as links and never followed; pushing is the engine's work.
+// Local files and directory trees for a container: their entries inside, and their hashes. Links in a tree are copied as links and
+// never followed; the engine pushes the files.
 import { createHash } from 'node:crypto';
 import { createReadStream, type Stats } from 'node:fs';
 import { readdir, readlink, stat } from 'node:fs/promises';
@@ -32,7 +32,7 @@ interface Contents {
 
 export const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
 
-/** Of a file that says no owner it is root's. */
+/** A file without an owner belongs to root. */
 export const fileEntry = (spec: EntrySpec, hash: string, mode: string): FileEntry => ({
   type: 'file',
   content: `sha256:${hash}`,
@@ -83,7 +83,7 @@ async function readFileEntry(
   }
 }
 
-/** The directory itself, then what is in it, by name. A mode is that of its files. */
+/** The directory itself, then its entries by name. A mode applies to its files. */
 async function readTree(local: LocalSource, root: string, signal: AbortSignal | undefined): Promise<Contents> {
   const { at, spec } = local;
   const entries: PlacedEntry[] = [];

@@ -1,4 +1,4 @@
-// Makes a document of the value of one YAML document, or says everything that is wrong with it.
+// Turns the value of one YAML document into a document, or reports all of its problems.
 import { X509Certificate } from 'node:crypto';
 import { isInProject, kinds, type KindName } from '../../../server/api/kinds.ts';
 import { documentSchema } from '../../../server/api/schema/document-schema.ts';
@@ -27,13 +27,13 @@ import { schemaFinding } from '../messages/wrong-type.ts';
 import { ignoreFindings } from './read-ignore.ts';
 import { dependsOnFindings, readManage } from './read-manage.ts';
 
-/** All but the place, which the loader knows. */
+/** A document without its place, which the loader adds. */
 export type LooseDocument = Omit<Document, 'location'>;
 
 export interface ReadResult {
-  /** Absent when something is wrong. */
+  /** Absent when there are errors. */
   readonly document?: LooseDocument;
-  /** Known even when the document is wrong. */
+  /** Known even when the document has errors. */
   readonly address?: Address;
   readonly findings: readonly Finding[];
 }
@@ -52,7 +52,7 @@ const reserved = new Set([
 ]);
 const schemas = new Map<KindName, JsonSchema>();
 
-/** `nowMs`: what rules with an end are judged by. */
+/** `nowMs`: the time for rules with an end. */
 export function readDocument(value: Json, nowMs = Date.now(), base = 'default'): ReadResult {
   if (!isMap(value)) {
     return only(wrong('not-a-document', '', 'a document must be a map that begins with `kind:`'));
@@ -78,7 +78,7 @@ function openEnvelope(value: JsonObject): JsonObject {
   const { name, labels, ...others } = isMap(metadata) ? metadata : {};
   return {
     ...rest,
-    // Annotations and the like are for other tools; our own words may stand under metadata or spec.
+    // Annotations and the like are for other tools; gantry's own keys may be under metadata or spec.
     ...('manage' in others ? { manage: others['manage'] ?? null } : {}),
     ...(name === undefined ? {} : { name }),
     ...(labels === undefined ? {} : { labels }),
@@ -142,7 +142,7 @@ function readProject(kind: KindName, value: Json | undefined, base: string, find
   return value;
 }
 
-/** A volume is named with its pool, which its document may tell apart. */
+/** The name of a volume contains its pool, which its document may write separately. */
 function nameOf(kind: KindName, value: JsonObject): string | undefined {
   const { name, pool } = value;
   if (kind === 'server_config' && name === undefined) return 'server';
@@ -153,14 +153,14 @@ function nameOf(kind: KindName, value: JsonObject): string | undefined {
 function valuesOf(kind: KindName, value: JsonObject): JsonObject {
   const values: Record<string, Json> = {};
   for (const key of Object.keys(value)) if (!reserved.has(key)) values[key] = value[key] ?? null;
-  // The name of a certificate is one of its fields, since the server knows it by another.
+  // The name of a certificate is one of its fields, since the server identifies it by its fingerprint.
   const name = kind === 'certificate' ? { name: value['name'] ?? '', type: value['type'] ?? 'client' } : {};
   const { member_overrides: written } = value;
   const overrides = isMap(written) ? { member_overrides: configsOf(written) } : {};
   return Object.assign(values, overrides, name);
 }
 
-/** `{node2: {config: {...}}}` without the word that is always there. */
+/** `{node2: {config: {...}}}` without the word `config`. */
 const configsOf = (overrides: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(overrides).map(([member, part]) => [member, mapOf(mapOf(part)['config'])]));
 
@@ -170,7 +170,7 @@ const withLabels = (kind: KindName, values: JsonObject, labels: JsonObject): Jso
     ? values
     : { ...values, config: { ...mapOf(values['config']), ...labelConfig(labels) } };
 
-/** PEM or base64, in the one form that all servers take, with the name they give it. */
+/** PEM or base64, converted to the form that all servers accept, with its fingerprint. */
 function readCertificate(
   value: Json | undefined,
   findings: Finding[],

@@ -1,4 +1,4 @@
-// Reads `manage.ignore` and the days on which such rules end. What a rule covers is core/ownership/ignored-paths.ts.
+// Reads `manage.ignore` and the end dates of its rules. core/ownership/ignored-paths.ts matches paths.
 import type { IgnoreRule, Json, JsonObject } from '../../core/documents/document.ts';
 import { kinds, type KindName } from '../../../server/api/kinds.ts';
 import { nearestName } from '../../../server/api/text/nearest-word.ts';
@@ -8,7 +8,7 @@ import { wrong, type Finding } from '../text/finding.ts';
 const day = /^\d{4}-\d{2}-\d{2}$/;
 const moment = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/;
 
-/** When a rule ends, in ms: a day lasts until midnight UTC. undefined: neither a day nor a moment with a time zone. */
+/** When a rule ends, in ms: a day lasts until midnight UTC. undefined for a text that is neither a day nor a time with a time zone. */
 export function endOf(text: string): number | undefined {
   const isDay = day.test(text);
   if (!isDay && !moment.test(text)) return undefined;
@@ -20,7 +20,7 @@ export function endOf(text: string): number | undefined {
   return Number.isNaN(endMs) ? undefined : endMs;
 }
 
-/** Rules that hold. Those that have ended are told as warnings, with their reason. */
+/** The valid rules. Expired rules become warnings with their reason. */
 export function readIgnore(value: Json | undefined, nowMs: number, findings: Finding[]): readonly IgnoreRule[] {
   if (!Array.isArray(value)) return [];
   return (value as readonly (string | JsonObject)[]).flatMap((item, index): IgnoreRule[] => {
@@ -63,10 +63,10 @@ function isActive(rule: IgnoreRule, end: string, place: string, nowMs: number, f
   return false;
 }
 
-/** Fields of documents beside those that are compared with the live object. */
+/** Fields of documents that are not compared with the live object. */
 const besideFields = ['state', 'exec', 'snapshots', 'aliases', 'labels'];
 
-/** Rules that no difference could ever match: their path begins with no field of the kind. */
+/** Errors for rules that cannot match: their path does not begin with a field of the kind. */
 export function ignoreFindings(kind: KindName, rules: readonly IgnoreRule[]): readonly Finding[] {
   const fields = Object.keys(coreKind(kind).fields);
   const known = [...fields, ...besideFields];
@@ -81,7 +81,7 @@ export function ignoreFindings(kind: KindName, rules: readonly IgnoreRule[]): re
   });
 }
 
-/** A key that was written without the map that it stands in. */
+/** True for a config key that is written without `config.`. */
 const isConfigKey = (kind: KindName, path: string): boolean =>
   path.includes('.') &&
   !coreKind(kind)

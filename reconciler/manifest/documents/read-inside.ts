@@ -1,5 +1,5 @@
-// Reads `files:`, `exec:` and `snapshots:` of a container document into the form of core/documents/inside.ts, or says what is wrong with them.
-// Their shape was checked against the schema before; files that lie here are read by read-contents.ts.
+// Reads `files:`, `exec:` and `snapshots:` of a container document into the form of core/documents/inside.ts, or reports their problems.
+// The schema has checked their shape; read-contents.ts reads local files.
 import type { JsonObject } from '../../core/documents/document.ts';
 import type { FileEntry } from '../../core/documents/inside.ts';
 import { asText, mapOf } from '../../core/documents/json-values.ts';
@@ -12,13 +12,13 @@ import { readNamed, readSnapshots } from './read-snapshots.ts';
 import type { LooseDocument } from './read-document.ts';
 
 export interface InsideSetting {
-  /** What local paths are relative to. */
+  /** The folder to which local paths are relative. */
   readonly folder: string;
-  /** false: local files are only looked for, not read. */
+  /** False: local files must exist but are not read. */
   readonly read: boolean;
 }
 
-/** More than this belongs into an image or a volume; the names of all are kept on the container. */
+/** The limit of entries; more belong into an image or a volume, since the container stores the names of all. */
 const mostFiles = 1000;
 const mostNameBytes = 48_000;
 
@@ -58,7 +58,7 @@ export async function readInside(
   };
 }
 
-/** A volume has snapshots, and nothing else inside that a document says. */
+/** A volume document has snapshots only. */
 function readVolume(document: LooseDocument): {
   readonly document: LooseDocument;
   readonly findings: readonly Finding[];
@@ -70,7 +70,7 @@ function readVolume(document: LooseDocument): {
   return { document: { ...document, values: { ...others, snapshots: named } }, findings };
 }
 
-/** Where a secret stands in the values that plans see: lists are maps there. */
+/** The path of a secret in the values of plans, where lists are maps. */
 function secretPath(path: string, files: readonly JsonObject[], exec: readonly JsonObject[]): string {
   const [field = '', index = '', ...rest] = path.split('.');
   if (field === 'files') {
@@ -78,7 +78,7 @@ function secretPath(path: string, files: readonly JsonObject[], exec: readonly J
     return `files.${asText(files[Number(index)]?.['path'])}.${member}`;
   }
   if (field !== 'exec') return path;
-  // A text is the last of three words for the shell.
+  // A text becomes the last of three words for the shell.
   const words = rest.join('.') === 'command' ? ['command', '2'] : rest;
   return ['exec', asText(exec[Number(index)]?.['name']), ...words].join('.');
 }
@@ -114,7 +114,7 @@ async function readFiles(
   return placed;
 }
 
-/** What is written of an entry, without its content. */
+/** The written attributes of an entry, without its content. */
 export interface EntrySpec {
   readonly type: FileEntry['type'];
   readonly mode?: string;
@@ -133,7 +133,7 @@ function readEntry(item: JsonObject, at: string, findings: Finding[]): EntrySpec
     type === 'symlink' ? ['target'] : type === 'directory' ? ['source'] : ['content', 'content_base64', 'source'];
   const wanted = type === 'directory' && first === undefined ? 0 : 1;
   if (said.length !== wanted || !said.every((key) => allowed.includes(key))) {
-    const what = type === 'directory' ? 'nothing but source' : `exactly one of ${allowed.join(', ')}`;
+    const what = type === 'directory' ? 'only source' : `exactly one of ${allowed.join(', ')}`;
     const message = `a ${type} takes ${what}${said.length === 0 ? '' : `, this has ${said.join(' and ')}`}`;
     findings.push(wrong('bad-value', said[0] === undefined ? `${at}.path` : `${at}.${said[0]}`, message));
     return undefined;

@@ -1,4 +1,4 @@
-// Reads the `manage:` block of a document, whose shape was checked against the schema before.
+// Reads the `manage:` block of a document, whose shape the schema has checked.
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { waitNames } from '../../../server/api/schema/manage-schema.ts';
@@ -18,7 +18,7 @@ import { readIgnore } from './read-ignore.ts';
 
 const defaultWaitMs = 60_000;
 
-/** `nowMs`: what rules with an end are judged by. */
+/** `nowMs`: the time for rules with an end. */
 export function readManage(value: Json | undefined, findings: Finding[], nowMs: number): Manage {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return defaultManage;
   const block = value as JsonObject;
@@ -53,7 +53,7 @@ function readWave(value: Json, findings: Finding[]): number {
   return 0;
 }
 
-/** Who may not delete lets go. */
+/** Without permission to delete, the set releases the object. */
 function readPolicy(block: JsonObject, findings: Finding[]): Pick<Manage, 'policy' | 'onDelete'> {
   const onDelete = (block['on_delete'] ?? defaultManage.onDelete) as Manage['onDelete'];
   if (!Array.isArray(block['policy'])) return { onDelete };
@@ -84,7 +84,7 @@ function readHosts(value: Json, findings: Finding[]): readonly string[] {
   return texts;
 }
 
-/** Of a block that is wrong elsewhere, so that nothing has to be said twice over two runs. */
+/** Also checks a block with other problems, so that one run reports all of them. */
 export function dependsOnFindings(value: Json | undefined): readonly Finding[] {
   const findings: Finding[] = [];
   readDependsOn(textsOf(mapOf(value)['depends_on']), findings);

@@ -1,4 +1,4 @@
-// Reads `snapshots:` of a container or volume document, or says what is wrong with it.
+// Reads `snapshots:` of a container or volume document, or reports its problems.
 import { snapshotPolicyKeys } from '../../../server/api/container/snapshot.ts';
 import { snapshotName } from '../../../server/api/names.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';

@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 
-/** What LXD prints beside the objects of the contract. */
+/** Members that LXD prints and the contract lacks. */
 const ofLxd = [
   'created_at',
   'last_used_at',
@@ -19,7 +19,7 @@ const ofLxd = [
   'status_code',
 ];
 
-/** The only values of these members that a document could mean, so that they say nothing. */
+/** The only valid values of these members, which therefore declare nothing. */
 const plain: Readonly<Partial<Record<KindName, Readonly<Record<string, string>>>>> = {
   container: { type: 'container' },
   storage_volume: { type: 'custom', content_type: 'filesystem' },
@@ -38,7 +38,7 @@ function computedOf(kind: KindName): ReadonlySet<string> {
   return names;
 }
 
-/** `volatile.*` of a container may be written, since it says which addresses a card has. */
+/** `volatile.*` of a container may be written, since it holds the addresses of network cards. */
 const isVolatileKey = (kind: KindName, key: string): boolean =>
   (kind === 'network' || kind === 'storage_pool' || kind === 'storage_volume') && key.startsWith('volatile.');
 
@@ -47,7 +47,7 @@ export interface WithoutComputed {
   readonly findings: readonly Finding[];
 }
 
-/** Without what the server computes; the note names it. */
+/** Removes members that the server computes; the finding names them. */
 export function withoutComputed(kind: KindName, flat: JsonObject): WithoutComputed {
   const dropped: string[] = [];
   const findings: Finding[] = [];

@@ -1,4 +1,4 @@
-// What to say of a document whose kind is missing, is not a word, or is a word of another tool.
+// Messages for a document whose kind is missing, is not a word, or is the word of another tool.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isKindName, kindNames, kindOfWord, kinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
@@ -10,7 +10,7 @@ const noMachines = 'gantry manages system containers, no virtual machines';
 
 const begin = (kind: string): string => `begin it with \`kind: ${kind}\``;
 
-/** Undefined: the kind is one that is known. */
+/** Undefined when the kind is known. */
 export function kindProblem(value: JsonObject): Finding | undefined {
   const kind = value['kind'];
   if (kind === undefined) return withoutKind(value);
@@ -69,7 +69,7 @@ function withoutKind(value: JsonObject): Finding {
 const namesOnly = (list: Json | undefined): boolean =>
   Array.isArray(list) && list.length > 0 && (list as readonly Json[]).every((item) => typeof item === 'string');
 
-/** By members that only one kind has, as in what `lxc ... show` prints. */
+/** Members that only one kind has, as in the output of `lxc ... show`. */
 const marks: readonly (readonly [kind: KindName, keys: readonly string[]])[] = [
   ['container', ['ephemeral', 'profiles', 'expanded_config', 'stateful', 'exec', 'files']],
   ['storage_volume', ['content_type', 'pool']],
@@ -85,7 +85,7 @@ function looksLike(value: JsonObject): KindName | undefined {
   return marks.find(([, keys]) => keys.some((key) => Object.hasOwn(value, key)))?.[0];
 }
 
-/** Of a `type` beside `kind: container`, as other tools have it. */
+/** The problem of a `type` together with `kind: container`, which other tools use. */
 export function machineProblem(kind: KindName, flat: JsonObject): Finding | undefined {
   if (kind !== 'container' || flat['type'] !== 'virtual-machine') return undefined;
   return wrong('bad-value', 'type', `type cannot be virtual-machine: ${noMachines}`, 'take type out for a container');

@@ -4,7 +4,7 @@ import type { Json } from '../../core/documents/document.ts';
 
 const longest = 60;
 
-/** `"runing"`, `[profile]`, `{memory: 1GiB}`; what the path says is secret is masked. */
+/** `"runing"`, `[profile]`, `{memory: 1GiB}`; values with a secret path are masked. */
 export function shownValue(value: Json, path = ''): string {
   const last = path.slice(path.indexOf('.') + 1);
   if (isSecret(path.split('.', 1), undefined) || isSecret(['config', last], undefined)) return hidden;

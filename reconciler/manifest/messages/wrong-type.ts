@@ -1,4 +1,4 @@
-// Values of the wrong shape: names the value, what the place takes, and how the most common mistakes are written.
+// Messages for values of the wrong type: the value, the expected type, and the correct form for common mistakes.
 import { didYouMean, hint } from '../../../server/api/text/nearest-word.ts';
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
@@ -6,7 +6,7 @@ import { isMap } from '../../core/documents/json-values.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import { shownValue } from './shown-value.ts';
 
-/** A problem of the schema in the words of a manifest: lists and maps instead of arrays and objects, with the value that is there. */
+/** A problem of the schema in the terms of a manifest: lists and maps instead of arrays and objects, with the written value. */
 export function schemaFinding(problem: Problem, document: JsonObject): Finding {
   const { path, message, code, expected } = problem;
   if (/(^|\.)timeout$/.test(path)) return wrong('bad-value', path, `${path} must be a time such as 90s, 5m or 1h`);
@@ -45,7 +45,7 @@ const nearWord = (allowed: string, value: Json): string =>
       )
     : '';
 
-/** Dotted keys may stand in the path: the longest key that fits is taken. */
+/** Keys of the path may contain dots: the longest matching key wins. */
 function valueAt(value: Json, path: string): Json | undefined {
   if (path === '') return value;
   if (Array.isArray(value)) {
@@ -61,7 +61,7 @@ function valueAt(value: Json, path: string): Json | undefined {
 
 const plain = (value: Json): string => shownValue(value).replaceAll('"', '');
 
-/** How it is written here, for the mistakes that people bring from elsewhere. */
+/** The correct form for mistakes that are common with users of other tools. */
 function example(path: string, value: Json): string | undefined {
   if (path === 'profiles' && typeof value === 'string') return `write it as a list: profiles: [${plain(value)}]`;
   if (path === 'source' && typeof value === 'string') return `write source: {type: image, alias: ${plain(value)}}`;
@@ -85,7 +85,7 @@ function inOnePiece(key: string, value: JsonObject): string | undefined {
 
 const groups = /^(boot|cloud-init|environment|limits|linux|nvidia|raw|security|snapshots|user)(\.|$)/;
 
-/** A key of config that stands beside config. */
+/** The place of a config key that is written outside of config. */
 function placeOfKey(path: string, value: Json | undefined): string | undefined {
   if (!groups.test(path) || value === undefined) return undefined;
   if (!isMap(value)) return `it belongs into config: config: {${path}: ${plain(value)}}`;

@@ -1,4 +1,4 @@
-// What is wrong with a resource before anything of it is evaluated: its type, its arguments, its lifecycle.
+// Checks a resource before its evaluation: its type, its arguments, its lifecycle.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { listOf, metaArguments, type Resource } from './config/blocks.ts';

@@ -1,5 +1,5 @@
-// Who waits for whom among documents: what `depends_on` says, and the containers, certificates and settings that a resource refers to.
-// The rest a plan sees itself.
+// Dependencies among documents: those of `depends_on`, and the containers, certificates and settings that a resource refers to. A plan
+// finds all others itself.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
@@ -11,15 +11,15 @@ import { documentAddress, PartError, type Draft } from './draft.ts';
 import { ArgumentError, isPart, wordOf } from './types/resource-type.ts';
 import { resourceTypeOf } from './types/resource-types.ts';
 
-/** Kinds that nothing else in a document names, so that the plan would not know who waits for them. */
+/** Kinds that no field of a document names, so that a plan cannot find their dependents. */
 const unnamed: readonly KindName[] = ['container', 'certificate', 'server_config'];
 
 interface Need {
   readonly from: Draft;
   readonly to: Draft;
-  /** Who says so. */
+  /** The resource that declares it. */
   readonly by: Instance;
-  /** Only a file refers to it: Terraform writes it after both are there, which makes no difference to either. */
+  /** True when only a file refers to it: Terraform writes the file after both exist, so the order does not matter. */
   readonly isLoose: boolean;
 }
 
@@ -50,7 +50,7 @@ function addEdge({ from, to, by, isLoose }: Need, edges: Map<Draft, Set<Draft>>)
   if (known.has(to)) return;
   if (leadsTo(to, from, edges, new Set())) {
     if (isLoose) return;
-    // Of resources that refer to each other directly the plan tells.
+    // The plan reports direct cycles itself.
     if (by !== from.instance) throw circle(from, to);
   }
   edges.set(from, known.add(to));
@@ -81,7 +81,7 @@ function needsOf(
   const isFile = type !== undefined && isPart(type) && type.partOf === 'files';
   const found = new Map<Draft, boolean>();
   const add = (to: Draft | undefined, isLoose: boolean): void => {
-    // What is inside refers to its container, perhaps by all that were made beside it.
+    // A part refers to its container, perhaps through all instances of the resource.
     const isOwn = to === draft || (instance.resource !== own && to?.instance.resource === own);
     if (to !== undefined && !isOwn) found.set(to, isLoose && found.get(to) !== false);
   };
@@ -93,7 +93,7 @@ function needsOf(
   return [...found].map(([to, isLoose]) => ({ from: draft, to, by: instance, isLoose }));
 }
 
-/** What `depends_on` of a resource names, and of the module blocks around it. Throws ArgumentError for what is not there. */
+/** The targets of `depends_on` of a resource and of its module blocks. Throws ArgumentError for a target that does not exist. */
 export function dependedOn(instance: Instance, evaluation: Evaluation): readonly Instance[] {
   const all = evaluation.instances();
   const found = targetsIn(instance.resource.body['depends_on']).flatMap((target) => {
@@ -119,7 +119,7 @@ export function dependedOn(instance: Instance, evaluation: Evaluation): readonly
 const targetsIn = (written: Json | undefined): readonly string[] =>
   Array.isArray(written) ? (written as readonly Json[]).map((each) => bareName(wordOf(each))) : [];
 
-/** `gantry_container.web`, `gantry_container.web[0]`, `module.net`; undefined: nothing. Data sources are read before anything is made. */
+/** `gantry_container.web`, `gantry_container.web[0]`, `module.net`; undefined: nothing. Data sources are read before any step. */
 function namedBy(target: string, outer: string, all: readonly Instance[]): readonly Instance[] | undefined {
   if (target.startsWith('data.') || /^(?:var|local)\./.test(target)) return [];
   const wanted = `${outer}${target}`;

@@ -1,4 +1,4 @@
-// A document while it is made: an object of the configuration, and what is put inside of it.
+// A draft document: an object of the configuration, and its parts.
 import { addressOf, type Address, type Json } from '../../core/documents/document.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import type { Instance } from './evaluation/instance.ts';
@@ -24,7 +24,7 @@ export function documentAddress({ type: { kind }, value }: Pick<Draft, 'type' | 
   return addressOf(kind, scopedName(plain, typeof project === 'string' ? project : undefined));
 }
 
-/** A part whose container is not where it has to be. */
+/** A part whose container is missing. */
 export class PartError extends Error {
   readonly argument: string;
   constructor(argument: string, message: string) {

@@ -1,4 +1,4 @@
-// What Terraform JSON may hold and what is refused, in the words of `gantry explain terraform`: the same tables that refuse.
+// The text of `gantry explain terraform`: supported and refused features, from the tables that refuse them.
 import type { Explanation } from '../../core/kinds/explain-kinds.ts';
 import { resourceTypeNames } from './types/resource-types.ts';
 import { rows, subsetVersion, type Code } from './unsupported.ts';

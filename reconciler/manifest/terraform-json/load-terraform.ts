@@ -1,4 +1,4 @@
-// From Terraform JSON files to manifest documents: all of them, or every reason why not. What a document means is not known here.
+// Turns Terraform JSON files into manifest documents, or reports every problem. Independent of the meaning of documents.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { checkResource } from './check-resource.ts';
@@ -17,7 +17,7 @@ export interface TerraformLoad {
   /** Empty when there are problems. */
   readonly documents: readonly TerraformDocument[];
   readonly problems: readonly Problem[];
-  /** What was left out and is of no consequence, and checks that do not hold. */
+  /** Notices about ignored parts without effect, and failed checks. */
   readonly notices: readonly string[];
   readonly outputs: ReadonlyMap<string, Output>;
 }
@@ -25,7 +25,7 @@ export interface TerraformLoad {
 export interface TerraformSurroundings {
   /** Files of the folders that local modules are in, by absolute path. */
   readonly modules?: ModuleFiles;
-  /** What the server said to data sources; without it they are known after an apply only. */
+  /** The server's answers for data sources; without them their values are known after an apply only. */
   readonly read?: (request: DataRequest) => DataAnswer;
 }
 
@@ -68,7 +68,9 @@ const branches = (tree: ModuleTree): readonly ModuleTree[] => [tree, ...[...tree
 const ignoredIn = (tree: ModuleTree): readonly string[] =>
   branches(tree).flatMap(({ config }) => [
     ...config.ignored,
-    ...(config.removed.length === 0 ? [] : ['removed: what is no longer declared is deleted by gantry apply --prune']),
+    ...(config.removed.length === 0
+      ? []
+      : ['removed: gantry apply --prune deletes objects that are no longer declared']),
   ]);
 
 function checkTree(tree: ModuleTree, report: Report): void {
@@ -87,14 +89,14 @@ function checkGiven(name: string, { config }: ModuleTree, report: Report): void 
   report({ code: 'E_VARIABLE', message, file: [...config.resources.values()][0]?.file ?? '', steps: [] });
 }
 
-/** Without a state there is nothing to take away from it; an object that is to be let go of would be pruned. */
+/** gantry has no state to remove objects from; an object that should be kept would be pruned. */
 function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<string, unknown>, report: Report): void {
   const from = typeof body['from'] === 'string' ? bareName(body['from']) : '';
   const lifecycle = Array.isArray(body['lifecycle']) ? (body['lifecycle'] as readonly Json[])[0] : body['lifecycle'];
   const destroy = (lifecycle as { readonly destroy?: Json } | undefined)?.destroy;
   const tell = (message: string): void => report({ code: 'E_REMOVED', message, file, steps });
   if (resources.has(from)) tell(`removed: ${from} is still declared`);
-  else if (destroy === false) tell(`removed: that ${from} is kept cannot be said without a state`);
+  else if (destroy === false) tell(`removed: without a state, gantry cannot keep ${from}`);
 }
 
 /** An object that is there is taken over by its name anyway; an import that means another name would be lost silently. */

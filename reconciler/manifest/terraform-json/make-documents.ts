@@ -1,5 +1,5 @@
-// Makes manifest documents of evaluated resources: objects first, then what is inside containers goes into their documents, then who
-// waits for whom. Or says which resources cannot be carried over.
+// Makes manifest documents of evaluated resources: first the objects, then their parts, then the dependencies. Reports resources that
+// documents cannot express.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isInProject } from '../../../server/api/kinds.ts';
 import { addressOf, type Json, type JsonObject } from '../../core/documents/document.ts';
@@ -27,18 +27,18 @@ import {
 import { resourceTypeOf } from './types/resource-types.ts';
 
 export interface TerraformDocument {
-  /** A flat document, as a manifest would hold it. */
+  /** A flat document, as in a manifest. */
   readonly value: JsonObject;
   /** `gantry_container.web[0]`. */
   readonly address: string;
   readonly file: string;
   /** To the resource in the file. */
   readonly steps: readonly string[];
-  /** Where paths of the document are written, when elsewhere: paths in the resource. */
+  /** The places of document paths that differ from the resource's: paths in the resource. */
   readonly writtenAs: Readonly<Record<string, string>>;
-  /** The same for what other resources of the file put into it: paths in the file. */
+  /** The places of parts from other resources of the file: paths in the file. */
   readonly writtenBy: Readonly<Record<string, string>>;
-  /** Paths of the document whose values came out of sensitive variables. */
+  /** Paths of the document with values of sensitive variables. */
   readonly sensitive: readonly string[];
 }
 
@@ -47,7 +47,7 @@ interface Part {
   readonly type: PartType;
   /** Name of the container, or of the volume with its pool. */
   readonly holder: string;
-  /** Its own, when it says one. */
+  /** Its own project, when it has one. */
   readonly project: string | undefined;
   readonly entry: JsonObject;
 }
@@ -85,7 +85,7 @@ export function makeDocuments(
   });
 }
 
-/** What cannot be carried over is reported. */
+/** Reports resources that documents cannot express. */
 function guarded({ resource, address }: Instance, report: Report, work: () => void): void {
   const { file, steps, construct } = resource;
   const where = { file, ...(construct === undefined ? {} : { construct }) };
@@ -102,7 +102,7 @@ function guarded({ resource, address }: Instance, report: Report, work: () => vo
   }
 }
 
-/** Plain; undefined, and reported, when some are not known. */
+/** Plain arguments; undefined, with problems, when some are unknown. */
 function argumentsOf(instance: Instance, names: ReadonlySet<string>, report: Report): Arguments | undefined {
   const { file, steps, construct } = instance.resource;
   const written = Object.entries(instance.args).filter(([name]) => names.has(name));
@@ -175,7 +175,7 @@ function place(
   draft.instances.push(instance);
 }
 
-/** Those that others need first, otherwise as they are written. */
+/** Dependencies first, otherwise in the written order. */
 function inOrder(parts: readonly Part[], evaluation: Evaluation): readonly Part[] {
   const byAddress = new Map(parts.map((part) => [part.instance.address, part]));
   const done = new Set<string>();
@@ -206,7 +206,7 @@ function lifecycleOf(resource: Resource): JsonObject {
   return { ...(isProtected ? { protect: true } : {}), ...(ignore.length === 0 ? {} : { ignore }) };
 }
 
-/** `config["limits.cpu"]` -> `config.limits.cpu`; a map stands for all that is in it. */
+/** `config["limits.cpu"]` -> `config.limits.cpu`; a map covers all of its keys. */
 function ignoredPaths(written: Json): readonly string[] {
   if (written === 'all') return ['*'];
   if (typeof written !== 'string') throw new ArgumentError('lifecycle', 'ignore_changes must be a list of attributes');

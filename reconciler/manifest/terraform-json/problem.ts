@@ -1,4 +1,4 @@
-// One thing in a Terraform configuration that cannot be done, with its place; all problems are reported together.
+// A problem of a Terraform configuration with its place; all problems are reported together.
 import type { Code } from './unsupported.ts';
 
 export interface Problem {
@@ -7,7 +7,7 @@ export interface Problem {
   readonly file: string;
   /** Steps from the top of the file: `['resource', 'gantry_network', 'web', 'config']`. */
   readonly steps: readonly string[];
-  /** `aws-cdk` path of the construct that made it, when the file tells. */
+  /** `aws-cdk` path of the construct that made it, when the file has it. */
   readonly construct?: string;
   readonly expression?: string;
   /** Inside the expression. */

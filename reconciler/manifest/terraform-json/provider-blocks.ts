@@ -1,5 +1,5 @@
-// What the provider blocks say of all resources: project and target. Where the server is, is said on the command line; one
-// configuration is for one server.
+// Settings of provider blocks for all resources: project and target. The command line names the server; a configuration is for one
+// server.
 import type { Json } from '../../core/documents/document.ts';
 import type { Piece } from './config/blocks.ts';
 import type { Instance } from './evaluation/instance.ts';
@@ -10,7 +10,7 @@ import type { Report } from './problem.ts';
 export interface ProviderSettings {
   readonly project?: string;
   readonly target?: string;
-  /** Servers that have images, by the names that references to images begin with. */
+  /** Image servers, by the prefix of image references. */
   readonly remotes?: Readonly<Record<string, Remote>>;
 }
 
@@ -44,7 +44,7 @@ export function readProviders(instances: readonly Instance[], report: Report): P
       report({ code: 'E_PROVIDER', message, file: block.piece.file, steps: block.piece.steps });
     }
     if (typeof server['address'] === 'string')
-      notices.add(`provider ${block.name}: the address is Terraform's; gantry connects to where --host says`);
+      notices.add(`provider ${block.name}: its address is for Terraform; gantry connects to the server of --host`);
   }
   const settingsOf = ({ module, resource }: Instance): ProviderSettings =>
     settings.get(providerBlock(module, providerName(resource))?.piece) ?? {};

@@ -1,5 +1,5 @@
-// The one table of what Terraform JSON may hold and gantry does not evaluate: codes, what each means, what to do instead. Messages
-// and the list that people can print (`gantry explain terraform`) come from here.
+// The table of Terraform features that gantry does not evaluate: code, meaning and remedy of each. Messages and the list of
+// `gantry explain terraform` come from it.
 import type { RefusalCode } from './expression/syntax.ts';
 
 /** Changes whenever a text that was evaluated would now be refused, or mean something else. */
@@ -90,17 +90,17 @@ export const rows: Readonly<Record<Code, Row>> = {
   E_EPHEMERAL: { what: 'ephemeral resources', hint: 'give the value as a variable' },
   E_REMOVED: {
     what: 'removed blocks that keep the object, or whose resource is still there',
-    hint: 'take the block away, and run gantry release for what is to be kept',
+    hint: 'remove the block, and run gantry release for the objects to keep',
   },
   E_CREATE_BEFORE_DESTROY: {
     what: 'create_before_destroy',
     hint: 'names are unique on a server, so both cannot be there: take it away',
   },
-  E_REPLACE_TRIGGER: { what: 'replace_triggered_by', hint: 'run with --replace KIND/NAME when it is to be made anew' },
-  E_POSTCONDITION: { what: 'postconditions that do not hold', hint: 'correct what the message says' },
-  E_PRECONDITION: { what: 'preconditions that do not hold', hint: 'correct what the message says' },
+  E_REPLACE_TRIGGER: { what: 'replace_triggered_by', hint: 'run with --replace KIND/NAME to recreate the object' },
+  E_POSTCONDITION: { what: 'postconditions that fail', hint: 'correct what the message says' },
+  E_PRECONDITION: { what: 'preconditions that fail', hint: 'correct what the message says' },
   E_IGNORE_ALL: {
-    what: 'ignore_changes of what is no attribute',
+    what: 'ignore_changes of an unknown attribute',
     hint: 'name attributes: config, config["limits.cpu"], devices',
   },
   E_BLOCK: { what: 'blocks that Terraform does not have', hint: 'correct the name' },
@@ -108,7 +108,7 @@ export const rows: Readonly<Record<Code, Row>> = {
   E_DUPLICATE: { what: 'names that are given twice', hint: 'keep one of the two' },
   E_CYCLE: { what: 'things that refer to each other in a circle', hint: 'take one of the references away' },
   E_COUNT: {
-    what: 'count and for_each of no use',
+    what: 'count and for_each with an unusable value',
     hint: 'count takes a whole number, for_each a map or a set of strings',
   },
   E_UNKNOWN_VALUE: {
@@ -126,11 +126,11 @@ export const rows: Readonly<Record<Code, Row>> = {
     hint: 'make a stack of the resources of each server, and apply each with its own --host',
   },
   E_PART: {
-    what: 'files, commands and snapshots of containers that are not declared beside them',
+    what: 'files, commands and snapshots of containers that the configuration does not declare',
     hint: 'declare the container in the same configuration, or use Terraform for this one',
   },
   E_OVERRIDE: {
-    what: 'override files that override nothing, or what cannot be overridden',
+    what: 'override files for blocks that do not exist or cannot be overridden',
     hint: 'override arguments of blocks that the other files have',
   },
   E_VERSION: { what: 'versions that the configuration excludes', hint: 'loosen the constraint, or use Terraform' },

@@ -1,4 +1,4 @@
-// Tells Terraform JSON among the manifests: by its name, or by blocks that no manifest has. Cheap, since every text is asked.
+// Recognizes Terraform JSON among manifests by its name, or by blocks that no manifest has. Cheap, since every text is checked.
 import { isMap } from '../../core/documents/json-values.ts';
 import type { Part } from './module-files.ts';
 

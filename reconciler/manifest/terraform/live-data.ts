@@ -1,5 +1,4 @@
-// What data sources of the gantry provider read of a server: the same members as the provider's, read through the API when a plan is
-// made.
+// Reads data sources of the gantry provider through the API when a plan is made, with the same members as the provider's.
 import type { Static } from 'typebox';
 import type { Cluster, ClusterMember, Project } from '../../../server/api/cluster/cluster.ts';
 import type { Container, ContainerState } from '../../../server/api/container/container.ts';
@@ -18,7 +17,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 type Members = Readonly<Record<string, unknown>>;
 type TextMap = Readonly<Record<string, string>>;
 
-/** Each request is answered; what the server refuses is an answer, too. */
+/** Every request gets an answer; a refusal of the server is an answer, too. */
 export async function readData(
   client: Client,
   requests: readonly DataRequest[],
@@ -33,7 +32,7 @@ async function answerTo(client: Client, request: DataRequest, signal?: AbortSign
   const { remote, project: own } = request.args;
   if (typeof remote === 'string' && remote !== '') {
     return {
-      error: `it is on the remote ${remote}: what is planned here is one server, which --host names`,
+      error: `it is on the remote ${remote}: a plan covers one server, which --host names`,
       isMissing: false,
     };
   }
@@ -71,7 +70,7 @@ const textOf = (value: Json | undefined): string | null => (typeof value === 'st
 const at = (collection: string, name: Json | undefined): string =>
   `/1.0/${collection}/${encodeURIComponent(textOf(name) ?? '')}`;
 
-/** What is empty is not there. */
+/** Empty values count as absent. */
 const present = (map: TextMap | undefined): TextMap =>
   Object.fromEntries(Object.entries(map ?? {}).filter(([, value]) => value !== ''));
 const presentMaps = (maps: Readonly<Record<string, TextMap>> | undefined): Members =>

@@ -1,5 +1,5 @@
-// Loads a configuration whose data sources are on a server: what a data source says may decide which others there are, so it is
-// evaluated again until nothing new is asked.
+// Loads a configuration with data sources of a server. A value may decide which further data sources exist, so the configuration is
+// evaluated again until it requests no new ones.
 import type { ConfigFile } from '../terraform-json/config/blocks.ts';
 import type { ModuleFiles } from '../terraform-json/config/module-tree.ts';
 import type { DataAnswer, DataRequest } from '../terraform-json/evaluation/instance.ts';
@@ -11,13 +11,13 @@ export type LiveData = (requests: readonly DataRequest[]) => Promise<readonly Da
 
 interface LoadedData {
   readonly loaded: TerraformLoad;
-  /** What to say when nobody could be asked. */
+  /** Notices about data sources that were not read. */
   readonly unread: readonly string[];
 }
 
 const mostRounds = 20;
 
-/** Without `live` nobody is asked. */
+/** Without `live` no server is asked. */
 export async function loadWithData(
   files: readonly ConfigFile[],
   given: ReadonlyMap<string, Given>,
@@ -40,10 +40,10 @@ export async function loadWithData(
   }
 }
 
-/** What depends on data sources cannot be judged, and is no mistake. */
+/** Drops problems of values that depend on data sources, since they cannot be checked. */
 function withoutData(loaded: TerraformLoad, asked: readonly DataRequest[]): LoadedData {
   const types = [...new Set(asked.map(({ type }) => type))].join(', ');
-  const notice = `data sources (${types}) are read when a plan is made: what depends on them was not checked`;
+  const notice = `data sources (${types}) are read when a plan is made: values that depend on them were not checked`;
   return {
     loaded: { ...loaded, problems: loaded.problems.filter(({ code }) => code !== 'E_UNKNOWN_VALUE') },
     unread: [notice],

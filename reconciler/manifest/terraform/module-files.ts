@@ -1,4 +1,4 @@
-// Reads the folders that local modules are in, and those that they call: every *.tf.json of each, or why a folder is no module.
+// Reads the folders of local modules and of the modules they call: every *.tf.json of each, or the reason why a folder is not a module.
 import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isMap } from '../../core/documents/json-values.ts';

@@ -1,5 +1,5 @@
-// Puts Terraform JSON among the manifests: finds it among the texts, takes the values of its variables, and gives its documents and
-// problems their places in the files. What the configuration means is terraform-json's work.
+// Loads the Terraform JSON among manifests: finds it among the texts, reads the values of its variables, and gives its documents and
+// problems their places in the files. terraform-json/ evaluates the configuration.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import type { RawDocument } from '../text/parse-yaml.ts';
@@ -12,24 +12,24 @@ import { loadWithData, type LiveData } from './load-with-data.ts';
 import { declaredIn, givenValues } from './variable-values.ts';
 
 export interface TerraformParts {
-  /** What is not Terraform JSON. */
+  /** The texts that are not Terraform JSON. */
   readonly others: readonly Part[];
   readonly parts: readonly Part[];
   readonly diagnostics: readonly Diagnostic[];
-  /** What was read beside the texts given: modules, values of variables. */
+  /** Files that were read in addition to the given texts: modules, values of variables. */
   readonly files: readonly string[];
 }
 
-/** How what is not in the files is known. */
+/** Inputs from outside the files. */
 export interface TerraformInput {
   /** Of the command line; names may be meant for manifests beside it. */
   readonly vars: Readonly<Record<string, string>>;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** For modules that declare them, weaker than `vars`. */
   readonly offered?: Readonly<Record<string, string>>;
-  /** Files of values that were asked for, weakest first; stronger than those found in the folder. */
+  /** Files of --var-file, weakest first; they override those of the folder. */
   readonly valueFiles?: readonly string[];
-  /** Asks the server for data sources; without it what they tell is not known. */
+  /** Reads data sources from the server; without it their values are unknown. */
   readonly live?: LiveData;
 }
 
@@ -116,7 +116,7 @@ const noticeOf = (notice: string, part: Part | undefined): Diagnostic => ({
   ...(part === undefined ? {} : part.source.locationAt(part.raw.offset)),
 });
 
-/** Every value below these paths: which part of an expression was sensitive is not told apart. */
+/** Every value below these paths, since the sensitive part of an expression is unknown. */
 function pathsBelow(value: JsonObject, roots: readonly string[]): readonly string[] {
   const paths: string[] = [];
   const collect = (item: Json | undefined, path: string): void => {

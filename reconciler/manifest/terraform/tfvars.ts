@@ -1,5 +1,5 @@
-// Files of values for variables, as Terraform has them: terraform.tfvars and *.auto.tfvars in HCL, the same in JSON. Which files there
-// are, in which order they win, and what is wrong with them.
+// Terraform's files of variable values: terraform.tfvars and *.auto.tfvars in HCL and in JSON. Finds the files, orders them by
+// precedence, and reports their problems.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
@@ -11,7 +11,7 @@ import { toPlain } from '../terraform-json/expression/json-text.ts';
 import { parseAssignments } from '../terraform-json/expression/assignments.ts';
 import { ExpressionError } from '../terraform-json/expression/syntax.ts';
 
-/** Values of files are of their types; texts of the command line and the environment are not yet. */
+/** Values of files have types; texts of the command line and the environment are converted later. */
 export interface GivenValues {
   readonly file: string;
   readonly values: ReadonlyMap<string, Json>;
@@ -56,7 +56,7 @@ function jsonValues(text: string): ReadonlyMap<string, Json> {
   return new Map(Object.entries(parsed));
 }
 
-/** Values are written out: they refer to nothing, and no function is called. */
+/** Values are literals: without references and function calls. */
 const written: Scope = { resolve: () => undefined, isConstant: true };
 
 function hclValues(text: string): ReadonlyMap<string, Json> {

@@ -1,5 +1,5 @@
-// Which values the variables of a configuration are given, from where, the strongest last: TF_VAR_NAME, files of the folder, files that
-// were asked for, the command line.
+// The values of a configuration's variables in rising precedence: TF_VAR_NAME, files of the folder, files of --var-file, the command
+// line.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
@@ -21,7 +21,7 @@ export const declaredIn = (value: Json): readonly string[] => {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** `hasOthers`: names may be meant for manifests that stand beside the configuration. */
+/** `hasOthers`: the load has other manifests, for which names may be meant. */
 export async function givenValues(
   folder: string,
   declared: ReadonlySet<string>,

@@ -1,5 +1,5 @@
-// Manifest text in its usual form: keys of a document in the usual order, two spaces, comments kept. Means the same before and after,
-// or says that it cannot.
+// Formats manifest text: keys of a document in the usual order, two spaces, comments kept. The result has the same meaning, or the
+// problem says why not.
 import {
   isAlias,
   isMap,
@@ -11,7 +11,7 @@ import {
   type Pair,
 } from 'yaml';
 
-/** What comes before and after all else; keys that are not named here keep their order between them. */
+/** Keys that come first and last; all other keys keep their order between them. */
 const first = [
   'apiVersion',
   'kind',
@@ -29,7 +29,7 @@ const last = ['profiles', 'config', 'member_overrides', 'devices', 'state', 'spe
 
 export interface Formatted {
   readonly text: string;
-  /** Absent when all is well. */
+  /** Absent when the text was formatted. */
   readonly problem?: string;
 }
 
@@ -44,7 +44,7 @@ export function formatManifest(text: string): Formatted {
   );
   const formatted = parts.map((part, index) => (index > 0 && !/^(---|%)/.test(part) ? `---\n${part}` : part)).join('');
   const isSame = meaningOf(formatted) === meaningOf(text) && commentsOf(formatted) === commentsOf(text);
-  return isSame ? { text: formatted } : { text, problem: 'it cannot be written anew without losing something of it' };
+  return isSame ? { text: formatted } : { text, problem: 'formatting it would change its meaning or lose a comment' };
 }
 
 const parse = (text: string): readonly YamlDocument.Parsed[] => {
@@ -52,11 +52,11 @@ const parse = (text: string): readonly YamlDocument.Parsed[] => {
   return Array.isArray(parsed) ? parsed : [];
 };
 
-/** An alias has to stay behind its anchor. */
+/** An alias has to come after its anchor. */
 function order({ contents }: YamlDocument.Parsed): void {
   if (!isMap(contents) || !contents.has('kind') || hasAlias(contents)) return;
   const kind: unknown = contents.get('kind');
-  // What holds for all hosts stands above them.
+  // Settings for all hosts come before the hosts.
   if (kind === 'hosts') return;
   const items: readonly Pair[] = contents.items;
   const sorted = items
@@ -64,7 +64,7 @@ function order({ contents }: YamlDocument.Parsed): void {
     .sort((a, b) => a.rank - b.rank || a.index - b.index)
     .map(({ pair }) => pair);
   if (sorted.every((pair, index) => pair === items[index])) return;
-  // An empty line before what was not first is none at the top.
+  // A key that moves to the top loses the empty line before it.
   const [head] = sorted;
   if (isNode(head?.key)) head.key.spaceBefore = false;
   contents.items = sorted as typeof contents.items;
@@ -84,7 +84,7 @@ function hasAlias(node: NonNullable<YamlDocument['contents']>): boolean {
   return found;
 }
 
-/** Keys sorted, for their order is what may change. */
+/** Sorts keys, since formatting may change their order. */
 const meaningOf = (text: string): string =>
   JSON.stringify(
     parse(text).map((document) => document.toJS() as unknown),
@@ -94,7 +94,7 @@ const meaningOf = (text: string): string =>
         : value,
   );
 
-/** Words of all comments, wherever they stand. */
+/** The words of all comments, regardless of their places. */
 function commentsOf(text: string): string {
   const found: string[] = [];
   const add = (comment: string | null | undefined): void => {

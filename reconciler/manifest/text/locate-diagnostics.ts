@@ -1,4 +1,4 @@
-// Puts diagnostics where they belong in the text: file, line, column and the line itself, secrets in it masked.
+// Adds the place in the text to diagnostics: file, line, column and the line itself, with secrets masked.
 import { LineCounter } from 'yaml';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Location } from '../../core/documents/document.ts';
@@ -10,7 +10,7 @@ import type { SourceText } from './sources.ts';
 
 type Excerpt = Pick<Diagnostic, 'excerpt'>;
 
-/** Keeps the text, not its tree: trees are made again when something is to be shown, which is rare. */
+/** Keeps the text without its tree: the tree is parsed again for the few diagnostics that are shown. */
 export class PlacedText {
   readonly file: string;
   readonly folder: string;
@@ -30,7 +30,7 @@ export class PlacedText {
     return { file: this.file, line: Math.max(1, line), column: Math.max(1, col) };
   }
 
-  /** The same, in the form of a related place. */
+  /** The place in the form of a related place. */
   placeAt(offset: number): { readonly file: string; readonly line: number; readonly column: number } {
     return this.locationAt(offset);
   }
@@ -80,8 +80,8 @@ function countLines(text: string): LineCounter {
 const entry = /([\w.$-]+)(["']?\s*:\s+)("(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s{["'][^\n]*)/g;
 
 /**
- * Lines are shown as they are, but for values whose key says that they are secret. The mask is as long as the
- * value, so that marks below the line stay where they belong.
+ * Lines are shown unchanged, except for values with a secret key. The mask is as long as the value, so that marks below the line
+ * stay aligned.
  */
 export function masked(line: string): string {
   const isFlow = /[{[]/.test(line);

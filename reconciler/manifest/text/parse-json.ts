@@ -1,5 +1,5 @@
-// JSON text to plain values and a way back from a path to its place, as strictly as Terraform reads *.tf.json: numbers are numbers,
-// and no key is written twice. What the values mean is not known here.
+// Parses JSON text into plain values, and finds the place of a path in the text. As strict as Terraform with *.tf.json: numbers are
+// numbers, and duplicate keys are errors. Independent of the meaning of the values.
 import type { Json } from '../../core/documents/document.ts';
 import { limits, parseYaml, type ParsedText, type TextProblem } from './parse-yaml.ts';
 import type { Place } from './yaml-positions.ts';
@@ -39,7 +39,7 @@ export function parseJson(text: string): ParsedText {
   }
 }
 
-/** Keys may hold dots themselves (`limits.memory`): the longest key that fits is taken. */
+/** Keys may contain dots (`limits.memory`): the longest matching key wins. */
 function placeIn(root: Node, path: string, part: 'key' | 'value'): Place {
   let node = root;
   let key: Place | undefined;
@@ -214,7 +214,7 @@ class Reader {
 
 const notExact = 'this number is not kept exactly: write it as a string';
 
-/** Fifteen digits always come back as they went, and so do whole numbers up to 2^53. */
+/** Numbers of up to fifteen digits and whole numbers up to 2^53 are exact. */
 const isExact = (text: string, value: number): boolean =>
   Number.isSafeInteger(value) ||
   (Number.isFinite(value) && text.replace(/[eE].*/, '').replace(/^-?0*\.?0*|[.-]/g, '').length <= 15);

@@ -1,4 +1,4 @@
-// YAML text to plain values and a way back from a path to its place. What the values mean is not known here.
+// Parses YAML text into plain values, and finds the place of a path in the text. Independent of the meaning of the values.
 import {
   isAlias,
   isMap,
@@ -38,9 +38,9 @@ export const limits = {
 export interface RawDocument {
   readonly value: Json;
   readonly offset: number;
-  /** Dotted paths of values that are secret by where they come from. */
+  /** Dotted paths of values that are secret because of their source. */
   readonly secrets?: readonly string[];
-  /** Where the value (or key) at a path is written; of the nearest parent when it is not. */
+  /** The place of the value or key at a path; of its nearest parent when it is not written. */
   readonly placeOf: (path: string, part: 'key' | 'value') => Place;
 }
 
@@ -56,7 +56,7 @@ export function parseYaml(text: string): ParsedText {
   return quick === undefined ? parseWithPlaces(text) : { documents: placedLater(text, quick), problems: [] };
 }
 
-/** Places are asked for when something is to be said of a document, which is rare: only then the text is parsed with them. */
+/** Places are only needed for diagnostics: the text is parsed with them on the first request. */
 function placedLater(text: string, documents: readonly QuickDocument[]): readonly RawDocument[] {
   let placed: ReadonlyMap<number, RawDocument> | undefined;
   return documents.map(({ value, offset }) => ({
@@ -69,7 +69,7 @@ function placedLater(text: string, documents: readonly QuickDocument[]): readonl
   }));
 }
 
-/** All of YAML, with what is wrong in it. */
+/** Parses full YAML with its problems. */
 export function parseWithPlaces(text: string): ParsedText {
   let parsed: readonly YamlDocument.Parsed[];
   try {
@@ -89,7 +89,7 @@ export function parseWithPlaces(text: string): ParsedText {
   return { documents, problems };
 }
 
-/** After one token that fits nowhere, the parser says the same of every token that follows. */
+/** After one unexpected token the parser reports every token that follows: the first report is kept. */
 const firstOfEach = <T extends { readonly code: string }>(errors: readonly T[]): readonly T[] =>
   errors.filter(
     ({ code }, index) => code !== 'UNEXPECTED_TOKEN' || !errors.slice(0, index).some((before) => before.code === code),
@@ -135,7 +135,7 @@ class ValueReader {
     this.#document = document;
   }
 
-  /** `texts`: how many levels of maps further down values are texts that keep their spelling; see `below`. */
+  /** `texts`: the number of map levels down to values that keep their spelling as texts; see `below`. */
   read(node: unknown, depth: number, texts?: number): Json {
     if (this.problems.length > 0) return null;
     this.#values += 1;
@@ -190,7 +190,7 @@ class ValueReader {
     return out;
   }
 
-  /** Keys of the map itself win over merged ones, wherever they stand. */
+  /** Keys of the map itself override merged ones, regardless of their order. */
   #merge(out: Record<string, Json>, own: ReadonlySet<string>, value: Json, node: unknown): void {
     for (const part of Array.isArray(value) ? (value as readonly Json[]) : [value]) {
       if (typeof part !== 'object' || part === null || Array.isArray(part)) {

@@ -1,12 +1,12 @@
-// Takes a preseed document (`lxd init --preseed`, `--dump`) apart into documents of our own: one for each thing in its lists. Applied
-// like there: keys that are given are set, nothing is taken away or pruned.
+// Splits a preseed document (`lxd init --preseed`, `--dump`) into gantry documents, one for each entry of its lists. As with lxd init,
+// the given keys are set, and nothing is removed or pruned.
 import { kindRow, listedKinds, type KindName } from '../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { wrong, type Finding } from './finding.ts';
 import type { RawDocument } from './parse-yaml.ts';
 
-/** Lists of a preseed document, and those that may stand beside them. */
+/** The lists and the other keys of a preseed document. */
 const lists: Readonly<Record<string, KindName>> = Object.fromEntries(
   listedKinds.map((kind) => [kindRow(kind).plural ?? kind, kind]),
 );
@@ -15,7 +15,7 @@ const refused: Readonly<Record<string, string>> = {
   cluster: 'clusters are not managed in this version',
 };
 
-/** Told at top level, and no document of ours has them there. */
+/** Top-level keys that no gantry document has at its top level. */
 export const preseedKeys: readonly string[] = ['config', ...Object.keys(lists), ...Object.keys(refused)];
 
 export function isPreseed(value: Json): value is JsonObject {
@@ -51,11 +51,11 @@ export function readPreseed(value: JsonObject, raw: RawDocument): PreseedParts {
 const isEmpty = (value: Json): boolean =>
   value === null || (Array.isArray(value) ? value.length === 0 : isMap(value) && Object.keys(value).length === 0);
 
-/** Dumps contain the one project that every server has. */
+/** Dumps contain the project default, which every server has. */
 const isDefaultProject = (kind: KindName, item: Json): boolean =>
   kind === 'project' && isMap(item) && item['name'] === 'default';
 
-/** Preseeds set the password that clients once joined with; no server shows it, so that it could not be kept. */
+/** Preseeds set the trust password of older clients. No server shows it, so that it cannot be compared. */
 function withoutPassword(config: Json, findings: Finding[]): Json {
   if (!isMap(config) || !('core.trust_password' in config)) return config;
   findings.push({
@@ -90,7 +90,7 @@ function itemPart(kind: KindName, list: string, index: number, item: Json, raw: 
   };
 }
 
-/** What dumps say of where things are. */
+/** The location keys of dumps. */
 function withoutForeign(kind: KindName, item: JsonObject): JsonObject {
   const { project, managed: _managed, ...rest } = item;
   return project === undefined || project === 'default' || project === '' ? rest : { ...rest, project };

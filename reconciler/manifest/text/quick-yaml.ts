@@ -1,5 +1,5 @@
-// The values of plain YAML, read several times faster than with positions. A text with anything rare in it (anchors, tags,
-// merge keys, values over several lines outside of block scalars) or wrong is left to parse-yaml.ts, which also says what is wrong.
+// Reads the values of plain YAML several times faster than with positions. parse-yaml.ts reads texts with rare features (anchors, tags,
+// merge keys, values over several lines outside of block scalars) or mistakes, and reports the mistakes.
 import {
   CHOMPING_KEEP,
   COLLECTION_STYLE_FLOW,
@@ -26,15 +26,15 @@ export interface QuickDocument {
   readonly offset: number;
 }
 
-/** What the two parsers may take for different things: tabs, foreign line breaks, byte order marks, directives, indented markers. */
+/** Text that the two parsers may read differently: tabs, foreign line breaks, byte order marks, directives, indented markers. */
 const rareText = /[\t\r\u0085\u2028\u2029\ufeff]|^%|^ +---/m;
-/** Well below what parse-yaml.ts refuses: the two count levels differently. */
+/** Well below the limit of parse-yaml.ts: the two count levels differently. */
 const most = { depth: 40, events: 100_000, keyLength: 500, partLength: 2000 } as const;
 
-/** It ends a document whatever stands before it. */
+/** It ends a document at any place. */
 const documentMarker = /\n---(?=\s|$)/g;
 
-/** undefined: the text has to be read by parse-yaml.ts. */
+/** Undefined when parse-yaml.ts has to read the text. */
 export function quickYaml(text: string): readonly QuickDocument[] | undefined {
   if (rareText.test(text)) return undefined;
   const documents: QuickDocument[] = [];
@@ -52,7 +52,7 @@ export function quickYaml(text: string): readonly QuickDocument[] | undefined {
   return documents;
 }
 
-/** Of a few documents, so that their events are garbage before the next ones are read. */
+/** Reads a few documents at a time, so that their events can be freed before the next ones are read. */
 function readPart(source: string, offset: number, documents: QuickDocument[]): void {
   const events = parseEvents(source, { maxDepth: most.depth });
   if (events.length > most.events) throw new NotPlain();
@@ -65,15 +65,15 @@ function readPart(source: string, offset: number, documents: QuickDocument[]): v
 
 class NotPlain extends Error {}
 
-/** A key of one of these forms is no text, or equal to another one that is written otherwise. */
+/** A key of one of these forms is not a text, or equals a key that is written differently. */
 const notText =
   /^(?:[-+.]?[0-9][-+.\w]*|[-+]?\.(?:inf|Inf|INF|nan|NaN|NAN)|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|<<|__proto__)?$/;
 const nothing = /^(?:~|null|Null|NULL)?$/;
 const trueOrFalse = /^(?:true|True|TRUE|false|False|FALSE)$/;
-/** Escapes that mean the same to everybody. */
+/** Escapes that all parsers read alike. */
 const rareEscape = /\\[^nt"\\]/;
 
-/** Of a block: its indentation may be text or not. */
+/** A line of a block scalar, whose indentation may belong to the text. */
 const blankLine = /^ +$/m;
 
 class EventReader {
@@ -103,7 +103,7 @@ class EventReader {
     if (opening.type !== EVENT_DOCUMENT || opening.directives.length > 0 || opening.explicitEnd) throw new NotPlain();
     const root = this.#take();
     const isEmpty = root.type === EVENT_SCALAR && root.valueStart === -1;
-    // Other roots are no documents of ours: why is said with their place.
+    // Other roots are not documents: parse-yaml.ts reports them with their place.
     if (root.type !== EVENT_MAPPING && !isEmpty) throw new NotPlain();
     const value = this.#read(root, undefined);
     if (this.#take().type !== EVENT_POP) throw new NotPlain();
@@ -144,7 +144,7 @@ class EventReader {
     return text;
   }
 
-  /** But for marks of lists: js-yaml takes a key behind a quoted item of a list, which is wrong. */
+  /** Excludes list markers: js-yaml accepts a key after a quoted list item, which is wrong. */
   #beginsLine({ valueStart, style }: ScalarEvent): boolean {
     let at = style === SCALAR_STYLE_PLAIN ? valueStart - 1 : valueStart - 2;
     while (at >= 0 && ' -?'.includes(this.#source.charAt(at))) at -= 1;
@@ -171,7 +171,7 @@ class EventReader {
     return written.includes('\n') || (style === SCALAR_STYLE_DOUBLE_QUOTED && rareEscape.test(written));
   }
 
-  /** Whether the line above says how far a block is indented. */
+  /** True when the line above sets the indentation of a block. */
   #hasWidth(blockStart: number): boolean {
     const line = this.#source.slice(this.#source.lastIndexOf('\n', blockStart - 2) + 1, blockStart);
     return /\|[-+]?[0-9]/.test(line);

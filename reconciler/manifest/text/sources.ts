@@ -1,4 +1,4 @@
-// Finds and reads the texts of a load: files, directories, stdin. What is in them is not looked at.
+// Finds and reads the texts of a load: files, directories, stdin. It does not interpret them.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
@@ -10,7 +10,7 @@ import type { LoadInput } from '../load-contract.ts';
 export interface SourceText {
   /** As shown: the path given, or `<stdin>`. */
   readonly file: string;
-  /** What paths in it are relative to. */
+  /** The folder to which its paths are relative. */
   readonly folder: string;
   readonly text: string;
 }
@@ -37,7 +37,7 @@ export async function readSources(input: LoadInput, signal?: AbortSignal): Promi
     for (const file of await (input.recursive === true ? filesBelow(path) : filesOf(path))) {
       if (seen.has(file)) continue;
       seen.add(file);
-      // One file that cannot be read does not hide what is wrong with the others.
+      // An unreadable file does not hide the problems of the others.
       await tried(file, async () => void texts.push(await readSource(file, input.stdin, signal)));
     }
   };
@@ -57,7 +57,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
   const all = await readdir(path);
   const names = all.filter((name) => /\.(ya?ml|tf\.json)$/.test(name)).sort();
   const hcl = all.find((name) => name.endsWith('.tf'));
-  // Terraform would take both for one configuration: half of it is never applied.
+  // Terraform would read both as one configuration: half of it is never applied.
   if (hcl !== undefined && names.every((name) => name.endsWith('.tf.json')))
     throw new Error(`holds ${hcl}, which ${notHcl}`);
   if (names.length > 0) return names.map((name) => join(path, name));
@@ -66,7 +66,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
   return stacks;
 }
 
-/** What environments lay over it, and what packages bring along, is no manifest by itself. */
+/** Overlays of environments and files of packages are not manifests by themselves. */
 const notBelow = new Set(['overlays', 'node_modules', 'cdktf.out']);
 
 async function filesBelow(path: string): Promise<readonly string[]> {
@@ -81,7 +81,7 @@ async function filesBelow(path: string): Promise<readonly string[]> {
   return found;
 }
 
-/** What `cdktf synth` leaves: a directory a stack. */
+/** The output of `cdktf synth`: one directory for each stack. */
 async function stacksBelow(path: string): Promise<readonly string[]> {
   const names = (await readdir(path, { withFileTypes: true })).filter((entry) => entry.isDirectory());
   const files = names.map((entry) => join(path, entry.name, 'cdk.tf.json')).sort();
@@ -128,7 +128,7 @@ function decode(bytes: Uint8Array): string {
 async function unreadable(path: string, error: NodeJS.ErrnoException): Promise<Diagnostic> {
   const file = path === '-' ? '<stdin>' : path;
   const reason = /^[a-z][a-z0-9+.-]*:\/\//i.test(path)
-    ? 'is an address: manifests are read from files only, so that what is applied is what was looked at; fetch it first'
+    ? 'is a URL: gantry reads manifests from files only, so that you can review what it applies; download it first'
     : error.code === 'ENOENT'
       ? `does not exist${await neighbour(path)}`
       : error.code === 'EACCES'

@@ -1,4 +1,4 @@
-// From a dotted path to the place in the YAML text where it is written.
+// Finds the place in the YAML text where a dotted path is written.
 import { isAlias, isMap, isScalar, isSeq, type Document as YamlDocument, type Node, type Pair } from 'yaml';
 
 export interface Place {
@@ -6,7 +6,7 @@ export interface Place {
   readonly length: number;
 }
 
-/** Keys may hold dots themselves (`limits.memory`): the longest key that fits is taken. */
+/** Keys may contain dots (`limits.memory`): the longest matching key wins. */
 export function nodeAt(document: YamlDocument, root: Node, path: string, part: 'key' | 'value'): Place {
   const direct = walk(document, root, path, part);
   if (direct.isWhole || path === '') return direct.place;

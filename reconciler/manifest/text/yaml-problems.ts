@@ -1,7 +1,7 @@
-// What to say of a text that is no YAML, or more than plain YAML: where the mistake was made, rather than where the parser noticed it.
+// Problems of a text that is not YAML or not plain YAML. They name the place of the mistake, not the place where the parser noticed it.
 import { isCollection, isScalar, visit, type Document as YamlDocument, type Node } from 'yaml';
 
-/** Something wrong, at an offset of the text. */
+/** A problem at an offset of the text. */
 export interface TextProblem {
   readonly code: string;
   readonly message: string;
@@ -26,7 +26,7 @@ const friendly: Readonly<Record<string, { readonly message: string; readonly rem
 
 export const quoteTheKey = friendly['NON_STRING_KEY']?.remedy;
 
-/** The lines that git leaves in a file that it could not merge. One problem for the whole text; undefined: there are none. */
+/** Conflict markers that git leaves in a file. One problem for the whole text; undefined when there are none. */
 export function conflictMarkers(text: string): TextProblem | undefined {
   if (!text.includes('<<<<<<< ') || !text.includes('>>>>>>> ')) return undefined;
   const markers = [...text.matchAll(/^(?:<{7} .*|\|{7} .*|={7}|>{7} .*)\r?$/gm)];
@@ -45,7 +45,7 @@ export function conflictMarkers(text: string): TextProblem | undefined {
 
 const lineNumber = (text: string, offset: number): number => text.slice(0, offset).split('\n').length;
 
-/** The parser's own stack ends long after what any manifest needs; where the text goes beyond `depth` is found without it. */
+/** The parser's stack is far deeper than any manifest. The place where the text exceeds `depth` is found without the parser. */
 export function tooDeep(text: string, depth: number): TextProblem {
   const offset = offsetBeyond(text, depth);
   return {
@@ -57,7 +57,7 @@ export function tooDeep(text: string, depth: number): TextProblem {
   };
 }
 
-/** Brackets and indentation counted together, quotes not looked at: good enough for a text that is refused anyway. */
+/** Counts brackets and indentation together and ignores quotes, which is enough for a text that is refused anyway. */
 function offsetBeyond(text: string, depth: number): number {
   const indents: number[] = [];
   let brackets = 0;
@@ -81,11 +81,11 @@ function offsetBeyond(text: string, depth: number): number {
 export const isStackOverflow = ({ code, message }: { readonly code: string; readonly message: string }): boolean =>
   code === 'RESOURCE_EXHAUSTION' || message.includes('call stack');
 
-/** Every error of the parser, in the words of a person who wrote the text. */
+/** An error of the parser as a problem in plain words. */
 export const parserProblem = (error: ParserError, document: YamlDocument.Parsed, text: string): TextProblem =>
   openQuote(error, document) ?? openBracket(error, document, text) ?? textProblem(error, text);
 
-/** A quote that is never closed shows at the end of the text; what has to be corrected is where it began. */
+/** The parser reports an unclosed quote at the end of the text; the problem names its beginning. */
 function openQuote(error: ParserError, document: YamlDocument.Parsed): TextProblem | undefined {
   if (error.code !== 'MISSING_CHAR' || !/quote/.test(error.message)) return undefined;
   const offset = startOf(document, error.pos[0], isScalar);
@@ -93,7 +93,7 @@ function openQuote(error: ParserError, document: YamlDocument.Parsed): TextProbl
   return { code: 'malformed-yaml', message: 'this quote is never closed', remedy: 'close it', offset, length: 1 };
 }
 
-/** The parser blames the first line that does not belong inside any more. */
+/** The parser reports the first line after an unclosed bracket; the problem names the bracket. */
 function openBracket(error: ParserError, document: YamlDocument.Parsed, text: string): TextProblem | undefined {
   const kind = /^Flow (map|sequence) in block collection/.exec(error.message)?.[1];
   if (kind === undefined) return undefined;
@@ -104,7 +104,7 @@ function openBracket(error: ParserError, document: YamlDocument.Parsed, text: st
   return {
     code: 'malformed-yaml',
     message: isClosed
-      ? `the ${closing} that closes this ${what} stands too far to the left`
+      ? `the ${closing} that closes this ${what} is too far to the left`
       : `this ${what} ${opening} is never closed`,
     remedy: isClosed ? `indent the ${closing} more than the line that opens it` : `write ${closing} where it ends`,
     offset,
@@ -112,7 +112,7 @@ function openBracket(error: ParserError, document: YamlDocument.Parsed, text: st
   };
 }
 
-/** Where the innermost node of that sort begins that an error at `at` lies in or ends. */
+/** The beginning of the innermost matching node that contains the error or ends at it. */
 function startOf(document: YamlDocument.Parsed, at: number, isSort: (node: Node) => boolean): number | undefined {
   let offset: number | undefined;
   visit(document, {
@@ -158,7 +158,7 @@ export function foreignTag(tag: string | undefined): { readonly message: string;
   if (tag === undefined || plainTags.has(tag)) return undefined;
   const shown = tag.replace('tag:yaml.org,2002:', '!!');
   return {
-    message: `the YAML tag ${shown} means nothing here: the value would be taken as plain text`,
+    message: `the YAML tag ${shown} has no meaning here: the value would be read as plain text`,
     remedy: /vault|secret|sops|encrypt/i.test(shown)
       ? 'take a secret from elsewhere: {from_env: NAME}, {from_file: PATH} or {from_sops: FILE#KEY}'
       : 'take the tag out, and write the value itself',

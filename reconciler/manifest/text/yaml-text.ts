@@ -1,4 +1,4 @@
-// Writes a value as YAML that can be shown on a terminal: what would steer it is escaped the YAML way, so it reads back as the same value.
+// Writes a value as YAML that is safe for a terminal: YAML escapes replace control characters, so that it reads back as the same value.
 import { Document, isScalar, stringify, visit, type CreateNodeOptions, type ToStringOptions } from 'yaml';
 import { isSteering, printable } from '../../core/text/terminal-text.ts';
 
@@ -9,7 +9,7 @@ export function yamlText(value: unknown, options: Options = {}): string {
   return isSteering(text) ? quotedText(new Document(value, options), options) : text;
 }
 
-/** Changes the document: scalars that would steer a terminal become double-quoted, the one style with escapes. */
+/** Changes the document: scalars with control characters become double-quoted, the only style with escapes. */
 export function quotedText(document: Document, options: ToStringOptions = {}): string {
   visit(document, {
     Scalar(_key, node) {

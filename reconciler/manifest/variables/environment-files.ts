@@ -1,5 +1,5 @@
-// What belongs to an environment (`--env prod`): the files of that name in `overlays` beside the manifests. What is in them is read
-// as every other manifest and file of variables is.
+// Finds the files of an environment (`--env prod`): those of its name in `overlays` beside the manifests. They are read like all other
+// manifests and files of variables.
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { compareText } from '../../core/text/listing-order.ts';
@@ -13,7 +13,7 @@ export interface Environment {
 
 export interface Environments {
   readonly known: readonly string[];
-  /** Where they were looked for. */
+  /** The searched places. */
   readonly folders: readonly string[];
   readonly of: (name: string) => Environment | undefined;
 }

@@ -21,12 +21,12 @@ export function readVariables(
   parts: readonly Part[],
   given: Readonly<Record<string, string>>,
   diagnostics: Diagnostic[],
-  /** Without a value, unless somebody gives them one. */
+  /** Variables without a value of their own. */
   names: readonly string[] = [],
 ): Variables {
   const variables = new Map<string, string | undefined>(names.map((name) => [name, undefined]));
   const declared = new Map<string, Part>();
-  // Those that are laid over others come last.
+  // Overlays come last.
   const isPatch = ({ raw }: Part): boolean => isMap(raw.value) && raw.value['patch'] === true;
   for (const part of [...parts.filter((one) => !isPatch(one)), ...parts.filter(isPatch)]) {
     const value = part.raw.value;
@@ -53,7 +53,7 @@ interface Declared {
   readonly diagnostics: Diagnostic[];
 }
 
-/** Of a document with `patch: true`: another value for what is declared. */
+/** A document with `patch: true` gives declared variables another value. */
 function redeclare(name: string, value: Json, part: Part, { variables, declared, diagnostics }: Declared): void {
   if (declared.has(name)) {
     variables.set(name, value === null ? undefined : asText(value));

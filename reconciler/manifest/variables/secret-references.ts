@@ -1,5 +1,5 @@
-// Puts secrets in where a manifest only says where they are: `{from_env: NAME}`, `{from_file: path}`, `{from_sops: file#a.b}`. Keeps the
-// paths of what was put in, so that nobody shows it.
+// Replaces references to secrets in a manifest by their values: `{from_env: NAME}`, `{from_file: path}`, `{from_sops: file#a.b}`.
+// Records their paths, so that they are masked.
 import { execFile } from 'node:child_process';
 import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
@@ -9,20 +9,20 @@ import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 
-/** More than this is no secret but a mistake. */
+/** A larger file is not a secret but a mistake. */
 const largestBytes = 256 * 1024;
 
 export interface SecretSetting {
-  /** What paths are relative to. */
+  /** The folder to which paths are relative. */
   readonly folder: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The content of a file decrypted as JSON; by the `sops` program unless a test stands in for it. */
+  /** The content of a file decrypted as JSON; by the `sops` program unless a test replaces it. */
   readonly decrypt?: (file: string, signal?: AbortSignal) => Promise<string>;
 }
 
 export interface ResolvedSecrets {
   readonly value: Json;
-  /** Dotted paths of what was put in. */
+  /** Dotted paths of the secrets. */
   readonly secrets: readonly string[];
   readonly findings: readonly Finding[];
 }
@@ -30,7 +30,7 @@ export interface ResolvedSecrets {
 const words = ['from_env', 'from_file', 'from_sops'] as const;
 type Word = (typeof words)[number];
 
-/** `read: false` for offline checks: references are looked at, not followed, and stand as an unsuspicious text. */
+/** `read: false` for offline checks: references are checked but not resolved, and replaced by a harmless text. */
 export async function resolveSecrets(
   value: Json,
   setting: SecretSetting,
@@ -142,7 +142,7 @@ async function readSmall(path: string, signal: AbortSignal | undefined): Promise
   return readFile(path, { encoding: 'utf8', ...(signal === undefined ? {} : { signal }) });
 }
 
-/** Editors end files with a line break that is no part of the secret. */
+/** Editors end files with a line break that does not belong to the secret. */
 const withoutLastBreak = (text: string): string => text.replace(/\r?\n$/, '');
 
 function splitAt(text: string, mark: string): readonly [string, string] {

@@ -1,4 +1,4 @@
-// Dollars that look like variables and are none: named, for a misspelled name would go out as text.
+// Reports undeclared variables: a misspelled name would otherwise be written as text.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../core/documents/document.ts';
 import type { Finding } from '../text/finding.ts';
@@ -6,7 +6,7 @@ import type { Variables } from './variables.ts';
 
 const pattern = /(\$?)\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))/g;
 
-/** Texts that are scripts or files, whose dollars are their own: only what is nearly a declared name is named there. */
+/** Scripts and files use dollars of their own: there, only names that are close to a declared one are reported. */
 const isScript = (path: string, text: string): boolean =>
   text.includes('\n') ||
   /^(exec|files)\.|^config\.(cloud-init\.|raw\.|user\.(user|vendor|meta)-data|user\.network-config)/.test(path);
@@ -26,7 +26,7 @@ export function undeclaredVariables(value: Json, declared: Variables): readonly 
   return [...found.values()];
 }
 
-/** Misspelled is an error; where a script may well mean its own variable, a warning. */
+/** A misspelled name is an error; in a script, which may have its own variable, a warning. */
 const undeclared = (path: string, whole: string, name: string, near: string, isOwn: boolean): Finding => ({
   severity: near === '' || isOwn ? 'warning' : 'error',
   code: 'undeclared-variable',
@@ -35,7 +35,7 @@ const undeclared = (path: string, whole: string, name: string, near: string, isO
   remedy: `declare ${name} in a kind: vars document or with --var; a dollar that is meant as one may stay`,
 });
 
-/** The path is put together only where there is a dollar: most documents have none. */
+/** Builds the path only for texts with a dollar: most documents have none. */
 function visit(value: Json, path: readonly string[], look: (path: string, text: string) => void): void {
   if (typeof value === 'string') {
     if (value.includes('$')) look(path.join('.'), value);

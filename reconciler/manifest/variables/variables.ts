@@ -1,5 +1,5 @@
-// `$NAME`, `${NAME}`, `${NAME:-default}` and `$$NAME` in texts. Only declared names mean anything: shell scripts and
-// cloud-init texts are full of dollars that are not ours.
+// `$NAME`, `${NAME}`, `${NAME:-default}` and `$$NAME` in texts. Only declared names are replaced: shell scripts
+// and cloud-init texts have dollars of their own.
 import type { Json } from '../../core/documents/document.ts';
 
 /** undefined: declared without a value. */
@@ -42,7 +42,7 @@ function expandText(text: string, variables: Variables, path: string, empty: { p
       return chosen ?? '';
     },
   );
-  // A variable that is the whole value may stand for a boolean.
+  // A variable that is the whole value may be a boolean.
   const isWhole = /^\$(\{[^}]*\}|\w+)$/.test(text) && result !== text;
   return isWhole && (result === 'true' || result === 'false') ? result === 'true' : result;
 }

@@ -336,9 +336,7 @@ describe('an invalid source', () => {
       expect(await problems('  type: image\n  server: https://x\n  alias: a\n  protocol: ftp\n')).toContain(
         'simplestreams',
       );
-      expect(await problems('  type: url\n  url: http://x/y\n', 'file: a.tar\n')).toContain(
-        'cannot stand beside source',
-      );
+      expect(await problems('  type: url\n  url: http://x/y\n', 'file: a.tar\n')).toContain('exclude each other');
       expect(await problems('  type: image\n  server: https://x\n  alias: a\n  fingerprint: XY\n')).toContain(
         'hexadecimal',
       );

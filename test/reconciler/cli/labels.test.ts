@@ -70,10 +70,10 @@ describe('selectors', () => {
     expect(fits('app=web,')).toContain('a part is empty');
     expect(fits('app in (a')).toContain('parentheses');
     expect(fits('app in a')).toContain('"app in a" is not a condition');
-    expect(fits('app>3')).toContain('no condition');
-    expect(fits('app=a b')).toContain('no condition');
+    expect(fits('app>3')).toContain('not a condition');
+    expect(fits('app=a b')).toContain('not a condition');
     expect(fits(`app=${'x'.repeat(64)}`)).toContain('cannot be a value');
-    expect(fits('a/b/c=d')).toContain('no condition');
+    expect(fits('a/b/c=d')).toContain('not a condition');
   });
 });
 

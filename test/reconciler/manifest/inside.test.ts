@@ -126,7 +126,7 @@ describe('files', () => {
       `not-a-file 8: ${join(folder, 'socket')} is not a file or a directory`,
       'duplicate 10: /g is declared twice',
       'bad-value 11: /g/h is below /g, which is declared as a file',
-      'bad-value 12: a directory takes nothing but source, this has content',
+      'bad-value 12: a directory takes only source, this has content',
     ]);
   });
 
@@ -209,7 +209,7 @@ exec:
       'bad-value 3: once and creates exclude each other',
       'duplicate 4: there are two commands a',
       'bad-reference 5: /etc/nothing: no file is declared there',
-      'bad-reference 6: config.limits.memory: the document says nothing of it',
+      'bad-reference 6: config.limits.memory: the document does not declare it',
       'bad-value 7: exec.5.creates must be an absolute path without . and ..',
     ]);
   });

@@ -1,4 +1,4 @@
-// What a configuration consists of, block by block, before anything is evaluated. No code but the small helpers of its shapes.
+// The blocks of a configuration before evaluation, with small helpers for their shapes.
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 
 export interface ConfigFile {
@@ -7,7 +7,7 @@ export interface ConfigFile {
   readonly value: Json;
 }
 
-/** A piece of the files, with the way to it. */
+/** A part of the files, with its path. */
 export interface Piece {
   readonly file: string;
   readonly folder: string;
@@ -25,7 +25,7 @@ export interface Resource extends Piece {
   readonly name: string;
   /** `gantry_network.web`, `data.gantry_network.lan`; of a module `module.net.gantry_network.web`. */
   readonly address: string;
-  /** Of a data source inside of a check block: what cannot be read is a warning. */
+  /** True for a data source inside a check block: a failed read is a warning. */
   readonly check?: string;
 }
 
@@ -43,7 +43,7 @@ export interface Check extends Piece {
   readonly name: string;
 }
 
-/** Of one module: of the root, or of what a module block calls. */
+/** The blocks of one module: the root, or a module that a block calls. */
 export interface Config {
   readonly variables: ReadonlyMap<string, Piece>;
   readonly locals: ReadonlyMap<string, Local>;
@@ -59,7 +59,7 @@ export interface Config {
   readonly providers: ReadonlyMap<string, Piece>;
   /** Local names of the gantry provider. */
   readonly folder: string;
-  /** What was left out on purpose, for a notice. */
+  /** Intentionally ignored parts, for a notice. */
   readonly ignored: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export const listOf = (value: Json | undefined): readonly JsonObject[] =>
 /** `provider` and `depends_on` take names as they are, or as the only thing in a template. */
 export const bareName = (text: string): string => text.trim().replace(/^\$\{\s*(.*?)\s*\}$/, '$1');
 
-/** Arguments of any resource that are about Terraform, not about the object. */
+/** Meta-arguments of resources. */
 export const metaArguments: ReadonlySet<string> = new Set([
   '//',
   'count',
@@ -88,7 +88,7 @@ export const metaArguments: ReadonlySet<string> = new Set([
   'connection',
 ]);
 
-/** The same of a module block. */
+/** Meta-arguments of module blocks. */
 export const moduleArguments: ReadonlySet<string> = new Set([
   '//',
   'source',

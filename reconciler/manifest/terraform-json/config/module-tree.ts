@@ -1,4 +1,4 @@
-// The modules of a configuration: the root, and what its module blocks call below local paths. Modules from elsewhere are refused.
+// The modules of a configuration: the root, and the local modules that its blocks call. Remote modules are refused.
 import { posix, resolve } from 'node:path';
 import type { Problem, Report } from '../problem.ts';
 import type { Config, ConfigFile, ModuleCall } from './blocks.ts';
@@ -8,21 +8,21 @@ export interface ModuleTree {
   readonly config: Config;
   /** `module.net.module.sub.`; of the root nothing. Without keys of instances. */
   readonly prefix: string;
-  /** What `path.module` is. */
+  /** The value of `path.module`. */
   readonly path: string;
-  /** Absent of the root. */
+  /** Absent for the root. */
   readonly call?: ModuleCall;
   readonly parent?: ModuleTree;
   readonly children: ReadonlyMap<string, ModuleTree>;
 }
 
-/** The files of a folder, or why there are none. */
+/** The files of a folder, or the reason why there are none. */
 export type ModuleFiles = ReadonlyMap<string, readonly ConfigFile[] | string>;
 
-/** Deeper calls are a module that calls itself. */
+/** Deeper calls mean that a module calls itself. */
 const maxDepth = 16;
 
-/** `./net` and `../net`; everything else Terraform would have to fetch. */
+/** `./net` and `../net`; Terraform would have to download any other source. */
 export const isLocalSource = (source: string): boolean => /^\.\.?(?:\/|$)/.test(source);
 
 /** `folder`: of the root, absolute or not. */

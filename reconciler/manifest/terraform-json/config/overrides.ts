@@ -1,5 +1,5 @@
-// Override files (`override.tf.json`, `*_override.tf.json`): laid over the blocks of the other files as Terraform does it, argument by
-// argument; what Terraform refuses in them is refused. Pure.
+// Override files (`override.tf.json`, `*_override.tf.json`): merged over the blocks of the other files argument by argument, as
+// Terraform does it, with the same refusals. Pure.
 import { basename } from 'node:path';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
@@ -8,7 +8,7 @@ import type { ConfigFile } from './blocks.ts';
 export const isOverride = ({ file }: Pick<ConfigFile, 'file'>): boolean =>
   /^(?:.*_)?override\.tf\.json$/.test(basename(file));
 
-/** Of a block and what lies over it. `lifecycle` is merged, other arguments and nested blocks are replaced. */
+/** Merges an override into a block. `lifecycle` is merged, other arguments and nested blocks are replaced. */
 export function overridden(base: JsonObject, over: JsonObject): JsonObject {
   const lifecycle = { ...first(base['lifecycle']), ...first(over['lifecycle']) };
   return {
@@ -23,7 +23,7 @@ const first = (value: Json | undefined): JsonObject => {
   return isMap(block ?? undefined) ? (block as JsonObject) : {};
 };
 
-/** What an override may not say of a block; undefined: everything is fine. */
+/** The reason why an override is not allowed; undefined when it is. */
 export function refusedOverride(kind: string, over: JsonObject): string | undefined {
   if (over['depends_on'] !== undefined) return 'depends_on cannot be overridden';
   if (kind === 'variable' && over['validation'] !== undefined) return 'validation cannot be overridden';

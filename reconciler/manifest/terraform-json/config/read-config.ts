@@ -1,4 +1,4 @@
-// Takes the blocks of Terraform JSON files apart into variables, locals, resources and outputs of one configuration; evaluates nothing.
+// Splits the blocks of Terraform JSON files into variables, locals, resources and outputs of one configuration; evaluates nothing.
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
@@ -24,7 +24,7 @@ const blocks = [
   'ephemeral',
 ];
 
-/** `prefix`: of addresses in a module, `module.net.`. Files that override are laid over the others. */
+/** `prefix`: of addresses in a module, `module.net.`. Override files are merged over the others. */
 export function readConfig(files: readonly ConfigFile[], report: Report, prefix = ''): Config {
   const reader = new Reader(report, prefix);
   for (const file of files.filter((each) => !isOverride(each))) reader.add(file);
@@ -47,7 +47,7 @@ class Reader {
   readonly #removed: Piece[] = [];
   readonly #providers = new Map<string, Piece>();
   readonly #ignored = new Set<string>();
-  /** The file that is read lies over the others. */
+  /** True while an override file is read. */
   #isOver = false;
 
   constructor(report: Report, prefix: string) {
@@ -125,7 +125,7 @@ class Reader {
     }
   }
 
-  /** An object, or a list of objects, as Terraform takes both wherever a block stands. */
+  /** An object, or a list of objects, since Terraform accepts both for a block. */
   #pieces(content: Json, place: Omit<Piece, 'body'>): readonly Piece[] {
     const items = Array.isArray(content) ? (content as readonly Json[]) : [content];
     return items.flatMap((body, index) => {
@@ -166,7 +166,7 @@ class Reader {
     }
   }
 
-  /** A data source inside of a check is one of the module, whose failures are warnings. */
+  /** A data source inside a check belongs to the module, and its failures are warnings. */
   #addChecks(piece: Piece): void {
     for (const [name, child] of this.#children(piece)) {
       this.#put(this.#checks, name, { ...child, name }, 'check', `check ${name}`);
@@ -229,7 +229,7 @@ class Reader {
   }
 }
 
-/** CDK writes where each block comes from: `"//": {"metadata": {"path": "stack/web"}}`. */
+/** CDK writes the origin of each block: `"//": {"metadata": {"path": "stack/web"}}`. */
 function constructOf(body: JsonObject): { readonly construct?: string } {
   const comment = body['//'];
   const metadata = isMap(comment) ? comment['metadata'] : undefined;

@@ -1,5 +1,4 @@
-// What `terraform` blocks say: which versions the configuration takes, where its state would be. Versions are checked, a state is kept
-// by no backend.
+// The settings of `terraform` blocks: required versions and backends. Versions are checked; gantry has no backend for state.
 import { version } from '../../../../server/api/version.ts';
 import type { Json } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
@@ -7,10 +6,10 @@ import type { Report } from '../problem.ts';
 import type { Piece } from './blocks.ts';
 import { allows, languageVersion } from './version.ts';
 
-/** Without meaning here, and on most synthesized files: nothing is said of them. */
+/** Settings without meaning for gantry that most synthesized files have: they are ignored silently. */
 const silent: ReadonlySet<string> = new Set(['//', 'provider_meta']);
 
-/** `isRoot`: Terraform, too, takes backends of the root module only. */
+/** `isRoot`: like Terraform, only the root module may have a backend. */
 export function checkSettings(piece: Piece, isRoot: boolean, report: Report): void {
   for (const [key, value] of Object.entries(piece.body)) {
     const steps = [...piece.steps, key];
@@ -21,7 +20,7 @@ export function checkSettings(piece: Piece, isRoot: boolean, report: Report): vo
     else if (key === 'required_providers') checkProviders(value, tell);
     else if (key === 'backend' || key === 'cloud') {
       const kinds = isMap(value) ? Object.keys(value) : [];
-      // What synthesizers write when nobody chose one.
+      // The default backend of synthesizers.
       const isPlain = key === 'backend' && kinds.every((kind) => kind === 'local');
       const name = key === 'cloud' ? 'cloud' : `backend ${kinds.join(', ')}`;
       if (isRoot && !isPlain) tell('E_BACKEND', `the ${name} is not used: there is no state to keep in it`);
@@ -44,7 +43,7 @@ function checkLanguage(value: Json, tell: Tell): void {
     );
 }
 
-/** Of our own provider; others have no resources that are made here. */
+/** The version of the gantry provider; resources of others are refused. */
 function checkProviders(value: Json, tell: Tell): void {
   const blocks = (Array.isArray(value) ? (value as readonly Json[]) : [value]).filter(isMap);
   for (const [name, wanted] of blocks.flatMap((block) => Object.entries(block))) {

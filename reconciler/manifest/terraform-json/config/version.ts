@@ -1,12 +1,12 @@
 // Version constraints of Terraform: `>= 1.2, < 2.0`, `~> 1.5`. Pure.
 
-/** The version of Terraform whose language is read here: what the tests compare with. */
+/** The version of Terraform whose language gantry reads; tests compare with it. */
 export const languageVersion = '1.11.4';
 
 interface Version {
   readonly numbers: readonly number[];
   readonly prerelease: string;
-  /** How many numbers are written. */
+  /** The count of written numbers. */
   readonly length: number;
 }
 
@@ -35,13 +35,13 @@ const tests: Readonly<Record<string, (version: Version, wanted: Version) => bool
   '>=': (version, wanted) => compare(version, wanted) >= 0,
   '<': (version, wanted) => compare(version, wanted) < 0,
   '<=': (version, wanted) => compare(version, wanted) <= 0,
-  // Only the last number that is written may be greater.
+  // Only the last written number may be greater.
   '~>': (version, wanted) =>
     compare(version, wanted) >= 0 &&
     wanted.numbers.slice(0, Math.max(1, wanted.length - 1)).every((number, at) => number === version.numbers[at]),
 };
 
-/** Undefined: the constraint is none that Terraform takes. */
+/** Undefined when Terraform does not accept the constraint. */
 export function allows(constraint: string, version: string): boolean | undefined {
   const own = read(version);
   if (own === undefined) return undefined;

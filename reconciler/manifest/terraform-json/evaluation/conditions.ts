@@ -1,4 +1,4 @@
-// Preconditions, postconditions and check blocks: conditions that fail, or that only an apply can judge, are reported.
+// Preconditions, postconditions and check blocks: reports conditions that fail or that only an apply can evaluate.
 import { below, listOf, type Check, type Piece } from '../config/blocks.ts';
 import { toBool, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';
@@ -9,7 +9,7 @@ interface Rules {
   /** `gantry_container.web`, `output.address`. */
   readonly label: string;
   readonly kind: 'precondition' | 'postcondition';
-  /** Where the rules are written. */
+  /** The place of the rules. */
   readonly piece: Piece;
   readonly rules: Parameters<typeof listOf>[0];
 }
@@ -41,7 +41,7 @@ export function judge({ label, kind, piece, rules }: Rules, evaluate: Evaluate, 
   }
 }
 
-/** Warnings: a check stops nothing. */
+/** Warnings, since a failing check does not stop a run. */
 export function judgeCheck(check: Check, evaluate: Evaluate): readonly string[] {
   return listOf(check.body['assert']).flatMap((rule) => {
     const place = below(check, 'assert');

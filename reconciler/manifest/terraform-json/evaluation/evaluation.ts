@@ -1,5 +1,5 @@
-// Gives a whole configuration its values: every resource of every module, outputs, checks; each once. Knows resource types only by the
-// small tables that it is given.
+// Evaluates a whole configuration: every resource of every module, outputs, checks; each once. It knows resource types only by the
+// small tables that it gets.
 import { filesFrom, type FileReader } from '../expression/functions/file-reader.ts';
 import { toPlain } from '../expression/json-text.ts';
 import type { Value } from '../expression/values.ts';
@@ -13,28 +13,28 @@ import type { Given } from './variables.ts';
 
 export interface EvaluationInput {
   readonly tree: ModuleTree;
-  /** By name, as given from outside to the root. */
+  /** Variables of the root by name. */
   readonly given: ReadonlyMap<string, Given>;
   readonly typeOf: (type: string) => ReferableType | undefined;
   readonly dataTypeOf: (type: string) => ReferableType | undefined;
   readonly read: (request: DataRequest) => DataAnswer;
-  /** Of the root; what paths are relative to. */
+  /** The folder of the root, to which paths are relative. */
   readonly folder: string;
   readonly report: Report;
 }
 
-/** What all modules of one evaluation share. */
+/** State that all modules of one evaluation share. */
 export interface Shared extends Pick<EvaluationInput, 'given' | 'typeOf' | 'dataTypeOf' | 'read' | 'report'> {
   readonly files: FileReader;
   readonly parsed: Parsed;
-  /** What is being evaluated, outermost first. */
+  /** The values under evaluation, outermost first. */
   readonly busy: string[];
   /** Of data sources inside of check blocks. */
   readonly warn: (text: string) => void;
 }
 
 export interface Output {
-  /** Undefined where it is not known before an apply. */
+  /** Undefined when it is unknown before an apply. */
   readonly value: unknown;
   readonly isSensitive: boolean;
 }
@@ -75,7 +75,7 @@ export class Evaluation {
     return all;
   }
 
-  /** What one refers to: of modules that both are in, the same instances. */
+  /** The dependencies of an instance: within shared modules, only the same module instances. */
   neededBy(instance: Instance): readonly Instance[] {
     this.instances();
     const { module, resource } = instance;
@@ -92,7 +92,7 @@ export class Evaluation {
     return needed;
   }
 
-  /** Everything beside resources that must be right: outputs of the root, variables and locals that nothing uses, checks. */
+  /** Evaluates everything besides resources: outputs of the root, unused variables and locals, checks. */
   outputs(): ReadonlyMap<string, Output> {
     for (const module of modulesBelow(this.root)) module.checkAll();
     return new Map(
@@ -103,7 +103,7 @@ export class Evaluation {
     );
   }
 
-  /** Of checks that do not hold. After outputs(). */
+  /** Warnings of failed checks. Call it after outputs(). */
   warnings(): readonly string[] {
     return [...this.#warnings];
   }

@@ -1,4 +1,4 @@
-// Makes the instances of one resource or data source: arguments in their shapes, what references see, conditions.
+// Makes the instances of one resource or data source: converted arguments, values for references, conditions.
 import type { Json } from '../../../core/documents/document.ts';
 import { below, metaArguments, type Resource } from '../config/blocks.ts';
 import { toPlain } from '../expression/json-text.ts';
@@ -73,7 +73,7 @@ export class InstanceMaker {
     }
   }
 
-  /** Of a managed resource: what is written, and what is known of the rest. */
+  /** The value of a managed resource: written arguments, and known values of the others. */
   #seen(args: ValueMap, name: string): ValueMap {
     const type = this.#type;
     const shapes = type?.shapes ?? {};
@@ -90,7 +90,7 @@ export class InstanceMaker {
     return mapFrom([...left, ...made, ...Object.entries(own)]);
   }
 
-  /** Of a data source: what the server answers, or unknown as long as nobody may ask. */
+  /** The value of a data source: the answer of the server, or unknown without an answer. */
   #read(args: ValueMap): ValueMap | typeof unknown {
     const { shared } = this.#module;
     const resource = this.#resource;
@@ -104,7 +104,7 @@ export class InstanceMaker {
     });
     if (answer === undefined) return unknown;
     if ('value' in answer) return mapFrom([...written, ...Object.entries(answer.value as ValueMap)]);
-    // What it depends on is perhaps made by the apply; then it is known after it.
+    // The apply may create its dependencies; its value is then known after the apply.
     if (answer.isMissing && resource.body['depends_on'] !== undefined) return unknown;
     const message = `${resource.address}: ${answer.error}`;
     const { file, steps, construct, check } = resource;

@@ -1,4 +1,4 @@
-// The value of JSON with templates in its texts and keys; what a text or a number means, the caller knows.
+// Evaluates JSON with templates in its texts and keys; the caller decides how texts and numbers are read.
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { below } from '../config/blocks.ts';
 import { mapFrom, toText, unknown, type Value } from '../expression/values.ts';

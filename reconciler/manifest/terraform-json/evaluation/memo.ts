@@ -1,4 +1,4 @@
-// Values of one module that are computed once each; a value that needs itself is a problem, not an endless loop.
+// Computes each value of a module once; a value that depends on itself is reported as a problem.
 import type { Piece } from '../config/blocks.ts';
 import { ExpressionError } from '../expression/syntax.ts';
 import { ConversionError, unknown, type Value } from '../expression/values.ts';
@@ -17,7 +17,7 @@ export class Memo {
     this.#address = address;
   }
 
-  /** The value under the key, computed when it is first asked for. */
+  /** The value under the key, computed at its first use. */
   value(key: string, place: Pick<Piece, 'file' | 'steps'>, make: () => Value): Value {
     const known = this.#values.get(key);
     if (known !== undefined) return known;
@@ -26,7 +26,7 @@ export class Memo {
     return value;
   }
 
-  /** Undefined, with a problem, when computing it needs itself. */
+  /** Undefined, with a problem, when the value depends on itself. */
   once<T>(name: string, place: Pick<Piece, 'file' | 'steps'>, make: () => T): T | undefined {
     const { busy } = this.#shared;
     const key = name.startsWith(this.#address) ? name : `${this.#address}${name}`;

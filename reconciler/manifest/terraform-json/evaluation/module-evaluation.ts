@@ -1,5 +1,5 @@
-// One instance of a module: its variables, locals, resources, data sources and calls are evaluated when they are first asked for, each
-// once; circles are reported.
+// Evaluates one instance of a module: its variables, locals, resources, data sources and calls are evaluated at their first use, each
+// once; cycles are reported.
 import type { Json } from '../../../core/documents/document.ts';
 import { below, listOf, type Piece, type Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
@@ -24,7 +24,7 @@ interface ModuleInput {
   /** `module.net["a"].`; of the root nothing. */
   readonly address: string;
   readonly parent?: ModuleEvaluation;
-  /** Where the module block is, with its key. */
+  /** The module block that calls it, with its instance key. */
   readonly call?: Context;
 }
 
@@ -101,7 +101,7 @@ export class ModuleEvaluation {
     );
   }
 
-  /** Terraform also refuses what is wrong with those that nothing asked for. */
+  /** Evaluates unused values too, since Terraform reports their errors as well. */
   checkAll(): void {
     const { variables, locals, outputs, data, checks } = this.tree.config;
     for (const name of variables.keys()) this.#variable(name);
@@ -124,7 +124,7 @@ export class ModuleEvaluation {
       this.evaluate(json ?? null, { ...context, place });
   }
 
-  /** Any JSON with templates in it. What fails is reported and unknown. */
+  /** Any JSON with templates. A failure is reported, and its value is unknown. */
   evaluate(json: Json, context: Context): Value {
     return valueOfJson(json, context, (leaf, at) => this.#leaf(leaf, at));
   }
@@ -223,7 +223,7 @@ export class ModuleEvaluation {
     if (resource === undefined) return undefined;
     const { typeOf, dataTypeOf } = this.shared;
     const type = resource.mode === 'data' ? dataTypeOf(resource.type) : typeOf(resource.type);
-    // Refused where it is declared; a second complaint would help nobody.
+    // The declaration is refused already; one report is enough.
     if (type === undefined) return found(unknown, used);
     return found(this.#gatheredOf(resource), used);
   }

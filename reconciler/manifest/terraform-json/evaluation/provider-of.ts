@@ -1,11 +1,11 @@
-// Which provider block a resource has: its own module's, or what the call of the module passes down to it.
+// Finds the provider block of a resource: its own module's, or the one that the module call passes down.
 import { isMap } from '../../../core/documents/json-values.ts';
 import { bareName, below, type Piece, type Resource } from '../config/blocks.ts';
 import type { ModuleEvaluation } from './module-evaluation.ts';
 
 export interface ProviderBlock {
   readonly piece: Piece;
-  /** Where its expressions have their names from. */
+  /** The scope of its expressions. */
   readonly module: ModuleEvaluation;
   readonly name: string;
 }
@@ -16,7 +16,7 @@ export function providerName({ type, body }: Resource): string {
   return typeof written === 'string' ? bareName(written) : type.slice(0, type.indexOf('_'));
 }
 
-/** Undefined: nobody has declared it. */
+/** Undefined when it is not declared. */
 export function providerBlock(module: ModuleEvaluation, name: string): ProviderBlock | undefined {
   const piece = module.tree.config.providers.get(name);
   if (piece !== undefined) return { piece, module, name };

@@ -1,5 +1,5 @@
-// Who refers to whom in a configuration, read off its expressions without evaluating them: what a sensitive variable taints, and which
-// resources a resource needs; through locals, variables and outputs of modules, too.
+// The references of a configuration, from its expressions without evaluation: the values that a sensitive variable taints, and the
+// dependencies of resources; also through locals, variables and outputs of modules.
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import type { Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
@@ -22,7 +22,7 @@ export class Parsed {
     try {
       return referencesOf(this.parse(text));
     } catch (error) {
-      // Told where it is evaluated.
+      // The evaluation reports it.
       if (error instanceof ExpressionError) return [];
       throw error;
     }
@@ -36,7 +36,7 @@ interface Needs {
   readonly seen: Set<string>;
 }
 
-/** Of one module; those of its parent and of what it calls are asked through it. */
+/** The references of one module, with access to its parent and to the modules that it calls. */
 export class References {
   readonly #tree: ModuleTree;
   readonly #parent: References | undefined;
@@ -60,7 +60,7 @@ export class References {
     return made;
   }
 
-  /** True when a sensitive variable is anywhere behind it. */
+  /** True when it depends on a sensitive variable, directly or not. */
   isTainted(json: Json): boolean {
     if (typeof json === 'string') return hasTemplate(json) && this.#isTextTainted(json);
     if (Array.isArray(json)) return json.some((item: Json) => this.isTainted(item));
@@ -98,7 +98,7 @@ export class References {
   #memo(name: string): boolean {
     const known = this.#tainted.get(name);
     if (known !== undefined) return known;
-    // Of a circle, which is reported elsewhere.
+    // A cycle, which the evaluation reports.
     this.#tainted.set(name, false);
     const result = this.#isNameTainted(name);
     this.#tainted.set(name, result);

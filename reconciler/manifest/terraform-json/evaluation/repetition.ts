@@ -1,4 +1,4 @@
-// `count` and `for_each` of a resource, a data source or a module: which instances there are, with their keys.
+// `count` and `for_each` of a resource, a data source or a module: finds the instances with their keys.
 import { below, type Piece } from '../config/blocks.ts';
 import { isMap, isSet, keysOf, mapFrom, toNumber, typeName, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';
@@ -13,7 +13,7 @@ export interface Repeated {
 
 const most = 10_000;
 
-/** Undefined, and reported, when it cannot be said. `evaluate` gives the value at a place of the block. */
+/** Undefined, with a problem, when the value is unusable or unknown. `evaluate` gives the value at a place of the block. */
 export function repetitionOf(
   piece: Piece,
   evaluate: (name: 'count' | 'for_each') => Value,
@@ -65,7 +65,7 @@ const codeOf = (value: Value): Code => (value === unknown ? 'E_UNKNOWN_VALUE' : 
 const stateOf = (value: Value): string =>
   value === unknown ? 'is not known before an apply' : `is ${typeName(value)}`;
 
-/** Texts with a number in them count as one. */
+/** A numeric text counts as a number. */
 function numberIn(value: Value): Value {
   try {
     return toNumber(value);
@@ -77,7 +77,7 @@ function numberIn(value: Value): Value {
 /** `[0]` -> 0, `["a"]` -> "a". */
 export const keyIn = (key: string): string | number => JSON.parse(key.slice(1, -1)) as string | number;
 
-/** What a reference to the whole yields: one value, a list by count, a map by for_each. */
+/** The value of a reference to all instances: one value, a list for count, a map for for_each. */
 export function gathered(piece: Piece, values: readonly (readonly [key: string, value: Value])[]): Value {
   if (piece.body['count'] !== undefined) return values.map(([, value]) => value);
   if (piece.body['for_each'] === undefined) return values[0]?.[1] ?? unknown;

@@ -1,4 +1,4 @@
-// The types of variables: reads `list(string)`, `object({a = number})`, and makes a value one of that type, as Terraform does.
+// The types of variables: reads `list(string)`, `object({a = number})`, and converts values to them, as Terraform does.
 import { parseExpression, parseTemplate } from '../expression/parse.ts';
 import { evaluate } from '../expression/evaluate.ts';
 import type { Expression } from '../expression/syntax.ts';
@@ -45,7 +45,7 @@ const primitives: Readonly<Record<string, Convert>> = {
 function convertTo(type: Expression): Convert {
   if (type.type === 'name') {
     const convert = Object.hasOwn(primitives, type.name) ? primitives[type.name] : undefined;
-    // As Terraform once had them.
+    // The syntax of old Terraform versions.
     if (type.name === 'list') return listOf(primitives['any'] ?? toText, unified);
     if (type.name === 'map') return mapOf(primitives['any'] ?? toText);
     if (convert === undefined) throw noType();

@@ -1,4 +1,4 @@
-// The value of a variable: given or by default, in its type, and by its rules.
+// The value of a variable: given or default, converted to its type, checked by its rules.
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Json } from '../../../core/documents/document.ts';
 import { listOf, moduleArguments, type ModuleCall, type Piece } from '../config/blocks.ts';
@@ -9,7 +9,7 @@ import { ExpressionError } from '../expression/syntax.ts';
 import { ConversionError, isWhole, toBool, toText, type Value } from '../expression/values.ts';
 import { readType } from './type-constraint.ts';
 
-/** What is given from outside: a text of the command line, a value of a file, or what a module block says. */
+/** A given value: a text of the command line, a value of a file, or an argument of a module block. */
 export type Given = { readonly text: string } | { readonly json: Json } | { readonly value: Value };
 
 /** Undefined: it has no value. Throws ConversionError and ExpressionError. */
@@ -17,7 +17,7 @@ export function readVariable(piece: Piece, given: Given | undefined): Value | un
   const { type, default: fallback, nullable } = piece.body;
   const convert = readType(typeof type === 'string' ? type : 'any');
   const raw = given === undefined ? undefined : rawValue(given, type);
-  // Null for one that must have a value stands for its default.
+  // Null for a non-nullable variable means its default.
   const isLeftOut = raw === undefined || (raw === null && nullable === false && fallback !== undefined);
   if (isLeftOut && fallback === undefined) return undefined;
   const value = convert(isLeftOut ? fromJson(fallback) : raw);
@@ -46,7 +46,7 @@ function literalValue(text: string): Value {
   }
 }
 
-/** Rules are judged once the value is known. Throws ConversionError. */
+/** Checks the rules when the value is known. Throws ConversionError. */
 export function validateVariable(name: string, piece: Piece, value: Value, outer: Scope): void {
   const scope: Scope = {
     ...outer,

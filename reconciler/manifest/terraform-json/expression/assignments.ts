@@ -1,4 +1,4 @@
-// Reads a file of `name = value` lines, as *.tfvars are.
+// Reads a file of `name = value` lines, the syntax of *.tfvars.
 import { Parser } from './parse.ts';
 import { ExpressionError, type Expression } from './syntax.ts';
 
@@ -14,15 +14,15 @@ export function parseAssignments(text: string): readonly Assignment[] {
   for (;;) {
     const token = parser.next();
     if (token.type === 'end') return [...found.values()];
-    if (token.type !== 'name') throw new ExpressionError('E_SYNTAX', 'the name of a variable must stand here', token);
+    if (token.type !== 'name') throw new ExpressionError('E_SYNTAX', 'the name of a variable is expected here', token);
     const { text: name } = token;
     if (found.has(name)) throw new ExpressionError('E_SYNTAX', `${name} is given twice`, token);
     const sign = parser.next();
     if (sign.type !== 'sign' || sign.text !== '=')
-      throw new ExpressionError('E_SYNTAX', `= must stand behind ${name}; files of values hold no blocks`, sign);
+      throw new ExpressionError('E_SYNTAX', `= is expected after ${name}; files of values cannot contain blocks`, sign);
     found.set(name, { name, value: parser.expression() });
     const next = parser.peek();
     if (next.type !== 'end' && !/[\r\n]/.test(parser.text.slice(parser.at, next.start)))
-      throw new ExpressionError('E_SYNTAX', 'the next name stands in a line of its own', next);
+      throw new ExpressionError('E_SYNTAX', 'the next name must begin a new line', next);
   }
 }

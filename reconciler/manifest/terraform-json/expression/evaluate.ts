@@ -1,4 +1,4 @@
-// Gives an expression its value in a scope, as Terraform would. Knows no resources: the scope answers for names.
+// Evaluates an expression in a scope, as Terraform does. It knows no resources: the scope resolves names.
 import { attributes, fail, index } from './access.ts';
 import { callFunction, isLazyFunction, type FunctionContext } from './functions/table.ts';
 import { binary, unary } from './operators.ts';
@@ -25,9 +25,9 @@ import {
 } from './values.ts';
 
 export interface Scope {
-  /** What functions may read; without it those that read files are refused. */
+  /** The files that functions may read; without it functions that read files are refused. */
   readonly files?: FileReader;
-  /** No function may be called. */
+  /** True when function calls are refused. */
   readonly isConstant?: true;
   /** Inside of templatefile() there is no templatefile(). */
   readonly isTemplate?: true;
@@ -38,7 +38,7 @@ export interface Scope {
   resolve(names: readonly string[], span: Span): { readonly value: Value; readonly used: number } | undefined;
 }
 
-/** More elements than this come of no configuration that a person wrote. */
+/** No hand-written configuration has more elements. */
 const maxElements = 100_000;
 
 interface Place {
@@ -106,7 +106,7 @@ function template({ parts, isText }: Expression & { readonly type: 'template' },
   const texts = parts.map((part): string | Unknown => {
     if (typeof part === 'string') return part;
     const text = toText(valueOf(part, place));
-    if (text === null) throw fail('E_VALUE', 'null cannot stand inside a text', part);
+    if (text === null) throw fail('E_VALUE', 'null cannot be part of a text', part);
     return text;
   });
   return texts.includes(unknown) ? unknown : texts.map(String).join('');
@@ -118,7 +118,7 @@ function joined(list: Expression, place: Place): Value {
   return items.map((item) => toText(item)).join('');
 }
 
-/** Names are asked of the scope as a whole: `gantry_container.web.name` is one thing there. */
+/** The scope resolves a whole reference: `gantry_container.web.name` is one name there. */
 function reference(expression: Expression, place: Place): Value {
   const names: string[] = [];
   let at: Expression = expression;
@@ -195,7 +195,7 @@ function argumentsOf(
   return [...values.slice(0, -1), ...items];
 }
 
-/** What the language itself forbids, or we do not do, is not hidden by try(). */
+/** try() does not hide errors of the language itself and unsupported features. */
 const mayBeTried = (code: RefusalCode): boolean => code === 'E_VALUE' || code === 'E_TYPE';
 
 function conditional({ condition, yes, no }: Expression & { readonly type: 'if' }, place: Place): Value {
@@ -224,7 +224,7 @@ function conditional({ condition, yes, no }: Expression & { readonly type: 'if' 
 const itemsOf = (value: Value): readonly Value[] | undefined =>
   isSet(value) ? value.items : isList(value) ? value : undefined;
 
-/** A list that is written out becomes a set beside one; one that was computed has a type that only Terraform knows. */
+/** A literal list is converted when the other branch is a set; the type of a computed list is known to Terraform only. */
 function withSet(chosen: Value, other: Value, yes: Expression, no: Expression): Value {
   const [a, b] = [itemsOf(chosen), itemsOf(other)];
   if (a === undefined || b === undefined) return unify([chosen, other])[0] ?? null;

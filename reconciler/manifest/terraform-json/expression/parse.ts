@@ -1,10 +1,10 @@
-// Reads templates and expressions of Terraform's language into a tree; refuses by name what the evaluator does not do.
+// Reads templates and expressions of Terraform's language into a tree; refuses unsupported syntax by its name.
 import type { Binary, Expression, ForClause, ObjectItem } from './syntax.ts';
 import { readTemplate, type Cursor } from './template.ts';
 import { TokenReader } from './token-reader.ts';
 import type { Token } from './tokens.ts';
 
-/** Deeper texts are no configuration, and would exhaust the stack. */
+/** No configuration is deeper, and deeper texts would exhaust the stack. */
 const maxDepth = 200;
 
 /** The content of a JSON string: text with `${ }` in it. Throws ExpressionError. */
@@ -148,7 +148,7 @@ export class Parser extends TokenReader implements Cursor {
     if (token.type === 'sign' && token.text === '{') return this.#object(token.start);
     throw this.error(
       'E_SYNTAX',
-      token.type === 'end' ? 'the expression ends too early' : 'an expression must stand here',
+      token.type === 'end' ? 'the expression ends too early' : 'an expression is expected here',
       token,
     );
   }
@@ -216,7 +216,7 @@ export class Parser extends TokenReader implements Cursor {
       const done = this.takeSign('}');
       if (done !== undefined) return { type: 'object', items, start, end: done.end };
       items.push(this.#objectItem());
-      // A line break may stand for the comma.
+      // A line break may replace the comma.
       this.takeSign(',');
     }
   }

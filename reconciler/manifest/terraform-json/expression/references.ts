@@ -1,7 +1,7 @@
-// Which names an expression refers to, for the order in which things are evaluated; nothing is looked up.
+// The names that an expression refers to, for the order of evaluation; it looks nothing up.
 import type { Expression } from './syntax.ts';
 
-/** `['gantry_network', 'web', 'name']`; the names that for expressions make themselves are left out. */
+/** `['gantry_network', 'web', 'name']`; without the names that for expressions define. */
 export function referencesOf(expression: Expression): readonly (readonly string[])[] {
   const found: (readonly string[])[] = [];
   collect(expression, new Set(), found);

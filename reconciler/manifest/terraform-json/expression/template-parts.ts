@@ -1,5 +1,5 @@
-// Puts the parts of a template together: directives with what stands between them become conditions and loops; the common indentation
-// of heredocs goes. Pure.
+// Assembles the parts of a template: directives and the text between them become conditions and loops; heredocs lose their common
+// indentation. Pure.
 import { ExpressionError, type Expression, type ForClause, type Span } from './syntax.ts';
 
 export type Part =
@@ -12,7 +12,7 @@ export type Part =
 
 type Piece = string | Expression;
 
-/** Throws ExpressionError for directives that have no end or no begin. */
+/** Throws ExpressionError for directives without an end or a beginning. */
 export function builtDirectives(parts: readonly Part[], span: Span): Expression {
   const reader = { at: 0 };
   const pieces = piecesUntil(parts, reader, [], span);
@@ -85,7 +85,7 @@ function loop(parts: readonly Part[], reader: { at: number }, opener: Part & { r
   return { type: 'joined', list, ...opener.span };
 }
 
-/** Of `<<-`: what all lines begin with goes; blank lines do not count. */
+/** For `<<-`: removes the common indentation of all lines; blank lines do not count. */
 export function flushIndent(parts: readonly Part[]): readonly Part[] {
   const starts = parts.flatMap((part, at) => {
     const before = parts[at - 1];

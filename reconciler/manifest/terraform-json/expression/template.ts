@@ -3,7 +3,7 @@ import { ExpressionError, type Expression, type ForClause, type Span } from './s
 import { builtDirectives, flushIndent, type Part } from './template-parts.ts';
 import type { Token } from './tokens.ts';
 
-/** What reads the inside of `${ }` and `%{ }`, at a place that both move on. */
+/** The reader of the inside of `${ }` and `%{ }`, which shares the cursor. */
 export interface Cursor {
   readonly text: string;
   at: number;
@@ -13,11 +13,11 @@ export interface Cursor {
   peek(): Token;
 }
 
-/** Where a template ends, and how its text is written. */
+/** The end of a template and the form of its text. */
 export type Ending =
   /** With escapes, up to the closing quote. */
   | { readonly type: 'quote'; readonly start: number }
-  /** As it is, up to this offset. */
+  /** Literal text, up to this offset. */
   | { readonly type: 'offset'; readonly end: number; readonly isIndented: boolean };
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', '"': '"', '\\': '\\' };
@@ -36,7 +36,7 @@ class TemplateReader {
   readonly #cursor: Cursor;
   readonly #ending: Ending;
   readonly #parts: Part[] = [];
-  /** The next text loses the blanks at its begin. */
+  /** True when the next text loses its leading blanks. */
   #strips = false;
 
   constructor(cursor: Cursor, ending: Ending) {
@@ -66,7 +66,7 @@ class TemplateReader {
     return true;
   }
 
-  /** Up to what is no text, or to the end of the line: strip markers reach no further. */
+  /** Up to the next template or the end of the line: strip markers reach no further. */
   #text(): void {
     const cursor = this.#cursor;
     const { text } = cursor;

@@ -1,4 +1,4 @@
-// Reads the tokens of a text one by one, and says what must stand at a place.
+// Reads the tokens of a text one by one, and reports which token is expected.
 import { ExpressionError, type Span } from './syntax.ts';
 import { tokenAt, type Token } from './tokens.ts';
 
@@ -17,14 +17,14 @@ export class TokenReader {
 
   expectName(): string {
     const token = this.next();
-    if (token.type !== 'name') throw this.error('E_SYNTAX', 'a name must stand here', token);
+    if (token.type !== 'name') throw this.error('E_SYNTAX', 'a name is expected here', token);
     return token.text;
   }
 
   expectSign(text: string): Token {
     const token = this.next();
     if (token.type === 'sign' && token.text === text) return token;
-    throw this.error('E_SYNTAX', `${text} must stand here`, token);
+    throw this.error('E_SYNTAX', `${text} is expected here`, token);
   }
 
   takeSign(text: string): Token | undefined {

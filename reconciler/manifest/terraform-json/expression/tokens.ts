@@ -1,4 +1,4 @@
-// Cuts the inside of an interpolation into tokens, one at a time, since a quoted text holds a template of its own.
+// Splits the inside of an interpolation into tokens, one at a time, since a quoted text contains its own template.
 import { ExpressionError } from './syntax.ts';
 
 export type Token =
@@ -11,7 +11,7 @@ export type Token =
     }
   | { readonly type: 'name'; readonly text: string; readonly start: number; readonly end: number }
   | { readonly type: 'sign'; readonly text: string; readonly start: number; readonly end: number }
-  /** The opening quote; the parser of templates goes on from there. */
+  /** The opening quote; the template parser continues from there. */
   | { readonly type: 'quote'; readonly start: number; readonly end: number }
   /** `<<MARK`: `end` is where its first line begins. */
   | {

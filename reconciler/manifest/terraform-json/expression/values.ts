@@ -1,10 +1,10 @@
-// The values of Terraform's language and how one kind becomes another, as Terraform does it. Evaluation is in evaluate.ts.
+// The values of Terraform's language and their conversions, as Terraform does them. evaluate.ts evaluates expressions.
 
 /** Not known before an apply. */
 export const unknown: unique symbol = Symbol('unknown');
 export type Unknown = typeof unknown;
 
-/** What toset() makes: distinct, in order. */
+/** The result of toset(): distinct, in order. */
 export class ValueSet {
   readonly items: readonly Value[];
   constructor(items: readonly Value[]) {
@@ -17,7 +17,7 @@ export interface ValueMap {
 }
 export type Value = null | string | number | boolean | readonly Value[] | ValueSet | ValueMap | Unknown;
 
-/** A value that cannot be made into what is wanted; the evaluator says where. */
+/** A value that cannot be converted; the evaluator adds the place. */
 export class ConversionError extends Error {
   override readonly name = 'ConversionError';
 }
@@ -41,7 +41,7 @@ export function compareBytes(a: string, b: string): number {
   return a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b));
 }
 
-/** What a person counts as characters, as Terraform does. */
+/** User-perceived characters, as Terraform counts them. */
 export const charactersOf = (text: string): readonly string[] =>
   Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment);
 
@@ -53,7 +53,7 @@ export function typeName(value: Value): string {
   return isMap(value) ? 'an object' : `a ${typeof value === 'boolean' ? 'bool' : typeof value}`;
 }
 
-/** Floating point noise of decimal arithmetic goes: 0.1 + 0.2 is 0.3, as with Terraform's wider numbers. */
+/** Removes floating point noise of decimal arithmetic: 0.1 + 0.2 is 0.3, as with Terraform's wider numbers. */
 export function tidy(value: number): number {
   if (!Number.isFinite(value)) throw new ConversionError('the result is no finite number');
   if (Number.isInteger(value)) {
@@ -104,7 +104,7 @@ export function describe(value: Value): string {
   return typeName(value);
 }
 
-/** Deep, and by type: 1 is not "1". Unknown when the answer depends on what is not known. */
+/** Deep, and by type: 1 is not "1". Unknown when the answer depends on an unknown value. */
 export function same(a: Value, b: Value): boolean | Unknown {
   if (a === unknown || b === unknown) return unknown;
   if (isSet(a) && isSet(b)) return allSame(a.items, b.items);

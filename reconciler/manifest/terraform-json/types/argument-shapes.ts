@@ -1,5 +1,5 @@
-// What the arguments of our own resource types take, and values made into it as Terraform does by the provider's schema: texts with
-// numbers in them become numbers, what is left out is null, what there is not is refused. Pure.
+// The types of the arguments of gantry's resource types, and the conversion of values to them, as Terraform does it by the provider's
+// schema: numeric texts become numbers, omitted arguments are null, unknown ones are refused. Pure.
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import {
   ConversionError,
@@ -32,7 +32,7 @@ export type Shape =
   | { readonly list: Members }
   | { readonly each: Members };
 
-/** What is wrong with an argument, and where below it. */
+/** A problem of an argument, with its place below it. */
 export class ShapeError extends Error {
   override readonly name = 'ShapeError';
   readonly path: readonly string[];
@@ -44,7 +44,7 @@ export class ShapeError extends Error {
 
 const primitives = { text: toText, number: toNumber, bool: toBool } as const;
 
-/** Throws ShapeError. Computed members are left out: they are nothing that one writes. */
+/** Throws ShapeError. Computed members are left out, since they cannot be written. */
 export function shaped(value: Value, shape: Shape, path: readonly string[] = []): Value {
   if (value === null || value === unknown) return value;
   if (typeof shape === 'string') return shapedText(value, shape, path);
@@ -106,7 +106,7 @@ function shapedObject(value: Value, members: Members, path: readonly string[]): 
   );
 }
 
-/** The same with what defaults and an apply fill in, for references: everything that is not written. */
+/** The values for references: with defaults, and unknown where an apply fills them in. */
 export function withComputed(value: Value, shape: Shape): Value {
   if (typeof shape === 'string' || value === null || value === unknown) return value;
   if ('object' in shape) return completed(value, shape.object);

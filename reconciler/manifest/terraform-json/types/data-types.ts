@@ -1,5 +1,5 @@
-// The data sources of our own provider: what they take and what they tell. A test compares them with the provider's schema; reading
-// them is live-data.ts's work.
+// The data sources of the gantry provider: their arguments and their attributes. A test compares them with the provider's schema;
+// live-data.ts reads them.
 import type { ReferableType } from '../evaluation/instance.ts';
 import { unknown, type Value } from '../expression/values.ts';
 import type { Members } from './argument-shapes.ts';
@@ -107,7 +107,7 @@ const inNoProject: ReadonlySet<string> = new Set([
   'gantry_cluster',
 ]);
 
-/** Every one says where it is. */
+/** Arguments of every data source. */
 export const dataTypes: Readonly<Record<string, ReferableType>> = Object.fromEntries(
   Object.entries(types).map(([name, { shapes, told }]) => {
     const scope: Members = { remote: 'text', ...(inNoProject.has(name) ? {} : { project: 'text' }) };

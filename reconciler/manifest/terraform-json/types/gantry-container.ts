@@ -105,7 +105,7 @@ export const container: ObjectType = {
   }),
   manage: (args) => ({
     ...(args['allow_restart'] === false ? { disruption: 'none' } : {}),
-    // A copy begins with all that its source has; what is not written is not there, as Terraform has it.
+    // A copy begins with everything of its source; as with Terraform, arguments that are not written are absent.
     ...(isMap(args['source']) && args['source']['type'] === 'copy' ? { mode: 'exact' } : {}),
     ...waitsOf(args['wait_for']),
     ...longestTimeout(args),
@@ -160,7 +160,7 @@ function waitsOf(waits: Json | undefined): JsonObject {
 const placeOf = (host: string, port: Json | undefined): string =>
   `${host.includes(':') ? `[${host}]` : host}:${wordOf(port)}`;
 
-/** In the order in which the provider takes them. */
+/** In the provider's order. */
 const namesOf = (map: Json | undefined): readonly string[] => (isMap(map) ? Object.keys(map).toSorted() : []);
 const entryOf = (map: Json | undefined, name: string): JsonObject => {
   const entry = isMap(map) ? map[name] : undefined;

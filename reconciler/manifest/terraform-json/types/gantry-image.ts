@@ -1,4 +1,4 @@
-// gantry_image of a Terraform configuration as a document: its files or where the server fetches it from.
+// gantry_image of a Terraform configuration as a document: its files, or the source from which the server fetches it.
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import type { Value } from '../expression/values.ts';
@@ -6,7 +6,7 @@ import { taking, timeouts } from './gantry-parts.ts';
 import { longestTimeout } from './longest-timeout.ts';
 import { ArgumentError, computedOf, same, withoutNull, type Arguments, type ObjectType } from './resource-type.ts';
 
-/** Documents of images are called after their resources: the server knows them by fingerprint alone. */
+/** Image documents get the name of their resource: the server identifies images by fingerprint only. */
 const resourceName = (_values: Readonly<Record<string, Value>>, name: string): Value => name;
 
 export const image: ObjectType = {
@@ -44,7 +44,7 @@ export const image: ObjectType = {
     ...same('public', 'auto_update', 'properties')(args),
     ...imageFilesOf(args['source']),
   }),
-  // Those of its metadata are not merged with those that are written.
+  // Written properties replace those of the image's metadata.
   manage: (args) => ({ ...(isMap(args['properties']) ? { mode: 'exact' } : {}), ...longestTimeout(args) }),
   writtenAs: () => ({
     file: 'source.file',

@@ -1,5 +1,5 @@
-// What all types of our own provider have in common, and those that go into the documents of others: files, commands and snapshots of
-// containers, snapshots of volumes.
+// Arguments that all types of the gantry provider share, and the types that become parts of other documents: files, commands and
+// snapshots of containers, snapshots of volumes.
 import type { JsonObject } from '../../../core/documents/document.ts';
 import type { ReferableType } from '../evaluation/instance.ts';
 import type { Members } from './argument-shapes.ts';
@@ -17,7 +17,7 @@ import {
 
 export const timeouts = { object: { create: 'text', read: 'text', update: 'text', delete: 'text' } } as const;
 
-/** Left out they are not null to who refers to them. */
+/** When omitted, references to them still do not yield null. */
 const filled: ReadonlySet<string> = new Set([
   'description',
   'config',
@@ -66,10 +66,10 @@ export const commandMembers = {
   timeout: 'text',
 } as const;
 
-/** The provider gives files of its own accord no other mode than this one. */
+/** The default file mode of the provider. */
 export const plainMode = { mode: '0644' };
 
-/** When it runs, and whether it may fail, have other words in documents. */
+/** Documents have other keys for the time of a run and for its failure. */
 export function commandOf({
   on,
   fail_on_error: fails,

@@ -1,5 +1,5 @@
-// The resource types of our own provider and what they become in documents. A type takes what the provider's schema says, which a test
-// compares; an argument that no document can say is refused.
+// The resource types of the gantry provider and their documents. A type takes the arguments of the provider's schema, which a test
+// compares; an argument that documents cannot express is refused.
 import { isInProject, kindNames, type KindName } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
@@ -23,12 +23,12 @@ import {
 } from './resource-type.ts';
 
 interface Extra {
-  /** Arguments beside the name and the fields of the kind. */
+  /** Arguments in addition to the name and the fields of the kind. */
   readonly shapes?: Members;
   readonly computed?: readonly string[];
-  /** Arguments that no document can say, with the reason. */
+  /** Arguments that documents cannot express, with the reason. */
   readonly refused?: Readonly<Record<string, string>>;
-  /** Values with which a refused argument says nothing. */
+  /** Values with which a refused argument has no effect. */
   readonly defaults?: JsonObject;
 }
 
@@ -71,7 +71,7 @@ function isHere({ project }: JsonObject): boolean {
   return true;
 }
 
-/** What a volume begins as: without the snapshots of the other, as the provider copies it. */
+/** The source of a volume: a copy without snapshots, as the provider makes it. */
 const copyOf = (source: Json | undefined, pool: Json | undefined): JsonObject =>
   isMap(source) && isHere(source)
     ? {
@@ -79,7 +79,7 @@ const copyOf = (source: Json | undefined, pool: Json | undefined): JsonObject =>
       }
     : {};
 
-/** Kinds whose resource takes more than the fields of the kind, or other things. */
+/** Kinds whose resource has more or other arguments than the fields of the kind. */
 const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
   server_config: simple('server_config', {
     shapes: { trust_password: 'text', trust_password_version: 'number' },
@@ -99,7 +99,7 @@ const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
   project: simple('project', {
     shapes: { force_destroy: 'bool' },
     computed: ['effective_config'],
-    refused: { force_destroy: 'a project with contents is never deleted here: declare what is in it' },
+    refused: { force_destroy: 'gantry never deletes a project with contents: declare its contents' },
     defaults: { force_destroy: false },
   }),
   storage_pool: simple('storage_pool', { computed: ['effective_config', 'locations'] }),
@@ -123,7 +123,7 @@ const types: Readonly<Record<string, ObjectType | PartType>> = {
 
 const oneServer = { remote: 'one configuration is for one server here, which --host names' };
 
-/** Every type says where it is. The project of a part is that of its container. */
+/** Every type has these arguments. A part has the project of its container. */
 function withScope(type: ObjectType | PartType): ObjectType | PartType {
   const scope: Members = { remote: 'text', ...(isPart(type) || isInProject(type.kind) ? { project: 'text' } : {}) };
   const taken = {
@@ -149,7 +149,7 @@ export const gantryTypes: Readonly<Record<string, ObjectType | PartType>> = Obje
   Object.entries(types).map(([name, type]) => [name, withScope(type)]),
 );
 
-/** What the provider has and documents cannot say, with what to do. */
+/** Resources of the provider that documents cannot express, with the remedy. */
 export const gantryRefused: Readonly<Record<string, string>> = {
   gantry_cluster_member: 'members are taken over by Terraform alone',
   gantry_container_device:

@@ -1,4 +1,4 @@
-// The `timeouts` of a resource as `manage.timeout`: documents have one limit for each step, so the longest counts.
+// The `timeouts` of a resource as `manage.timeout`: documents have one limit for each step, so the longest applies.
 import type { JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import { isSet, wordOf, type Arguments } from './resource-type.ts';

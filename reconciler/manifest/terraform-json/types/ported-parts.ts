@@ -1,5 +1,5 @@
-// What is inside of containers in the words of the well-known providers for LXD and Incus: where they come from, files, commands,
-// snapshots. Defaults are those of the providers.
+// Sources, files, commands and snapshots of containers in the arguments of the well-known providers for LXD and Incus, with the
+// defaults of those providers.
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
 import type { Members } from './argument-shapes.ts';
@@ -19,7 +19,7 @@ import {
 
 export type Provider = 'lxd' | 'incus';
 
-/** What the command lines of both come with. */
+/** The default remotes of both command lines. */
 const knownRemotes: Readonly<Record<Provider, Readonly<Record<string, string>>>> = {
   lxd: {
     ubuntu: 'https://cloud-images.ubuntu.com/releases',
@@ -43,7 +43,7 @@ export function sourceOf(
   return { source: { type: 'copy', source: `${wordOf(from['name'])}${snapshot}` } };
 }
 
-/** `debian/12`, a fingerprint, `images:debian/12` of a remote of the provider block or of those that everybody has. */
+/** `debian/12`, a fingerprint, `images:debian/12` of a remote of the provider block or of a default remote. */
 function imageSource(
   reference: Json | undefined,
   provider: Provider,
@@ -58,7 +58,7 @@ function imageSource(
   const known = knownRemotes[provider][name];
   const remote = remotes[name] ?? (known === undefined ? undefined : { server: known, protocol: 'simplestreams' });
   if (remote !== undefined) return { type: 'image', mode: 'pull', ...remote, ...named };
-  const message = `nobody knows where the remote ${name} is: give it to the provider as remote { name, address, protocol }`;
+  const message = `the remote ${name} is unknown: declare it in the provider block as remote { name, address, protocol }`;
   throw new ArgumentError('image', message);
 }
 
@@ -96,7 +96,7 @@ export function commandsOf(args: Arguments): JsonObject {
   return list.length === 0 ? {} : { exec: list };
 }
 
-/** The provider for LXD lets commands fail unless told otherwise. */
+/** The provider for LXD ignores failing commands by default. */
 function commandEntry(argument: string, name: string, spec: JsonObject, failsByDefault: boolean): JsonObject {
   const { command, environment, working_dir: cwd, uid, gid, timeout, trigger, fail_on_error: fails } = spec;
   if (isSet(trigger) && !['on_change', 'on_start', 'once'].includes(wordOf(trigger)))

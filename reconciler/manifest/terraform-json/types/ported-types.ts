@@ -1,5 +1,5 @@
-// The resource types of the well-known providers for LXD and Incus, whose configurations then need no change, as far as their
-// arguments have words in documents.
+// The resource types of the well-known providers for LXD and Incus. Their configurations need no change where documents can express
+// their arguments.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import { isInProject } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
@@ -19,7 +19,7 @@ import {
 } from './resource-type.ts';
 import { commandsOf, file, filesOf, snapshot, sourceOf, type Provider } from './ported-parts.ts';
 
-/** What would mean something else as a text. Blocks stay as they are written. */
+/** Arguments that must not become texts. Blocks stay as written. */
 const scalars: Members = {
   name: 'text',
   project: 'text',
@@ -130,7 +130,7 @@ function waitsOf(waits: Json | undefined): JsonObject {
   const list = objects(waits).map(({ type, nic }): Json => {
     if (type === 'ipv4' || type === 'ipv6') return { [type]: isSet(nic) && nic !== '' ? nic : true };
     if (type === 'cloud-init') return { cloud_init: true };
-    // Of containers the providers look for processes, which a container that runs has.
+    // For containers the providers wait for processes, which every running container has.
     if (type === 'agent') return { running: true };
     throw new ArgumentError('wait_for', `waiting for ${wordOf(type)} is not carried over`);
   });

@@ -1,5 +1,5 @@
-// What the configuration's types of resources have in common: how their arguments become documents, or parts of the document of a
-// container. Which types there are is in resource-types.ts.
+// The interface of resource types: they turn arguments into documents, or into parts of a container's document. resource-types.ts
+// lists the types.
 import type { KindName } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
@@ -10,7 +10,7 @@ import type { ProviderSettings } from '../provider-blocks.ts';
 /** Plain arguments of one resource instance; null where nothing is written. */
 export type Arguments = JsonObject;
 
-/** An argument that cannot be carried over, by its path. */
+/** An argument that documents cannot express, by its path. */
 export class ArgumentError extends Error {
   override readonly name = 'ArgumentError';
   readonly argument: string;
@@ -22,7 +22,7 @@ export class ArgumentError extends Error {
 
 export interface ObjectType extends ReferableType {
   readonly kind: KindName;
-  /** Keys of the document beside `kind` and `manage`. Throws ArgumentError. */
+  /** Keys of the document other than `kind` and `manage`. Throws ArgumentError. */
   readonly document: (args: Arguments, resourceName: string, settings: ProviderSettings) => JsonObject;
   readonly manage?: (args: Arguments) => JsonObject;
   /** Where a path of the document is written, when elsewhere. */
@@ -60,7 +60,7 @@ export const same =
 
 export const isSet = (value: Json | undefined): value is Exclude<Json, null> => value !== undefined && value !== null;
 
-/** As a person would read it. */
+/** For messages. */
 export const wordOf = (value: Json | undefined): string =>
   typeof value === 'string' ? value : JSON.stringify(value ?? null);
 
@@ -81,7 +81,7 @@ export function configOf(args: Arguments, more: JsonObject): JsonObject {
   return Object.keys(config).length === 0 ? {} : { config };
 }
 
-/** Whatever of them is said is refused. */
+/** Refuses these arguments when they have a value. */
 export function refuse(args: Arguments, reasons: Readonly<Record<string, string>>): void {
   for (const [name, reason] of Object.entries(reasons)) {
     const value = args[name];

@@ -1,4 +1,4 @@
-// Which resource types there are.
+// The table of resource types.
 import { gantryTypes } from './gantry-types.ts';
 import { portedTypes } from './ported-types.ts';
 import type { ResourceType } from './resource-type.ts';
@@ -8,5 +8,5 @@ const all = new Map<string, ResourceType>(Object.entries({ ...gantryTypes, ...po
 export const resourceTypeOf = (name: string): ResourceType | undefined => all.get(name);
 export const resourceTypeNames: readonly string[] = [...all.keys()];
 
-/** Types of these providers are ours to know. */
+/** The providers whose types gantry knows. */
 export const ownPrefixes: readonly string[] = ['gantry_', 'lxd_', 'incus_'];

@@ -255,8 +255,8 @@ describe('what the provider block says of all resources', () => {
     });
     expect(documents(two({ project: 'b' })).map(({ value }) => value['project'])).toEqual([undefined, 'b']);
     expect(load(two({ project: 'b' })).notices).toEqual([
-      "provider gantry: the address is Terraform's; gantry connects to where --host says",
-      "provider gantry.two: the address is Terraform's; gantry connects to where --host says",
+      'provider gantry: its address is for Terraform; gantry connects to the server of --host',
+      'provider gantry.two: its address is for Terraform; gantry connects to the server of --host',
     ]);
     expect(problems(two({ address: 'https://b:8443' }))).toEqual(['E_PROVIDER /provider/gantry/1']);
     expect(problems({ resource: { gantry_profile: { p: { name: 'p', provider: 'gantry.gone' } } } })).toEqual([

@@ -1,4 +1,4 @@
-// What functions make of their arguments: the value in the type they need, or the reason why there is none.
+// Converts arguments of functions to the type that they need, or reports why it cannot.
 import {
   ConversionError,
   describe,

@@ -21,7 +21,7 @@ import {
   type ValueMap,
 } from '../values.ts';
 
-/** More elements than this come of no configuration that a person wrote. */
+/** No hand-written configuration has more elements. */
 const mostElements = 1024;
 
 function length(value: Value): Value {
@@ -35,7 +35,7 @@ function length(value: Value): Value {
 
 function element(items: readonly Value[], at: number): Value {
   if (items.length === 0) throw new ConversionError('an empty list has no element');
-  // Counted round and round, backwards too.
+  // The index wraps around, for negative numbers too.
   return items[((at % items.length) + items.length) % items.length] ?? null;
 }
 
@@ -154,7 +154,7 @@ const onList = (run: (items: readonly Value[]) => Value): FunctionRow => ({
   most: 1,
   run: (args) => run(list(args, first)),
 });
-/** Each becomes a set before they meet: a list of truths and numbers cannot, whatever the others are. */
+/** Each becomes a set before they are combined: a list of bools and numbers cannot, regardless of the others. */
 const asSets = (args: readonly Value[]): readonly (readonly Value[])[] =>
   args.map((_, index) => unify(list(args, index)));
 

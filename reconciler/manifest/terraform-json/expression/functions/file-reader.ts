@@ -1,5 +1,5 @@
-// What functions of the language may see of the file system, and how it is read here: regular files up to a limit, as Terraform started
-// in the folder of the configuration would see them.
+// File access for functions of the language: regular files up to a limit, with the paths that Terraform would see in the folder of the
+// configuration.
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -11,13 +11,13 @@ export interface FileReader {
   readonly home: string;
   /** Throws ConversionError when there is no such file or it is too large. */
   read(path: string): Buffer;
-  /** Throws ConversionError for what is no file. */
+  /** Throws ConversionError for a path that is not a file. */
   exists(path: string): boolean;
   /** Paths of all files below a folder, relative to it. Throws ConversionError when there is no such folder. */
   below(path: string): readonly string[];
 }
 
-/** A text of a configuration is smaller. */
+/** Texts of configurations are smaller. */
 const maxBytes = 16 * 1024 * 1024;
 const maxFiles = 50_000;
 

@@ -21,7 +21,7 @@ interface Verb {
   readonly letter: string;
 }
 
-/** Wider results are no configuration. */
+/** No configuration needs wider results. */
 const maxWidth = 10_000;
 
 export function formatTexts(pattern: string, args: readonly Value[]): string {
@@ -108,7 +108,7 @@ function padded({ flags, width }: Verb, value: string): string {
   return flags.includes('-') ? value + blank : blank + value;
 }
 
-/** As Go rounds: what lies exactly between two goes to the even one. */
+/** Rounds half to even, as Go does. */
 function fixed(value: number, digits: number): string {
   const scaled = Math.abs(value) * 10 ** digits;
   const isTie = scaled < 2 ** 51 && Math.floor(scaled) + 0.5 === scaled && Number.isInteger(Math.abs(value) * 2 ** 40);

@@ -10,7 +10,7 @@ function size(source: string): number {
   throw new ConversionError(`${JSON.stringify(source)} is no size: write a number and a unit, such as 512MB or 2GiB`);
 }
 
-/** Of the source of a container, as the provider's function answers. */
+/** The source of a container, in the form of the provider's function. */
 const members =
   'type alias fingerprint server protocol certificate mode source snapshot container_only file allow_host_access sha256'.split(
     ' ',

@@ -9,5 +9,5 @@ export const refusedFunctions: Readonly<Record<string, string>> = {
   bcrypt: random,
   base64gzip: 'its bytes depend on the program that compresses',
   rsadecrypt: 'keys do not belong into a configuration: decrypt before, and give the value as a sensitive variable',
-  issensitive: 'what is sensitive is known of arguments as a whole, not of values',
+  issensitive: 'gantry tracks sensitivity for whole arguments, not for values',
 };

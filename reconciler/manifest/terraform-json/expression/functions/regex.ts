@@ -19,7 +19,7 @@ function first(pattern: string, source: string): Value {
   return resultOf(match);
 }
 
-/** Nothing is not found right behind a match. */
+/** An empty match directly after another match is skipped. */
 const matchesOf = (regex: RegExp, source: string): readonly RegExpExecArray[] => {
   let end = -1;
   return [...source.matchAll(regex)].filter((match) => {
@@ -29,7 +29,7 @@ const matchesOf = (regex: RegExp, source: string): readonly RegExpExecArray[] =>
   });
 };
 
-/** `/pattern/`: `$1`, `${1}`, `${name}` and `$$` stand in what is put there. */
+/** `/pattern/`: `$1`, `${1}`, `${name}` and `$$` work in the replacement. */
 export function replaceAll(source: string, pattern: string, put: string): string {
   return source.replace(readRegex(pattern, 'g'), (...all: unknown[]) => {
     const last = all.at(-1);

@@ -16,14 +16,14 @@ import { yamls } from './yaml.ts';
 import { ExpressionError, type Span } from '../syntax.ts';
 import { ConversionError, isWhole, unknown, type Value, type ValueMap } from '../values.ts';
 
-/** What functions have beside their arguments. */
+/** The environment of functions, besides their arguments. */
 export interface FunctionContext {
   readonly files?: FileReader;
   /** The value of a template whose names are these variables. Throws ConversionError. */
   readonly render: (template: string, variables: ValueMap) => Value;
 }
 
-/** A function of values; throws ConversionError when they are of no use to it. */
+/** A function of values; throws ConversionError when it cannot use them. */
 export interface FunctionRow {
   readonly least: number;
   /** Absent: any number. */
@@ -49,7 +49,7 @@ const table: Readonly<Record<string, FunctionRow>> = {
   ...ownFunctions,
 };
 
-/** Whose arguments may fail. */
+/** Functions whose arguments may fail. */
 const lazy: ReadonlySet<string> = new Set(['try', 'can']);
 export const isLazyFunction = (name: string): boolean => lazy.has(name);
 

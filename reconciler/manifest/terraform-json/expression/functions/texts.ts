@@ -29,7 +29,7 @@ function replace(value: string, search: string, put: string): string {
   if (search.length > 1 && search.startsWith('/') && search.endsWith('/')) {
     return replaceAll(value, search.slice(1, -1), put);
   }
-  // Nothing is found between all characters and around them.
+  // An empty text matches before, between and after all characters.
   if (search === '') return value === '' ? put : ['', ...Array.from(value), ''].join(put);
   return value.split(search).join(put);
 }
