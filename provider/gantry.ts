@@ -1,4 +1,4 @@
-// The provider as a whole: its settings, and the tables of everything it has.
+// The provider: its settings, and the tables of its resources, data sources and functions.
 import { explain } from './connection/explain-errors.ts';
 import { openLink } from './connection/connect.ts';
 import type { Link } from './connection/link.ts';
@@ -38,7 +38,7 @@ import { storageVolume } from './resources/storage/storage-volume.ts';
 import { volumeSnapshot } from './resources/storage/volume-snapshot.ts';
 import type { Log } from './wire/log.ts';
 
-/** Where registries and mirrors have it. */
+/** Its address in registries and mirrors. */
 export const providerSource = 'registry.terraform.io/gantry/gantry';
 
 const providerAttributes = { ...settingsAttributes, remotes: remotesAttribute };
@@ -51,7 +51,7 @@ export interface GantryDeps {
 export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
   const definition: Provider<typeof providerAttributes, Link> = {
     name: 'gantry',
-    doc: 'Manages Linux system containers with their profiles, networks, storage and images, on a gantryd or LXD server.',
+    doc: 'Manages Linux system containers, profiles, networks, storage and images on a gantryd or LXD server.',
     example: `provider "gantry" {
   address = "unix:///var/lib/gantry/unix.socket"
 }
@@ -64,7 +64,7 @@ export function gantryProvider({ env, log }: GantryDeps): AnyProvider<Link> {
       const problems = [...settingsProblems(read), ...others.problems];
       if (hasErrors(problems)) throw new DiagnosticError(problems);
       for (const problem of problems) add(problem);
-      // What is not known yet may decide who we are to the server.
+      // An unknown setting may decide the identity of this client.
       return read.unknown.length > 0 || others.isUnknown ? undefined : openLink(read, others.remotes, signal);
     },
     resources: [

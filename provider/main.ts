@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The process edge of terraform-provider-gantry: environment, standard streams, signals, exit codes. No logic.
+// The entry point of terraform-provider-gantry: environment, standard streams, signals, exit codes. No logic.
 import { readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,12 +8,12 @@ import { logLine, type Log } from './wire/log.ts';
 import { HandshakeError, startPlugin } from './wire/plugin.ts';
 import { guardOutput } from '../server/lib/shared/output-stream.ts';
 
-/** A plugin whose errors come faster than this has no work left to protect. */
+/** At a higher rate of errors the plugin ends: it has no work left to protect. */
 const maxUnexpectedErrors = 1000;
 
 let isReaderGone = false;
 const readerGone = new Set<() => void>();
-/** Both streams lead to Terraform. A stream that fails otherwise, such as a log file on a full disk, is only given up. */
+/** Terraform reads both streams. After any other failure, such as a log file on a full disk, the plugin only stops using the stream. */
 const lost = (loss: 'reader-gone' | 'failed'): void => {
   if (loss === 'failed') return;
   isReaderGone = true;
@@ -25,15 +25,15 @@ const stderr = guardOutput(process.stderr, lost);
 const log: Log = (level, message, fields) => stderr.write(logLine(new Date(), level, message, fields));
 
 let unexpectedErrors = 0;
-/** Ten operations may run at once: an error outside all of them must not lose their results. */
+/** Up to ten operations run at once: an error outside them must not lose their results. */
 function survive(error: unknown): void {
   unexpectedErrors += 1;
   if (unexpectedErrors > maxUnexpectedErrors) process.exit(1);
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  log('error', `an unexpected error, the plugin goes on: ${text}`);
+  log('error', `an unexpected error, the plugin continues: ${text}`);
 }
 
-/** The schema as the package carries it; only in a package this file is CommonJS. */
+/** The schema from the package; this file is CommonJS only in a package. */
 function schema(): Uint8Array | undefined {
   if (typeof __dirname === 'undefined') return undefined;
   try {
@@ -43,7 +43,7 @@ function schema(): Uint8Array | undefined {
   }
 }
 
-/** For people, not for Terraform: installs the provider where Terraform finds it. */
+/** The command for users: installs the provider where Terraform finds it. */
 async function runInstall(args: readonly string[]): Promise<void> {
   const { install } = await import('./packaging/install.ts');
   const own = dirname(realpathSync(process.argv[1] ?? '.'));
@@ -56,7 +56,7 @@ async function runInstall(args: readonly string[]): Promise<void> {
 
 async function main(): Promise<void> {
   if (process.argv[2] === 'install') return runInstall(process.argv.slice(3));
-  // Ctrl-C reaches the whole process group; Terraform sends StopProvider when operations have to end.
+  // Ctrl-C reaches the whole process group; Terraform sends StopProvider when operations must end.
   process.on('SIGINT', () => {});
   process.on('uncaughtException', survive);
   try {
@@ -65,7 +65,7 @@ async function main(): Promise<void> {
       env: process.env,
       log,
       print: (line) => stdout.write(line),
-      // The end of the process closes connections sooner than we could, and Terraform waits for it.
+      // Exit at once: it closes connections faster than code could, and Terraform waits for it.
       close: () => Promise.resolve(),
       exit: (code) => process.exit(code),
       onReaderGone(listener) {

@@ -1,4 +1,4 @@
-// The methods that answer Terraform's calls to the provider. Loaded at the first call that needs them, not at the start.
+// The methods that answer Terraform's calls to the provider. They load at the first call that needs them, not at the start.
 import { ProviderServer } from './framework/server.ts';
 import { gantryProvider, type GantryDeps } from './gantry.ts';
 import type { Methods } from './wire/grpc.ts';

@@ -1,24 +1,24 @@
-// What is changed in the output of the generators: where files lie, what is not needed, one name, and what they get wrong about maps. Pure;
-// fails when a generator no longer writes what is changed here.
+// Adjusts the output of the generators: paths of files, unused files, one class name, and their mistakes about maps. Pure. Fails when a
+// generator no longer writes the text that is adjusted here.
 
 /** Path to content. */
 export type Files = ReadonlyMap<string, string>;
 
-/** Puts the provider's files at the top, without pages that only point to a registry and an index that loads by `require`. */
+/** Moves the provider's files to the top. Drops pages that only link to a registry, and the index that loads by `require`. */
 export function adjustGenerated(written: Files, providerName: string): Files {
   const prefix = `providers/${providerName}/`;
   const files = [...written].flatMap(([path, text]) => {
-    if (!path.startsWith(prefix)) throw new Error(`the generator has written ${path}, which is not below ${prefix}`);
+    if (!path.startsWith(prefix)) throw new Error(`the generator wrote ${path}, which is not below ${prefix}`);
     const name = path.slice(prefix.length);
     const isUsed = name.endsWith('.ts') && name !== 'lazy-index.ts';
     return isUsed ? [[name, withOwnMaps(withQuotedKeys(name, withPlainName(name, text)))] as const] : [];
   });
   const adjusted = new Map(files.toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  if (!adjusted.has('index.ts')) throw new Error('the generator has written no index.ts');
+  if (!adjusted.has('index.ts')) throw new Error('the generator wrote no index.ts');
   return adjusted;
 }
 
-/** A resource whose name is that of another's nested type gets an A behind it, although each has a namespace of its own. */
+/** Generators append an A to a resource that has the name of another resource's nested type, although each has its own namespace. */
 function withPlainName(name: string, text: string): string {
   const plain = (name.split('/')[0] ?? '').replaceAll(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
   if (!new RegExp(`^export class ${plain}A extends `, 'm').test(text)) return text;
@@ -28,17 +28,18 @@ function withPlainName(name: string, text: string): string {
   return text.replaceAll(names, `$1${rest}`);
 }
 
-/** Elements of maps of objects: `get('eth0')` would become `interfaces[eth0]`, which Terraform refuses. */
+/** Quotes keys of maps of objects: `get('eth0')` would become `interfaces[eth0]`, which Terraform refuses. */
 function withQuotedKeys(name: string, text: string): string {
   const maps = [...text.matchAll(/extends cdkt[fn]\.ComplexMap\b/g)].length;
   const getter =
     /(get\(key: string\): \w+ \{\s+return new \w+\(this\.terraformResource, this\.terraformAttribute, )key\);/g;
   const found = [...text.matchAll(getter)].length;
-  if (found !== maps) throw new Error(`${name} has ${maps} maps, but ${found} of them have a get() as it used to be`);
+  if (found !== maps)
+    throw new Error(`${name} has ${maps} maps, but ${found} of them have a get() of the expected form`);
   return maps === 0 ? text : importing('mapKey', text.replaceAll(getter, '$1mapKey(key));'));
 }
 
-/** What is declared as of any type are maps of maps, for which the libraries have no class. */
+/** Attributes declared with any type are maps of maps, for which the libraries have no class. */
 function withOwnMaps(text: string): string {
   const replaced = text.replaceAll(/new cdkt[fn]\.AnyMap\(/g, 'new StringMapMap(');
   return replaced === text ? text : importing('StringMapMap', replaced);

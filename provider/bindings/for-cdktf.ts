@@ -1,15 +1,15 @@
-// Makes the bindings for CDKTF, which is archived, from those for cdktn, its fork. Constructs of the two cannot be mixed in one app,
-// so each has bindings of its own. Pure.
+// Derives the bindings for CDKTF, which is archived, from those for cdktn, its fork. An app cannot mix constructs of the two, so each
+// has its own bindings. Pure.
 import type { Files } from './adjust.ts';
 
-/** CDKTF's library has neither ephemeral resources nor functions of providers. */
+/** CDKTF's library supports neither ephemeral resources nor provider functions. */
 const unsupported = /^generated\/(?:ephemeral-|provider-functions\/)/;
 
 /** Paths are below the folder of a flavour. */
 export const filesForCdktf = (cdktn: Files): Files =>
   new Map([...cdktn].filter(([path]) => !unsupported.test(path)).map(([path, text]) => [path, forCdktf(text)]));
 
-/** The changes that turn what cdktn's generator writes into what CDKTF's writes. */
+/** Turns the output of cdktn's generator into the output of CDKTF's. */
 const forCdktf = (text: string): string =>
   text
     .replaceAll('https://cdktn.io/docs/concepts/resources#references', 'https://cdk.tf/complex-object-as-configuration')

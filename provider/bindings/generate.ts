@@ -1,4 +1,4 @@
-// Makes the constructs for cdktn from the schemas, in memory: nothing is written to the tree here.
+// Generates the constructs for cdktn from the schemas, in memory: this module writes nothing to the tree.
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { devNull, tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { sealOf, type Seal } from './seal.ts';
 export type Flavour = 'cdktf' | 'cdktn';
 
 const name = 'gantry';
-/** As users write it: without the registry's host. */
+/** As users write it: without the host of the registry. */
 const source = providerSource.split('/').slice(1).join('/');
 
 export interface Schemas {
@@ -34,7 +34,7 @@ export const generatorFolder = (repository: string): string => join(bindingsFold
 export const generateBindings = (repository: string, flavour: Flavour): Files =>
   adjustGenerated(runGenerator(repository, flavour, schemasOf(repository)), name);
 
-/** Of the generated files in the tree. */
+/** The folder of the generated files in the tree. */
 export const sealOfTree = (repository: string): Seal =>
   sealFor(repository, readTree(join(bindingsFolder(repository), 'cdktn/generated')));
 
@@ -51,12 +51,12 @@ export function runGenerator(repository: string, flavour: Flavour, { version, sc
     const ran = spawnSync(process.execPath, [join(generatorFolder(repository), 'run.cjs')], {
       input: JSON.stringify({ flavour, schema, target, directory }),
       encoding: 'utf8',
-      // The generator would ask its maker's server for news, and complain of a missing file of settings.
+      // The generator would otherwise check its vendor's server for updates, and warn about a missing settings file.
       env: { ...process.env, CHECKPOINT_DISABLE: '1', TF_CLI_CONFIG_FILE: devNull },
     });
     if (ran.status !== 0) {
       const output = ran.error?.message ?? `${ran.stdout}${ran.stderr}`.trim();
-      throw new Error(`the generator of ${flavour} has failed: ${output}`);
+      throw new Error(`the generator of ${flavour} failed: ${output}`);
     }
     return readTree(directory);
   } finally {

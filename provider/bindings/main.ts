@@ -1,4 +1,4 @@
-// The edge of `npm run generate:bindings`: installs the generators when they are not there, and writes their output.
+// The entry point of `npm run generate:bindings`: installs the generators when they are missing, and writes their output.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';

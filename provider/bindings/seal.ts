@@ -1,4 +1,4 @@
-// Tells without the generators whether the bindings are up to date: hashes of what they were made from and of every file. Pure.
+// Checks without the generators whether the bindings are up to date: compares hashes of their inputs and of every file. Pure.
 import { createHash } from 'node:crypto';
 import type { Files } from './adjust.ts';
 
@@ -21,12 +21,14 @@ export const sealOf = (from: { readonly schema: string; readonly generators: str
   ),
 });
 
-/** The differences in words; empty when the bindings are up to date. */
+/** Messages about the differences; empty when the bindings are up to date. */
 export function brokenSeals(sealed: Seal, now: Seal): readonly string[] {
   const paths = [...new Set([...Object.keys(sealed.files), ...Object.keys(now.files)])].sort();
   return [
     ...(sealed.schema === now.schema ? [] : ['the schemas of the provider or its version have changed']),
-    ...(sealed.generators === now.generators ? [] : ['the generators have other versions']),
-    ...paths.filter((path) => sealed.files[path] !== now.files[path]).map((path) => `${path} is not as generated`),
+    ...(sealed.generators === now.generators ? [] : ['the versions of the generators have changed']),
+    ...paths
+      .filter((path) => sealed.files[path] !== now.files[path])
+      .map((path) => `${path} differs from the generated file`),
   ];
 }

@@ -1,10 +1,10 @@
-// Writes the bindings for CDKTF beside those for cdktn. Git ignores them: builds, type checks and tests make them first.
+// Writes the bindings for CDKTF next to those for cdktn. Git ignores them: builds, type checks and tests write them first.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { filesForCdktf } from './for-cdktf.ts';
 import { readTree } from './read-tree.ts';
 
-/** Touches only files that differ, so that whoever reads the others meanwhile finds them whole. */
+/** Writes only files that differ, so that a concurrent reader never sees an unchanged file half written. */
 export function writeCdktf(repository: string): void {
   const bindings = join(repository, 'provider/bindings');
   const folder = join(bindings, 'cdktf');

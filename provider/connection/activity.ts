@@ -1,4 +1,4 @@
-// What a provider writes to a server during one apply: whether it has begun, and since when nothing goes on any more.
+// Tracks the writes of a provider to a server during one apply: whether they have begun, and how long none is running.
 
 export class Activity {
   readonly #nowMs: () => number;
@@ -11,7 +11,7 @@ export class Activity {
     this.#endedMs = nowMs();
   }
 
-  /** False while plans are made; from the first write on Terraform only repeats plans, which must come out as before. */
+  /** False while Terraform plans. After the first write Terraform only repeats plans, which must have the same result. */
   get hasWritten(): boolean {
     return this.#hasWritten;
   }
@@ -27,7 +27,7 @@ export class Activity {
     }
   }
 
-  /** Milliseconds since the last write ended; 0 while one goes on. */
+  /** Milliseconds since the last write ended; 0 while one is running. */
   quietMs(): number {
     return this.#running > 0 ? 0 : this.#nowMs() - this.#endedMs;
   }

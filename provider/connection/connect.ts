@@ -1,4 +1,4 @@
-// Turns settings into a link to a daemon that answers and trusts us; adds our certificate there when a password was given.
+// Connects to the daemon that the settings name and checks that it trusts this client; with a trust password it adds the certificate first.
 import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { createClient, type Client, type ClientOptions } from '../../server/client/client.ts';
@@ -15,23 +15,23 @@ import { ObjectReader } from './reader.ts';
 import type { ReadSettings, Settings } from './settings.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
-/** Throws DiagnosticError. In a package the first client loads what it is made of: most processes of a plan never get so far. */
+/** Throws DiagnosticError. In a package the first client loads its libraries: most processes of a plan never need them. */
 export async function openLink(
   own: ReadSettings,
   remotes: ReadonlyMap<string, ReadSettings>,
   signal: AbortSignal,
 ): Promise<Configured<Link>> {
-  // undici's parser is WebAssembly: compiling it a second time, better, would hold up the end of a process that lives a second.
+  // undici's parser is WebAssembly. V8's optimizing compiler would delay the end of a process that lives a second.
   setFlagsFromString('--liftoff-only');
   compileLess();
   const servers = new Servers(own, remotes);
-  const client = await servers.at(nowhere, signal);
+  const client = await servers.at(defaultScope, signal);
   return { client, close: () => servers.close() };
 }
 
-const nowhere: Scope = { remote: null, project: null };
+const defaultScope: Scope = { remote: null, project: null };
 
-/** Every server once, every project of it with reads of its own. */
+/** One connection for each server, and separate reads for each of its projects. */
 class Servers implements Reach {
   readonly remotes: readonly string[];
   readonly #own: ReadSettings;
@@ -55,7 +55,7 @@ class Servers implements Reach {
   }
 
   async close(): Promise<void> {
-    // What could not be opened has nothing to close.
+    // A connection that failed has nothing to close.
     await Promise.allSettled([...this.#opened.values()].map(async (opened) => (await opened).client.close()));
   }
 
@@ -78,7 +78,7 @@ class Servers implements Reach {
   }
 }
 
-/** What failed is tried again by who asks next: the server may be there by then. */
+/** The next caller retries after a failure: the server may be up then. */
 function keptUnlessFailed<T>(map: Map<string, Promise<T>>, key: string, make: () => Promise<T>): Promise<T> {
   return needed(map, key, () => {
     const made = make();
@@ -99,14 +99,14 @@ export const noRemote = (name: string, known: readonly string[]): Diagnostic =>
 interface OpenServer {
   readonly client: Client;
   readonly server: Link['server'];
-  /** Of all its projects: what uses a pool may be in any. */
+  /** Shared by all its projects: the user of a pool may be in any of them. */
   readonly activity: Activity;
 }
 
 async function open(read: ReadSettings, remote: string | null, signal: AbortSignal): Promise<OpenServer> {
   if (remote === null) return openServer(read, signal);
   if (read.unknown.length > 0) {
-    const detail = `${read.unknown.join(', ')} of it: known after apply only. Apply in two steps with -target.`;
+    const detail = `Its ${read.unknown.join(', ')} is known only after apply. Apply in two steps with -target.`;
     throw new DiagnosticError([failure(`The remote ${remote} is not known yet`, detail, at('remote'))]);
   }
   try {
@@ -138,7 +138,7 @@ function malformed<T>(make: () => T): T {
   } catch (error) {
     const why = reasonOf(error);
     const where = /certificate/.test(why) ? 'server_certificate' : 'address';
-    throw new DiagnosticError([failure('The provider is configured wrongly', `${why}.`, at(where))], error);
+    throw new DiagnosticError([failure('The provider configuration is invalid', `${why}.`, at(where))], error);
   }
 }
 
@@ -152,8 +152,8 @@ async function trusted(client: Client, settings: Settings, signal: AbortSignal):
     if (second.auth === 'trusted') return second;
   }
   const how = hasCertificate
-    ? 'add this client certificate to the trusted ones on the server, or give its trust_password once'
-    : 'give client_certificate and client_key, or their _file forms';
+    ? 'add this client certificate to the trusted certificates of the server, or set trust_password once'
+    : 'set client_certificate and client_key, or their _file forms';
   throw new ClientError('untrusted', `${client.host} does not trust this client: ${how}`, { status: 403 });
 }
 
@@ -181,7 +181,7 @@ async function pem(settings: Settings, name: 'client_certificate' | 'client_key'
   if (expected.test(text)) return text;
   const where = path === null ? name : `${name}_file`;
   const what = name === 'client_key' ? 'no private key' : 'no certificate';
-  throw new DiagnosticError([failure(`${where} holds ${what}`, 'It has to be in PEM form.', at(where))]);
+  throw new DiagnosticError([failure(`${where} holds ${what}`, 'It must be in PEM form.', at(where))]);
 }
 
 async function readText(where: string, path: string): Promise<string> {

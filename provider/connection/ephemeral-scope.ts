@@ -1,5 +1,5 @@
-// What lets an ephemeral resource be on a server and in a project of its own: the attributes `remote` and `project`, and a note of
-// them for renewing and closing, which are not given the configuration.
+// Lets an ephemeral resource choose its server and project: the attributes `remote` and `project`, saved in private data for renew
+// and close, which do not get the configuration.
 import type { Attributes } from '../framework/attribute.ts';
 import type { AnyEphemeralResource, EphemeralResource } from '../framework/ephemeral/ephemeral-resource.ts';
 import type { Context } from '../framework/object-type.ts';
@@ -18,11 +18,11 @@ function noteScope({ privateData }: Context<Link>, config: ValueMap): void {
   }
 }
 
-/** The same ephemeral resource, its operations in the scope that its attributes say. */
+/** The same ephemeral resource, with operations in the scope that its attributes name. */
 export function scopedEphemeral<A extends Attributes>(
   definition: EphemeralResource<A, Link>,
 ): AnyEphemeralResource<Link> {
-  // The framework calls the operations with values of its attributes only.
+  // The framework calls the operations only with values of its attributes.
   const inner = definition as unknown as AnyEphemeralResource<Link>;
   return {
     ...inner,

@@ -1,4 +1,4 @@
-// Errors of the client in words for users of Terraform: what was tried, why it failed, what to do. Pure.
+// Turns errors of the client into messages for users of Terraform: what was tried, why it failed, what to do. Pure.
 import { ClientError } from '../../server/client/client-error.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
@@ -20,18 +20,18 @@ function remedyOf(error: unknown): string {
   switch (error.code) {
     case 'unreachable':
     case 'timeout':
-      return 'See that the daemon runs, then plan again: what is done stays done.';
+      return 'Check that the daemon runs, then plan again: completed changes stay.';
     case 'untrusted':
     case 'forbidden':
-      return 'Use credentials that may do this.';
+      return 'Use credentials with this permission.';
     case 'preconditionFailed':
-      return 'It was changed at the same time by someone else: plan again.';
+      return 'Someone else changed it at the same time: plan again.';
     case 'exists':
-      return 'Choose another name, or take the existing object over with terraform import. Of create_before_destroy both have to have names of their own.';
+      return 'Choose another name, or take the existing object over with terraform import. With create_before_destroy the two objects need different names.';
     case 'inUse':
-      return 'Terraform deletes it before it updates what referred to it. Apply that update first (terraform apply -target=<the user>), then the rest; with lifecycle { create_before_destroy = true } on it, applied before it goes, Terraform keeps the other order by itself.';
+      return 'Terraform deletes it before it updates the resource that referred to it. Apply that update first (terraform apply -target=<the user>), then the rest; with lifecycle { create_before_destroy = true } on it, applied before you remove it, Terraform updates first.';
     case 'notImplemented':
-      return 'This server does not do that.';
+      return 'This server does not support it.';
     default:
       return '';
   }

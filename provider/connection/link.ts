@@ -1,4 +1,4 @@
-// What resources talk through: the client of one daemon, what that daemon can do, and reads that many objects share.
+// The connection that resources use: the client of one daemon, the features of that daemon, and reads that many objects share.
 import { hasExtension as isKnown, lackOfCluster, lackOfExtension } from '../../server/api/server/capability.ts';
 import type { Server } from '../../server/api/server/server.ts';
 import type { Client } from '../../server/client/client.ts';
@@ -6,7 +6,7 @@ import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { Activity } from './activity.ts';
 import type { ObjectReader } from './reader.ts';
 
-/** Where an object is, as far as it says so itself. */
+/** The server and project that an object names itself. */
 export interface Scope {
   /** One of the provider's remotes. */
   readonly remote: string | null;
@@ -17,7 +17,7 @@ export interface Scope {
 export interface Reach {
   /** Names of the remotes. */
   readonly remotes: readonly string[];
-  /** The same text for scopes that are the same place. */
+  /** Equal texts for scopes that name the same place. */
   placeOf(scope: Scope): string;
   /** Connects to a remote when it is first asked for. Throws DiagnosticError. */
   at(scope: Scope): Promise<Link>;
@@ -28,7 +28,7 @@ export interface Link {
   readonly client: Client;
   readonly server: Server;
   readonly reader: ObjectReader;
-  /** Of all that goes to this server through this provider. */
+  /** The writes of this provider to this server. */
   readonly activity: Activity;
   readonly project: string | undefined;
   readonly target: string | undefined;
@@ -36,12 +36,12 @@ export interface Link {
 
 export const hasExtension = (link: Link, extension: string): boolean => isKnown(link.server.api_extensions, extension);
 
-/** Servers that are not ours have their own keys, limits and oddities. */
+/** Servers other than gantryd have their own keys, limits and quirks. */
 export const isGantry = (link: Link): boolean => link.server.environment.server === 'gantry';
 
 export const isClustered = (link: Link): boolean => link.server.environment.server_clustered;
 
-/** Throws DiagnosticError when the server lacks what `what` needs. */
+/** Throws DiagnosticError when the server lacks the extension that `what` needs. */
 export function needExtension(link: Link, extension: string, what: string): void {
   const why = lackOfExtension(link.server.api_extensions, extension);
   if (why !== undefined) throw lacking(link, what, why);

@@ -1,4 +1,4 @@
-// Warnings in plans for gantryd about config keys and devices that only LXD has: validation lets them pass, gantryd refuses them. Pure.
+// Warns in plans for gantryd about config keys and devices that only LXD has: validation accepts them, gantryd refuses them. Pure.
 import { containerConfigKey } from '../../server/api/container/container-config.ts';
 import { findNetworkConfigKey } from '../../server/api/network/network-config.ts';
 import { lxdDevice, lxdKey } from '../../server/api/server/lxd-keys.ts';
@@ -31,7 +31,7 @@ export function lxdOnlyWarnings(typeName: string, { config, devices }: ValueMap)
   ].map((path) =>
     warning(
       `gantryd does not support ${renderPath(path)}`,
-      'Only LXD has it, so the apply will fail on this server. Leave it out, or use a server that runs LXD.',
+      'Only LXD supports it, so the apply will fail on this server. Leave it out, or use a server that runs LXD.',
       path,
     ),
   );

@@ -1,4 +1,4 @@
-// Reads objects one by one while there are few, and the whole list at once when many are asked for together.
+// Batches reads: reads a few objects one by one, and the whole list at once when many are requested together.
 import type { Container, ContainerState } from '../../server/api/container/container.ts';
 import type { Client } from '../../server/client/client.ts';
 import { isNotFound } from '../../server/client/client-error.ts';
@@ -8,11 +8,11 @@ import { needed } from './entry-or-create.ts';
 
 export interface Seen<T> {
   readonly object: T;
-  /** Only when it was read by itself. */
+  /** Only when the object was read alone. */
   readonly etag?: string;
 }
 
-/** With its state, as far as it runs. */
+/** With its state while it runs. */
 export type SeenContainer = Container & { readonly state?: ContainerState | null };
 
 export interface ReadTypes extends Omit<{ readonly [K in KindName]: KindTypes[K]['object'] }, 'container'> {
@@ -27,20 +27,20 @@ interface Waiting {
 
 interface KindState {
   readonly waiting: Waiting[];
-  /** How many were read one by one. */
+  /** Number of objects read one by one. */
   single: number;
   list: Promise<ReadonlyMap<string, unknown>> | undefined;
 }
 
-/** From this many, at once or one after another, a list costs less: a busy machine asks for few at a time. */
+/** From this many reads on, at once or one after another, a list is cheaper: on a busy machine only a few reads arrive at a time. */
 const listFrom = 4;
-/** How long to listen for company. */
+/** How long to wait for further reads. */
 const gatherMs = 3;
 
 export class ObjectReader {
   readonly #client: Client;
   readonly #kinds = new Map<KindName, KindState>();
-  /** Once something is written, every read is a new one. */
+  /** After the first write every read is a new request. */
   #hasWritten = false;
 
   constructor(client: Client) {
@@ -51,7 +51,7 @@ export class ObjectReader {
     this.#hasWritten = true;
   }
 
-  /** Undefined: there is none of that name. */
+  /** Undefined when no object has that name. */
   read<K extends KindName>(kind: K, name: string, signal: AbortSignal): Promise<Seen<ReadTypes[K]> | undefined> {
     if (this.#hasWritten) return this.#readOne(kind, name, signal) as Promise<Seen<ReadTypes[K]> | undefined>;
     const state = needed(this.#kinds, kind, () => ({ waiting: [], single: 0, list: undefined }));
@@ -87,13 +87,13 @@ export class ObjectReader {
     }
   }
 
-  /** A stopped one has no addresses to tell of. */
+  /** A stopped container has no addresses. */
   async #withState(container: Container, signal: AbortSignal): Promise<SeenContainer> {
     if (container.status !== 'Running') return container;
     return { ...container, state: (await this.#client.containerState(container.name, signal)).metadata };
   }
 
-  /** Not under the time limit of the one who happened to be first. */
+  /** Ignores the time limit of the first caller, since others share the result. */
   async #readAll(kind: KindName): Promise<ReadonlyMap<string, unknown>> {
     const recursion = kind === 'container' ? 2 : 1;
     const call = { method: 'GET', path: kinds[kind].collection, query: { recursion }, timeoutMs: 120_000 } as const;

@@ -1,5 +1,5 @@
-// The servers beside that of the provider block: their attributes, by the names that resources refer to, and their settings. Opens
-// nothing.
+// Servers other than the one of the provider block: their attributes, by the names that resources refer to, and their settings. Opens
+// no connection.
 import { objectMap, text, type StateOf } from '../framework/attribute.ts';
 import type { Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -8,24 +8,24 @@ import { isMap, isUnknown, type Value } from '../framework/value.ts';
 import { readSettings, settingsProblems, type ReadSettings, type SettingsConfig } from './settings.ts';
 
 const remoteAttributes = {
-  address: text({ doc: 'Where the daemon listens, as that of the provider.', required: true }),
+  address: text({ doc: 'Address of the daemon, in the same form as that of the provider.', required: true }),
   client_certificate: text({ doc: 'Client certificate for https, as PEM.' }),
   client_certificate_file: text({ doc: 'Path of the client certificate, instead of `client_certificate`.' }),
   client_key: text({ doc: 'Key of the client certificate, as PEM.', sensitive: true }),
   client_key_file: text({ doc: 'Path of the key, instead of `client_key`.' }),
   server_certificate: text({ doc: 'The only server certificate to accept: its SHA-256 fingerprint, or PEM.' }),
   trust_password: text({
-    doc: 'With this the client certificate is added to the trusted ones when it is not among them yet.',
+    doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there.',
     sensitive: true,
   }),
-  project: text({ doc: 'Project of all objects there that do not say one.' }),
+  project: text({ doc: 'Default project of the objects on this server.' }),
 } as const;
 
-/** What a remote may be called: also in import ids, where a colon ends it. */
+/** The names that a remote may have; in import ids a colon ends the name. */
 export const remoteName = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 export const remotesAttribute = objectMap(remoteAttributes, {
-  doc: 'Other servers, by names of your choice: resources and data sources are on one of them when their `remote` names it. Each has settings of its own; nothing of the environment counts for them.',
+  doc: 'Other servers, by names of your choice: a resource or data source with `remote` is on the server of that name. Each has its own settings; environment variables do not apply to them.',
   check: (remotes) =>
     Object.keys(remotes)
       .filter((name) => !remoteName.test(name))
@@ -37,7 +37,7 @@ type Remotes = Readonly<Record<string, StateOf<typeof remoteAttributes>>>;
 export interface ReadRemotes {
   readonly remotes: ReadonlyMap<string, ReadSettings>;
   readonly problems: readonly Diagnostic[];
-  /** The remotes, or their names, are known after apply only. */
+  /** True when the remotes, or their names, are known only after apply. */
   readonly isUnknown: boolean;
 }
 

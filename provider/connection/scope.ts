@@ -1,5 +1,5 @@
-// What lets every resource and data source be on a server and in a project of its own: the attributes `remote` and `project`, which
-// choose what it talks through, and their places in import ids.
+// Lets every resource and data source choose its server and project: the attributes `remote` and `project`, which select the
+// connection, and their places in import ids.
 import { projectName } from '../../server/api/names.ts';
 import { text, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
@@ -20,19 +20,19 @@ import { lxdOnlyWarnings } from './lxd-only.ts';
 import { remoteName } from './remotes.ts';
 
 export interface Scoping {
-  /** Server-wide objects, such as certificates and pools, are in no project. */
+  /** False for server-wide objects, such as certificates and pools. */
   readonly inProjects: boolean;
 }
 
 const remote = text({
-  doc: "One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.",
+  doc: "The server of the object: a name from the provider's `remotes`. Default: the server of the provider block.",
   check: (name: string) => (name === '' || remoteName.test(name) ? undefined : 'must name a remote of the provider'),
 });
 const project = text({
-  doc: 'The project that it is in, on servers with projects. Left out: that of the provider.',
+  doc: 'Project of the object, on servers with projects. Default: the project of the provider.',
   check: (name: string) => (name === '' ? undefined : projectName(name)),
 });
-const elsewhere = 'Another one makes another object.';
+const elsewhere = 'A change replaces the object.';
 
 export const attributesFor = ({ inProjects }: Scoping, note: string): Attributes => ({
   remote: { ...remote, doc: `${remote.doc}${note}` },
@@ -48,12 +48,12 @@ export async function inScope<X extends Context<Link>>(context: X, values: Value
   return { ...context, client: await context.client.reach.at(scope) };
 }
 
-/** The same resource, its operations in the scope that its attributes say. */
+/** The same resource, with operations in the scope that its attributes name. */
 export function scopedResource<A extends Attributes>(
   definition: Resource<A, Link>,
   scoping: Scoping,
 ): AnyResource<Link> {
-  // The framework calls the operations with values of its attributes only.
+  // The framework calls the operations only with values of its attributes.
   const inner = definition as unknown as AnyResource<Link>;
   const names = scoping.inProjects ? (['remote', 'project'] as const) : (['remote'] as const);
   return {
@@ -67,14 +67,14 @@ export function scopedResource<A extends Attributes>(
     delete: async (prior, context) => inner.delete(prior, await inScope(context, prior as ValueMap)),
     importing: {
       ...inner.importing,
-      doc: `${inner.importing.doc}. \`${names.map((name) => `,${name}=<name>`).join('')}\` at its end, or \`<remote>:\` before it, say where it is`,
+      doc: `${inner.importing.doc}. \`${names.map((name) => `,${name}=<name>`).join('')}\` at its end, or \`<remote>:\` before it, select the server and project`,
       parse(id, link) {
         const { rest, scope } = splitScope(id, link, inner.typeName);
         const { project: before = null, ...found } = inner.importing.parse(rest, link) as Record<string, unknown>;
         checkScope(id, [known(before as Value), scope.project ?? null], scoping, inner.typeName);
         const place = (named: string | null): string =>
           link.reach.placeOf({ remote: scope.remote ?? null, project: named });
-        // Said before the name it may be what the provider says anyway; configurations then do not say it.
+        // A project before the name may equal the provider's own, which configurations then do not repeat.
         const isOther =
           scope.project === undefined &&
           known(before as Value) !== null &&
@@ -89,7 +89,7 @@ export function scopedResource<A extends Attributes>(
   };
 }
 
-/** `projects`: what the id says in its two places. */
+/** `projects`: the project in each of the two places of the id. */
 function checkScope(
   id: string,
   projects: readonly [string | null, string | null],
@@ -99,7 +99,9 @@ function checkScope(
   const [before, after] = projects;
   const said = before ?? after;
   if (said === null || (inProjects && (before === null || after === null || before === after))) return;
-  const detail = inProjects ? `It names both ${before} and ${after}.` : `A ${typeName} is in no project; leave it out.`;
+  const detail = inProjects
+    ? `It names both ${before} and ${after}.`
+    : `A ${typeName} belongs to no project; leave it out.`;
   throw new DiagnosticError([failure(`The project in the import id ${JSON.stringify(id)} is wrong`, detail)]);
 }
 
@@ -136,7 +138,7 @@ async function planInScope(
   }
 }
 
-/** Options at the end come first, since what stands before them is the resource's own and may hold commas and colons. */
+/** Reads options at the end first, since the text before them belongs to the resource and may hold commas and colons. */
 function splitScope(
   id: string,
   { reach }: Link,
@@ -162,7 +164,7 @@ function splitScope(
   return { rest, scope };
 }
 
-/** The same data source, read in the scope that its attributes say. */
+/** The same data source, read in the scope that its attributes name. */
 export function scopedData<A extends Attributes>(
   definition: DataSource<A, Link>,
   scoping: Scoping,

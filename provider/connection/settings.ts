@@ -1,4 +1,4 @@
-// The provider's own configuration: its attributes, their environment variables, and where each value came from. Opens nothing.
+// The configuration of the provider: its attributes, their environment variables, and the source of each value. Opens no connection.
 import { text, type StateOf } from '../framework/attribute.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -7,7 +7,7 @@ import { isUnknown } from '../framework/value.ts';
 
 export const settingsAttributes = {
   address: text({
-    doc: 'Where the daemon listens: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`. Environment: `GANTRY_ADDRESS`. There is no default.',
+    doc: 'Address of the daemon: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`. Environment: `GANTRY_ADDRESS`. There is no default.',
   }),
   client_certificate: text({ doc: 'Client certificate for https, as PEM. Environment: `GANTRY_CLIENT_CERTIFICATE`.' }),
   client_certificate_file: text({
@@ -21,14 +21,14 @@ export const settingsAttributes = {
     doc: 'Path of the key, instead of `client_key`. Environment: `GANTRY_CLIENT_KEY_FILE`.',
   }),
   server_certificate: text({
-    doc: 'The only server certificate to accept: its SHA-256 fingerprint, or PEM. Without it the system has to trust the certificate. Environment: `GANTRY_SERVER_CERTIFICATE`.',
+    doc: 'The only server certificate to accept: its SHA-256 fingerprint, or PEM. Without it the system must trust the certificate. Environment: `GANTRY_SERVER_CERTIFICATE`.',
   }),
   trust_password: text({
-    doc: 'With this the client certificate is added to the trusted ones when it is not among them yet. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.',
+    doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.',
     sensitive: true,
   }),
   project: text({ doc: 'Project of all objects, on servers with projects. Environment: `GANTRY_PROJECT`.' }),
-  target: text({ doc: 'Cluster member on which objects are made that do not say one. Environment: `GANTRY_TARGET`.' }),
+  target: text({ doc: 'Default cluster member for new objects. Environment: `GANTRY_TARGET`.' }),
 } as const;
 
 type Attributes = typeof settingsAttributes;
@@ -40,7 +40,7 @@ export interface ReadSettings {
   readonly settings: Settings;
   /** `address from GANTRY_ADDRESS`: one for each that is set. */
   readonly sources: readonly string[];
-  /** Undefined settings that are known after apply only. */
+  /** Names of settings that are known only after apply. */
   readonly unknown: readonly Name[];
 }
 
@@ -48,7 +48,7 @@ export const environmentName = (name: string): string => `GANTRY_${name.toUpperC
 
 const names = Object.keys(settingsAttributes) as readonly Name[];
 
-/** The configuration first, then the environment; nothing else is looked at. */
+/** Reads the configuration first, then the environment, and no other source. */
 export function readSettings(config: SettingsConfig, env: Readonly<Record<string, string | undefined>>): ReadSettings {
   const settings: Record<string, string | null> = {};
   const sources: string[] = [];
@@ -74,13 +74,13 @@ const pairs = [
   ['client_key', 'client_key_file'],
 ] as const satisfies readonly (readonly [Name, Name])[];
 
-/** A certificate in the configuration is not to meet its other form in the environment. */
+/** A certificate in the configuration hides its other form in the environment. */
 const isReplaced = (config: SettingsConfig, name: Name): boolean =>
   pairs.some(
     ([inline, file]) => (name === inline && config[file] !== null) || (name === file && config[inline] !== null),
   );
 
-/** What is wrong with the settings together; those that are unknown may yet be right. */
+/** Errors in the combination of settings; unknown ones may still be right. */
 export function settingsProblems({ settings, unknown }: ReadSettings): readonly Diagnostic[] {
   const has = (name: Name): boolean => settings[name] !== null || unknown.includes(name);
   const found: Diagnostic[] = [];
@@ -88,7 +88,7 @@ export function settingsProblems({ settings, unknown }: ReadSettings): readonly 
     found.push(
       failure(
         'The address of the daemon is not given',
-        `Set address in the provider block or ${environmentName('address')}, to unix:///path/to/unix.socket or https://host:8443. Nothing is assumed.`,
+        `Set address in the provider block or ${environmentName('address')}, to unix:///path/to/unix.socket or https://host:8443. There is no default.`,
         at('address'),
       ),
     );
@@ -110,7 +110,7 @@ export function settingsProblems({ settings, unknown }: ReadSettings): readonly 
   if (settings.address?.startsWith('https:') === false && hasCertificate) {
     found.push(
       failure(
-        'A unix socket takes no client certificate',
+        'A unix socket does not use a client certificate',
         'Use an https address, or leave the certificate out.',
         at('address'),
       ),

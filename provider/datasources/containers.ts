@@ -1,4 +1,4 @@
-// Data of containers: one with its state, or all that fit.
+// Data sources of containers: one with its state, or all that match.
 import type { Container, ContainerState } from '../../server/api/container/container.ts';
 import type { Link } from '../connection/link.ts';
 import { flag, objectMap, shownTextMaps, text, textMap, texts } from '../framework/attribute.ts';
@@ -10,10 +10,10 @@ import { find, nameToFind, shownText } from './read-existing.ts';
 const interfaces = objectMap(
   {
     mac_address: text({ doc: 'MAC address.', computed: true }),
-    ipv4_addresses: texts({ doc: 'IPv4 addresses others can reach.', computed: true }),
-    ipv6_addresses: texts({ doc: 'IPv6 addresses others can reach.', computed: true }),
+    ipv4_addresses: texts({ doc: 'Reachable IPv4 addresses.', computed: true }),
+    ipv6_addresses: texts({ doc: 'Reachable IPv6 addresses.', computed: true }),
   },
-  { doc: 'Interfaces, by their names inside.', computed: true },
+  { doc: 'Interfaces, by their names in the container.', computed: true },
 );
 
 const facts = {
@@ -23,10 +23,10 @@ const facts = {
   architecture: shownText('Architecture.'),
   ephemeral: flag({ doc: 'Whether it is deleted when it stops.', computed: true }),
   profiles: texts({ doc: 'Its profiles.', computed: true }),
-  location: shownText('Cluster member it is on.'),
-  created_at: shownText('When it was made.'),
-  ipv4_address: shownText('Its first IPv4 address others can reach.'),
-  ipv6_address: shownText('Its first IPv6 address others can reach.'),
+  location: shownText('Cluster member of the container.'),
+  created_at: shownText('Time of creation.'),
+  ipv4_address: shownText('Its first reachable IPv4 address.'),
+  ipv6_address: shownText('Its first reachable IPv6 address.'),
   mac_address: shownText('MAC address of its first interface.'),
 } as const;
 

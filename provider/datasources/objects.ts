@@ -1,4 +1,4 @@
-// Data of images, profiles, networks with their leases, storage pools and projects.
+// Data sources of images, profiles, networks with their leases, storage pools and projects.
 import type { Static } from 'typebox';
 import type { Project } from '../../server/api/cluster/cluster.ts';
 import type { Image, ImageAlias } from '../../server/api/image/image.ts';
@@ -29,15 +29,17 @@ export const imageData = gantryData({
     fingerprint: text({ doc: 'Fingerprint, or its beginning.', optional: true, computed: true }),
     aliases: texts({ doc: 'All its aliases.', computed: true }),
     architecture: shownText('Architecture.'),
-    public: flag({ doc: 'Whether clients without trust may fetch it.', computed: true }),
+    public: flag({ doc: 'Whether untrusted clients may fetch it.', computed: true }),
     properties: textMap({ doc: 'Properties.', computed: true }),
-    size_bytes: integer({ doc: 'Bytes of its files.', computed: true }),
-    created_at: shownText('When it was made.'),
-    uploaded_at: shownText('When it came to this server.'),
+    size_bytes: integer({ doc: 'Size of its files in bytes.', computed: true }),
+    created_at: shownText('Time of creation.'),
+    uploaded_at: shownText('Time of the upload to this server.'),
   },
   async read({ alias, fingerprint }, context) {
     if ((alias === null) === (fingerprint === null)) {
-      throw new DiagnosticError([failure('Which image is not clear', 'Give exactly one of alias and fingerprint.')]);
+      throw new DiagnosticError([
+        failure('The image is ambiguous or missing', 'Give exactly one of alias and fingerprint.'),
+      ]);
     }
     const named =
       alias === null
@@ -96,7 +98,7 @@ export const networkData = gantryData({
     name: nameToFind('network'),
     description,
     type: shownText('Type of the network.'),
-    managed: flag({ doc: 'Whether the server made it.', computed: true }),
+    managed: flag({ doc: 'Whether the server manages it.', computed: true }),
     config,
     ipv4_address: shownText('IPv4 address of the server in it.'),
     ipv6_address: shownText('IPv6 address of the server in it.'),
@@ -146,7 +148,7 @@ export const networkLeasesData = gantryData({
 
 export const storagePoolData = serverWideData({
   typeName: 'gantry_storage_pool',
-  doc: 'A storage pool, and how full it is.',
+  doc: 'A storage pool and its space.',
   example: `data "gantry_storage_pool" "default" {
   name = "default"
 }
@@ -158,8 +160,8 @@ export const storagePoolData = serverWideData({
     config,
     status: shownText('Created, Pending, Errored.'),
     used_by: usedBy,
-    space_used_bytes: integer({ doc: 'Space in use.', computed: true }),
-    space_total_bytes: integer({ doc: 'Space in all.', computed: true }),
+    space_used_bytes: integer({ doc: 'Used space.', computed: true }),
+    space_total_bytes: integer({ doc: 'Total space.', computed: true }),
   },
   async read({ name }, context) {
     const path = `/1.0/storage-pools/${encodeURIComponent(name)}`;
@@ -179,7 +181,7 @@ export const storagePoolData = serverWideData({
 
 export const projectData = serverWideData({
   typeName: 'gantry_project',
-  doc: 'A project. The server has to serve projects.',
+  doc: 'A project. The server must support projects.',
   example: `data "gantry_project" "team" {
   name = "team"
 }

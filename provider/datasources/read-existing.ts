@@ -1,4 +1,4 @@
-// Reads objects that have to exist: a data source without its object is an error.
+// Reads objects that must exist: a data source without its object is an error.
 import { isNotFound } from '../../server/client/client-error.ts';
 import type { Link } from '../connection/link.ts';
 import { text } from '../framework/attribute.ts';
@@ -14,7 +14,7 @@ export async function find<T>(context: Context<Link>, what: string, name: string
     return (await context.client.client.http.send<T>({ method: 'GET', path }, context.signal)).metadata;
   } catch (error) {
     if (!isNotFound(error)) throw error;
-    const detail = `${context.client.client.host} has no object of that name. If the same configuration creates it, refer to its resource instead.`;
+    const detail = `${context.client.client.host} has no object of that name. If this configuration creates it, refer to its resource instead.`;
     throw new DiagnosticError([failure(`There is no ${what} ${JSON.stringify(name)}`, detail, at('name'))], error);
   }
 }

@@ -1,4 +1,4 @@
-// Data of the server: what it is, what its host has, and the cluster it belongs to.
+// Data sources of the server: its properties, the resources of its host, and its cluster.
 import type { Static } from 'typebox';
 import type { Cluster, ClusterMember } from '../../server/api/cluster/cluster.ts';
 import type { Resources } from '../../server/api/server/server.ts';
@@ -20,11 +20,11 @@ output "version" {
     name: shownText('Name of the server.'),
     version: shownText('Version of the server.'),
     api_version: shownText('Version of its API.'),
-    api_extensions: texts({ doc: 'API extensions that it serves.', computed: true }),
+    api_extensions: texts({ doc: 'API extensions that it supports.', computed: true }),
     clustered: flag({ doc: 'Whether it belongs to a cluster.', computed: true }),
     addresses: texts({ doc: 'Addresses it listens on.', computed: true }),
     architectures: texts({ doc: 'Architectures it runs.', computed: true }),
-    certificate_fingerprint: shownText('SHA-256 of its certificate.'),
+    certificate_fingerprint: shownText('SHA-256 fingerprint of its certificate.'),
     kernel: shownText('Kernel of the host.'),
     kernel_version: shownText('Version of the kernel.'),
     driver: shownText('Runtime of its containers.'),
@@ -61,7 +61,7 @@ export const resourcesData = serverWideData({
     cpu_total: integer({ doc: 'Threads of all CPUs.', computed: true }),
     memory_total_bytes: integer({ doc: 'Memory.', computed: true }),
     memory_used_bytes: integer({ doc: 'Memory in use.', computed: true }),
-    cpu_names: texts({ doc: 'Models of the CPUs, one each socket.', computed: true }),
+    cpu_names: texts({ doc: 'Models of the CPUs, one for each socket.', computed: true }),
   },
   async read(_config, { client, signal }) {
     const call = { method: 'GET', path: '/1.0/resources' } as const;

@@ -1,4 +1,4 @@
-// Ephemeral gantry_container_exec: what a command in a container writes, which no state and no plan holds.
+// Ephemeral gantry_container_exec: the output of a command in a container, which no state and no plan holds.
 import { isNotFound } from '../../server/client/client-error.ts';
 import { flag, integer, text, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
@@ -8,7 +8,7 @@ import { absolutePath, commandCheck } from '../resources/container/container-att
 import { runOne } from '../resources/container/container-commands.ts';
 import { containerToOpen, gantryEphemeral, triggersToOpen } from './shared.ts';
 
-/** What closing needs, in private data. */
+/** The data that closing needs, kept in private data. */
 const closingKey = 'close';
 
 interface Closing {
@@ -24,7 +24,7 @@ interface Closing {
 
 export const containerExecEphemeral = gantryEphemeral({
   typeName: 'gantry_container_exec',
-  doc: 'What a command in a container writes, such as a token that it makes. It runs whenever Terraform needs it, once at a plan and once at an apply, and is stored nowhere: use it in provider blocks and in write-only arguments.',
+  doc: 'The output of a command in a container, such as a token. The command runs whenever Terraform needs the output, once at a plan and once at an apply, and the output is never stored: use it in provider blocks and in write-only arguments.',
   example: `ephemeral "gantry_container_exec" "join" {
   container = "server"
   command   = ["kubeadm", "token", "create", "--ttl", "15m"]
@@ -32,22 +32,22 @@ export const containerExecEphemeral = gantryEphemeral({
 `,
   timeoutMs: 60 * 60_000,
   attributes: {
-    container: containerToOpen('Name of the container, which has to run.'),
+    container: containerToOpen('Name of the container, which must run.'),
     command: texts({ doc: 'Command and arguments.', required: true, check: commandCheck }),
-    environment: textMap({ doc: 'Environment, over that of the container.' }),
+    environment: textMap({ doc: 'Environment variables, in addition to those of the container.' }),
     cwd: text({ doc: 'Directory to run in.', check: absolutePath }),
-    user: integer({ doc: 'User id inside.', default: 0 }),
-    group: integer({ doc: 'Group id inside.', default: 0 }),
+    user: integer({ doc: 'User id in the container.', default: 0 }),
+    group: integer({ doc: 'Group id in the container.', default: 0 }),
     triggers: triggersToOpen,
     close_command: texts({
-      doc: 'Command to run when Terraform no longer needs the output, such as one that takes a token back. Arguments may refer to nothing that `command` writes.',
+      doc: 'Command to run when Terraform no longer needs the output, for example to revoke a token. Its arguments cannot refer to the output of `command`.',
       check: commandCheck,
     }),
-    fail_on_error: flag({ doc: 'Whether another exit code than 0 is an error.', default: true }),
-    timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),
+    fail_on_error: flag({ doc: 'Whether an exit code other than 0 is an error.', default: true }),
+    timeout: text({ doc: 'Time limit of the run.', default: '5m', check: durationCheck }),
     exit_code: integer({ doc: 'Exit code.', computed: true }),
-    stdout: text({ doc: 'What it wrote, at most 64 KiB.', computed: true, sensitive: true }),
-    stderr: text({ doc: 'Its errors, at most 64 KiB.', computed: true, sensitive: true }),
+    stdout: text({ doc: 'Its standard output, at most 64 KiB.', computed: true, sensitive: true }),
+    stderr: text({ doc: 'Its standard error, at most 64 KiB.', computed: true, sensitive: true }),
   },
   async open(config, context) {
     const { container, close_command: command, environment, cwd, user, group, timeout } = config;
@@ -63,7 +63,7 @@ export const containerExecEphemeral = gantryEphemeral({
     } catch (error) {
       if (!isNotFound(error)) throw error;
       const detail =
-        'When the same apply makes it, name something of it that is known after the apply only in triggers, such as its created_at: the command then runs once that is made.';
+        'If the same apply creates it, put one of its attributes that is known only after apply into triggers, such as created_at: the command then runs after the creation.';
       throw new DiagnosticError([failure(`There is no container ${container}`, detail, at('container'))], error);
     }
   },

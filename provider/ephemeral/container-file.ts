@@ -14,7 +14,7 @@ const maxBytes = 1024 * 1024;
 
 export const containerFileEphemeral = gantryEphemeral({
   typeName: 'gantry_container_file',
-  doc: 'The content of a file in a container, such as a token that a program in it has written. It is read whenever Terraform needs it, at plans and at applies, and stored nowhere: use it in provider blocks and in write-only arguments.',
+  doc: 'The content of a file in a container, such as a token that a program wrote. Terraform reads it whenever it needs it, at plans and at applies, and never stores it: use it in provider blocks and in write-only arguments.',
   example: `ephemeral "gantry_container_file" "token" {
   container = "server"
   path      = "/var/lib/rancher/k3s/server/node-token"
@@ -24,12 +24,12 @@ export const containerFileEphemeral = gantryEphemeral({
     container: containerToOpen('Name of the container.'),
     path: text({ doc: 'Absolute path of the file in the container.', required: true, check: absolutePath }),
     triggers: triggersToOpen,
-    content: text({ doc: 'The content, when it is text in UTF-8.', computed: true, sensitive: true }),
+    content: text({ doc: 'The content, if it is UTF-8 text.', computed: true, sensitive: true }),
     content_base64: text({ doc: 'The content in base64.', computed: true, sensitive: true }),
-    sha256: text({ doc: 'Hash of the content.', computed: true, sensitive: true }),
+    sha256: text({ doc: 'SHA-256 of the content.', computed: true, sensitive: true }),
     mode: text({ doc: 'Permissions, octal.', computed: true }),
-    uid: integer({ doc: 'Owner, as the container sees it.', computed: true }),
-    gid: integer({ doc: 'Group, as the container sees it.', computed: true }),
+    uid: integer({ doc: 'User id of the owner, in the container.', computed: true }),
+    gid: integer({ doc: 'Group id, in the container.', computed: true }),
   },
   async open({ container, path }, context) {
     const entry = await filesIn(context, container)
@@ -56,7 +56,7 @@ export const containerFileEphemeral = gantryEphemeral({
 
 function missing(container: string, path: string, cause: unknown): DiagnosticError {
   const detail =
-    'Either the container or the file does not exist. When the same apply makes them, name something of it that is known after the apply only in triggers, such as the created_at of the container: the file is then read once that is made.';
+    'Either the container or the file does not exist. If the same apply creates them, put an attribute that is known only after apply into triggers, such as created_at of the container: the file is then read after the creation.';
   return new DiagnosticError(
     [failure(`There is no file ${path} in a container ${container}`, detail, at('path'))],
     cause,

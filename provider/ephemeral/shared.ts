@@ -1,4 +1,4 @@
-// Attributes that ephemeral resources share, and what lets each be on a server and in a project of its own.
+// Attributes that ephemeral resources share, among them those that choose server and project.
 import { scopedEphemeral } from '../connection/ephemeral-scope.ts';
 import type { Link } from '../connection/link.ts';
 import { text, textMap, type Attributes } from '../framework/attribute.ts';
@@ -11,5 +11,5 @@ export const gantryEphemeral = <A extends Attributes>(
 export const containerToOpen = (doc: string) => text({ doc, required: true });
 
 export const triggersToOpen = textMap({
-  doc: 'Any values. While one of them is not known yet Terraform waits: with `created_at` of a container that the apply makes, nothing is asked of it before it is there.',
+  doc: 'Any values. Terraform waits until all of them are known: with `created_at` of a container from the same apply, it opens this resource only after that container exists.',
 });

@@ -1,4 +1,4 @@
-// Carries out one planned change and returns the state of the object afterwards, also when the change failed half way.
+// Applies one planned change and returns the state of the object afterwards, also when the change failed half way.
 import type { Attributes } from './attribute.ts';
 import { failure, warning, type Diagnostic } from './diagnostic.ts';
 import { begin, type Begun, type ResourceDeps } from './operation.ts';
@@ -24,7 +24,7 @@ export interface Applied {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Reading back after a failure is granted this long. */
+/** Time limit for reading the object back after a failure. */
 const readBackMs = 20_000;
 
 type State = Parameters<AnyResource<unknown>['delete']>[0];
@@ -75,8 +75,8 @@ async function create<C>(deps: ResourceDeps<C>, input: ApplyInput, planned: Valu
   if (found !== undefined) return done(begun, found);
   begun.diagnostics.push(
     warning(
-      'Nobody can tell now whether the object exists',
-      'It is kept in the state as tainted, so that it cannot be forgotten: the next plan looks for it, and creates it again or removes it from the state.',
+      'The object may exist: it could not be read',
+      'The state keeps it as tainted, so that it is not lost: the next plan looks for it, and creates it again or removes it from the state.',
     ),
   );
   return done(begun, wanted);
@@ -99,7 +99,7 @@ async function update<C>(
     const { privateData } = begun.context;
     const found = await readBack(deps, privateData, prior);
     if (found !== null) return done(begun, found === undefined ? prior : found);
-    // It may have got its new name before the update failed.
+    // The object may have its new name already.
     const renamed = { ...prior, ...identityOf(deps, wanted) };
     if (equalValues(renamed, prior)) return done(begun, null);
     const again = await readBack(deps, privateData, renamed);
@@ -118,13 +118,13 @@ async function remove<C>(deps: ResourceDeps<C>, input: ApplyInput, prior: ValueM
   } catch (error) {
     begun.fail(`delete ${deps.resource.typeName}`, error);
     const found = await readBack(deps, begun.context.privateData, prior);
-    // The answer was lost, the deed was done.
+    // The answer was lost, but the deletion took effect.
     if (found === null) begun.diagnostics.splice(0, begun.diagnostics.length);
     return done(begun, found === undefined ? prior : found);
   }
 }
 
-/** As planned, with what the plan left open as it is. */
+/** The planned values, with unknown ones read from the live object. */
 async function settled<C>(
   deps: ResourceDeps<C>,
   begun: Begun<C>,
@@ -133,14 +133,14 @@ async function settled<C>(
 ): Promise<Applied> {
   const read = await deps.resource.read(asState(wanted), begun.context);
   if (read === null) {
-    const detail = 'It was made and is gone again: something else on the server removes it.';
+    const detail = 'It was created and no longer exists: something else on the server deletes it.';
     begun.diagnostics.push(failure(`${deps.resource.typeName} vanished while it was applied`, detail));
     return done(begun, null);
   }
   return done(begun, settle(planned, { ...wanted, ...(read as ValueMap) }) as ValueMap);
 }
 
-/** What is there; undefined when that cannot be learned. */
+/** The live object; undefined when it cannot be read. */
 async function readBack<C>(
   deps: ResourceDeps<C>,
   privateData: PrivateData,

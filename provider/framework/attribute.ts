@@ -1,32 +1,32 @@
-// The attributes that schemas are built of: one constructor a type, which carries the TypeScript type of its values.
+// The attributes of schemas: one constructor for each type, which carries the TypeScript type of its values.
 import type { Path } from './path.ts';
 import type { Type } from './type.ts';
 import type { Value, ValueMap } from './value.ts';
 
 export interface AttributeFacts {
   readonly doc: string;
-  /** None of required, computed: optional, null when left out. Both optional and computed: the provider fills what is left out. */
+  /** None of required, computed: optional, null when left out. Both optional and computed: the provider fills it in when it is left out. */
   readonly required?: true;
   readonly optional?: true;
   readonly computed?: true;
   readonly sensitive?: true;
-  /** Given by the configuration to create and update only, never stored. */
+  /** Passed from the configuration to create and update only, never stored. */
   readonly writeOnly?: true;
   /** A computed value that an update does not change. */
   readonly keep?: true;
 }
 
-/** What is wrong with a known value; paths are relative to it. */
+/** Problems of a known value; paths are relative to it. */
 export type Check<T> = (value: T) => string | readonly { readonly path: Path; readonly message: string }[] | undefined;
 
 export interface AttributeOptions<T> extends AttributeFacts {
-  /** Taken when the configuration leaves it out. */
+  /** The value when the configuration leaves it out. */
   readonly default?: T;
-  /** Whether turning one value into another takes another object; true: every change does. */
+  /** Whether a change of the value replaces the object; true: every change does. */
   readonly replace?: true | ((before: T | null, after: T | null) => boolean);
-  /** Values that mean the same: the stored spelling stays, without a difference. */
+  /** Whether two values mean the same: then the stored spelling stays and there is no difference. */
   readonly same?: (before: T, after: T) => boolean;
-  /** Whether the object has what is asked for already, although this attribute of it does not say so. */
+  /** Whether the object already has the configured value, although this attribute does not show it. */
   readonly fulfilled?: (after: T, prior: ValueMap, isImported: boolean) => boolean;
   readonly check?: Check<T>;
 }
@@ -38,7 +38,7 @@ export interface Nested {
   readonly attributes: Attributes;
 }
 
-/** Of which values read as `T` in the state. */
+/** An attribute whose values have type `T` in the state. */
 export interface Attribute<out T> extends AttributeFacts {
   readonly type: Type;
   readonly nested?: Nested;
@@ -51,7 +51,7 @@ export interface Attribute<out T> extends AttributeFacts {
   readonly value?: T;
 }
 
-/** The object that a set of attributes describes, as the state holds it. */
+/** The type of an object with these attributes, as the state holds it. */
 export type StateOf<A extends Attributes> = {
   readonly [Name in keyof A]: A[Name] extends Attribute<infer T> ? T : never;
 };
@@ -63,7 +63,7 @@ function make<T, const O extends AttributeOptions<T>>(
   options: O,
   nested?: Nested,
 ): Attribute<ReadAs<T, O>> {
-  // The framework calls the functions with values of this very type only.
+  // The framework calls the functions only with values of this type.
   const facts = options as unknown as Omit<Attribute<ReadAs<T, O>>, 'type'>;
   return { ...facts, type, ...(nested === undefined ? {} : { nested }) };
 }
@@ -91,12 +91,12 @@ const textMapsType: Type = { kind: 'map', item: { kind: 'map', item: 'string' } 
 export const textMaps = <const O extends AttributeOptions<TextMaps>>(options: O): Attribute<ReadAs<TextMaps, O>> =>
   make<TextMaps, O>(textMapsType, options);
 
-/** Maps by name that only the provider fills in: to Terraform what `textMaps` are, to generators of bindings of any type. */
+/** Maps by name that only the provider fills in. Terraform sees them like `textMaps`; generators of bindings see any type. */
 export const shownTextMaps = <const O extends AttributeOptions<TextMaps> & { readonly computed: true }>(
   options: O,
 ): Attribute<ReadAs<TextMaps, O>> => make<TextMaps, O>({ kind: 'dynamic', item: textMapsType }, options);
 
-/** One object with attributes of its own. */
+/** One object with its own attributes. */
 export const object = <A extends Attributes, const O extends AttributeOptions<StateOf<A>>>(
   attributes: A,
   options: O,
@@ -126,7 +126,7 @@ export function objectType(attributes: Attributes): Type {
   return { kind: 'object', members: Object.fromEntries(members) };
 }
 
-/** The presence as the protocol names it. A default makes the provider the one who fills it in. */
+/** The presence as the protocol names it. An attribute with a default is optional and computed. */
 export function presenceOf(attribute: AttributeFacts & { readonly default?: unknown }): {
   readonly required: boolean;
   readonly optional: boolean;

@@ -1,4 +1,4 @@
-// A message to a user: severity, one line, an explanation with what to do next, and the attribute concerned.
+// A message to a user: severity, a summary line, an explanation with the next step, and the attribute concerned.
 import type { Path } from './path.ts';
 
 export interface Diagnostic {
@@ -10,7 +10,7 @@ export interface Diagnostic {
   readonly path?: Path;
 }
 
-/** An expected failure with messages of its own; the provider explains any other error. */
+/** An expected failure with its own messages; the provider explains any other error. */
 export class DiagnosticError extends Error {
   override readonly name = 'DiagnosticError';
   readonly diagnostics: readonly Diagnostic[];

@@ -2,7 +2,7 @@
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds; undefined when it is none, or nothing at all. */
+/** Milliseconds; undefined when the text is no duration or is empty. */
 export function parseDuration(written: string): number | undefined {
   if (!/^(?:\d{1,9}(?:ms|s|m|h))+$/.test(written)) return undefined;
   let total = 0;

@@ -3,14 +3,14 @@ import type { PrivateData } from './object-type.ts';
 
 const key = 'imported';
 
-/** Said by a read that finds of an object only what an import id says. */
+/** A read sets the mark when the state holds only the values of an import id. */
 export function markImport(privateData: PrivateData): void {
   privateData[key] = 'true';
 }
 
 export const isImported = (privateData: PrivateData): boolean => privateData[key] !== undefined;
 
-/** Said by the first update: from then on the state has what was configured. Returns whether there was an import. */
+/** The first update clears the mark: from then on the state has the configured values. Returns whether the mark was set. */
 export function endImport(privateData: PrivateData): boolean {
   const was = isImported(privateData);
   delete privateData[key];

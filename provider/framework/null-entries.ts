@@ -1,19 +1,19 @@
-// Entries of maps that are null: Terraform keeps them as values, resources never see them, and they make no difference. Pure.
+// Handles null entries of maps: Terraform keeps them as values, resources never see them, and they count as no difference. Pure.
 import type { Attributes } from './attribute.ts';
 import type { Type } from './type.ts';
 import { equalValues, isList, isMap, type Value, type ValueMap } from './value.ts';
 
-/** Without the entries of maps that are null. The same object when there are none. */
+/** Removes null entries of maps. Returns the same object when there are none. */
 export function withoutNullEntries(attributes: Attributes, values: ValueMap): ValueMap {
   return eachMember(attributes, values, (type, value) => stripped(type, value));
 }
 
-/** A value read or made by a resource, with the null entries that `before` has and it has not. */
+/** Adds to a value from a resource the null entries of `before` that it lacks. */
 export function withNullEntries(attributes: Attributes, values: ValueMap, before: ValueMap): ValueMap {
   return eachMember(attributes, values, (type, value, name) => restored(type, value, before[name] ?? null));
 }
 
-/** A plan made without null entries, as Terraform takes it: each attribute is what the state or what the configuration has. */
+/** Turns a plan without null entries into one that Terraform accepts: each attribute equals the state or the configuration. */
 export function plannedNullEntries(
   attributes: Attributes,
   planned: ValueMap,

@@ -1,14 +1,14 @@
-// What resources, data sources and ephemeral resources share: a type with attributes, its configuration, and what operations get.
+// Types that resources, data sources and ephemeral resources share: a type with attributes, its configuration, and the context of operations.
 import type { Attributes, StateOf } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { Planned } from './value.ts';
 
-/** As configured: parts may be unknown, write-only values are there. */
+/** The configuration: parts may be unknown, write-only values are present. */
 export type ConfigOf<A extends Attributes> = { readonly [Name in keyof A]: Planned<StateOf<A>[Name]> | null };
 /** A plan in the making. */
 export type DraftOf<A extends Attributes> = { -readonly [Name in keyof A]: Planned<StateOf<A>[Name]> };
 
-/** Kept by Terraform beside the state and never shown. */
+/** Terraform stores it with the state and never shows it. */
 export type PrivateData = Record<string, string>;
 
 /** The context of an operation. `C`: the provider's client. */
@@ -16,14 +16,14 @@ export interface Context<C> {
   readonly client: C;
   /** Aborted when the time limit of the operation has passed. */
   readonly signal: AbortSignal;
-  /** Aborted when the user wants to stop: end waits that hold nothing together, finish what would be left half done. */
+  /** Aborted when the user wants to stop. End plain waits, and finish steps that would otherwise be left half done. */
   readonly stopping: AbortSignal;
   readonly privateData: PrivateData;
   readonly warn: (diagnostic: Diagnostic) => void;
 }
 
 export interface CreateContext<C> extends Context<C> {
-  /** Call it before the object may exist: from then on the state keeps it, also after an error. */
+  /** Call it just before the object may exist: from then on the state keeps the object, also after an error. */
   readonly mayExist: () => void;
 }
 
@@ -32,7 +32,7 @@ export interface ObjectType<A extends Attributes> {
   readonly typeName: string;
   /** One paragraph for the documentation. */
   readonly doc: string;
-  /** HCL for the documentation; every one is planned in the tests. */
+  /** HCL for the documentation; the tests plan every example. */
   readonly example: string;
   readonly attributes: A;
 }

@@ -3,7 +3,7 @@ import { failure, type Diagnostic } from './diagnostic.ts';
 import type { Context, PrivateData } from './object-type.ts';
 import type { AnyProvider, AnyResource } from './provider.ts';
 
-/** What an operation on a resource needs. */
+/** The dependencies of an operation on a resource. */
 export interface ResourceDeps<C> {
   readonly provider: AnyProvider<C>;
   readonly resource: AnyResource<C>;
@@ -19,7 +19,7 @@ export interface Limits {
 export interface Begun<C> {
   readonly context: Context<C>;
   readonly diagnostics: Diagnostic[];
-  /** Adds the failure in words. */
+  /** Adds a message about the failure. */
   fail(what: string, error: unknown): void;
   /** Ends the time limit. */
   end(): void;
@@ -42,8 +42,8 @@ export function begin<C>(provider: AnyProvider<C>, client: C, privateData: Priva
     fail(what, error) {
       if (!deadline.signal.aborted) diagnostics.push(...provider.explain(what, error));
       else {
-        const limit = `It took longer than ${limits.timeoutMs / 1000} s. Work on the server may still go on; the state shows the object as it is now.`;
-        diagnostics.push(failure(`Time is up: ${what}`, `${limit} Give it longer in the timeouts attribute.`));
+        const limit = `It took longer than ${limits.timeoutMs / 1000} s. The server may still be working on it; the state shows the object as it is now.`;
+        diagnostics.push(failure(`Timed out: ${what}`, `${limit} Raise the limit in the timeouts attribute.`));
       }
     },
     end: () => clearTimeout(timer),

@@ -1,4 +1,4 @@
-// Where in an object something is: attribute names, map keys and list positions.
+// Paths to values inside an object: attribute names, map keys and list positions.
 
 export type PathStep = { readonly attribute: string } | { readonly key: string } | { readonly index: number };
 export type Path = readonly PathStep[];

@@ -1,4 +1,4 @@
-// Plans one object: the framework's plan, adjusted by the resource's own hook, with entries of maps that are null as configured.
+// Plans one object: the framework's plan, adjusted by the hook of the resource, with null entries of maps as configured.
 import type { Attributes } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { plannedNullEntries, withoutNullEntries } from './null-entries.ts';

@@ -1,4 +1,4 @@
-// The plan of one object: from configuration and prior state to what will be, and whether that takes another object. Pure.
+// Plans one object: computes the planned state from configuration and prior state, and which changes replace the object. Pure.
 import type { Attribute, Attributes, Nested } from './attribute.ts';
 import type { Path } from './path.ts';
 import {
@@ -14,15 +14,15 @@ import {
 
 export interface PlannedChange {
   readonly planned: ValueMap;
-  /** Something that is configured differs from what is: computed values may change with it. */
+  /** A configured value differs from the prior state, so computed values may change as well. */
   readonly differs: boolean;
-  /** Paths whose change takes another object. Empty for a creation. */
+  /** Paths whose change replaces the object. Empty for a creation. */
   readonly replace: readonly Path[];
 }
 
 /**
- * In this order: what is configured, defaults, write-only values to null, and when anything differs computed values that nobody
- * configured become unknown, save those an update keeps. A configured value is never rewritten: Terraform would refuse the plan.
+ * Takes configured values first, then defaults, and sets write-only values to null. When anything differs, computed values without
+ * configuration become unknown, except those that an update keeps. It never rewrites a configured value: Terraform would refuse the plan.
  */
 export function planChange(
   attributes: Attributes,
@@ -56,7 +56,7 @@ function wantedValue(
   if (config === null) return attribute.default ?? (attribute.computed === true ? prior : null);
   if (isUnknown(config)) return config;
   if (prior !== null && attribute.same?.(prior, config) === true) return prior;
-  // Terraform takes what the state has for an answer to any configuration.
+  // The state counts as an answer to any configuration.
   const { prior: before, isImported } = object;
   if (before !== null && isWhollyKnown(config) && attribute.fulfilled?.(config, before, isImported) === true)
     return prior;
@@ -67,7 +67,7 @@ function wantedValue(
       );
 }
 
-/** The objects of a nested attribute, each with the prior one at its place. */
+/** The objects of a nested attribute, each paired with the prior object at its position. */
 function eachObject(
   nested: Nested,
   value: Value,
@@ -113,7 +113,7 @@ function nestedUnknowns(attribute: Attribute<unknown>, given: Value, wanted: Val
   const { nested } = attribute;
   if (nested === undefined || isUnknown(wanted)) return wanted;
   return eachObject(nested, wanted, prior, (item, before, key) => {
-    // One that is as it was keeps what was computed for it.
+    // An unchanged object keeps its computed values.
     if (before !== null && equalValues(item, before)) return item;
     return withUnknowns(nested.attributes, givenObject(nested, given, key), item, before);
   });
@@ -132,13 +132,13 @@ function replacing(attributes: Attributes, planned: ValueMap, prior: ValueMap): 
     if (rule === undefined) continue;
     const [before, after] = [prior[name] ?? null, planned[name] ?? null];
     if (equalValues(before, after)) continue;
-    // What is not known yet may turn out to be the same; the second plan, at apply, then knows.
+    // An unknown value may turn out to be equal; the second plan, at apply, knows.
     if (rule === true || isUnknown(after) || rule(before, after)) paths.push([{ attribute: name }]);
   }
   return paths;
 }
 
-/** What was planned, with everything unknown filled in from `actual`: the state after an apply that went as planned. */
+/** The planned values, with every unknown filled in from `actual`: the state after a successful apply. */
 export function settle(planned: Value, actual: Value): Value {
   if (isUnknown(planned)) return actual;
   if (isMap(planned)) {

@@ -1,4 +1,4 @@
-// The parts of a provider: resources, data sources and functions, as their authors write them. Runs nothing.
+// The types of a provider's parts: resources, data sources and functions, as their authors write them. Runs nothing.
 import type { Attributes, StateOf } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import type { AnyEphemeralResource } from './ephemeral/ephemeral-resource.ts';
@@ -14,51 +14,51 @@ export interface PlanHook<A extends Attributes, C> {
   /** Null for a creation. */
   readonly prior: StateOf<A> | null;
   readonly planned: DraftOf<A>;
-  /** Computed values have been made unknown, since something differs. */
+  /** True when something differs, so that computed values are unknown. */
   readonly differs: boolean;
-  /** The state is that of an import, which no apply has followed yet. */
+  /** True between an import and the first apply. */
   readonly isImported: boolean;
-  /** Absent while the provider's own configuration is not known yet. */
+  /** Absent while the configuration of the provider is not known yet. */
   readonly client: C | undefined;
   readonly replace: (path: Path) => void;
   readonly add: (diagnostic: Diagnostic) => void;
 }
 
-/** An object read back: attributes left out are as they were. Null: it is gone. */
+/** An object read back: missing attributes keep their former values. Null when the object is gone. */
 export type ReadBack<A extends Attributes> = Partial<StateOf<A>> | null;
 
 export interface Wanted<A extends Attributes> {
-  /** The plan, null where it is unknown. */
+  /** The plan, with null for unknown values. */
   readonly planned: StateOf<A>;
-  /** Where write-only values are. */
+  /** The configuration, with write-only values. */
   readonly config: ConfigOf<A>;
 }
 
 export interface Resource<A extends Attributes, C> extends ObjectType<A> {
-  /** Version of the schema, 0 when left out; grows when stored states need an upgrade. */
+  /** Version of the schema, default 0; increase it when stored states need an upgrade. */
   readonly version?: number;
   readonly upgrades?: Upgrades;
-  /** Attributes, all texts, that tell one object from another. */
+  /** Attributes, all strings, that identify an object. */
   readonly identity: readonly (keyof A & string)[];
-  /** More of those, which an object may lack. */
+  /** Further identifying attributes, which an object may lack. */
   readonly optionalIdentity?: readonly string[];
   readonly timeoutsMs?: Partial<Readonly<Record<OperationName, number>>>;
   validate?(config: ConfigOf<A>): readonly Diagnostic[];
   plan?(hook: PlanHook<A, C>): Promise<void> | void;
   planDelete?(prior: StateOf<A>): readonly Diagnostic[];
   read(state: StateOf<A>, context: Context<C>): Promise<ReadBack<A>>;
-  /** Returns computed values that cannot be read back. The object is read after it. */
+  /** Returns computed values that cannot be read back. The framework reads the object afterwards. */
   create(wanted: Wanted<A>, context: CreateContext<C>): Promise<Partial<StateOf<A>> | void>;
   update(wanted: Wanted<A>, prior: StateOf<A>, context: Context<C>): Promise<Partial<StateOf<A>> | void>;
-  /** An object that no longer exists counts as deleted. */
+  /** A missing object counts as deleted. */
   delete(prior: StateOf<A>, context: Context<C>): Promise<void>;
-  /** What `import` says of it; the rest is read. Throws DiagnosticError for an id that is none. */
+  /** The values from the import id; the framework reads the rest. Throws DiagnosticError for an invalid id. */
   readonly importing: {
-    /** For the documentation: what the id is made of, and one. */
+    /** For the documentation: the parts of the id, and an example. */
     readonly doc: string;
     readonly example: string;
     parse(id: string, client: C): Partial<StateOf<A>>;
-    /** The id of the attributes named by `identity`; left out: their values, joined by slashes. */
+    /** The id for the attributes named by `identity`; default: their values, joined by slashes. */
     id?(identity: Readonly<Record<string, string>>): string;
   };
 }
@@ -86,7 +86,7 @@ export interface ProviderFunction {
 
 export class FunctionError extends Error {
   override readonly name = 'FunctionError';
-  /** Position of the parameter that is wrong. */
+  /** Position of the wrong parameter. */
   readonly parameter: number;
   constructor(message: string, parameter: number) {
     super(message);
@@ -103,7 +103,7 @@ export const importIdOf = <C>(
   values: Readonly<Record<string, string>>,
 ): string => importing.id?.(values) ?? identity.map((name) => values[name] ?? '').join('/');
 
-/** Checks the definition's types and forgets them: a provider lists resources of all shapes. */
+/** Checks the types of the definition, then erases them: a provider lists resources of all shapes. */
 export const resource =
   <C>() =>
   <A extends Attributes>(definition: Resource<A, C>): AnyResource<C> =>
@@ -119,15 +119,15 @@ export interface Configured<C> {
   close(): Promise<void>;
 }
 
-/** An object in a state of another provider, or of another type, that a `moved` block makes one of ours. */
+/** An object in the state of another provider or type that a `moved` block turns into one of this provider. */
 export interface MoveSource {
   /** `registry.terraform.io/namespace/name`. */
   readonly provider: string;
   readonly type: string;
-  /** Of the schema there. */
+  /** Version of the schema there. */
   readonly version: number;
   readonly state: JsonObject;
-  /** The type here. */
+  /** The target type in this provider. */
   readonly target: string;
 }
 
@@ -138,7 +138,7 @@ export interface Provider<A extends Attributes, C> {
   readonly example: string;
   readonly attributes: A;
   validate?(config: ConfigOf<A>): readonly Diagnostic[];
-  /** Undefined: too much of the configuration is unknown to begin. Throws DiagnosticError. */
+  /** Undefined while needed parts of the configuration are unknown. Throws DiagnosticError. */
   configure(
     config: ConfigOf<A>,
     add: (diagnostic: Diagnostic) => void,
@@ -148,9 +148,9 @@ export interface Provider<A extends Attributes, C> {
   readonly dataSources: readonly AnyDataSource<C>[];
   readonly functions: readonly ProviderFunction[];
   readonly ephemeralResources: readonly AnyEphemeralResource<C>[];
-  /** Attributes that say which object it is; the rest is read. Throws DiagnosticError for what cannot be moved. */
+  /** Attributes that identify the object; the framework reads the rest. Throws DiagnosticError for an object that cannot move. */
   move?(source: MoveSource): JsonObject;
-  /** An error of an operation in words for users; `what` was tried. */
+  /** Turns an error of an operation into messages for users; `what` names the operation. */
   explain(what: string, error: unknown): readonly Diagnostic[];
 }
 

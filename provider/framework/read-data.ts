@@ -1,4 +1,4 @@
-// Reads a data source: its configuration with what was found.
+// Reads a data source: returns its configuration with the values found.
 import { withoutNullEntries } from './null-entries.ts';
 import { begin } from './operation.ts';
 import type { AnyDataSource, AnyProvider } from './provider.ts';

@@ -1,4 +1,4 @@
-// Reads an object again: its state as it is on the server now, or null when the object is gone.
+// Refreshes an object: returns its state as it is on the server now, or null when the object is gone.
 import { withNullEntries, withoutNullEntries } from './null-entries.ts';
 import type { PrivateData } from './object-type.ts';
 import { begin, type ResourceDeps } from './operation.ts';
@@ -17,7 +17,7 @@ export async function readResource<C>(
   try {
     const read = await resource.read(withoutNullEntries(attributes, state), begun.context);
     const found = read === null ? null : withNullEntries(attributes, { ...state, ...(read as ValueMap) }, state);
-    // Objects read together come without an ETag: the former one still belongs to the same state.
+    // Objects from a list have no ETag: the former one still belongs to the same state.
     const isSame = found !== null && equalValues(found, state);
     const kept = isSame ? { ...privateData, ...begun.context.privateData } : begun.context.privateData;
     return { state: found, privateData: kept, diagnostics: begun.diagnostics };

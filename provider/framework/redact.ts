@@ -1,20 +1,20 @@
-// Takes configured values out of messages: Terraform knows which of them are sensitive and tells no provider. Pure.
+// Removes configured values from messages: Terraform knows which of them are sensitive, but does not pass that on to providers. Pure.
 import type { Attributes } from './attribute.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { isList, isMap, type Value, type ValueMap } from './value.ts';
 
 const instead = '(the value given)';
 
-/** Shorter ones are words of the message as often as not. */
+/** Shorter values are often ordinary words of the message. */
 const shortestPlain = 8;
 
-/** Attributes and config keys whose texts are free: secrets among them appear in what programs and servers write. */
+/** Attributes and config keys with free text: programs and servers may print secrets among them. */
 const isFreeName = (name: string): boolean =>
   /^(environment|content)(_wo)?$|^(environment|user|cloud-init|raw)\.|password|secret|token/.test(name);
 
 /**
- * The messages without the values that `values` has in maps and free texts: quoted ones everywhere, and those of free texts that are
- * long enough to be told from other words also where they stand by themselves. Names of objects stay.
+ * Removes from the messages the values that `values` has in maps and free texts. Quoted values go everywhere; values of free texts that
+ * are long enough to differ from ordinary words also go without quotes. Names of objects stay.
  */
 export function redacted(
   diagnostics: readonly Diagnostic[],
@@ -56,7 +56,7 @@ function collect(value: Value, at: { readonly inMap: boolean; readonly isFree: b
   }
 }
 
-/** As messages quote them: long ones are cut. */
+/** The quoted forms in messages, which cut long values. */
 const spellings = (value: string): readonly string[] => [
   JSON.stringify(value),
   ...(value.length > 60 ? [JSON.stringify(`${value.slice(0, 57)}...`)] : []),

@@ -1,4 +1,4 @@
-// What the operations on resources and data sources return.
+// The results of operations on resources and data sources.
 import type { Diagnostic } from './diagnostic.ts';
 import type { PrivateData } from './object-type.ts';
 import type { Path } from './path.ts';
@@ -21,5 +21,5 @@ export interface StateResult {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** What tells one object from another; null: what it need not have. */
+/** The identity of an object; null for an optional part that it lacks. */
 export type Identity = Readonly<Record<string, string | null>>;

@@ -1,4 +1,4 @@
-// Serves a provider's resources, data sources and functions: one method for each thing Terraform asks. Values in, values out.
+// Serves a provider's resources, data sources and functions: one method for each call of Terraform. Values in, values out.
 import { applyChange, type Applied, type ApplyInput } from './apply.ts';
 import type { Attributes } from './attribute.ts';
 import { DiagnosticError, failure, hasErrors, type Diagnostic } from './diagnostic.ts';
@@ -28,7 +28,7 @@ import type { Value, ValueMap } from './value.ts';
 
 const asConfig = (values: ValueMap): ConfigOf<Attributes> => values as ConfigOf<Attributes>;
 
-/** Lives as long as its process; `close` ends what `configure` opened. */
+/** Lives as long as its process; `close` closes the client that `configure` opened. */
 export class ProviderServer<C> {
   readonly provider: AnyProvider<C>;
   readonly #resources: ReadonlyMap<string, AnyResource<C>>;
@@ -137,7 +137,7 @@ export class ProviderServer<C> {
     return { ...applied, diagnostics: redacted(applied.diagnostics, resource.attributes, [config, planned, prior]) };
   }
 
-  /** Returns only what the id says: Terraform reads the rest at once. */
+  /** Returns only the values of the id: Terraform reads the rest right after it. */
   import(typeName: string, by: { readonly id: string } | { readonly identity: Identity }): StateResult {
     const resource = this.resource(typeName);
     const client = this.#client();
@@ -152,11 +152,12 @@ export class ProviderServer<C> {
     }
   }
 
-  /** Like an import: Terraform reads the rest from the server at once. */
+  /** Works like an import: Terraform reads the rest from the server right after it. */
   move(source: Omit<MoveSource, 'state'> & { readonly json: string }): StateResult {
     const { attributes } = this.resource(source.target);
     const state = JSON.parse(source.json) as JsonObject;
-    if (this.provider.move === undefined) throw new DiagnosticError([failure(`Nothing moves to ${source.target}`, '')]);
+    if (this.provider.move === undefined)
+      throw new DiagnosticError([failure(`A moved block cannot target ${source.target}`, '')]);
     const found = this.provider.move({ ...source, state });
     return {
       state: Object.fromEntries(Object.keys(attributes).map((name) => [name, (found[name] ?? null) as Value] as const)),
@@ -171,7 +172,7 @@ export class ProviderServer<C> {
     return readDataSource({ provider: this.provider, source, client, stopping: this.#stopping.signal }, config);
   }
 
-  /** Undefined while a part of it is not known. */
+  /** Undefined while a part of the configuration is unknown. */
   identityOf(typeName: string, state: ValueMap | null): Identity | undefined {
     if (state === null) return undefined;
     const { identity, optionalIdentity = [] } = this.resource(typeName);
@@ -182,7 +183,7 @@ export class ProviderServer<C> {
     return isComplete ? (Object.fromEntries(members) as Identity) : undefined;
   }
 
-  /** The user interrupts: running operations end where they can. */
+  /** The user interrupted: running operations end where they can. */
   stop(): void {
     this.#stopping.abort(new Error('interrupted'));
   }
@@ -202,7 +203,7 @@ export class ProviderServer<C> {
 
   #unconfigured(what: string): Diagnostic {
     const detail =
-      'Parts of its configuration are known only after apply. Give the provider values that are known before, or apply in two steps with -target.';
+      'Parts of its configuration are known only after apply. Use values that are known before, or apply in two steps with -target.';
     return failure(`Cannot ${what}: the provider ${this.provider.name} is not configured`, detail);
   }
 

@@ -1,18 +1,18 @@
-// Reads a state that was stored as JSON, by this version of the provider or an older one, into values of today's schema.
+// Reads a state stored as JSON, by this version of the provider or an older one, into values of the current schema.
 import type { Attributes } from './attribute.ts';
 import { typeJson, type Type } from './type.ts';
 import type { Value, ValueMap } from './value.ts';
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json };
 export type JsonObject = Readonly<Record<string, Json>>;
-/** From the version that is its key to the next one. */
+/** Each entry upgrades from the version that is its key to the next version. */
 export type Upgrades = Readonly<Record<number, (old: JsonObject) => JsonObject>>;
 
 export class StoredStateError extends Error {
   override readonly name = 'StoredStateError';
 }
 
-/** Throws StoredStateError for a state of a newer version, without a way up, or of another shape. */
+/** Throws StoredStateError for a state of a newer version, without an upgrade, or of another shape. */
 export function readStoredState(
   attributes: Attributes,
   current: number,
@@ -27,7 +27,7 @@ export function readStoredState(
   let object = asObject(JSON.parse(stored.json) as Json, '');
   for (let version = stored.version; version < current; version += 1) {
     const upgrade = upgrades[version];
-    if (upgrade === undefined) throw new StoredStateError(`there is no way up from its version ${version}`);
+    if (upgrade === undefined) throw new StoredStateError(`it cannot be upgraded from version ${version}`);
     object = upgrade(object);
   }
   return readObject(attributes, object);
@@ -42,19 +42,19 @@ function readObject(attributes: Attributes, object: JsonObject): ValueMap {
   return members;
 }
 
-/** A value of a dynamic type as states hold it; for upgrades of what was declared with its type before. */
+/** A value of a dynamic type as states hold it; upgrades use it for attributes that had a plain type before. */
 export function asDynamicJson(type: Type, value: Json | undefined): Json {
   if (value === undefined || value === null) return null;
   const item = typeof type === 'object' && type.kind === 'dynamic' ? type.item : type;
   return { value, type: typeJson(item) as Json };
 }
 
-/** What the type does not name is left out: attributes of the past. */
+/** Drops members that the type does not name: attributes of older versions. */
 export function readValue(type: Type, json: Json, path: string): Value {
   if (json === null) return null;
   if (type === 'string' || type === 'bool' || type === 'number') return readScalar(type, json, path);
   if (type.kind === 'list') {
-    if (!Array.isArray(json)) throw new StoredStateError(`${path} is no list`);
+    if (!Array.isArray(json)) throw new StoredStateError(`${path} is not a list`);
     return (json as readonly Json[]).map((item, index) => readValue(type.item, item, `${path}[${index}]`));
   }
   const object = asObject(json, path);
@@ -78,10 +78,10 @@ const memberOf = (object: JsonObject, name: string): Json => object[name] ?? nul
 function readScalar(type: 'string' | 'bool' | 'number', json: Json, path: string): Value {
   const expected = type === 'bool' ? 'boolean' : type;
   if (typeof json === expected) return json;
-  throw new StoredStateError(`${path} is no ${type}`);
+  throw new StoredStateError(`${path} is not a ${type}`);
 }
 
 function asObject(json: Json, path: string): JsonObject {
   if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as JsonObject;
-  throw new StoredStateError(`${path === '' ? 'it' : path} is no object`);
+  throw new StoredStateError(`${path === '' ? 'it' : path} is not an object`);
 }

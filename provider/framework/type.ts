@@ -1,4 +1,4 @@
-// The types of values, as Terraform knows them; how they are written down is the wire's business.
+// The types of values, as Terraform knows them; wire/ encodes them.
 
 export type Type =
   | 'string'
@@ -8,8 +8,8 @@ export type Type =
   | { readonly kind: 'map'; readonly item: Type }
   | { readonly kind: 'object'; readonly members: Readonly<Record<string, Type>> }
   /**
-   * Of this type always, but declared as of any type: each value says its type beside it. For shapes that Terraform has and generators
-   * of bindings do not, such as maps of maps that are computed.
+   * Values always have this type, but the schema declares any type and each value carries its type. For shapes that Terraform supports
+   * and generators of bindings do not, such as computed maps of maps.
    */
   | { readonly kind: 'dynamic'; readonly item: Type };
 

@@ -1,11 +1,11 @@
-// Judges configurations by what their attributes say: checks of known values, and write-only values for those who keep them.
+// Validates configurations by their attributes: checks of known values, and write-only values on Terraform versions that would store them.
 import type { Attribute, Attributes } from './attribute.ts';
 import { failure, type Diagnostic } from './diagnostic.ts';
 import { renderPath, type Path, type PathStep } from './path.ts';
 import { isList, isMap, isUnknown, isWhollyKnown, type Value, type ValueMap } from './value.ts';
 
 export interface ValidateFacts {
-  /** Terraform 1.11 and later; older ones would store the value. */
+  /** True for Terraform 1.11 and later; older versions would store the value. */
   readonly writeOnlyAllowed: boolean;
 }
 
@@ -27,8 +27,8 @@ function visitObject(attributes: Attributes, config: ValueMap, path: Path, facts
 function visit(attribute: Attribute<unknown>, value: Value, path: Path, facts: ValidateFacts): Diagnostic[] {
   if (attribute.writeOnly === true && !facts.writeOnlyAllowed) {
     const detail =
-      'It is never stored, which takes Terraform 1.11 or OpenTofu 1.11 or newer; leave it out with this version.';
-    return [failure(`${renderPath(path)} cannot be given to this version of Terraform`, detail, path)];
+      'It is never stored, which needs Terraform 1.11 or OpenTofu 1.11 or newer; leave it out with this version.';
+    return [failure(`This version of Terraform does not support ${renderPath(path)}`, detail, path)];
   }
   if (isUnknown(value)) return [];
   if (attribute.type === 'number' && !Number.isSafeInteger(value)) {
@@ -43,7 +43,7 @@ function visit(attribute: Attribute<unknown>, value: Value, path: Path, facts: V
   return inside.length > 0 ? inside : checked(attribute, value, path);
 }
 
-/** A check sees whole values only, except maps, whose known entries are worth a look by themselves. */
+/** A check gets only wholly known values, except maps, whose known entries it gets. */
 function checked({ check }: Attribute<unknown>, value: Value, path: Path): Diagnostic[] {
   if (check === undefined) return [];
   const whole = isWhollyKnown(value) ? value : isMap(value) ? knownEntries(value) : undefined;
@@ -52,7 +52,7 @@ function checked({ check }: Attribute<unknown>, value: Value, path: Path): Diagn
   if (result === undefined) return [];
   const name = renderPath(path);
   if (typeof result === 'string') {
-    // The value may come from a variable that is sensitive; Terraform shows the line with what it may show of it.
+    // The value may come from a sensitive variable; Terraform shows the line with the parts that it may show.
     return [failure(`Invalid value of ${name}`, `${name} ${result}.`, path)];
   }
   return result.map((problem) => {
@@ -66,11 +66,11 @@ const knownEntries = (value: ValueMap): ValueMap =>
 
 function nullEntry(path: Path): Diagnostic {
   const name = renderPath(path);
-  const detail = `${name} must not be null. Leave the entry out; a for expression with if can do that.`;
+  const detail = `${name} must not be null. Leave the entry out, for example with a for expression and if.`;
   return failure(`Invalid value of ${name}`, detail, path);
 }
 
-/** Where entries of lists and maps are null, which Terraform lets through. What objects leave out is null by right. */
+/** Finds null entries of lists and maps, which Terraform accepts. A null member of an object is legal: it was left out. */
 function nullsIn(value: Value, isDeep: boolean): readonly Path[] {
   const entries: readonly (readonly [PathStep, Value])[] = isList(value)
     ? value.map((item, index) => [{ index }, item] as const)

@@ -1,6 +1,6 @@
-// The values Terraform deals in: known, null or not yet known; and how they compare. Knows no encoding.
+// The values of Terraform: known, null or not yet known; and their comparison. Knows no encoding.
 
-/** A value that is known after apply only. Neither null nor any text: a union member of its own, so never both. */
+/** A value that is known only after apply. A separate member of the union, distinct from null and from any text. */
 class UnknownValue {
   readonly #kind = 'unknown';
   toJSON(): string {
@@ -16,7 +16,7 @@ export interface ValueMap {
   readonly [name: string]: Value;
 }
 
-/** What a plan may hold where the state holds a `T`. */
+/** The values that a plan may have where the state has a `T`. */
 export type Planned<T> =
   | Unknown
   | (T extends string | number | bigint | boolean | null
@@ -43,7 +43,7 @@ export function isWhollyKnown(value: Value): boolean {
   return true;
 }
 
-/** With null for every part that is unknown. */
+/** Replaces every unknown part by null. */
 export function knownPart(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value;
   if (isUnknown(value)) return null;

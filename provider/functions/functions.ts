@@ -1,4 +1,4 @@
-// The functions of the provider: sizes as numbers, references to images as sources. Pure.
+// The functions of the provider: sizes to numbers, references of images to sources. Pure.
 import { parseBytes } from '../../server/api/text/byte-size.ts';
 import { objectType } from '../framework/attribute.ts';
 import { FunctionError, type ProviderFunction } from '../framework/provider.ts';
@@ -8,7 +8,7 @@ import { parseImageReference } from '../resources/container/container-state.ts';
 const parseSize: ProviderFunction = {
   name: 'parse_size',
   summary: 'Bytes of a size',
-  doc: 'The number of bytes that a size such as `512MB` (powers of 1000) or `2GiB` (powers of 1024) means.',
+  doc: 'Converts a size such as `512MB` (powers of 1000) or `2GiB` (powers of 1024) to bytes.',
   example: `output "bytes" {
   value = provider::gantry::parse_size("2GiB")
 }

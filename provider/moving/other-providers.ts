@@ -1,14 +1,14 @@
-// What `moved` blocks can bring over from the providers for LXD and Incus: which of their resource types becomes which of ours, and
-// what of their states says which object it is. The rest is read from the server, as after an import. Pure.
+// Maps resource types of the providers for LXD and Incus to types of this provider for `moved` blocks, and reads from their states the
+// attributes that identify the object. The framework reads the rest from the server, as after an import. Pure.
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
 import type { MoveSource } from '../framework/provider.ts';
 import type { Json, JsonObject } from '../framework/stored-state.ts';
 
-/** Names of the attributes there, the newest first, by those here. */
+/** Their attribute names, the newest first, by the name of ours. */
 interface Move {
   readonly target: string;
   readonly takes: Readonly<Record<string, readonly string[]>>;
-  /** Why this object cannot be one of ours. */
+  /** Why this object cannot move. */
   readonly refuses?: (state: JsonObject) => string | undefined;
   readonly inNoProject?: true;
 }
@@ -47,7 +47,7 @@ const certificate: Move = {
   inNoProject: true,
 };
 
-/** By their names without the prefix, older ones too. */
+/** By their type names without the prefix, including older names. */
 const moves: Readonly<Record<string, Move>> = {
   instance,
   container: instance,
@@ -71,14 +71,15 @@ const moves: Readonly<Record<string, Move>> = {
 
 const isPeer = (provider: string): boolean => /\/(?:lxd|incus)$/.test(provider);
 
-/** The state of an object of ours, as far as theirs says which one it is. Throws DiagnosticError. */
+/** The identifying attributes of our object, from their state. Throws DiagnosticError. */
 export function movedState({ provider, type, state, target }: MoveSource): JsonObject {
   const [, , short = ''] = /^(lxd|incus)_(.+)$/.exec(type) ?? [];
   const move = isPeer(provider) && Object.hasOwn(moves, short) ? moves[short] : undefined;
   if (move === undefined) {
-    throw cannot(type, target, `Nothing moves from ${type} of ${provider}. ${known()}`);
+    throw cannot(type, target, `The type ${type} of ${provider} cannot be moved. ${known()}`);
   }
-  if (move.target !== target) throw cannot(type, target, `A ${type} becomes a ${move.target}. Write it as that.`);
+  if (move.target !== target)
+    throw cannot(type, target, `A ${type} becomes a ${move.target}. Use that type in the moved block.`);
   const refused = move.refuses?.(state);
   if (refused !== undefined) throw cannot(type, target, `${refused}.`);
   const found = Object.entries(move.takes).map(([name, sources]) => {
@@ -104,7 +105,7 @@ export function movedState({ provider, type, state, target }: MoveSource): JsonO
 const textOf = (value: Json | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 const known = (): string =>
-  `What can be moved are these types of the providers lxd and incus: ${Object.keys(moves).join(', ')}.`;
+  `These types of the providers lxd and incus can be moved: ${Object.keys(moves).join(', ')}.`;
 
 const cannot = (type: string, target: string, detail: string): DiagnosticError =>
   new DiagnosticError([failure(`A ${type} cannot be moved to a ${target}`, detail)]);

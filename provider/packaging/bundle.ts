@@ -1,18 +1,18 @@
-// Bundles the plugin into CommonJS files, as packages carry it: the program, and apart from it what only some of the processes of
-// a plan need. The first one is asked for the schema, which is ready here; one of three talks to a daemon.
+// Bundles the plugin into CommonJS files for packages: the program, and separate files for code that only some processes of a plan
+// need. The first process answers with the schema, which the package contains; one of three talks to a daemon.
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { gantryMethods } from '../serving.ts';
 import { providerService } from '../wire/calls.ts';
 
-/** Before anything else is loaded: an old Node must not answer with a syntax error. */
+/** Runs before anything else loads, so that an old Node does not fail with a syntax error. */
 const versionCheck =
   "if(Number(process.versions.node.split('.')[0])<20){process.stdout.write('terraform-provider-gantry needs Node.js 20.19 or newer; this is '+process.versions.node+'\\n');process.exit(1)}";
 
 /**
- * Libraries in files of their own, reduced to the exports in use. All of undici would be three times as large, and its unused parts
- * touch globals that make Node load its own second undici: 50 ms for nothing.
+ * Libraries in separate files, reduced to the exports in use. All of undici would be three times as large, and its unused parts
+ * touch globals that make Node load its own second undici, which costs 50 ms.
  */
-const apart: Readonly<Record<string, { readonly exports: readonly string[]; readonly source: string }>> = {
+const libraries: Readonly<Record<string, { readonly exports: readonly string[]; readonly source: string }>> = {
   undici: {
     exports: ['Pool'],
     source: `const Dispatcher = require('undici/lib/dispatcher/dispatcher.js');
@@ -22,7 +22,7 @@ exports.Pool = require('undici/lib/dispatcher/pool.js');`,
   ws: { exports: ['WebSocket'], source: `exports.WebSocket = require('ws').WebSocket;` },
 };
 
-/** HTTP/2 and bodies of forms: nothing here offers the one or sends the other. */
+/** HTTP/2 and form bodies, which the plugin does not use. */
 const unused = /[\\/]undici[\\/]lib[\\/](?:dispatcher[\\/]client-h2|web[\\/]fetch[\\/]body)\.js$/;
 
 /** File name to content. `main.cjs` is the program. */
@@ -32,13 +32,13 @@ export async function bundleProvider(repository: string): Promise<Programs> {
   const main = await bundleOne(repository, {
     entryPoints: ['provider/main.ts'],
     banner: { js: versionCheck },
-    // Then it becomes a require: Node's loader of other modules would be started for it.
+    // It becomes a require, because an import would start Node's ES module loader.
     supported: { 'dynamic-import': false },
     plugins: [servingPlugin],
   });
   const serving = await bundleOne(repository, { entryPoints: ['provider/serving.ts'], plugins: [apartPlugin] });
   const others = await Promise.all(
-    Object.entries(apart).map(async ([name, { source }]) => {
+    Object.entries(libraries).map(async ([name, { source }]) => {
       const stdin = { contents: source, resolveDir: repository };
       return [`${name}.cjs`, await bundleOne(repository, { stdin, plugins: [unusedPlugin] })] as const;
     }),
@@ -48,7 +48,7 @@ export async function bundleProvider(repository: string): Promise<Programs> {
 
 async function schema(): Promise<Buffer> {
   const method = gantryMethods({ env: {}, log() {} }).get(`${providerService}GetProviderSchema`);
-  if (method?.kind !== 'unary') throw new Error('the provider serves no schema');
+  if (method?.kind !== 'unary') throw new Error('the provider has no schema method');
   return Buffer.from(await method.call(new Uint8Array()));
 }
 
@@ -60,20 +60,19 @@ const servingPlugin: Plugin = {
 };
 
 /**
- * What is apart consists of classes that are made by `new`: the first one made loads them. An import of anything that is not among
- * the exports ends the bundling with an error.
+ * The separate files export classes: the first `new` loads them. An import of any other export fails in the bundler.
  */
 const apartPlugin: Plugin = {
-  name: 'apart',
+  name: 'libraries',
   setup(bundler) {
-    const names = Object.keys(apart).join('|');
-    bundler.onResolve({ filter: new RegExp(`^(?:${names})$`) }, ({ path }) => ({ path, namespace: 'apart' }));
-    bundler.onLoad({ filter: /./, namespace: 'apart' }, ({ path }) => {
+    const names = Object.keys(libraries).join('|');
+    bundler.onResolve({ filter: new RegExp(`^(?:${names})$`) }, ({ path }) => ({ path, namespace: 'libraries' }));
+    bundler.onLoad({ filter: /./, namespace: 'libraries' }, ({ path }) => {
       const made = (name: string): string =>
         `export function ${name}(...given) { return new (require('./${path}.cjs').${name})(...given); }`;
-      return { contents: apart[path]?.exports.map(made).join('\n') ?? '' };
+      return { contents: libraries[path]?.exports.map(made).join('\n') ?? '' };
     });
-    bundler.onResolve({ filter: /^\.\/\w+\.cjs$/, namespace: 'apart' }, ({ path }) => ({ path, external: true }));
+    bundler.onResolve({ filter: /^\.\/\w+\.cjs$/, namespace: 'libraries' }, ({ path }) => ({ path, external: true }));
   },
 };
 
@@ -98,6 +97,6 @@ async function bundleOne(repository: string, options: BuildOptions): Promise<Buf
     logLevel: 'warning',
   });
   const [file] = result.outputFiles ?? [];
-  if (file === undefined) throw new Error('the bundler has made no file');
+  if (file === undefined) throw new Error('the bundler wrote no file');
   return Buffer.from(file.contents);
 }

@@ -1,4 +1,4 @@
-// The documentation of the provider as registries show it, one page a resource, data source and function, from the schemas. Pure.
+// Generates the documentation of the provider for registries from the schemas: one page for each resource, data source and function. Pure.
 import { presenceOf, type Attribute, type Attributes } from '../framework/attribute.ts';
 import type { AnyProvider, AnyResource, ProviderFunction } from '../framework/provider.ts';
 import { typeJson, type Type } from '../framework/type.ts';
@@ -78,7 +78,7 @@ function attributeLine(name: string, attribute: Attribute<unknown>): string {
   ];
   const notes = [
     ...(attribute.default === undefined ? [] : [`Default: \`${JSON.stringify(attribute.default)}\`.`]),
-    ...(attribute.replace === true ? ['A change makes another object.'] : []),
+    ...(attribute.replace === true ? ['A change replaces the object.'] : []),
     ...(attribute.nested === undefined ? [] : [`See [below](#nested-schema-for-${name}).`]),
   ];
   return `- \`${name}\` (${facts.join(', ')}) ${[attribute.doc, ...notes].join(' ')}`;
@@ -96,7 +96,7 @@ function shown(type: Type): string {
   return `${type.kind === 'list' ? 'List' : 'Map'} of ${shown(type.item)}`;
 }
 
-/** Every nested attribute, also of nested ones, with an anchor of its name. */
+/** Sections for nested attributes at every depth, with an anchor of their name. */
 function nestedSections(attributes: Attributes, prefix: string): readonly string[] {
   return Object.entries(attributes)
     .filter(([, { nested }]) => nested !== undefined)
@@ -112,13 +112,13 @@ function nestedSections(attributes: Attributes, prefix: string): readonly string
     });
 }
 
-/** What it is called in the bindings for CDKTF and cdktn. */
+/** Its name in the bindings for CDKTF and cdktn. */
 const binding = (namespace: string, type: string): string =>
   `## In TypeScript\n\n\`${camel(namespace)}.${capital(camel(type))}\`, from \`gantry/cdktf\` and \`gantry/cdktn\`. Arguments have the names above, in camelCase.`;
 
-const ephemeralVersion = 'Needs Terraform 1.10 or OpenTofu 1.11, or newer.';
+const ephemeralVersion = 'Requires Terraform 1.10 or OpenTofu 1.11, or newer.';
 
-/** CDKTF knows no ephemeral resources. */
+/** CDKTF does not support ephemeral resources. */
 const ephemeralBinding = (name: string): string =>
   `## In TypeScript\n\n\`${camel(name)}.${capital(camel(name))}\`, from \`gantry/cdktn\` only. Arguments have the names above, in camelCase.`;
 

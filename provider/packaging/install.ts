@@ -6,9 +6,9 @@ import { installationBlock, launcherVersion, mirrorFolders, platformOf } from '.
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export interface InstallDeps {
-  /** What stands after `install`. */
+  /** The arguments after `install`. */
   readonly args: readonly string[];
-  /** Directories that may hold the package; the first one that does is taken. */
+  /** Directories that may hold the package; the first match wins. */
   readonly packages: readonly string[];
   readonly home: string;
   readonly os: string;
@@ -27,7 +27,7 @@ Copies the provider to where Terraform and OpenTofu find it without a registry.
   --plugin-dir DIR  a directory for providers; ~/.terraform.d/plugins when left out, where they look by themselves
 `;
 
-/** Changes nothing but the directory of this version and platform. */
+/** Changes only the directory of this version and platform. */
 export function install(deps: InstallDeps): Installed {
   const read = readArgs(deps.args);
   if (read === 'help') return { code: 0, stdout: usage, stderr: '' };
@@ -81,7 +81,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** Terraform must never find half of it: it is put into its place whole, and what was there goes. */
+/** Replaces the directory in one step, because Terraform must never find half a package. */
 function copy(from: string, mirror: string, folder: string): void {
   const to = join(mirror, folder);
   const made = join(mirror, `.gantry-${process.pid}`);
@@ -99,7 +99,7 @@ function instructions(version: string, directory: string, isOwnPlace: boolean): 
   const head = `terraform-provider-gantry ${version} is in ${directory}\n`;
   const block = installationBlock(directory);
   const where = isOwnPlace
-    ? 'terraform init and tofu init find it there. Only if your CLI configuration (~/.terraformrc, ~/.tofurc) has a\nprovider_installation block of its own, it has to say this too:'
+    ? 'terraform init and tofu init find it there. If your CLI configuration (~/.terraformrc, ~/.tofurc) has its own\nprovider_installation block, add this to it:'
     : 'Terraform and OpenTofu find it there when the CLI configuration (~/.terraformrc, ~/.tofurc) says:';
   return `${head}\n${where}\n\n${block}\nIn configurations: required_providers { gantry = { source = "gantry/gantry", version = "${version}" } }\n`;
 }

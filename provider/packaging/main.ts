@@ -1,5 +1,5 @@
-// The edge of packing: `npm run package:provider [DIR]` writes the release of this version, `--package DIR` only the files that
-// `terraform-provider-gantry install` copies. The directory is replaced, so it must hold nothing else.
+// The entry point of packaging: `npm run package:provider [DIR]` writes the release of this version, `--package DIR` only the files that
+// `terraform-provider-gantry install` copies. It replaces the directory, which must hold nothing else.
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { bundleProvider } from './bundle.ts';
@@ -11,7 +11,7 @@ const isPackage = process.argv[2] === '--package';
 const given = process.argv[isPackage ? 3 : 2];
 const directory = resolve(given ?? join(repository, isPackage ? 'dist/provider-package' : '.release'));
 
-/** What an earlier run left there, and nothing that is anybody else's. */
+/** Removes the files of an earlier run, and refuses a directory with files of others. */
 function clear(): void {
   let names: readonly string[];
   try {
@@ -21,7 +21,7 @@ function clear(): void {
   }
   const isOurs = names.some((name) => launcherVersion(name) !== undefined || name.endsWith('_SHA256SUMS'));
   if (names.length > 0 && !isOurs) {
-    throw new Error(`${directory} holds other files, and would be replaced: give a directory that is empty or new`);
+    throw new Error(`${directory} holds other files and would be replaced: choose an empty or new directory`);
   }
   rmSync(directory, { recursive: true, force: true });
 }

@@ -1,5 +1,5 @@
-// What a release of the provider consists of: the packages with their sums and manifest as registries want them, and a mirror
-// tree for machines without a registry. Makes no bundle and knows no command line.
+// Lists the files of a release of the provider: packages with checksums and manifest for registries, and a mirror tree for machines
+// without a registry. Builds no bundle and reads no command line.
 import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,7 +7,7 @@ import type { Programs } from './bundle.ts';
 import { launcherName, mirrorFolders, platforms } from './mirror.ts';
 import { zip, type ZipEntry } from './zip.ts';
 
-/** Plain sh: it tells of a missing Node in words that Terraform shows, and the .cjs beside it runs in any project. */
+/** Plain sh: it reports a missing Node in a message that Terraform shows, and main.cjs runs in any project. */
 const launcher = `#!/bin/sh
 if ! command -v node >/dev/null 2>&1; then
   echo "terraform-provider-gantry needs Node.js 20.19 or newer as node on the PATH"
@@ -58,7 +58,7 @@ export function releaseFiles(input: ReleaseInput): ReleaseFiles {
   return files;
 }
 
-/** What `terraform-provider-gantry install` copies. */
+/** The files that `terraform-provider-gantry install` copies. */
 export const packageFiles = (input: ReleaseInput): ReleaseFiles =>
   new Map(packageEntries(input).map(({ name, content, mode }) => [name, { content, mode }]));
 

@@ -1,4 +1,4 @@
-// Writes zip archives that are the same bytes for the same content: fixed times, sorted names, Unix modes.
+// Writes reproducible zip archives: fixed times, sorted names, Unix modes.
 import { crc32, deflateRawSync } from 'node:zlib';
 
 export interface ZipEntry {
@@ -8,7 +8,7 @@ export interface ZipEntry {
   readonly mode: number;
 }
 
-/** The earliest that the format can say: 1980-01-01 00:00. */
+/** The earliest time of the format: 1980-01-01 00:00. */
 const dosDate = (1 << 5) | 1;
 const version = 20;
 const madeOnUnix = (3 << 8) | version;
@@ -38,7 +38,7 @@ export function zip(entries: readonly ZipEntry[]): Buffer {
   return Buffer.concat([...parts, central, end]);
 }
 
-/** What the local and the central header share. */
+/** The fields that the local and the central header share. */
 function commonFacts({ content }: ZipEntry, packedBytes: number, nameBytes: number): Buffer {
   const facts = Buffer.alloc(26);
   facts.writeUInt16LE(version, 0);

@@ -20,7 +20,7 @@ const isSameCertificate = (before: string, after: string): boolean =>
   pemCheck(before) === undefined && pemCheck(after) === undefined && fingerprintOf(before) === fingerprintOf(after);
 
 const attributes = {
-  name: text({ doc: 'A name for people.', required: true }),
+  name: text({ doc: 'Display name.', required: true }),
   certificate: text({
     doc: 'The certificate, as PEM.',
     required: true,
@@ -29,41 +29,41 @@ const attributes = {
     same: isSameCertificate,
   }),
   type: text({
-    doc: '`client`, or `metrics` for who may read metrics only, on servers that have it.',
+    doc: '`client`, or `metrics` for access to metrics only, on servers that support it.',
     default: 'client',
     check: oneOf('client', 'metrics'),
   }),
   restricted: flag({
-    doc: 'Whether it may use the projects in `projects` only, on servers that have projects.',
+    doc: 'Whether access is restricted to the projects in `projects`, on servers with projects.',
     default: false,
   }),
-  projects: texts({ doc: 'The projects that it may use while it is restricted.' }),
-  fingerprint: text({ doc: 'SHA-256 of the certificate.', computed: true, keep: true }),
+  projects: texts({ doc: 'The projects that a restricted certificate may use.' }),
+  fingerprint: text({ doc: 'SHA-256 fingerprint of the certificate.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 
 type State = StateOf<typeof attributes>;
 
-/** What servers with projects have beside. */
+/** Additional members on servers with projects. */
 interface Rights {
   readonly restricted?: boolean;
   readonly projects?: readonly string[] | null;
 }
 
-/** The written order of the same names. */
+/** Keeps the written order when the names are the same. */
 function sameOrder(written: readonly string[] | null, live: readonly string[] | null): readonly string[] {
   const names = live ?? [];
   const isSame = written?.length === names.length && written.every((name) => names.includes(name));
   return isSame ? written : names;
 }
 
-/** Throws DiagnosticError when the server has no such rights: it would give more than was asked for. */
+/** Throws DiagnosticError when the server lacks such restrictions: it would grant more than configured. */
 function bodyOf(
   { name, type, restricted, projects }: State,
   { client }: Context<Link>,
 ): Pick<Certificate, 'name' | 'type'> {
   const has = { name, type: type ?? 'client' };
-  if (type === 'metrics') needExtension(client, 'metrics', 'trust a certificate for metrics only');
+  if (type === 'metrics') needExtension(client, 'metrics', 'restrict a certificate to metrics');
   if (restricted !== true && (projects ?? []).length === 0)
     return isGantry(client) ? has : { ...has, ...nothingRestricted };
   needExtension(client, 'certificate_project', 'restrict a certificate to projects');
@@ -85,7 +85,13 @@ export const certificate = serverResource({
   importing: importByWhole('fingerprint', '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'),
   validate: ({ restricted, projects }) =>
     (restricted === false || restricted === null) && Array.isArray(projects) && projects.length > 0
-      ? [failure('The projects would not count', 'Set restricted to true, or leave projects out.', at('projects'))]
+      ? [
+          failure(
+            'projects has no effect without restricted',
+            'Set restricted to true, or leave projects out.',
+            at('projects'),
+          ),
+        ]
       : [],
   plan({ planned }) {
     if (typeof planned.certificate === 'string' && pemCheck(planned.certificate) === undefined) {
@@ -99,7 +105,7 @@ export const certificate = serverResource({
     const { restricted = false, projects: given }: Certificate & Rights = seen;
     const projects = given ?? [];
     const isAsWritten = state.certificate !== null && isSameCertificate(state.certificate, live);
-    // Written as null or as nothing: it has none.
+    // An explicit null and a missing value both mean none.
     const shown = state.projects === null && projects.length === 0 ? null : sameOrder(state.projects, projects);
     return {
       name,

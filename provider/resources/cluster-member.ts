@@ -1,4 +1,4 @@
-// gantry_cluster_member: a member of the cluster that the server belongs to: taken over, renamed, removed. Joining is the host's business.
+// gantry_cluster_member: adopts, renames and removes a member of the server's cluster. Joining happens on the host.
 import type { Static } from 'typebox';
 import type { ClusterMember } from '../../server/api/cluster/cluster.ts';
 import { needCluster, needExtension, type Link } from '../connection/link.ts';
@@ -14,7 +14,7 @@ import { importByWhole } from './shared/import-ids.ts';
 
 const attributes = {
   name: text({ doc: 'Name of the member. Another name renames it.', required: true }),
-  force: flag({ doc: 'Remove it on destroy although it does not answer.', default: false }),
+  force: flag({ doc: 'Whether destroy also removes a member that does not answer.', default: false }),
   url: text({ doc: 'Its address.', computed: true, keep: true }),
   status: text({ doc: 'Online, Offline.', computed: true }),
   database: flag({ doc: 'Whether it holds a copy of the database.', computed: true }),
@@ -31,13 +31,13 @@ function need(link: Link): void {
 async function found(context: Context<Link>, name: string): Promise<Live> {
   const reply = await readPath<Live>(context, pathOf(name));
   if (reply !== undefined) return reply.metadata;
-  const detail = 'A server joins by itself, with its own configuration; this resource manages members that are there.';
+  const detail = 'A server joins by itself, with its own configuration; this resource manages existing members.';
   throw new DiagnosticError([failure(`The cluster has no member ${name}`, detail, at('name'))]);
 }
 
 export const clusterMember = serverResource({
   typeName: 'gantry_cluster_member',
-  doc: 'A member of the cluster. The server has to be clustered; members join by themselves, and are taken over, renamed and removed here.',
+  doc: 'A member of the cluster. The server must be clustered. Members join by themselves; this resource adopts, renames and removes them.',
   example: `resource "gantry_cluster_member" "node2" {
   name = "node2"
 }

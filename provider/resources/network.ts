@@ -1,4 +1,4 @@
-// gantry_network: a managed bridge. What the server picks by itself is shown, and never a difference.
+// gantry_network: a managed bridge. Values that the server picks are shown, and never count as a difference.
 import type { Network } from '../../server/api/network/network.ts';
 import { networkName } from '../../server/api/names.ts';
 import { withoutKeysOfLxd } from '../../server/api/server/lxd-keys.ts';
@@ -30,16 +30,16 @@ const rules: MapRules = {
 };
 
 const attributes = {
-  name: nameAttribute('Name, which is that of the interface too: 2 to 15 characters.', networkName),
+  name: nameAttribute('Name of the network and of its interface: 2 to 15 characters.', networkName),
   description: descriptionAttribute,
   type: text({
-    doc: 'Kind of network; `bridge` is what servers make.',
+    doc: 'Type of the network.',
     default: 'bridge',
     replace: true,
     check: (type: string) => (type === '' ? 'must not be empty' : undefined),
   }),
   config: completedConfigAttribute(
-    'Config keys. What the server fills in by itself (addresses, NAT) is in `effective_config`.',
+    'Config keys. Values that the server fills in (addresses, NAT) are in `effective_config`.',
     rules,
   ),
   member_overrides: memberOverridesAttribute,
@@ -54,7 +54,7 @@ type State = StateOf<typeof attributes>;
 const ownConfig = ({ config }: Network): TextMap =>
   Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !key.startsWith('volatile.')));
 
-/** Without the length of its prefix; null: the network has none. */
+/** The address without its prefix length; null when the network has none. */
 export function addressIn({ config }: Network, family: 'ipv4' | 'ipv6'): string | null {
   const [address = ''] = (config[`${family}.address`] ?? '').split('/');
   return ['', 'none', 'auto'].includes(address) ? null : address;
@@ -63,7 +63,7 @@ export function addressIn({ config }: Network, family: 'ipv4' | 'ipv6'): string 
 const readNetwork = (live: Network, state: State) => ({
   description: live.description,
   type: live.type,
-  // Imported: all of it, for a configuration that is generated from it has to make the same network again.
+  // After an import all keys: a configuration generated from them must create the same network again.
   config: state.config === null ? ownConfig(live) : readMap(live.config, state.config, rules),
   effective_config: shownMap(live.config),
   ipv4_address: addressIn(live, 'ipv4'),

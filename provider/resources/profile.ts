@@ -1,4 +1,4 @@
-// gantry_profile: config and devices that containers share. The profile `default` is taken over and emptied, never made or removed.
+// gantry_profile: config and devices that containers share. The profile `default` is adopted and emptied, never created or deleted.
 import type { Profile } from '../../server/api/container/profile.ts';
 import { profileName } from '../../server/api/names.ts';
 import type { Link } from '../connection/link.ts';
@@ -45,15 +45,15 @@ const permanent = 'default';
 const isPermanent = (name: string): boolean => name === permanent;
 const isEmpty = (live: Profile): boolean => Object.keys({ ...live.config, ...live.devices }).length === 0;
 
-/** What others have put there is not ours to take over without a word. */
+/** Throws DiagnosticError when `default` has content of others: adopting it takes an explicit import. */
 async function adopt(state: State, context: Context<Link>): Promise<void> {
   await edit(
     context,
     editOf(context, 'profile', state.name, {
       changedSince: (live) => {
         if (isEmpty(live)) return [];
-        const detail = 'Import it to manage what it holds: terraform import <address> default.';
-        throw new DiagnosticError([failure('The profile default is in use already', detail)]);
+        const detail = 'Import it to manage its contents: terraform import <address> default.';
+        throw new DiagnosticError([failure('The profile default is not empty', detail)]);
       },
       body: (live) => put(state, live, null),
     }),
@@ -62,7 +62,7 @@ async function adopt(state: State, context: Context<Link>): Promise<void> {
 
 export const profile = gantryResource({
   typeName: 'gantry_profile',
-  doc: 'Config and devices that containers share. The profile `default` exists on every server: as long as it is empty it is taken over instead of created, and it is emptied instead of deleted.',
+  doc: 'Config and devices that containers share. The profile `default` exists on every server: this resource adopts it if it is empty, and empties it on destroy.',
   example: `resource "gantry_profile" "web" {
   name        = "web"
   description = "Web servers"
@@ -92,7 +92,7 @@ export const profile = gantryResource({
     await performCreate(context, () => context.client.client.create('profile', body, {}, context.signal));
   },
   plan({ prior, planned, replace }) {
-    // It is never made, removed or renamed.
+    // `default` is never created, deleted or renamed.
     if (prior !== null && planned.name !== prior.name && [prior.name, planned.name].some((name) => name === permanent))
       replace(at('name'));
   },

@@ -1,4 +1,4 @@
-// Deletes all that a project has of its own, before the project goes itself.
+// Deletes the contents of a project, before the project itself is deleted.
 import type { Project } from '../../server/api/cluster/cluster.ts';
 import type { Client } from '../../server/client/client.ts';
 import type { Link } from '../connection/link.ts';
@@ -7,7 +7,7 @@ import type { Static } from 'typebox';
 import { segment } from './shared/read-by-path.ts';
 import { performDelete } from './shared/write.ts';
 
-/** Containers first, which use the rest. What the project shares with `default` is not its own. */
+/** Deletes containers first, because they use the rest. Leaves objects that the project shares with `default`. */
 export async function emptyProject(context: Context<Link>, name: string): Promise<void> {
   const client = context.client.client.inProject(name);
   const path = `/1.0/projects/${segment(name)}`;
@@ -27,7 +27,7 @@ export async function emptyProject(context: Context<Link>, name: string): Promis
     for (const profile of await client.list('profile', context.signal)) {
       const at = `/1.0/profiles/${segment(profile.name)}`;
       if (profile.name !== 'default') await remove(context, client, at);
-      // It cannot go, and what it uses could not either.
+      // `default` cannot be deleted; emptying it frees the objects that it uses.
       else
         await client.http.send(
           { method: 'PUT', path: at, json: { description: '', config: {}, devices: {} } },

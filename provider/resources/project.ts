@@ -1,4 +1,4 @@
-// gantry_project: a name space of its own, on servers that have projects.
+// gantry_project: a name space, on servers that have projects.
 import type { Static } from 'typebox';
 import type { Project } from '../../server/api/cluster/cluster.ts';
 import { projectName } from '../../server/api/names.ts';
@@ -21,13 +21,13 @@ const attributes = {
   name: nameAttribute('Name of the project.', projectName),
   description: descriptionAttribute,
   config: textMap({
-    doc: 'Config keys; `features.*` that are left out are as the server has them.',
+    doc: 'Config keys. Default of `features.*`: the values of the server.',
     default: {},
     same: (before: TextMap, after: TextMap) => sameMap(before, after, rules),
     fulfilled: (after: TextMap, prior: ValueMap) => isFulfilled(after, prior, rules),
   }),
   force_destroy: flag({
-    doc: 'Whether destroying it deletes what is in it: containers, images, profiles, volumes and networks.',
+    doc: 'Whether destroy also deletes its contents: containers, images, profiles, volumes and networks.',
     default: false,
   }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
@@ -45,7 +45,7 @@ const readProject = (live: Live, state: State) => ({
 
 export const project = serverResource({
   typeName: 'gantry_project',
-  doc: 'A project: a name space for containers, images and profiles. The server has to serve projects.',
+  doc: 'A project: a name space for containers, images and profiles. The server must support projects.',
   example: `resource "gantry_project" "team" {
   name = "team"
   config = {
@@ -63,7 +63,7 @@ export const project = serverResource({
     return readProject(found.metadata, state);
   },
   plan({ prior, planned, replace }) {
-    // It is always there.
+    // `default` always exists.
     if (prior !== null && planned.name !== prior.name && prior.name === 'default') replace(at('name'));
   },
   async create({ planned }, context) {

@@ -1,4 +1,4 @@
-// gantry_server_config: named config keys of the server. Keys that are not named here stay as they are.
+// gantry_server_config: manages named config keys of the server. Other keys stay as they are.
 import type { Server } from '../../server/api/server/server.ts';
 import { serverConfigKeys, validateServerConfig, type ServerConfigKey } from '../../server/api/server/server-config.ts';
 import { sameText } from '../../server/api/text/equality.ts';
@@ -19,7 +19,7 @@ const defaultOf = (key: string): string =>
 const attributes = {
   name: text({ doc: 'Always `server`.', computed: true, keep: true }),
   config: textMap({
-    doc: 'The keys to set. Only they are read and written; a key that goes from here, or the whole resource, is unset on the server.',
+    doc: 'The keys to set. Only these keys are read and written. Removing a key here, or the resource, unsets it on the server.',
     required: true,
     check: (config: TextMap) => [
       ...validateServerConfig(config).map(({ path, message }) => ({
@@ -28,18 +28,18 @@ const attributes = {
       })),
       ...Object.keys(config)
         .filter(isHidden)
-        .map((key) => ({ path: [{ key }], message: 'is never shown by the server: set it with trust_password' })),
+        .map((key) => ({ path: [{ key }], message: 'is never returned by the server: set it with trust_password' })),
     ],
     same: (before: TextMap, after: TextMap) =>
       Object.keys(before).length === Object.keys(after).length &&
       Object.keys(before).every((key) => after[key] !== undefined && sameText(key, before[key] ?? '', after[key])),
   }),
   trust_password: text({
-    doc: 'Password with which clients may add their certificate (`core.trust_password`). It is never stored: raise `trust_password_version` to send another one.',
+    doc: 'Password with which clients may add their certificate (`core.trust_password`). It is never stored: raise `trust_password_version` to send a new one.',
     sensitive: true,
     writeOnly: true,
   }),
-  trust_password_version: integer({ doc: 'Any number; another one sends `trust_password` again.' }),
+  trust_password_version: integer({ doc: 'Any number; a change sends `trust_password` again.' }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -48,7 +48,7 @@ const passwordKey = 'core.trust_password';
 
 export const serverConfig = serverResource({
   typeName: 'gantry_server_config',
-  doc: 'Config keys of the server itself. Only the named keys are touched, and unset again on destroy.',
+  doc: 'Config keys of the server itself. Only the named keys change, and destroy unsets them.',
   example: `resource "gantry_server_config" "this" {
   config = {
     "images.auto_update_interval" = "12"
@@ -58,9 +58,9 @@ export const serverConfig = serverResource({
   attributes,
   identity: ['name'],
   importing: {
-    doc: 'the names of the keys, with commas between them',
+    doc: 'the names of the keys, separated by commas',
     example: 'core.https_address,images.auto_update_interval',
-    // Values are read at once; the names are all there is to say.
+    // The id has only names; the framework reads the values right after the import.
     parse: (id) => ({
       name: 'server',
       config: Object.fromEntries((id === 'server' ? [] : id.split(',')).map((key) => [key.trim(), ''])),
@@ -71,7 +71,7 @@ export const serverConfig = serverResource({
     return [
       failure(
         'trust_password is missing',
-        'trust_password_version says when to send it.',
+        'trust_password_version needs trust_password.',
         at('trust_password_version'),
       ),
     ];
@@ -96,7 +96,7 @@ export const serverConfig = serverResource({
   },
 });
 
-/** A key that is unset holds its default. */
+/** An unset key holds its default. */
 function readKeys(live: Server['config'], before: TextMap): TextMap {
   return Object.fromEntries(
     Object.entries(before).map(([key, written]) => {
@@ -123,7 +123,7 @@ async function write(context: Context<Link>, planned: State, prior: State | null
   });
 }
 
-/** Everything else is sent back as it is; `true` keeps what is hidden. */
+/** Sends all other keys back unchanged; `true` keeps a hidden value. */
 async function change(context: Context<Link>, values: TextMap): Promise<void> {
   await editPath<Server, object>(context, 'server config', '/1.0', {
     changedSince: () => [],

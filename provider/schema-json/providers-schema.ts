@@ -1,4 +1,4 @@
-// The schemas in the form of `terraform providers schema -json`, made without Terraform. Generators of bindings read it.
+// Writes the schemas in the form of `terraform providers schema -json`, without Terraform. Generators of bindings read it.
 import { presenceOf, type Attribute, type Attributes } from '../framework/attribute.ts';
 import type { AnyProvider, ProviderFunction } from '../framework/provider.ts';
 import { typeJson, type TypeJson } from '../framework/type.ts';
@@ -27,7 +27,7 @@ interface SchemaJson {
   };
 }
 
-/** Equal to Terraform's own output; `source` is the address of the provider there. */
+/** Equals Terraform's own output; `source` is the address of the provider there. */
 export function providersSchema<C>(provider: AnyProvider<C>, source: string): object {
   const byType = (
     list: readonly {

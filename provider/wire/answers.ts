@@ -1,4 +1,4 @@
-// Parts that every call shares to read its request and to answer: types of schemas, values as bytes, problems as diagnostics.
+// Helpers of every call to read its request and to write its answer: types of schemas, values as bytes, problems as diagnostics.
 import { objectType, type Attributes } from '../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import type { PrivateData } from '../framework/object-type.ts';
@@ -12,7 +12,7 @@ import { encodeValue, ValueError } from './values.ts';
 type Dynamic = MessageOf<typeof wire.DynamicValue>;
 export const empty = new Uint8Array();
 
-/** Object types of schemas, made once. */
+/** Object types of schemas, cached. */
 export class TypeTable<C> {
   readonly #types = new Map<Attributes, Type>();
   readonly #server: ProviderServer<C>;
@@ -66,6 +66,6 @@ export async function caughtLater(
 function asDiagnostics(error: unknown): readonly Diagnostic[] {
   if (error instanceof DiagnosticError) return error.diagnostics;
   if (!(error instanceof ValueError)) throw error;
-  const detail = 'The state or configuration has another shape than the schema of this version of the provider.';
+  const detail = 'The state or configuration does not match the schema of this version of the provider.';
   return [failure(`A value cannot be read: ${error.message}`, detail)];
 }

@@ -1,10 +1,10 @@
-// Bytes written one after another into one piece of memory that grows; the codecs of the wire share it. Knows no encoding.
+// A growing buffer for bytes written one after another; the codecs of the wire share it. Knows no encoding.
 
 const firstBytes = 16 * 1024;
-/** More is given back after use. */
+/** A larger buffer is released after use. */
 const keptBytes = 1024 * 1024;
 
-/** Used for one whole message after another: `take` ends each, and `clear` begins the next, also after a failure. */
+/** Reused for one message after another: `take` ends a message, and `clear` begins the next one, also after a failure. */
 export class ByteWriter {
   bytes = Buffer.allocUnsafeSlow(firstBytes);
   length = 0;
@@ -14,12 +14,12 @@ export class ByteWriter {
     this.length = 0;
   }
 
-  /** A copy of all that was written since `clear`. */
+  /** A copy of the bytes written since `clear`. */
   take(): Buffer {
     return Buffer.from(this.bytes.subarray(0, this.length));
   }
 
-  /** Makes room for so many more, and returns where they begin; whoever asks writes them all. */
+  /** Reserves this many bytes and returns their start; the caller writes them all. */
   room(count: number): number {
     const at = this.length;
     this.length += count;
@@ -35,7 +35,7 @@ export class ByteWriter {
     this.bytes.set(from, this.room(from.length));
   }
 
-  /** The last `count` bytes move by `by`, to make room before them. */
+  /** Moves the last `count` bytes by `by`, to make room before them. */
   shift(count: number, by: number): void {
     const at = this.room(by) - count;
     this.bytes.copyWithin(at + by, at, at + count);

@@ -3,7 +3,7 @@ import type { Method, Methods, Unary } from './grpc.ts';
 
 export const providerService = '/tfplugin6.Provider/';
 
-/** Every call of protocol 6.8; those of capabilities that the schema does not claim are left out, and so unimplemented. */
+/** The calls of protocol 6.8, without those of capabilities that the schema does not claim: they are unimplemented. */
 export const providerCalls = [
   'GetMetadata',
   'GetProviderSchema',
@@ -35,7 +35,7 @@ export const asMethods = (unary: Readonly<Record<ProviderCall, Unary>>): Methods
     providerCalls.map((name): [string, Method] => [providerService + name, { kind: 'unary', call: unary[name] }]),
   );
 
-/** The first of a plan's three processes serves the schema only: `schema` returns it without `load`, if it can. */
+/** The first of a plan's three processes serves only the schema: `schema` returns it without `load`, if it can. */
 export function lazyMethods(load: () => Promise<Methods>, schema: () => Uint8Array | undefined): Methods {
   let loading: Promise<Methods> | undefined;
   let loaded: Methods | undefined;
@@ -56,6 +56,6 @@ export function lazyMethods(load: () => Promise<Methods>, schema: () => Uint8Arr
 
 function call(methods: Methods, name: ProviderCall, request: Uint8Array): Promise<Uint8Array> | Uint8Array {
   const method = methods.get(providerService + name);
-  if (method?.kind !== 'unary') throw new Error(`${name} is not served`);
+  if (method?.kind !== 'unary') throw new Error(`the method ${name} is not implemented`);
   return method.call(request);
 }

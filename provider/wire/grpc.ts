@@ -1,4 +1,4 @@
-// A gRPC server for what plugins need of it, on Node's HTTP/2: unary calls, and streams that only stay open. Knows no methods.
+// A minimal gRPC server for plugins on Node's HTTP/2: unary calls, and streams that only stay open. Knows no methods.
 import { performServerHandshake, type ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
@@ -27,20 +27,20 @@ export interface GrpcDeps {
   readonly methods: Methods;
   /** Called with errors that no client should be able to cause. */
   readonly onError: (method: string, error: unknown) => void;
-  /** Called when a connection ends otherwise than by being closed. */
+  /** Called when a connection breaks. */
   readonly onBroken: (why: string) => void;
   /** go-plugin allows 256 MiB. */
   readonly maxMessageBytes?: number;
 }
 
 const headBytes = 5;
-/** A longer text in a header is more than some clients accept. */
+/** Some clients refuse longer header values. */
 const maxTextBytes = 8 * 1024;
 const streamWindow = 1024 * 1024;
 const connectionWindow = 16 * 1024 * 1024;
 const sessionOptions = {
   settings: { initialWindowSize: streamWindow, maxConcurrentStreams: 1000, maxHeaderListSize: 64 * 1024 },
-  /** In MB: answers that wait for a slow client count. Beyond it new calls are refused. */
+  /** In MB, including answers that wait for a slow client. Above the limit new calls are refused. */
   maxSessionMemory: 512,
 } as const;
 const answerHeaders = { ':status': 200, 'content-type': 'application/grpc+proto' } as const;
@@ -52,7 +52,7 @@ export function serveConnection(socket: Duplex, deps: GrpcDeps): void {
   session.on('error', (error) => deps.onBroken(error.message));
   session.setLocalWindowSize(connectionWindow);
   session.on('stream', (stream, headers) => {
-    // Its client has reset it: nobody waits for an answer.
+    // The client has reset the stream and waits for no answer.
     stream.on('error', () => {});
     serve(stream, headers[':path'] ?? '', deps);
   });
@@ -109,7 +109,7 @@ function readBody(stream: ServerHttp2Stream, limit: number, done: (body: Buffer 
   });
 }
 
-/** The headers of an answer that ends with the trailers of a success. */
+/** Sends the headers of an answer that ends with the trailers of a success. */
 function respond(stream: ServerHttp2Stream): void {
   stream.respond(answerHeaders, { waitForTrailers: true });
   stream.once('wantTrailers', () => stream.sendTrailers(okTrailers));
@@ -131,7 +131,7 @@ function refuse(stream: ServerHttp2Stream, error: unknown): void {
   stream.respond({ ...answerHeaders, 'grpc-status': String(status), 'grpc-message': encoded }, { endStream: true });
 }
 
-/** One message: a byte that says whether it is compressed, its length, itself. */
+/** Reads one message: a byte for compression, the length, the body. */
 function framed(message: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(headBytes + message.length);
   bytes[0] = 0;
@@ -144,13 +144,13 @@ function readMessage(body: Buffer | undefined, maxMessageBytes: number): Uint8Ar
   if (body === undefined) {
     throw new GrpcError(grpcStatus.resourceExhausted, `the message is larger than ${maxMessageBytes} bytes`);
   }
-  if (body.length < headBytes) throw new GrpcError(grpcStatus.invalidArgument, 'there is no message');
+  if (body.length < headBytes) throw new GrpcError(grpcStatus.invalidArgument, 'the message is missing');
   if (body[0] !== 0) throw new GrpcError(grpcStatus.unimplemented, 'compressed messages are not supported');
   const length = body.readUInt32BE(1);
   if (length !== body.length - headBytes) {
     throw new GrpcError(
       grpcStatus.invalidArgument,
-      `the message has ${body.length - headBytes} bytes, but its head says ${length}`,
+      `the message has ${body.length - headBytes} bytes, but its header says ${length}`,
     );
   }
   return body.subarray(headBytes);

@@ -1,9 +1,9 @@
-// Log lines as go-plugin reads them from standard error; TF_LOG_PROVIDER decides which of them are shown.
+// Writes log lines for go-plugin, which reads them from standard error; TF_LOG_PROVIDER selects the levels that Terraform shows.
 
 export type Level = 'trace' | 'debug' | 'info' | 'warn' | 'error';
 export type Log = (level: Level, message: string, fields?: Readonly<Record<string, string | number | boolean>>) => void;
 
-/** Longer ones would be cut in the middle by the reader, and then are no JSON. */
+/** The reader cuts longer lines in the middle, which breaks the JSON. */
 const maxLineBytes = 60 * 1024;
 
 /** Message and level are strings and the time has six digits, or Terraform takes the line for plain text. */

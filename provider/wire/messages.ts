@@ -1,5 +1,5 @@
-// The messages of the Terraform plugin protocol, version 6: names of ours, numbers of the protocol. Only what is used is named;
-// everything else that comes is skipped.
+// The messages of the Terraform plugin protocol, version 6: our names, the numbers of the protocol. Lists only the fields in use; the
+// codec skips all others.
 import {
   bytes,
   defineMessage,
@@ -39,7 +39,7 @@ export const RawState = defineMessage({ json: bytes(1) });
 export const markdown = 1;
 export const nestings = { single: 1, list: 2, map: 4 } as const;
 
-/** An attribute may have attributes again, so its type is told by hand. */
+/** The type is written by hand, because an attribute may contain attributes. */
 export interface WireAttribute {
   readonly name: string;
   readonly type: Uint8Array;
@@ -139,7 +139,7 @@ export const TypedConfigRequest = defineMessage({
   clientCapabilities: clientCapabilities(3),
 });
 export const ConfigureRequest = defineMessage({ terraformVersion: text(1), config: dynamic(2) });
-/** Also of configuring. */
+/** Also the answer to configuring. */
 export const DiagnosticsReply = defineMessage({ diagnostics: diagnostics(1) });
 export const ValidateProviderReply = defineMessage({ diagnostics: diagnostics(2) });
 
@@ -232,7 +232,7 @@ export const OpenReply = defineMessage({
   result: dynamic(3),
   privateData: bytes(4),
 });
-/** Also of closing. */
+/** Also the answer to closing. */
 export const RenewRequest = defineMessage({ typeName: text(1), privateData: bytes(2) });
 export const RenewReply = defineMessage({
   diagnostics: diagnostics(1),

@@ -1,4 +1,4 @@
-// The pieces of msgpack: scalars, and the heads of lists and maps. Which of them a value takes is its type's business.
+// The elements of msgpack: scalars, and the heads of lists and maps. The type of a value selects the elements.
 import { ByteWriter } from './byte-writer.ts';
 
 export class MsgpackError extends Error {
@@ -35,7 +35,7 @@ export class MsgpackWriter extends ByteWriter {
 
   text(value: string): void {
     const most = 3 * value.length;
-    // The head is as long as the length that the text may have; a longer one than needed is as good.
+    // The head has room for the longest possible text; a longer head than needed is valid.
     const head = most < 32 ? 1 : most < 0x100 ? 2 : most < 0x1_0000 ? 3 : 5;
     const at = this.room(head + most);
     const length = this.bytes.write(value, at + head);
@@ -93,7 +93,7 @@ export class MsgpackWriter extends ByteWriter {
     }
   }
 
-  /** An extension of one byte, which is zero. */
+  /** An extension with one zero byte. */
   extension(type: number): void {
     this.byte(codes.fixedExt1);
     this.byte(type);
@@ -101,7 +101,7 @@ export class MsgpackWriter extends ByteWriter {
   }
 }
 
-/** Throws MsgpackError for bytes that end too soon or mean nothing. */
+/** Throws MsgpackError for bytes that end too soon or are invalid. */
 export class MsgpackReader {
   readonly bytes: Buffer;
   position = 0;
@@ -110,21 +110,21 @@ export class MsgpackReader {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
-  /** The next byte, which says what comes; it is not read. */
+  /** Peeks at the next byte, which is the code of the next element. */
   get next(): number {
     const code = this.bytes[this.position];
     if (code === undefined) throw new MsgpackError('it is cut off');
     return code;
   }
 
-  /** Reads it and returns true when null comes. */
+  /** Consumes a null and returns true; otherwise returns false. */
   nil(): boolean {
     if (this.next !== codes.nil) return false;
     this.position += 1;
     return true;
   }
 
-  /** Reads it and returns true when an extension of any type comes. */
+  /** Consumes an extension of any type and returns true; otherwise returns false. */
   extension(): boolean {
     const code = this.next;
     if (code >= codes.fixedExt1 && code <= codes.fixedExt16) this.#take(2 + 2 ** (code - codes.fixedExt1));
@@ -135,7 +135,7 @@ export class MsgpackReader {
     return true;
   }
 
-  /** The length of the list that comes; undefined when it is none. */
+  /** The length of the next list; undefined when the next element is no list. */
   list(): number | undefined {
     return this.#many(0x90, codes.list16);
   }
@@ -155,7 +155,7 @@ export class MsgpackReader {
     return this.#unsigned(code === long ? 2 : 4);
   }
 
-  /** Undefined when it is none. */
+  /** Undefined when the next element is no text. */
   text(): string | undefined {
     const code = this.next;
     let length = code & 0x1f;
@@ -168,7 +168,7 @@ export class MsgpackReader {
     return this.bytes.toString('utf8', at, at + length);
   }
 
-  /** Steps over a short text when it is this one: what comes is mostly what is expected. */
+  /** Skips the next text when its bytes equal `head`, which is the usual case, and returns true. */
   skipText(head: Uint8Array): boolean {
     const { bytes, position } = this;
     for (let index = 0; index < head.length; index += 1) if (bytes[position + index] !== head[index]) return false;
@@ -176,7 +176,7 @@ export class MsgpackReader {
     return true;
   }
 
-  /** Steps over bytes, if they come. */
+  /** Skips bytes when they are the next element, and returns true. */
   skipData(): boolean {
     const code = this.next;
     if (code < codes.data8 || code >= codes.extension8) return false;
@@ -209,12 +209,12 @@ export class MsgpackReader {
     return this.bytes.readIntBE(this.#take(length), length);
   }
 
-  /** Whatever comes. */
+  /** Skips any element. */
   skip(): void {
     if (this.nil() || this.extension() || this.flag() !== undefined || this.number() !== undefined) return;
     if (this.text() !== undefined) return;
     const items = this.list() ?? 2 * (this.map() ?? Number.NaN);
-    if (Number.isNaN(items)) throw new MsgpackError(`it has a part of kind ${this.next}, which no value has`);
+    if (Number.isNaN(items)) throw new MsgpackError(`it has a part of kind ${this.next}, which is not supported`);
     for (let index = 0; index < items; index += 1) this.skip();
   }
 

@@ -1,4 +1,4 @@
-// The messages of what every plugin serves beside its provider.
+// The messages of the services that every plugin has besides its provider.
 import { defineMessage, integer } from './protobuf.ts';
 
 export const Nothing = defineMessage({});

@@ -1,5 +1,5 @@
-// Runs this process as a go-plugin: handshake, mutual TLS, the services of every plugin, and its end. The methods decide which
-// provider it is.
+// Runs this process as a go-plugin: handshake, mutual TLS, the services of every plugin, and its end. The caller passes the methods of
+// the provider.
 import { createServer, type Server } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer } from 'node:tls';
@@ -24,10 +24,10 @@ export interface PluginDeps {
   readonly log: Log;
   /** Writes the handshake: the only line on standard output. */
   readonly print: (line: string) => void;
-  /** Ends what the provider has open. */
+  /** Closes the open connections of the provider. */
   readonly close: () => Promise<void>;
   readonly exit: (code: number) => void;
-  /** Called when a standard stream has lost its reader, which is Terraform; at once when that has happened already. */
+  /** Calls the listener when a standard stream has lost its reader, Terraform; at once when that has already happened. */
   readonly onReaderGone?: (listener: () => void) => void;
   readonly parentPid: () => number;
   readonly now: () => Date;
@@ -42,7 +42,7 @@ export class HandshakeError extends Error {
   override readonly name = 'HandshakeError';
 }
 
-/** Throws HandshakeError when the caller is not Terraform, or speaks no protocol version of ours. */
+/** Throws HandshakeError when the caller is not Terraform, or supports no common protocol version. */
 export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
   checkCaller(deps.env);
   const place = makeSocketPlace();
@@ -71,7 +71,7 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
   watchTerraform(deps, connections, end);
   deps.onReaderGone?.(end);
   deps.print(`1|${protocolVersion}|unix|${place.path}|grpc|${certificate}\n`);
-  // HTTP/2 takes milliseconds to load: Terraform reads the handshake and connects meanwhile.
+  // HTTP/2 takes milliseconds to load, while Terraform reads the handshake and connects.
   void loadGrpc();
   return { socketPath: place.path, stop: end };
 }
@@ -79,7 +79,7 @@ export async function startPlugin(deps: PluginDeps): Promise<RunningPlugin> {
 function checkCaller(env: PluginDeps['env']): void {
   if (env[cookie.name] !== cookie.value) {
     throw new HandshakeError(
-      'This is a plugin of Terraform and OpenTofu: it is started by them, not by hand. With the argument install it puts itself where they look for providers.',
+      'This is a plugin: Terraform and OpenTofu start it. To install it where they look for providers, run it with the argument install.',
     );
   }
   const offered = (env['PLUGIN_PROTOCOL_VERSIONS'] ?? String(protocolVersion)).split(',').map((part) => part.trim());
@@ -90,7 +90,7 @@ function checkCaller(env: PluginDeps['env']): void {
   }
 }
 
-/** Shutdown is answered before the process ends: without the answer, or without the end, Terraform waits two seconds. */
+/** Answers Shutdown before the process ends: without the answer, or without the end, Terraform waits two seconds. */
 function pluginMethods(end: () => void): readonly (readonly [string, Method])[] {
   const nothing = Nothing.encode({});
   return [
@@ -103,7 +103,7 @@ function pluginMethods(end: () => void): readonly (readonly [string, Method])[] 
 
 interface Made {
   readonly server: Server;
-  /** For the handshake: base64 without padding, or nothing without TLS. */
+  /** For the handshake: base64 without padding; empty without TLS. */
   readonly certificate: string;
 }
 
@@ -161,9 +161,9 @@ function countConnections(server: Server): () => number {
 }
 
 /**
- * A killed Terraform sends no Shutdown. Its end shows in another parent process, or, when a wrapper started this one, in a log stream that
- * nobody reads: a line is written there once for each time without a connection. Neither standard input, which Terraform shares with us,
- * nor a closed connection is a sign by itself: gRPC closes idle connections, and with TF_REATTACH_PROVIDERS each command has its own.
+ * A killed Terraform sends no Shutdown. The plugin notices its end by another parent process or, when a wrapper started the plugin, by a
+ * log stream without a reader: it writes a line there for each period without a connection. Standard input, which Terraform shares, and
+ * a closed connection are no signs: gRPC closes idle connections, and with TF_REATTACH_PROVIDERS each command has its own.
  */
 function watchTerraform(deps: PluginDeps, connections: () => number, end: () => void): void {
   const parent = deps.parentPid();

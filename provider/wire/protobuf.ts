@@ -1,13 +1,13 @@
-// A small protocol buffers codec: messages are tables of fields, which also give the TypeScript types. Knows no message.
+// A small protocol buffers codec: tables of fields define the messages and their TypeScript types. Knows no message.
 import { ByteWriter } from './byte-writer.ts';
 
 export interface Field<T> {
   readonly number: number;
   readonly wireType: 0 | 2;
   readonly initial: () => T;
-  /** `before` is the value so far: repeated fields grow, others are replaced. */
+  /** `before` is the value so far: a repeated field grows, any other is replaced. */
   readonly read: (reader: Reader, before: T) => T;
-  /** Every occurrence that is to be written; none for the default. */
+  /** The occurrences to write; none for the default. */
   readonly write: (value: T, writer: Writer, key: number) => void;
 }
 
@@ -22,7 +22,7 @@ export interface Message<F extends Fields> {
   readonly fields: F;
   decode(bytes: Uint8Array): { readonly [Name in keyof F]: ValueOf<F[Name]> };
   encode(value: Init<F>): Buffer;
-  /** As a part of another message. */
+  /** The codec of a message inside another message. */
   write(value: Init<F>, writer: Writer): void;
 }
 
@@ -37,7 +37,7 @@ export class Reader {
     this.bytes = bytes;
   }
 
-  /** Beyond 2^53 the nearest number: no field of the protocol needs more. Negative ones come as ten bytes. */
+  /** Above 2^53 returns the nearest number: no field of the protocol needs more. Negative numbers take ten bytes. */
   varint(): number {
     let value = 0;
     for (let [shift, at] = [0, this.position]; shift < 28; shift += 7, at += 1) {
@@ -111,7 +111,7 @@ export class Writer extends ByteWriter {
 
   text(key: number, text: string): void {
     const at = this.open(key);
-    // No character takes more than three bytes for each of its parts.
+    // A UTF-16 unit takes at most three bytes in UTF-8.
     this.room(3 * text.length);
     this.length = at + this.bytes.write(text, at);
     this.close(at);
@@ -184,7 +184,7 @@ export const integer = (number: number): Field<number> => ({
   },
 });
 
-/** Absent and zero are two things. */
+/** A field that distinguishes absent from zero. */
 export const optional = <T>(field: Field<T>): Field<T | undefined> => ({
   number: field.number,
   wireType: field.wireType,
@@ -195,13 +195,13 @@ export const optional = <T>(field: Field<T>): Field<T | undefined> => ({
     const before = writer.length;
     field.write(value, writer, key);
     if (writer.length > before) return;
-    // The field leaves out its default: an empty chunk or a zero.
+    // The field omits its default: an empty chunk or a zero.
     writer.varint(key);
     writer.varint(0);
   },
 });
 
-/** `of` is asked at first use, so that messages may contain themselves. */
+/** Calls `of` at first use, so that messages may contain themselves. */
 export const message = <M extends Message<Fields>>(number: number, of: () => M): Field<MessageOf<M> | undefined> => ({
   number,
   wireType: 2,
@@ -225,7 +225,7 @@ export const repeated = <T>(field: Field<T>): Field<readonly NonNullable<T>[]> =
   },
 });
 
-/** Text to message. */
+/** A map from text to message. */
 export const mapped = <M extends Message<Fields>>(
   number: number,
   of: () => M,
@@ -249,7 +249,7 @@ export const mapped = <M extends Message<Fields>>(
   };
 };
 
-/** No message is written while another one is, but as a part of it. */
+/** Writes one message at a time; nested messages share its buffer. */
 const shared = new Writer();
 
 export function defineMessage<const F extends Fields>(fields: F): Message<F> {

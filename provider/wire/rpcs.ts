@@ -1,4 +1,4 @@
-// The calls of Terraform: each message read, handed to the framework as values, and its answer written. Decides nothing.
+// The calls of Terraform: reads each message, passes values to the framework, writes the answer. Decides nothing.
 import { DiagnosticError, type Diagnostic } from '../framework/diagnostic.ts';
 import { FunctionError, type AnyResource } from '../framework/provider.ts';
 import type { Identity } from '../framework/results.ts';
@@ -229,7 +229,7 @@ function otherCalls<C>(server: ProviderServer<C>, types: TypeTable<C>): Calls<Ot
     ValidateProviderConfig(bytes) {
       const { config } = wire.ConfigRequest.decode(bytes);
       const values = () => objectOf(decodeValue(types.of(provider.attributes), config)) ?? {};
-      // Nothing of the provider's own configuration is ever stored.
+      // Terraform never stores the configuration of the provider.
       return caught(() => providerReply(server.validateProvider(values(), { writeOnlyAllowed: true })), providerReply);
     },
     async ConfigureProvider(bytes) {

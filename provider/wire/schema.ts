@@ -1,4 +1,4 @@
-// Schemas, functions, paths and diagnostics of the framework as messages of the protocol.
+// Turns schemas, functions, paths and diagnostics of the framework into messages of the protocol.
 import type { Attribute, Attributes } from '../framework/attribute.ts';
 import { presenceOf } from '../framework/attribute.ts';
 import type { Diagnostic } from '../framework/diagnostic.ts';

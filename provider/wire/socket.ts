@@ -1,9 +1,9 @@
-// The plugin's unix socket: in a private directory, at a path short enough for the kernel.
+// Places the plugin's unix socket in a private directory, at a path short enough for the kernel.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Longer paths are cut silently: 104 bytes on macOS, 108 on Linux, with the final zero. */
+/** The kernel cuts longer paths silently: 104 bytes on macOS, 108 on Linux, with the final zero. */
 const maxPathBytes = 103;
 const name = 's';
 

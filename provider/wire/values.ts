@@ -1,30 +1,30 @@
-// Values as Terraform sends them: msgpack by schema type, or JSON. Whatever a type names is always written, null when absent.
+// Reads and writes values as Terraform sends them: msgpack by schema type, or JSON. Writes every member of a type, null when absent.
 import { readValue, type Json } from '../framework/stored-state.ts';
 import { typeJson, type Type } from '../framework/type.ts';
 import { isList, isMap, isUnknown, unknownValue, type Value, type ValueMap } from '../framework/value.ts';
 import { MsgpackReader, MsgpackWriter } from './msgpack.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
-/** Bytes that are no value of the type; `path` says where. */
+/** The bytes are no value of the type; `path` locates the error. */
 export class ValueError extends Error {
   override readonly name = 'ValueError';
 }
 
 type ObjectType = Extract<Type, { readonly kind: 'object' }>;
 
-/** The extension that says so; those that say what is known of an unknown value are read as well. */
+/** The extension for an unknown value. Extensions with refinements are read as well. */
 const plainUnknown = 0;
 
 interface Member {
   readonly name: string;
   readonly type: Type;
-  /** Its name as it is written. */
+  /** The encoded name. */
   readonly head: Buffer;
 }
 
 /** An object type prepared for reading and writing. */
 interface Shape {
-  /** As the type has them. */
+  /** In the order of the type. */
   readonly members: readonly Member[];
   /** In the order of their names, which is how Terraform writes them. */
   readonly sorted: readonly Member[];
@@ -48,7 +48,7 @@ function shapeOf(type: ObjectType): Shape {
 
 const short = 32;
 
-/** As Terraform writes it: with the shortest head. */
+/** Uses the shortest head, like Terraform. */
 function textBytes(text: string): Buffer {
   const bytes = Buffer.from(text);
   if (bytes.length < short) return Buffer.concat([Buffer.of(0xa0 | bytes.length), bytes]);
@@ -70,13 +70,13 @@ function write(type: Type, value: Value, path: string): void {
   else if (isUnknown(value)) writer.extension(plainUnknown);
   else if (typeof value === 'string') writer.text(value);
   else if (typeof value === 'boolean') writer.flag(value);
-  // As text, which Terraform reads exactly as it reads its state: else it takes what was refreshed for changed.
+  // As text, which Terraform reads exactly like its state; otherwise it would see a refreshed value as changed.
   else if (typeof value === 'bigint') writer.text(String(value));
   else if (typeof value === 'number') writeNumber(value);
-  else if (typeof type === 'string') throw new ValueError(`${path} is no ${type}`);
+  else if (typeof type === 'string') throw new ValueError(`${path} is not a ${type}`);
   else if (type.kind === 'dynamic') writeDynamic(type.item, value, path);
   else if (type.kind === 'list') writeList(type.item, value, path);
-  else if (!isMap(value)) throw new ValueError(`${path} is no map`);
+  else if (!isMap(value)) throw new ValueError(`${path} is not a map`);
   else if (type.kind === 'map') writeMap(type.item, value);
   else writeObject(type, value);
 }
@@ -86,7 +86,7 @@ function writeNumber(value: number): void {
   else writer.number(value);
 }
 
-/** The type as JSON in bytes, then the value. */
+/** Writes the type as JSON in bytes, then the value. */
 function writeDynamic(item: Type, value: Value, path: string): void {
   writer.list(2);
   writer.data(Buffer.from(JSON.stringify(typeJson(item))));
@@ -94,7 +94,7 @@ function writeDynamic(item: Type, value: Value, path: string): void {
 }
 
 function writeList(item: Type, value: Value, path: string): void {
-  if (!isList(value)) throw new ValueError(`${path} is no list`);
+  if (!isList(value)) throw new ValueError(`${path} is not a list`);
   writer.list(value.length);
   value.forEach((each, index) => write(item, each, `${path}[${index}]`));
 }
@@ -117,7 +117,7 @@ function writeObject(type: ObjectType, value: ValueMap): void {
   }
 }
 
-/** The `msgpack` form unless it is empty, then the `json` one; nothing at all is null. Throws ValueError. */
+/** Reads the `msgpack` form or, when it is empty, the `json` one; null when both are empty. Throws ValueError. */
 export function decodeValue(
   type: Type,
   sent: { readonly msgpack: Uint8Array; readonly json: Uint8Array } | undefined,
@@ -138,7 +138,7 @@ export function decodeValue(
 function readWhole(type: Type, bytes: Uint8Array): Value {
   const reader = new MsgpackReader(bytes);
   const value = read(type, reader, '');
-  if (reader.position < bytes.length) throw new ValueError('The value cannot be read: more follows it');
+  if (reader.position < bytes.length) throw new ValueError('The value cannot be read: extra bytes follow it');
   return value;
 }
 
@@ -149,30 +149,30 @@ function read(type: Type, reader: MsgpackReader, path: string): Value {
   if (type.kind === 'list') return readList(type.item, reader, path);
   if (type.kind === 'dynamic') return readDynamic(type.item, reader, path);
   const length = reader.map();
-  if (length === undefined) throw new ValueError(`${path} is no map`);
+  if (length === undefined) throw new ValueError(`${path} is not a map`);
   return type.kind === 'map' ? readMap(type.item, length, reader, path) : readObject(type, length, reader, path);
 }
 
 function readScalar(type: 'string' | 'number' | 'bool', reader: MsgpackReader, path: string): Value {
   const found =
     type === 'bool' ? reader.flag() : type === 'string' ? reader.text() : (wholeText(reader.text()) ?? reader.number());
-  if (found === undefined) throw new ValueError(`${path} is no ${type}`);
+  if (found === undefined) throw new ValueError(`${path} is not a ${type}`);
   return typeof found === 'bigint' && BigInt.asIntN(54, found) === found ? Number(found) : found;
 }
 
-/** A number as text is whole, or a decimal that no float can hold, which goes back as it came. */
+/** A number as text is an integer, or a decimal that no float can hold, which is sent back unchanged. */
 const wholeText = (text: string | undefined): string | bigint | undefined =>
   text !== undefined && /^-?\d+$/.test(text) ? BigInt(text) : text;
 
-/** What is said of the type is not looked at: only what this provider wrote comes back. */
+/** Ignores the encoded type: Terraform returns only values that this provider wrote. */
 function readDynamic(item: Type, reader: MsgpackReader, path: string): Value {
-  if (reader.list() !== 2 || !reader.skipData()) throw new ValueError(`${path} does not say its type`);
+  if (reader.list() !== 2 || !reader.skipData()) throw new ValueError(`${path} has no type`);
   return read(item, reader, path);
 }
 
 function readList(item: Type, reader: MsgpackReader, path: string): Value {
   const length = reader.list();
-  if (length === undefined) throw new ValueError(`${path} is no list`);
+  if (length === undefined) throw new ValueError(`${path} is not a list`);
   const items: Value[] = [];
   for (let index = 0; index < length; index += 1) items.push(read(item, reader, `${path}[${index}]`));
   return items;
@@ -187,7 +187,7 @@ function readMap(item: Type, length: number, reader: MsgpackReader, path: string
   return map;
 }
 
-/** What the type does not name is left out. */
+/** Drops members that the type does not name. */
 function readObject(type: ObjectType, length: number, reader: MsgpackReader, path: string): Value {
   const { sorted, nulls } = shapeOf(type);
   const object: Record<string, Value> = { ...nulls };
@@ -207,8 +207,8 @@ function readObject(type: ObjectType, length: number, reader: MsgpackReader, pat
 
 function readKey(reader: MsgpackReader, path: string): string {
   const key = reader.text();
-  if (key === undefined) throw new ValueError(`${path} has a key that is no text`);
-  // Assigning it would change what the object is.
-  if (key === '__proto__') throw new ValueError(`${path} has the key __proto__, which cannot be kept`);
+  if (key === undefined) throw new ValueError(`${path} has a key that is not text`);
+  // Assigning it would change the prototype of the object.
+  if (key === '__proto__') throw new ValueError(`${path} has the key __proto__, which is not supported`);
   return key;
 }

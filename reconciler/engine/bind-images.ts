@@ -1,4 +1,4 @@
-// Names of images that a run makes, put in for their fingerprints where later steps need them: known only when the image is there. Pure.
+// Replaces references to images of the same run by their fingerprints, which are known only after the image exists. Pure.
 import type { Json, JsonObject } from '../core/documents/document.ts';
 import { isMap } from '../core/documents/json-values.ts';
 import type { Step } from '../core/plan/plan.ts';
@@ -7,7 +7,7 @@ import { plainName } from '../core/text/scoped-name.ts';
 /** Fingerprints by the id of the step that made the image. */
 export type Made = ReadonlyMap<string, string>;
 
-/** The step with fingerprints in the places of names of images that it needs. */
+/** The step with fingerprints instead of the names of images. */
 export function bindImages(step: Step, steps: ReadonlyMap<string, Step>, made: Made): Step {
   if (made.size === 0) return step;
   const names = new Map<Json, string>();

@@ -1,4 +1,4 @@
-// Walks the steps of a plan: each as soon as what it needs is done, no more at once than allowed. What a step does is in steps/.
+// Runs the steps of a plan: each when its dependencies are done, within the concurrency limit. steps/ performs them.
 import type { Operation } from '../../server/api/operation.ts';
 import { remedyFor } from '../../server/client/client-error.ts';
 import { DeadlineError, pause, within } from '../../server/lib/shared/deadline.ts';
@@ -16,20 +16,20 @@ export interface ExecuteDeps {
   readonly emit: (event: EngineEvent) => void;
   /** Steps at once; default 4. */
   readonly parallelism?: number;
-  /** Start nothing new and let running steps end. The signal of `execute` itself cancels those too. */
+  /** Starts no further steps and lets running ones end. The signal of `execute` also cancels running steps. */
   readonly stop?: AbortSignal;
-  /** No new steps after the first failure; default: branches that do not need the failed step go on. */
+  /** Starts no further steps after the first failure. Default: steps that do not depend on the failed one continue. */
   readonly failFast?: boolean;
-  /** Makes owners' records; absent: none are written. */
+  /** Computes the owner's records; without it none are written. */
   readonly hash?: KeyHash;
-  /** Called with each operation before it is waited for. */
+  /** Called with each operation before the wait for it. */
   readonly onBegun?: (step: Step, operation: Operation) => void;
   readonly nowMs?: () => number;
   readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export interface RunResult {
-  /** Ids of steps. */
+  /** Ids of the finished steps. */
   readonly done: readonly string[];
   readonly failures: readonly Failure[];
   /** Never started. */
@@ -41,7 +41,7 @@ export interface RunResult {
 
 type Outcome = 'done' | 'failed' | 'skipped';
 
-/** Never rejects for what happens to a step: that is in the result. Steps of one object never overlap: the plan chains them. */
+/** Reports failures of steps in the result and never rejects for them. Steps of one object never overlap: the plan chains them. */
 export async function execute(plan: Plan, deps: ExecuteDeps, signal?: AbortSignal): Promise<RunResult> {
   const run = new Run(plan.steps, deps, signal ?? new AbortController().signal);
   return run.finish();
@@ -58,10 +58,10 @@ class Run {
   readonly #made = new Map<string, string>();
   readonly #byId: ReadonlyMap<string, Step>;
   readonly #queue: StepQueue;
-  /** Failed since the last look at what needs them. */
+  /** Failed steps whose dependents are not skipped yet. */
   #failed: string[] = [];
   #running = 0;
-  /** The tries of one step to reach the server were all in vain: those of the others would be, too. */
+  /** One step could not reach the server in all its attempts, so the others would fail as well. */
   #isUnreachable = false;
   #wake = (): void => {};
 
@@ -103,7 +103,7 @@ class Run {
     }
   }
 
-  /** What it needs is settled before it is, for that stands before it in the plan. */
+  /** Dependencies come first in the plan, so their outcomes are known. */
   #blockerOf({ needs }: Step): string {
     return needs.find((id) => this.#outcomes.get(id) === 'failed' || this.#outcomes.get(id) === 'skipped') ?? '';
   }
@@ -149,13 +149,13 @@ class Run {
 
   async #limited(step: Step): Promise<Note> {
     const bound = bindImages(step, this.#byId, this.#made);
-    // A wait has its own limit, which explains itself better.
+    // A wait has its own limit, with a better message.
     const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;
     try {
       return await within(timeoutMs, (signal) => runStep(this.#context(step), bound, signal), this.#signal);
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
-      throw new StepTimeoutError(`it did not end in ${step.timeoutMs / 1000} s`, { cause: error });
+      throw new StepTimeoutError(`it did not end within ${step.timeoutMs / 1000} s`, { cause: error });
     }
   }
 

@@ -1,4 +1,4 @@
-// Turns what a step threw into words for people: what was tried, why it failed, what to do. Pure.
+// Turns the error of a step into a message for users: what was tried, why it failed, what to do. Pure.
 import { ClientError } from '../../server/client/client-error.ts';
 import { pathText } from '../core/documents/inside.ts';
 import type { Step } from '../core/plan/plan.ts';
@@ -18,7 +18,7 @@ export function failureOf(step: Step, error: unknown, isInterrupted: boolean): F
     address: step.address,
     code,
     what: whatOf(step),
-    why: isInterrupted ? 'cancelled while it was at work' : whyOf(error),
+    why: isInterrupted ? 'cancelled while it was running' : whyOf(error),
     remedy: remedyOf(step, code, error),
     ...(error instanceof ClientError && error.details.length > 0 ? { details: error.details } : {}),
   };
@@ -52,19 +52,19 @@ function whyOf(error: unknown): string {
 function remedyOf(step: Step, code: FailureCode, error: unknown): string {
   switch (code) {
     case 'stale':
-      return 'look at a new plan and apply that';
+      return 'make a new plan, review it and apply it';
     case 'not-ready':
-      return `look into the container, or give it longer with manage.wait in ${step.address}; then apply again`;
+      return `inspect the container, or raise the timeout in manage.wait of ${step.address}; then apply again`;
     case 'timeout':
-      return `give it longer with manage.timeout in ${step.address}, then apply again`;
+      return `raise manage.timeout in ${step.address}, then apply again`;
     case 'unreachable':
-      return 'see that the daemon runs, then apply again: what is done stays done';
+      return 'check that the daemon runs, then apply again: completed steps stay';
     case 'interrupted':
-      return 'apply again: it goes on from what is there';
+      return 'apply again: it continues from the current state';
     case 'failed':
       return error instanceof ClientError && error.status === 403
-        ? 'use credentials that may do this'
-        : 'correct what the message names, then apply again: what is done stays done';
+        ? 'use credentials with this permission'
+        : 'fix the cause that the message names, then apply again: completed steps stay';
     default:
       return '';
   }

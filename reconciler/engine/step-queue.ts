@@ -1,15 +1,15 @@
-// Which step of a plan may begin next, and which never will because one before it did not succeed. In the plan's order, and in time
-// that grows with the steps and what they need, not with their square. Performs nothing.
+// Selects the next step of a plan, and drops the dependents of a failed step. Keeps the order of the plan and takes time linear in the
+// number of steps and dependencies. Performs nothing.
 import type { Step } from '../core/plan/plan.ts';
 
-/** Lives as long as one run. A step is waiting, then either taken or dropped. */
+/** Lives as long as one run. Each step waits, and is then either taken or dropped. */
 export class StepQueue {
   readonly #steps: readonly Step[];
   readonly #index: ReadonlyMap<string, number>;
   readonly #dependents = new Map<string, string[]>();
-  /** How much of what it needs is not done yet. */
+  /** Number of unfinished dependencies. */
   readonly #missing = new Map<string, number>();
-  /** Places in the plan, the first of them last. */
+  /** Positions in the plan, in descending order. */
   readonly #ready: number[] = [];
   readonly #waiting: Set<string>;
 
@@ -29,7 +29,7 @@ export class StepQueue {
     }
   }
 
-  /** The first one that has all it needs; it waits no longer. */
+  /** Takes the first step whose dependencies are done. */
   take(): Step | undefined {
     for (let index = this.#ready.pop(); index !== undefined; index = this.#ready.pop()) {
       const step = this.#steps[index];
@@ -46,7 +46,7 @@ export class StepQueue {
     }
   }
 
-  /** All that needs it, near or far, in the plan's order; they wait no longer. */
+  /** Drops all direct and indirect dependents and returns them in the order of the plan. */
   dropDependents(id: string): readonly Step[] {
     const found = new Set<string>();
     const look = [id];

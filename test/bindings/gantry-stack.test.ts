@@ -1,5 +1,5 @@
-// The constructs of both flavours, synthesized: what a stack in ten lines becomes, and that references into maps are such that
-// Terraform takes them. Applying is test/e2e/terraform-json/cdk-examples.test.ts.
+// Synthesizes the constructs of both flavours: the JSON of a stack in ten lines, and references into maps in a form that Terraform
+// accepts. test/e2e/terraform-json/cdk-examples.test.ts applies stacks.
 import * as cdktf from 'cdktf';
 import * as cdktn from 'cdktn';
 import { describe, expect, test } from 'vitest';
@@ -22,10 +22,10 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
   const { GantryStack, forwardPort, nic, rootDisk, volumeDisk } = bindings;
   const newStack = (server?: ConstructorParameters<typeof GantryStack>[2]): InstanceType<typeof GantryStack> =>
     new GantryStack(cdk.Testing.app(), 'test', server);
-  // oxlint-disable-next-line typescript/no-explicit-any -- looked into freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- the tests read arbitrary members
   const synth = (stack: InstanceType<typeof GantryStack>): any => JSON.parse(cdk.Testing.synth(stack));
 
-  test('make a stack of pool, network, image, profile and container in a few lines', () => {
+  test('A stack has pool, network, image, profile and container in a few lines', () => {
     const stack = newStack({ address: 'unix:///run/gantry.socket' });
     const pool = stack.pool('fast');
     const network = stack.network('lan0', { ipv4: '10.1.0.1/24', ipv6: 'none', nat: true });
@@ -66,7 +66,7 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     });
   });
 
-  test('leave out what is left out, and let what is written win', () => {
+  test('A stack omits missing options, and written config wins over derived keys', () => {
     const stack = newStack();
     const pool = stack.pool('p', { driver: 'btrfs', name: 'pool1' });
     const volume = stack.volume('data', pool, { config: { size: '1GiB' } });
@@ -102,7 +102,7 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     expect(withoutNotes(containers['container-c'])).toEqual({ name: 'c' });
   });
 
-  test('take paths of images from where the app runs, and say what is missing or too much', () => {
+  test('Paths of images are relative to the app, and missing or contradictory sources are refused', () => {
     const stack = newStack();
     stack.image('split', { metadata: 'meta.tar', file: 'rootfs.squashfs' });
     stack.image('far', { source: { type: 'remote', server: 'https://images.example.org', alias: 'debian/12' } });
@@ -122,7 +122,7 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     );
   });
 
-  test('leave paths of assets of the same stack as they are, and refuse assets of another one', () => {
+  test('Paths of assets of the same stack stay unchanged, and assets of another stack are refused', () => {
     const stack = newStack();
     const asset = new cdk.TerraformAsset(stack, 'meta', { path: `${process.cwd()}/package.json` });
     stack.image('construct', { file: asset, metadata: asset.path });
@@ -135,7 +135,7 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     expect(() => newStack().image('x', { file: asset })).toThrow('which belongs to another stack');
   });
 
-  test('quote the keys of maps in references', () => {
+  test('References quote the keys of maps', () => {
     const stack = newStack();
     const web = stack.container('web', { files: { '/etc/motd': { content: 'x' } } });
     const all = new bindings.dataGantryContainers.DataGantryContainers(stack, 'all');
@@ -154,7 +154,7 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     });
   });
 
-  test('take a key that only Terraform knows as the reference it is', () => {
+  test('A key that only Terraform knows is used as a reference', () => {
     const stack = newStack();
     const name = new cdk.TerraformVariable(stack, 'nic', { type: 'string', default: 'eth0' });
     const web = stack.container('web');
@@ -163,7 +163,7 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
   });
 });
 
-test('keys of maps are quoted as Terraform reads them', () => {
+test('Keys of maps are quoted as Terraform reads them', () => {
   expect(mapKey('a"b\\c')).toBe(String.raw`"a\"b\\c"`);
   expect(mapKey('${x}%{y}$z')).toBe('"$${x}%%{y}$z"');
   expect(mapKey('a\nb')).toBe(String.raw`"a\u000ab"`);

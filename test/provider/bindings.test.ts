@@ -1,5 +1,5 @@
-// The committed bindings are those of the schemas, those for CDKTF are derived from them, mistakes of the generators are corrected,
-// and apps of every kind can use the package. The constructs themselves are tested in test/bindings.
+// The committed bindings match the schemas, those for CDKTF derive from them, mistakes of the generators are corrected, and apps of
+// every kind can use the package. test/bindings tests the constructs themselves.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -34,7 +34,7 @@ test('The committed bindings are sealed for the present schemas and generators (
   expect(brokenSeals(seal, sealOfTree(repository))).toEqual([]);
 });
 
-test('The bindings for CDKTF name nothing of cdktn, and lack what its library does not support', () => {
+test('The bindings for CDKTF do not refer to cdktn, and lack constructs that its library does not support', () => {
   expect([...cdktn.keys()].filter((path) => !cdktf.has(path)).sort()).toEqual([
     'generated/ephemeral-gantry-container-exec/index.ts',
     'generated/ephemeral-gantry-container-file/index.ts',
@@ -57,7 +57,7 @@ test('Every construct that the documentation names is in the bindings', () => {
 });
 
 test.skipIf(generatorsMissing !== undefined)(
-  'The generators of both flavours write the bindings to the letter, those derived for CDKTF included',
+  'The output of the generators of both flavours equals the bindings byte for byte, including those derived for CDKTF',
   { timeout: 120_000 },
   () => {
     for (const [flavour, files] of [
@@ -79,22 +79,22 @@ describe('a seal', () => {
   ]);
   const seal = sealOf({ schema: '{}', generators: '1' }, files);
 
-  test('holds as long as nothing changes', () => {
+  test('A seal holds while nothing changes', () => {
     expect(brokenSeals(seal, sealOf({ schema: '{}', generators: '1' }, new Map([...files].reverse())))).toEqual([]);
     expect(seal.files['a.ts']).toBe(hashOf('a'));
   });
 
-  test('is broken by other schemas, other generators, and files that are changed, new or gone', () => {
+  test('A seal is broken by other schemas, other generators, and files that are changed, added or missing', () => {
     const changed = new Map([
       ['a.ts', 'A'],
       ['c.ts', 'c'],
     ]);
     expect(brokenSeals(seal, sealOf({ schema: '{"x":1}', generators: '2' }, changed))).toEqual([
       'the schemas of the provider or its version have changed',
-      'the generators have other versions',
-      'a.ts is not as generated',
-      'b.ts is not as generated',
-      'c.ts is not as generated',
+      'the versions of the generators have changed',
+      'a.ts differs from the generated file',
+      'b.ts differs from the generated file',
+      'c.ts differs from the generated file',
     ]);
   });
 });
@@ -110,7 +110,7 @@ export class NicsMap extends cdktf.ComplexMap {
 `;
   const good = map('return new NicsReference(this.terraformResource, this.terraformAttribute, key);');
 
-  test('gets quoted keys, and comes without pages and without the index that loads lazily', () => {
+  test('Adjusted output has quoted keys, and neither pages nor the lazy index', () => {
     const written = new Map([
       ['providers/svc/index.ts', '// x\n'],
       ['providers/svc/lazy-index.ts', '// x\n'],
@@ -123,7 +123,7 @@ export class NicsMap extends cdktf.ComplexMap {
     expect(adjusted.get('nics/index.ts')).toContain("// x\nimport { mapKey } from '../../maps';\nimport * as cdktf");
   });
 
-  test('is called as the resource, also where another resource has a nested type of that name', () => {
+  test('Adjusted output names a construct like its resource, also where another resource has a nested type of that name', () => {
     const written = (text: string) =>
       new Map([
         ['providers/svc/index.ts', ''],
@@ -137,14 +137,14 @@ export class NicsMap extends cdktf.ComplexMap {
     expect(() => adjustGenerated(written(`${made}type BoxRun = 1;`), 'svc')).toThrow('both BoxRun and BoxRunA');
   });
 
-  test('is refused when it has another form than the one that is corrected', () => {
+  test('Generated output of an unexpected form is refused', () => {
     const other = map('return new NicsReference(this, key);');
     const adjust = (files: Record<string, string>) => () => adjustGenerated(new Map(Object.entries(files)), 'svc');
     expect(adjust({ 'providers/svc/index.ts': '', 'providers/svc/nics/index.ts': other })).toThrow(
       'nics/index.ts has 1 maps, but 0 of them',
     );
     expect(adjust({ 'providers/other/index.ts': '' })).toThrow('which is not below providers/svc/');
-    expect(adjust({ 'providers/svc/nics/index.ts': good })).toThrow('has written no index.ts');
+    expect(adjust({ 'providers/svc/nics/index.ts': good })).toThrow('the generator wrote no index.ts');
   });
 });
 
@@ -168,32 +168,38 @@ new profile.Profile(stack, 'p', { name: '${flavour}', devices: { root: rootDisk(
 process.stdout.write(Testing.synth(stack));
 `;
 
-  test.each(['cdktf', 'cdktn'])('serves apps that are modules and apps that require, for %s', async (flavour) => {
-    const files = [
-      app(
-        `${flavour}/app.mjs`,
-        `import { App, Testing } from '${flavour}';\nimport { GantryStack, profile, rootDisk } from 'gantry/${flavour}';\n${body(flavour)}`,
-      ),
-      app(
-        `${flavour}/app.cjs`,
-        `const { App, Testing } = require('${flavour}');\nconst { GantryStack, profile, rootDisk } = require('gantry/${flavour}');\n${body(flavour)}`,
-      ),
-    ];
-    for (const file of files) {
-      const ran = await runProcess([process.execPath, file], { cwd: installed.root });
-      expect(ran.stderr).toBe('');
-      const { resource, terraform } = JSON.parse(ran.stdout) as Record<string, Record<string, Record<string, unknown>>>;
-      expect(resource?.['gantry_profile']?.['p']).toMatchObject({ name: flavour });
-      const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
-      expect(terraform?.['required_providers']).toEqual({ gantry: { source: 'gantry/gantry', version } });
-    }
-  });
+  test.each(['cdktf', 'cdktn'])(
+    'The package serves apps that are modules and apps that require, for %s',
+    async (flavour) => {
+      const files = [
+        app(
+          `${flavour}/app.mjs`,
+          `import { App, Testing } from '${flavour}';\nimport { GantryStack, profile, rootDisk } from 'gantry/${flavour}';\n${body(flavour)}`,
+        ),
+        app(
+          `${flavour}/app.cjs`,
+          `const { App, Testing } = require('${flavour}');\nconst { GantryStack, profile, rootDisk } = require('gantry/${flavour}');\n${body(flavour)}`,
+        ),
+      ];
+      for (const file of files) {
+        const ran = await runProcess([process.execPath, file], { cwd: installed.root });
+        expect(ran.stderr).toBe('');
+        const { resource, terraform } = JSON.parse(ran.stdout) as Record<
+          string,
+          Record<string, Record<string, unknown>>
+        >;
+        expect(resource?.['gantry_profile']?.['p']).toMatchObject({ name: flavour });
+        const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
+        expect(terraform?.['required_providers']).toEqual({ gantry: { source: 'gantry/gantry', version } });
+      }
+    },
+  );
 
   test.skipIf(generatorsMissing !== undefined).each(['cdktf', 'cdktn'] as const)(
-    'compiles as the stock generator of %s writes it, without what is adjusted here',
+    'The output of the stock generator of %s compiles without adjustments',
     async (flavour) => {
       const stock = runGenerator(repository, flavour, schemasOf(repository));
-      // Of these only the index that loads by require needs types of Node.
+      // Only the index that loads by require needs types of Node.
       const paths = [...stock]
         .filter(([path]) => path.endsWith('.ts'))
         .map(([path, text]) => app(`stock-${flavour}/${path}`, text));
@@ -203,7 +209,7 @@ process.stdout.write(Testing.synth(stack));
     },
   );
 
-  test('has types for strict apps, which refuse what no resource has', async () => {
+  test('The package has types for strict apps, which refuse unknown attributes', async () => {
     const text = (options: string): string => `import { App } from 'cdktf';
 import { GantryStack } from 'gantry/cdktf';
 const stack = new GantryStack(new App(), 'one');

@@ -1,4 +1,4 @@
-// The codecs of the wire: what is written is read again, whatever it is; what comes damaged is an error and nothing worse.
+// The codecs of the wire: every written value is read back unchanged, and damaged input is only an error.
 import { Decoder, Encoder } from '@msgpack/msgpack';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -52,7 +52,7 @@ const outer = fc.record({
 });
 
 describe('protocol buffers', () => {
-  test('every message comes back as it was', () => {
+  test('Every message survives encoding and decoding', () => {
     fc.assert(
       fc.property(outer, (value) => {
         const back = Outer.decode(Outer.encode(value));
@@ -64,7 +64,7 @@ describe('protocol buffers', () => {
     );
   });
 
-  test('what is not known is skipped, of every kind', () => {
+  test('Unknown fields of every wire type are skipped', () => {
     const More = defineMessage({
       name: text(1),
       later: text(90),
@@ -87,7 +87,7 @@ describe('protocol buffers', () => {
     expect(Outer.decode(fixed)).toMatchObject({ name: 'a', size: 0 });
   });
 
-  test('damaged bytes are an error, never an endless loop or a crash', () => {
+  test('Damaged bytes are an error, never an endless loop or a crash', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 64 }), (noise) => {
         try {
@@ -99,8 +99,8 @@ describe('protocol buffers', () => {
     );
   });
 
-  test('the numbers of fields are those of the protocol', () => {
-    // By hand from the protocol's definition: field 1 "t", field 2 a message with field 1 bytes c0.
+  test('The numbers of fields are those of the protocol', () => {
+    // Written by hand from the protocol definition: field 1 "t", field 2 a message with field 1 bytes c0.
     const request = Buffer.from([0x0a, 1, 0x74, 0x12, 3, 0x0a, 1, 0xc0]);
     const read = wire.TypedConfigRequest.decode(request);
     expect(read.typeName).toBe('t');
@@ -154,8 +154,8 @@ const value = fc.record({
 
 const packed = (bytes: Uint8Array) => ({ msgpack: bytes, json: Buffer.alloc(0) });
 
-describe('values', () => {
-  test('every value comes back as it was, unknown parts too', () => {
+describe('Values', () => {
+  test('Every value survives encoding and decoding, including unknown parts', () => {
     fc.assert(
       fc.property(value, (each) => {
         const back = decodeValue(type, packed(encodeValue(type, each)));
@@ -164,23 +164,23 @@ describe('values', () => {
     );
   });
 
-  test('every member of an object is written, those left out as null', () => {
+  test('Every member of an object is written, missing ones as null', () => {
     const raw = new Decoder().decode(encodeValue(type, { name: 'a' })) as Record<string, unknown>;
     expect(raw).toEqual({ name: 'a', count: null, yes: null, list: null, map: null, inner: null });
   });
 
-  test('numbers beyond the safe ones stay exact', () => {
+  test('Numbers beyond the safe integers stay exact', () => {
     const encoder = new Encoder({ useBigInt64: true });
     const big = 9007199254740993n;
     expect(decodeValue('number', packed(encoder.encode(big)))).toBe(big);
     expect(decodeValue('number', packed(encoder.encode(5n)))).toBe(5);
     expect(decodeValue('number', packed(encodeValue('number', big)))).toBe(big);
     expect(decodeValue('number', packed(encodeValue('number', '0.1')))).toBe('0.1');
-    // Terraform keeps as many digits of a text as of a number in its state.
+    // Terraform keeps the same number of digits for a text as for a number in its state.
     expect([...encodeValue('number', 5)]).toEqual([0xa1, 0x35]);
   });
 
-  test('any extension is an unknown value: a plain one, a refined one, one of the future', () => {
+  test('Any extension is an unknown value: a plain one, a refined one, one of a later version', () => {
     for (const bytes of [
       [0xd4, 0, 0],
       [0xc7, 2, 12, 0x81, 0x01],
@@ -190,9 +190,9 @@ describe('values', () => {
     }
   });
 
-  test('another shape, or noise, is an error with words', () => {
+  test('A value of another shape, or random bytes, is an error with a message', () => {
     expect(() => decodeValue(type, packed(encodeValue('string', 'x')))).toThrow(ValueError);
-    expect(() => decodeValue('bool', packed(encodeValue('string', 'x')))).toThrow(/is no bool/);
+    expect(() => decodeValue('bool', packed(encodeValue('string', 'x')))).toThrow(/is not a bool/);
     fc.assert(
       fc.property(fc.uint8Array({ minLength: 1, maxLength: 40 }), (noise) => {
         try {
@@ -207,7 +207,7 @@ describe('values', () => {
     ).toThrow(ValueError);
   });
 
-  test('a value of a dynamic type has its type beside it, in msgpack and in JSON', () => {
+  test('A value of a dynamic type carries its type, in msgpack and in JSON', () => {
     const type: Type = { kind: 'dynamic', item: { kind: 'map', item: 'string' } };
     const bytes = encodeValue(type, { a: 'b' });
     const [said, value] = new Decoder().decode(bytes) as [Uint8Array, unknown];
@@ -221,10 +221,10 @@ describe('values', () => {
     const json = Buffer.from('{"value":{"a":"b"},"type":["map","string"]}');
     expect(decodeValue(type, { msgpack: new Uint8Array(), json })).toEqual({ a: 'b' });
     const bare = encodeValue({ kind: 'map', item: 'string' }, { a: 'b' });
-    expect(() => decodeValue(type, { msgpack: bare, json: new Uint8Array() })).toThrow('does not say its type');
+    expect(() => decodeValue(type, { msgpack: bare, json: new Uint8Array() })).toThrow('has no type');
   });
 
-  test('JSON is read when there is no msgpack', () => {
+  test('JSON is read when msgpack is empty', () => {
     const sent = { msgpack: Buffer.alloc(0), json: Buffer.from('{"name":"a","gone":1}') };
     expect(
       equalValues(decodeValue(type, sent), { name: 'a', count: null, yes: null, list: null, map: null, inner: null }),
@@ -233,7 +233,7 @@ describe('values', () => {
 });
 
 describe('log lines', () => {
-  test('are JSON of one line with the time in six digits, however long the message is', () => {
+  test('A log line is one line of JSON with a time of six fractional digits, however long the message is', () => {
     const line = logLine(new Date('2030-01-02T03:04:05.678Z'), 'warn', 'a\nb', { count: 1 });
     expect(JSON.parse(line)).toEqual({
       '@level': 'warn',

@@ -1,4 +1,4 @@
-// What a failed creation leaves: an object that may exist is kept in the state, one that the server refused is not.
+// After a failed creation the state keeps an object that may exist, and drops one that the server refused.
 import { describe, expect, test } from 'vitest';
 import { performCreate } from '../../provider/resources/shared/write.ts';
 import { ClientError } from '../../server/client/client-error.ts';
@@ -38,7 +38,7 @@ describe('an object', () => {
     ['the connection broke', new ClientError('unreachable', 'x'), true],
     ['no answer came in time', new ClientError('timeout', 'x'), true],
     ['the request was refused', new ClientError('badRequest', 'x', { status: 400 }), false],
-  ])('whose creation failed since %s is in the state if it may exist', async (_why, request, expected) =>
+  ])('An object whose creation failed because %s is in the state if it may exist', async (_why, request, expected) =>
     expect(await mayExistAfter({ request })).toBe(expected),
   );
 
@@ -52,9 +52,10 @@ describe('an object', () => {
     ['its operation could no longer be read', new ClientError('forbidden', 'x', { status: 403 }), true],
     ['its operation failed', new ClientError('operationFailed', 'x'), false],
     ['its operation was cancelled', new ClientError('operationCancelled', 'x'), false],
-  ])('whose creation was accepted, and then %s, is in the state if it may exist', async (_why, wait, expected) =>
-    expect(await mayExistAfter({ wait })).toBe(expected),
+  ])(
+    'An object whose creation was accepted, after which %s, is in the state if it may exist',
+    async (_why, wait, expected) => expect(await mayExistAfter({ wait })).toBe(expected),
   );
 
-  test('that was created may exist', async () => expect(await mayExistAfter({})).toBe(true));
+  test('An object may exist after its creation', async () => expect(await mayExistAfter({})).toBe(true));
 });

@@ -1,4 +1,4 @@
-// The documentation in provider/docs is what the schemas say.
+// The documentation in provider/docs equals the output of the generator.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,7 +10,7 @@ const folder = fileURLToPath(new URL('../../provider/docs', import.meta.url));
 const pages = renderDocs(gantryProvider({ env: {}, log() {} }));
 
 describe('the documentation of the provider', () => {
-  test('is up to date, page by page (UPDATE=1 rewrites it)', () => {
+  test('Every page of the documentation is up to date (UPDATE=1 rewrites it)', () => {
     if (process.env['UPDATE'] === '1') {
       rmSync(folder, { recursive: true, force: true });
       for (const [name, text] of pages) {
@@ -25,7 +25,7 @@ describe('the documentation of the provider', () => {
     for (const [name, text] of pages) expect(readFileSync(join(folder, name), 'utf8'), name).toBe(text);
   });
 
-  test('has an example and an explanation of every attribute', () => {
+  test('The documentation has an example and an explanation of every attribute', () => {
     for (const [name, text] of pages) {
       expect(text, name).toMatch(/## Example\n\n```terraform\n\S/);
       expect(text, name).not.toMatch(/undefined|\(\) /);

@@ -1,4 +1,4 @@
-// Ephemeral resources: opened with defaults, renewed and closed with what opening noted, as calls of Terraform and as values.
+// Ephemeral resources: opened with defaults, renewed and closed with the private data from opening, as calls of Terraform and as values.
 import { describe, expect, test } from 'vitest';
 import { objectType, text } from '../../provider/framework/attribute.ts';
 import { failure } from '../../provider/framework/diagnostic.ts';
@@ -87,7 +87,7 @@ const sent = (values: ValueMap) => ({
 });
 
 describe('the calls of an ephemeral resource', () => {
-  test('list it with its schema', async () => {
+  test('The calls list an ephemeral resource with its schema', async () => {
     const { calls } = await serve();
     const schema = wire.SchemaReply.decode(await ask(calls, 'GetProviderSchema', new Uint8Array()));
     expect(Object.keys(schema.ephemeralResources)).toEqual(['toy_lease', 'toy_plain']);
@@ -97,7 +97,7 @@ describe('the calls of an ephemeral resource', () => {
     expect(metadata.ephemeralResources.map(({ name }) => name)).toEqual(['toy_lease', 'toy_plain']);
   });
 
-  test('open, renew and close it, each with what the one before noted', async () => {
+  test('The calls open, renew and close an ephemeral resource, each with the private data of the call before', async () => {
     const { calls, vault } = await serve();
     const opened = wire.OpenReply.decode(
       await ask(calls, 'OpenEphemeralResource', wire.OpenRequest.encode(sent(config()))),
@@ -117,7 +117,7 @@ describe('the calls of an ephemeral resource', () => {
     expect(vault.log).toEqual(['open a plain', 'renew a', 'close a renewed=yes']);
   });
 
-  test('judge its configuration, and say which type there is not', async () => {
+  test('The calls validate the configuration, and name an unknown type', async () => {
     const { calls } = await serve();
     const judge = async (typeName: string, values: ValueMap) => {
       const request = wire.TypedConfigRequest.encode({ ...sent(values), typeName });
@@ -129,7 +129,7 @@ describe('the calls of an ephemeral resource', () => {
     expect(await judge('toy_moon', config())).toEqual(['This provider has no ephemeral resource toy_moon']);
   });
 
-  test('answer with diagnostics and without a result when opening fails', async () => {
+  test('A failed open answers with diagnostics and without a result', async () => {
     const { calls, vault } = await serve();
     vault.fail = 'sealed';
     const opened = wire.OpenReply.decode(
@@ -144,7 +144,7 @@ describe('the calls of an ephemeral resource', () => {
 });
 
 describe('an ephemeral resource', () => {
-  test('that neither renews nor closes is left as it is', async () => {
+  test('An ephemeral resource without renew and close stays as it is', async () => {
     const { server } = await serve();
     const served = server.ephemeral('toy_plain');
     const opened = await served.open(config());
@@ -157,23 +157,23 @@ describe('an ephemeral resource', () => {
     expect(await served.close({})).toEqual([]);
   });
 
-  test('says that closing failed', async () => {
+  test('A failed close is reported', async () => {
     const { server, vault } = await serve();
     vault.fail = 'sealed';
     expect((await server.ephemeral('toy_lease').close({}))[0]?.summary).toBe('Cannot close the ephemeral toy_lease');
   });
 
-  test('says that its time is up, without advice about timeouts and states that it does not have', async () => {
+  test('A timeout is reported without advice about timeouts and states, which an ephemeral resource lacks', async () => {
     const { server, vault } = await serve();
     vault.fail = 'slow';
     const { result, diagnostics } = await server.ephemeral('toy_lease').open(config());
     expect(result).toBeNull();
     expect(diagnostics.map(({ summary, detail }) => [summary, detail])).toEqual([
-      ['Time is up: open the ephemeral toy_lease', 'It took longer than 0.05 s.'],
+      ['Timed out: open the ephemeral toy_lease', 'It took longer than 0.05 s.'],
     ]);
   });
 
-  test('is not opened by a provider that is not configured', async () => {
+  test('A provider without configuration opens no ephemeral resource', async () => {
     const { server } = await serve(false);
     const { result, diagnostics } = await server.ephemeral('toy_lease').open(config());
     expect(result).toBeNull();

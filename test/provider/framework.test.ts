@@ -1,4 +1,4 @@
-// The rules Terraform enforces on plans and states, and that a state never lies about what happened, on a toy provider.
+// The rules of Terraform for plans and states, and the accuracy of the state after failures, on a toy provider.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { flag, integer, object, objectMap, text, textMap, texts } from '../../provider/framework/attribute.ts';
@@ -40,14 +40,14 @@ const stored = (more: ValueMap): ValueMap => ({
 });
 
 describe('a plan', () => {
-  test('of something new has defaults, and everything computed is unknown', () => {
+  test('A plan of a new object has defaults, and everything computed is unknown', () => {
     const { planned, replace } = planChange(attributes, config({ secret: 'hush', limits: { hard: null } }), null);
     expect(planned).toMatchObject({ name: 'a', note: '', secret: null, tags: null, limits: { hard: true } });
     for (const name of ['zones', 'address', 'born']) expect(isUnknown(planned[name]), name).toBe(true);
     expect(replace).toEqual([]);
   });
 
-  test('without a difference is the state itself', () => {
+  test('A plan without a difference is the state itself', () => {
     const state = stored({ size: '1GiB', ports: { web: { number: 80, host: 'h' } } });
     const { planned, differs } = planChange(
       attributes,
@@ -58,7 +58,7 @@ describe('a plan', () => {
     expect(planned).toEqual(state);
   });
 
-  test('of a change keeps what an update keeps, and children of what did not change', () => {
+  test('A plan of a change keeps values that an update keeps, and unchanged nested objects', () => {
     const state = stored({ ports: { web: { number: 80, host: 'h1' }, db: { number: 5432, host: 'h2' } } });
     const wanted = config({ ports: { web: { number: 80, host: null }, db: { number: 5433, host: null } } });
     const { planned } = planChange(attributes, wanted, state);
@@ -67,7 +67,7 @@ describe('a plan', () => {
     expect(isUnknown((planned['ports'] as Record<string, ValueMap>)['db']!['host'])).toBe(true);
   });
 
-  test('asks for another object only for what cannot change', () => {
+  test('A plan replaces an object only for a change that an update cannot make', () => {
     expect(planChange(attributes, config({ note: 'x' }), stored({})).replace).toEqual([]);
     const { replace } = planChange(attributes, config({ name: 'b' }), stored({}));
     expect(replace.map(renderPath)).toEqual(['name']);
@@ -90,7 +90,7 @@ describe('a plan', () => {
     ),
   });
 
-  test('never rewrites what is configured, says null for what nobody fills in, and is the same each time', () => {
+  test('A plan never rewrites configured values, is null where nothing fills a value in, and is the same each time', () => {
     fc.assert(
       fc.property(anyConfig, anyConfig, (first, second) => {
         const created = planChange(attributes, config(first), null).planned;
@@ -192,19 +192,19 @@ const create = (server: ProviderServer<Toy>, more: ValueMap = {}) =>
   });
 
 describe('a state after an apply', () => {
-  test('is what was planned, with the rest as it is', async () => {
+  test('The state after an apply is the plan, with the rest read from the object', async () => {
     const { server } = await toyWith();
     expect(await create(server)).toMatchObject({ state: { name: 'a', note: 'x', born: 'now' }, diagnostics: [] });
   });
 
-  test('has nothing of an object that was refused', async () => {
+  test('The state has no object that the server refused', async () => {
     const { server } = await toyWith({ fail: 'refused' });
     const { state, diagnostics } = await create(server);
     expect(state).toBeNull();
     expect(diagnostics).toMatchObject([{ severity: 'error', detail: 'Error: broken: refused' }]);
   });
 
-  test('has an object that was made before something failed, and not one that then turns out not to exist', async () => {
+  test('The state has an object that was created before a failure, unless it then turns out not to exist', async () => {
     const made = await toyWith({ fail: 'after' });
     expect(await create(made.server)).toMatchObject({
       state: { name: 'a', note: 'x', born: 'now' },
@@ -214,14 +214,14 @@ describe('a state after an apply', () => {
     expect((await create(lost.server)).state).toBeNull();
   });
 
-  test('keeps an object of which nobody can tell, wholly known, and says so', async () => {
+  test('The state keeps an object that could not be read, wholly known, with a warning', async () => {
     const { server } = await toyWith({ fail: 'after', unreadable: true });
     const { state, diagnostics } = await create(server);
     expect(state).toEqual({ name: 'a', note: 'x', born: null, timeouts: null });
     expect(diagnostics.map(({ severity }) => severity)).toEqual(['error', 'warning']);
   });
 
-  test('of an update that failed is what is there: changed or not', async () => {
+  test('The state after a failed update is the live object, changed or not', async () => {
     for (const [fail, note] of [
       ['refused', 'x'],
       ['after', 'y'],
@@ -235,7 +235,7 @@ describe('a state after an apply', () => {
     }
   });
 
-  test('of a deletion whose answer was lost is gone, of one that was refused is not', async () => {
+  test('The state drops an object after a deletion with a lost answer, and keeps it after a refused one', async () => {
     for (const [fail, isGone] of [
       ['after', true],
       ['refused', false],
@@ -253,21 +253,21 @@ describe('a state after an apply', () => {
     }
   });
 
-  test('that took too long says how to give it longer', async () => {
+  test('A timeout names the attribute that raises the limit', async () => {
     const { server } = await toyWith({ fail: 'slow' });
     const { diagnostics, state } = await create(server, {
       timeouts: { create: '50ms', read: null, update: null, delete: null },
     });
     expect(state).toBeNull();
     expect(diagnostics[0]).toMatchObject({
-      summary: 'Time is up: create toy_thing',
+      summary: 'Timed out: create toy_thing',
       detail: expect.stringContaining('timeouts attribute'),
     });
   });
 });
 
-describe('the rest', () => {
-  test('states of older versions go up step by step', async () => {
+describe('other calls', () => {
+  test('States of older versions are upgraded step by step', async () => {
     const { server } = await toyWith();
     expect(server.upgrade('toy_thing', { version: 0, json: '{"label":"a","note":"n"}' }).state).toEqual({
       name: 'a',
@@ -277,7 +277,7 @@ describe('the rest', () => {
     });
   });
 
-  test('a vanished object reads as none; an import is only its id', async () => {
+  test('A vanished object reads as null, and an import has only its id', async () => {
     const { server } = await toyWith();
     expect((await server.read('toy_thing', wanted('x'), {})).state).toBeNull();
     expect(server.import('toy_thing', { id: 'b' }).state).toEqual({
@@ -289,14 +289,14 @@ describe('the rest', () => {
     expect(server.import('toy_thing', { identity: { name: 'c' } }).state).toMatchObject({ name: 'c' });
   });
 
-  test('without a configured provider nothing is done, and the state stays', async () => {
+  test('A provider without configuration does nothing, and the state stays', async () => {
     const server = toyServer({ live: new Map() });
     const { state, diagnostics } = await server.read('toy_thing', wanted('x'), {});
     expect(state).toEqual(wanted('x'));
     expect(diagnostics[0]?.detail).toContain('known only after apply');
   });
 
-  test('durations', () => {
+  test('Durations are parsed', () => {
     expect(['90s', '5m', '1h30m', '50ms'].map(parseDuration)).toEqual([90_000, 300_000, 5_400_000, 50]);
     for (const wrong of ['', '5', 'm', '-5m', '0s', '5 m', '1d']) expect(parseDuration(wrong), wrong).toBeUndefined();
   });

@@ -1,4 +1,4 @@
-// What a stock LXD has beside gantryd passes the validation of configurations, since the server that has it judges it; mistakes do not.
+// Validation accepts config keys and devices that only LXD has, because that server validates them, and refuses mistakes.
 import { expect, test } from 'vitest';
 import { lxdOnlyWarnings } from '../../provider/connection/lxd-only.ts';
 import { containerConfigAttribute, devicesAttribute } from '../../provider/resources/shared/common-attributes.ts';
@@ -15,11 +15,11 @@ test.each([
   'security.syscalls.intercept.mknod',
   'security.novelty',
   'cloud-init.user-data',
-])('the config key %s passes', (key) => {
+])('The config key %s passes', (key) => {
   expect(keys({ [key]: '1' })).toEqual([]);
 });
 
-test.each(['limits.memry', 'nonsense', 'cloud-init.user-dat'])('the config key %s is refused', (key) => {
+test.each(['limits.memry', 'nonsense', 'cloud-init.user-dat'])('The config key %s is refused', (key) => {
   expect(keys({ [key]: '1' })).toHaveLength(1);
 });
 
@@ -29,7 +29,7 @@ test.each([
   { type: 'nic', nictype: 'routed', parent: 'lo', 'ipv4.address': '10.0.0.5' },
   { type: 'nic', network: 'lan', vlan: '5', 'security.acls': 'web', 'ipv4.routes': '10.1.0.0/24' },
   { type: 'disk', source: '/tmp', path: '/x', required: 'false', 'raw.mount.options': 'noexec' },
-])('the device %j passes', (device) => {
+])('The device %j passes', (device) => {
   expect(devices(device)).toBe(0);
 });
 
@@ -37,11 +37,11 @@ test.each([
   { type: 'tmp' },
   { type: 'nic', network: 'lan', 'ipv4.adress': '10.0.0.5' },
   { type: 'disk', source: '/tmp', path: '/x', readonly: 'perhaps' },
-])('the device %j is refused', (device) => {
+])('The device %j is refused', (device) => {
   expect(devices(device)).toBeGreaterThan(0);
 });
 
-test('A plan for gantryd warns of config keys and devices that only LXD has', () => {
+test('A plan for gantryd warns about config keys and devices that only LXD has', () => {
   const planned = {
     config: { 'linux.sysctl.net.core.somaxconn': '1', 'limits.memory': '1GiB', 'user.role': 'web' },
     devices: { tpm: { type: 'tpm', path: '/dev/tpm0' }, root: { type: 'disk', path: '/', pool: 'default' } },

@@ -1,4 +1,4 @@
-// The npm package as users install it: what `npm pack` takes of the last build, and that its programs and modules work from there.
+// The npm package as users install it: the files that `npm pack` takes from the last build, and its working programs and modules.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,

@@ -1,4 +1,4 @@
-// Entries of maps that are null: that resources never see them, and that plans with them are plans Terraform takes.
+// Null entries of maps: resources never see them, and Terraform accepts plans with them.
 import { describe, expect, test } from 'vitest';
 import { objectMap, text, textMap, textMaps, texts } from '../../provider/framework/attribute.ts';
 import { plannedNullEntries, withNullEntries, withoutNullEntries } from '../../provider/framework/null-entries.ts';
@@ -29,27 +29,27 @@ const withNulls = {
 };
 
 describe('null entries of maps', () => {
-  test('are taken out of maps at every depth, and members of objects that are null stay', () => {
+  test('Null entries are removed from maps at every depth, and null members of objects stay', () => {
     expect(withoutNullEntries(attributes, withNulls)).toEqual(plain);
   });
 
-  test('cost nothing where there are none: the very same object comes back', () => {
+  test('A value without null entries is returned as the same object', () => {
     expect(withoutNullEntries(attributes, plain)).toBe(plain);
     expect(withNullEntries(attributes, plain, plain)).toBe(plain);
   });
 
-  test('come back into what was read as far as the server still has nothing there', () => {
+  test('Null entries return to a value that was read, unless the server has something there', () => {
     expect(withNullEntries(attributes, plain, withNulls)).toEqual(withNulls);
     const drifted = { ...plain, config: { a: '2', b: 'set by hand' } };
     expect(withNullEntries(attributes, drifted, withNulls)['config']).toEqual({ a: '2', b: 'set by hand' });
   });
 
-  test('make no difference: the plan of what is the same without them is the state', () => {
+  test('A plan equals the state when they differ only in null entries', () => {
     expect(plannedNullEntries(attributes, plain, { config: withNulls, prior: plain })).toEqual(plain);
     expect(plannedNullEntries(attributes, plain, { config: plain, prior: withNulls })).toEqual(withNulls);
   });
 
-  test('are planned as configured where something else of the same map changes', () => {
+  test('Null entries are planned as configured when another entry of the same map changes', () => {
     const prior = { ...plain, config: { a: '0' }, exec: { x: { user: null, environment: { A: '0' } } } };
     expect(plannedNullEntries(attributes, plain, { config: withNulls, prior })).toEqual({
       ...withNulls,
@@ -57,7 +57,7 @@ describe('null entries of maps', () => {
     });
   });
 
-  test('leave alone what is not known yet', () => {
+  test('Unknown values are left alone', () => {
     const planned = { ...plain, config: unknownValue };
     expect(plannedNullEntries(attributes, planned, { config: withNulls, prior: null })['config']).toBe(unknownValue);
   });

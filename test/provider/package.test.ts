@@ -1,4 +1,4 @@
-// The plugin as packages carry it: started by its launcher, in whatever place it lies, with and without what it needs.
+// The packaged plugin: started by its launcher from different places, with and without its requirements.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -41,7 +41,7 @@ async function schemaOf(
     const client = grpcClient(line.split('|')[3] ?? '');
     const { status, body } = await client.call(`${providerService}GetProviderSchema`);
     expect(status).toBe(grpcStatus.ok);
-    // Something that only what is loaded later can answer.
+    // A call that only the later loaded file can answer.
     expect((await client.call(`${providerService}StopProvider`)).status).toBe(grpcStatus.ok);
     await client.call('/plugin.GRPCController/Shutdown');
     client.close();
@@ -52,13 +52,13 @@ async function schemaOf(
 }
 
 describe('a package', () => {
-  test('is the same bytes each time it is made, and below a megabyte', async () => {
+  test('A package is the same bytes each time it is built, and smaller than a megabyte', async () => {
     const again = await bundleProvider(process.cwd());
     for (const [name, content] of programs) expect(again.get(name)?.equals(content), name).toBe(true);
     expect([...programs.values()].reduce((sum, { length }) => sum + length, 0)).toBeLessThan(1024 * 1024);
   });
 
-  test('starts where everything is a module and no directory may be written, and answers with the schema it carries', async () => {
+  test('A package starts among ES modules without a writable directory, and answers with the schema that it carries', async () => {
     const env = { PATH: process.env['PATH'] ?? '', HOME: '/nonexistent', XDG_CACHE_HOME: '/proc/none' };
     const { body, code } = await schemaOf(env);
     expect(code).toBe(0);
@@ -69,13 +69,13 @@ describe('a package', () => {
     expect(made.body.equals(body)).toBe(true);
   });
 
-  test('says that Node is missing, on the standard output that Terraform shows', () => {
+  test('A package reports a missing Node on standard output, which Terraform shows', () => {
     const { status, stdout } = spawnSync('/bin/sh', [launcher], { env: { ...hello, PATH: '/nonexistent' } });
     expect(status).toBe(1);
     expect(stdout.toString()).toMatch(/^terraform-provider-gantry needs Node\.js 20\.19 or newer/);
   });
 
-  test('starts from the directory that it is in', () => {
+  test('A package starts from its own directory', () => {
     const env = { PATH: process.env['PATH'] ?? '' };
     for (const argv of [
       launcher.slice(dirname(launcher).length + 1),
@@ -83,7 +83,7 @@ describe('a package', () => {
     ]) {
       const { status, stderr } = spawnSync('/bin/sh', [argv], { env, cwd: folder });
       expect(status).toBe(1);
-      expect(stderr.toString()).toContain('plugin of Terraform');
+      expect(stderr.toString()).toContain('This is a plugin');
     }
   });
 });

@@ -1,4 +1,4 @@
-// The plugin as Terraform meets it: handshake, mutual TLS, the services around the provider, and every kind of wrong caller.
+// The plugin as Terraform sees it: handshake, mutual TLS, the services besides the provider, and every kind of wrong caller.
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ function client(started: Started, tls?: { readonly cert?: string; readonly key?:
 const rpc = (name: string): string => `${providerService}${name}`;
 
 describe('the handshake', () => {
-  test('is one line with a certificate that Terraform can check', async () => {
+  test('The handshake is one line with a certificate that Terraform can verify', async () => {
     const { certPem } = await makeClient('terraform');
     const { printed, plugin } = await start({ PLUGIN_CLIENT_CERT: certPem });
     expect(printed).toHaveLength(1);
@@ -79,12 +79,12 @@ describe('the handshake', () => {
     expect(new Date(parsed.validFrom).getTime()).toBeLessThan(Date.now() - 60_000);
   });
 
-  test('is refused to whoever is not Terraform, and to versions without protocol 6', async () => {
+  test('The handshake is refused to callers other than Terraform, and to versions without protocol 6', async () => {
     await expect(start({ [cookie.name]: 'other' })).rejects.toThrow(HandshakeError);
     await expect(start({ PLUGIN_PROTOCOL_VERSIONS: '5' })).rejects.toThrow(/speaks protocol 6/);
   });
 
-  test('finds a short place for its socket when the directory for temporary files is long', () => {
+  test('The handshake uses a short path for its socket when the directory for temporary files is long', () => {
     const long = mkdtempSync(join(tmpdir(), 'x'.repeat(90)));
     const place = makeSocketPlace(long);
     expect(place.path.length).toBeLessThan(104);
@@ -94,7 +94,7 @@ describe('the handshake', () => {
   });
 });
 
-test('a thousand certificates are all good for TLS', { timeout: 60_000 }, async () => {
+test('A thousand certificates are all valid for TLS', { timeout: 60_000 }, async () => {
   const { createSecureContext } = await import('node:tls');
   for (let round = 0; round < 1000; round += 1) {
     const { certPem, keyPem } = await makeSelfSigned({
@@ -111,7 +111,7 @@ test('a thousand certificates are all good for TLS', { timeout: 60_000 }, async 
 });
 
 describe('mutual TLS', () => {
-  test('lets in the holder of the certificate given at the start, and nobody else', async () => {
+  test('Mutual TLS admits only the holder of the certificate given at the start', async () => {
     const terraform = await makeClient('terraform');
     const stranger = await makeClient('stranger');
     const started = await start({ PLUGIN_CLIENT_CERT: terraform.certPem });
@@ -123,8 +123,8 @@ describe('mutual TLS', () => {
   });
 });
 
-describe('the services around the provider', () => {
-  test('answer: healthy; streams stay open until the caller ends them', async () => {
+describe('the services besides the provider', () => {
+  test('The services answer that the plugin is healthy, and keep streams open until the caller ends them', async () => {
     const caller = client(await start());
     const { status, body } = await caller.call('/grpc.health.v1.Health/Check');
     expect([status, HealthReply.decode(body).status]).toEqual([grpcStatus.ok, serving]);
@@ -139,7 +139,7 @@ describe('the services around the provider', () => {
     }
   });
 
-  test('end the process after Shutdown has been answered, and leave no socket', async () => {
+  test('The process ends after it has answered Shutdown, and leaves no socket', async () => {
     const started = await start();
     expect((await client(started).call('/plugin.GRPCController/Shutdown')).status).toBe(grpcStatus.ok);
     await until(() => started.exits.length > 0);
@@ -147,7 +147,7 @@ describe('the services around the provider', () => {
     expect(existsSync(started.plugin.socketPath)).toBe(false);
   });
 
-  test('end the process when Terraform was killed', async () => {
+  test('The process ends when Terraform was killed', async () => {
     const started = await start();
     started.parent = 2;
     await until(() => started.exits.length > 0);
@@ -156,7 +156,7 @@ describe('the services around the provider', () => {
 });
 
 describe('calls', () => {
-  test('of unknown methods and services are answered UNIMPLEMENTED, not left hanging', async () => {
+  test('Calls of unknown methods and services are answered UNIMPLEMENTED', async () => {
     const caller = client(await start());
     for (const path of [
       rpc('ListResource'),
@@ -169,7 +169,7 @@ describe('calls', () => {
     }
   });
 
-  test('with bytes that are no message are errors of that call only', async () => {
+  test('Calls with invalid bytes are errors of that call only', async () => {
     const caller = client(await start());
     expect((await caller.raw(rpc('StopProvider'), Buffer.alloc(0))).status).toBe(grpcStatus.invalidArgument);
     expect((await caller.raw(rpc('StopProvider'), Buffer.from([0, 0, 0, 0, 9, 1]))).status).toBe(
@@ -180,7 +180,7 @@ describe('calls', () => {
     expect((await caller.call('/grpc.health.v1.Health/Check')).status).toBe(grpcStatus.ok);
   });
 
-  test('tell of every resource, data source and function, and claim what is served', async () => {
+  test('The schema lists every resource, data source and function, and claims only implemented capabilities', async () => {
     const caller = client(await start());
     const schema = wire.SchemaReply.decode((await caller.call(rpc('GetProviderSchema'))).body);
     const metadata = wire.MetadataReply.decode((await caller.call(rpc('GetMetadata'))).body);
@@ -204,7 +204,7 @@ describe('calls', () => {
     ]);
   });
 
-  test('with values of another shape are diagnostics that say so', async () => {
+  test('Values of another shape are diagnostics that say so', async () => {
     const caller = client(await start());
     const config = { msgpack: encodeValue('string', 'no object'), json: Buffer.alloc(0) };
     const request = wire.TypedConfigRequest.encode({ typeName: 'gantry_profile', config });
@@ -218,7 +218,7 @@ describe('calls', () => {
     expect(other.diagnostics[0]?.summary).toContain('no resource gantry_spaceship');
   });
 
-  test('refuse write-only values to versions of Terraform that would store them', async () => {
+  test('Write-only values are refused for versions of Terraform that would store them', async () => {
     const caller = client(await start());
     const { attributes } = gantryProvider({ env: {}, log() {} }).resources.find(
       ({ typeName }) => typeName === 'gantry_server_config',
@@ -236,10 +236,10 @@ describe('calls', () => {
       return wire.DiagnosticsReply.decode((await caller.call(rpc('ValidateResourceConfig'), bytes)).body).diagnostics;
     };
     expect(await ask(true)).toEqual([]);
-    expect((await ask(false))[0]).toMatchObject({ summary: expect.stringContaining('this version of Terraform') });
+    expect((await ask(false))[0]).toMatchObject({ summary: expect.stringContaining('This version of Terraform') });
   });
 
-  test('give an identity of the past the parts that it lacked', async () => {
+  test('An old identity gets the parts that it lacked', async () => {
     const caller = client(await start());
     const raw = { json: Buffer.from('{"container":"web","name":"s0"}') };
     const bytes = wire.UpgradeRequest.encode({ typeName: 'gantry_snapshot', version: 0, raw });
@@ -254,7 +254,7 @@ describe('calls', () => {
     expect(decodeValue(type, identity?.data)).toEqual({ container: 'web', name: 's0', remote: null, project: null });
   });
 
-  test('read a state of the past or refuse one of the future', async () => {
+  test('A state of an older version is read, and one of a newer version is refused', async () => {
     const caller = client(await start());
     const upgrade = async (version: number, json: string) => {
       const bytes = wire.UpgradeRequest.encode({
@@ -267,10 +267,10 @@ describe('calls', () => {
     expect((await upgrade(0, '{"name":"a","attribute_of_the_past":1}')).diagnostics).toEqual([]);
     expect((await upgrade(7, '{"name":"a"}')).diagnostics[0]?.detail).toContain('use the newer provider');
     expect((await upgrade(0, '{"name":')).diagnostics).toHaveLength(1);
-    expect((await upgrade(0, '{"name":5}')).diagnostics[0]?.detail).toContain('name is no string');
+    expect((await upgrade(0, '{"name":5}')).diagnostics[0]?.detail).toContain('name is not a string');
   });
 
-  test('of functions give results, or the argument that is wrong', async () => {
+  test('Functions return results, or name the wrong argument', async () => {
     const caller = client(await start());
     const run = async (text: string) => {
       const values = [{ msgpack: encodeValue('string', text), json: Buffer.alloc(0) }];

@@ -1,4 +1,4 @@
-// That messages lose the values of configurations, which may be secrets, and keep the names that they are about.
+// Messages lose the values of configurations, which may be secrets, and keep the names of objects.
 import { describe, expect, test } from 'vitest';
 import { text, textMap, textMaps } from '../../provider/framework/attribute.ts';
 import { failure } from '../../provider/framework/diagnostic.ts';
@@ -21,7 +21,7 @@ const said = (detail: string): string =>
   redacted([failure('A thing', detail)], attributes, [values, null])[0]?.detail ?? '';
 
 describe('messages', () => {
-  test('lose the values of maps where they quote them, also when they are cut', () => {
+  test('Messages lose quoted values of maps, also cut ones', () => {
     expect(said('limits.memory cannot be "secret": it must be a size')).toBe(
       'limits.memory cannot be (the value given): it must be a size',
     );
@@ -32,13 +32,13 @@ describe('messages', () => {
     expect(detail).toBe('is (the value given)');
   });
 
-  test('lose free texts wherever they stand, when they are long enough to be told from other words', () => {
+  test('Messages lose free texts without quotes when they are long enough to differ from ordinary words', () => {
     expect(said('exited with 3: another secret, hush hush hush, x')).toBe(
       'exited with 3: (the value given), (the value given), x',
     );
   });
 
-  test('keep the names of objects, and words that only look like a value', () => {
+  test('Messages keep the names of objects, and words that only look like a value', () => {
     expect(said('The profile "web-server-1" needs no secret')).toBe('The profile "web-server-1" needs no secret');
   });
 });

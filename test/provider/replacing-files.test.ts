@@ -1,11 +1,11 @@
-// Files on a server that keeps mode and owner of what is there: what is removed first, what is refused, what is tried again.
+// Files on a server that keeps mode and owner of existing files: some are removed first, some changes are refused, some reads are repeated.
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { replacingFiles } from '../../provider/resources/container/replace-files.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import type { FileEntry, Files } from '../../server/client/files/container-files.ts';
 
-/** A server with one file of mode 0644 and one directory of mode 0755; `done` is what it was asked for. */
+/** A server with one file of mode 0644 and one directory of mode 0755; `done` lists its requests. */
 function server(failures = 0): { readonly files: Files; readonly done: string[] } {
   const done: string[] = [];
   let left = failures;
@@ -33,7 +33,7 @@ function server(failures = 0): { readonly files: Files; readonly done: string[] 
 const content = (): Readable => Readable.from(['x']);
 
 describe('files on a server that keeps modes', () => {
-  test('are removed before they are written with another mode or owner, and not otherwise', async () => {
+  test('A file is removed before it is written with another mode or owner, and not otherwise', async () => {
     const { files, done } = server();
     await files.write('/secret', content(), { mode: 0o644, uid: 0, gid: 0 });
     await files.write('/new', content(), { mode: 0o600 });
@@ -43,17 +43,17 @@ describe('files on a server that keeps modes', () => {
     expect(done.slice(2)).toEqual(['delete /secret', 'write /secret', 'delete /secret', 'write /secret']);
   });
 
-  test('that are directories are made, left as they are, or refused with what they have', async () => {
+  test('A directory is created, left as it is, or refused with its mode and owner', async () => {
     const { files, done } = server();
     await files.makeDirectory('/data', { mode: 0o755 });
     await files.makeDirectory('/more', { mode: 0o755 });
     expect(done).toEqual(['directory /more']);
     const refused = files.makeDirectory('/data', { mode: 0o700 });
-    await expect(refused).rejects.toThrow('The directory /data of web stays as it is');
+    await expect(refused).rejects.toThrow('The directory /data of web was not changed');
     expect(done).toEqual(['directory /more']);
   });
 
-  test('are read again when the connection to the helper of the server breaks, and not for ever', async () => {
+  test('A file is read again when the connection to the file helper breaks, a limited number of times', async () => {
     expect(await server(3).files.read('/data')).toMatchObject({ type: 'directory' });
     await expect(server(9).files.read('/data')).rejects.toThrow('forkfile');
   });

@@ -1,4 +1,4 @@
-// The decisions of resources that need no daemon: what of a live object is state, what is sent, what a change costs, whose settings.
+// Decisions of resources without a daemon: the state from a live object, the body of a write, the effect of a change, the settings.
 import { describe, expect, test } from 'vitest';
 import {
   readSettings,
@@ -34,7 +34,7 @@ describe('config maps', () => {
     gone: '',
   };
 
-  test('read: what the server keeps is left out, strangers show, written spellings stay', () => {
+  test('A read leaves out keys of the server, shows foreign keys, and keeps written spellings', () => {
     expect(readMap(live, null, rules)).toEqual({ 'limits.memory': '1GiB', 'user.theirs': '1' });
     const before = { 'limits.memory': '1024MiB', 'ipv4.address': 'auto', source: '/dev/x', unset: '' };
     expect(readMap(live, before, rules)).toEqual({
@@ -51,7 +51,7 @@ describe('config maps', () => {
     });
   });
 
-  test('written: our keys and what the server keeps; keys that were ours and are not any more go, strangers too', () => {
+  test('A write keeps keys of the server, and drops foreign keys and those that are no longer configured', () => {
     expect(writtenMap(live, { 'limits.memory': '1024MiB' }, null, rules)).toEqual({
       'volatile.uuid': 'u',
       'ipv4.address': '10.0.0.1/24',
@@ -60,7 +60,7 @@ describe('config maps', () => {
     expect(writtenMap(live, {}, { 'ipv4.address': 'auto' }, rules)).toEqual({ 'volatile.uuid': 'u' });
   });
 
-  test('mean the same in other spellings, and only then', () => {
+  test('Maps mean the same in other spellings, and only then', () => {
     expect(sameMap({ a: 'true' }, { a: 'yes' })).toBe(true);
     expect(sameMap({ a: 'true' }, { a: 'yes', b: '1' })).toBe(false);
     expect(sameMap({ a: '1', b: '' }, { a: '1', c: '' })).toBe(true);
@@ -68,7 +68,7 @@ describe('config maps', () => {
     expect(sameMap({ 'user.a': 'true' }, { 'user.a': 'yes' })).toBe(false);
   });
 
-  test('of an imported object are fulfilled by what the server has', () => {
+  test('An imported object fulfils a configuration when the server has the configured values', () => {
     const prior = { config: {}, effective_config: { 'ipv4.address': '10.0.0.1/24' } };
     expect(isFulfilled({ 'ipv4.address': 'auto' }, prior, rules)).toBe(true);
     expect(isFulfilled({ 'ipv4.address': '10.0.0.2/24' }, prior, rules)).toBe(false);
@@ -76,11 +76,11 @@ describe('config maps', () => {
   });
 });
 
-describe('the cost of a change', () => {
+describe('the effect of a change', () => {
   const none = { config: {}, devices: {} };
   const root = { type: 'disk', path: '/', pool: 'a' };
 
-  test('is told by the tables of the API', () => {
+  test('The effect of a change comes from the tables of the API', () => {
     expect(costOf(none, { ...none, config: { 'limits.memory': '1GiB' } })).toEqual({ effect: 'live', causes: [] });
     expect(costOf(none, { ...none, config: { 'security.nesting': 'true', 'limits.memory': '1GiB' } })).toEqual({
       effect: 'restart',
@@ -112,7 +112,7 @@ describe('commands', () => {
   const asked = { prior: null, hasStarted: true, noted: [] };
   const prior = { a: spec('create', 'x'), b: { ...spec('change', 'x'), stdout: 'o' }, c: spec('start', 'x') };
 
-  test('run when they are new, changed, or after a start, as they say', () => {
+  test('Commands run when they are new, changed, or after a start, as configured', () => {
     expect(dueCommands({ ...asked, wanted: { b: spec('change', 'x'), a: spec('create', 'x') } })).toEqual(['a', 'b']);
     const same = { a: spec('create', 'y'), b: spec('change', 'x'), c: spec('start', 'x') };
     expect(dueCommands({ ...asked, wanted: same, prior, hasStarted: false })).toEqual([]);
@@ -120,7 +120,7 @@ describe('commands', () => {
     expect(dueCommands({ ...asked, wanted: changed, prior })).toEqual(['b', 'c']);
   });
 
-  test('that never ran run as soon as they can, unless they are noted of an import', () => {
+  test('Commands that never ran run as soon as possible, unless an import noted them', () => {
     const never = { a: { ...prior.a, exit_code: null }, b: { ...prior.b, exit_code: null } };
     expect(dueCommands({ ...asked, wanted: never, prior: never })).toEqual(['a', 'b']);
     expect(dueCommands({ ...asked, wanted: never, prior: never, noted: ['a', 'b'] })).toEqual([]);
@@ -128,7 +128,7 @@ describe('commands', () => {
     expect(dueCommands({ ...asked, wanted: changed, prior: never, noted: ['a', 'b'] })).toEqual(['b']);
   });
 
-  test('that are switched off do not run, and switching on is no change by itself', () => {
+  test('Disabled commands do not run, and enabling one is no change by itself', () => {
     const off = { a: { ...spec('start', 'x'), enabled: false }, b: { ...spec('change', 'y'), enabled: false } };
     expect(dueCommands({ ...asked, wanted: off, prior })).toEqual([]);
     expect(dueCommands({ ...asked, wanted: prior, prior: { ...prior, b: { ...prior.b, enabled: false } } })).toEqual([
@@ -140,7 +140,7 @@ describe('commands', () => {
 describe('settings', () => {
   const none = Object.fromEntries(Object.keys(settingsAttributes).map((name) => [name, null])) as SettingsConfig;
 
-  test('come from the configuration, then the environment, and say so', () => {
+  test('Settings come from the configuration, then the environment, and name their source', () => {
     const env = { GANTRY_ADDRESS: 'unix:///e', GANTRY_PROJECT: 'p', GANTRY_CLIENT_KEY: 'pem' };
     const read = readSettings({ ...none, address: 'unix:///c', client_key_file: '/k' }, env);
     expect(read.settings).toMatchObject({
@@ -156,7 +156,7 @@ describe('settings', () => {
     ]);
   });
 
-  test('are refused all at once, each with its attribute', () => {
+  test('Wrong settings are refused all at once, each with its attribute', () => {
     const problems = settingsProblems(
       readSettings({ ...none, client_certificate: 'x', client_certificate_file: 'y' }, {}),
     );
@@ -170,7 +170,7 @@ describe('settings', () => {
 });
 
 describe('ids and references', () => {
-  test('of imports may name the project', () => {
+  test('Import ids may name the project', () => {
     expect(parseImportId('web', 1, '')).toEqual({ parts: ['web'], options: {}, scope: {} });
     expect(parseImportId('team/web,image=a/b', 1, '', ['image'])).toEqual({
       parts: ['web'],
@@ -182,7 +182,7 @@ describe('ids and references', () => {
     }
   });
 
-  test('of images become sources', () => {
+  test('References of images become sources', () => {
     const reference = (text: string) => functions.find(({ name }) => name === 'image_reference')?.call([text]);
     expect(reference('debian/12')).toMatchObject({ type: 'image', alias: 'debian/12', server: null });
     expect(reference('0123456789ab')).toMatchObject({ fingerprint: '0123456789ab', alias: null });

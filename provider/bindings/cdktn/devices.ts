@@ -1,8 +1,8 @@
-// Devices and limits of containers and profiles, from typed arguments to the maps of strings that the resources take. Any device
-// can also be written as such a map; what the properties mean is in docs/.
+// Turns typed devices and limits of containers and profiles into the maps of strings that the resources take. Any device can also
+// be written as such a map; docs/ explains the properties.
 import type { network as networks, storagePool, storageVolume } from './generated/index.ts';
 
-/** Properties of one device; `type` says which device it is. */
+/** Properties of one device; `type` selects the kind of device. */
 export interface Device {
   readonly [property: string]: string;
 }
@@ -51,7 +51,7 @@ export const volumeDisk = (
 });
 
 export interface NicOptions {
-  /** Name of the interface inside; that of the device when left out. */
+  /** Name of the interface inside; default: the name of the device. */
   readonly name?: string;
   /** A fixed address, such as '10.1.0.5'. */
   readonly ipv4?: string;
@@ -70,10 +70,10 @@ export const nic = (network: networks.Network, { name, ipv4, ipv6, mac }: NicOpt
   ...(mac === undefined ? {} : { hwaddr: mac }),
 });
 
-/** A port of the host that is passed on: forwardPort('tcp:0.0.0.0:8080', 'tcp:127.0.0.1:80'). */
+/** Forwards a port of the host into the container: forwardPort('tcp:0.0.0.0:8080', 'tcp:127.0.0.1:80'). */
 export const forwardPort = (listen: string, connect: string): Device => ({ type: 'proxy', listen, connect });
 
-/** Interfaces are called as their devices are, unless they say otherwise. */
+/** An interface without a `name` gets the name of its device. */
 export const withInterfaceNames = (devices: Devices): Record<string, Device> =>
   Object.fromEntries(
     Object.entries(devices).map(([name, device]) => [name, device['type'] === 'nic' ? { name, ...device } : device]),

@@ -1,5 +1,5 @@
-// A stack for one server, with short typed ways to make pools, networks, images, profiles, volumes and containers in it. Each
-// returns the generated construct, so whatever a resource can do is at hand; other constructs may stand beside them.
+// A stack for one server, with short typed methods that add pools, networks, images, profiles, volumes and containers. Each
+// method returns the generated construct, so all its features are available; a stack may also have other constructs.
 import { resolve } from 'node:path';
 import { TerraformAsset, TerraformStack, Token } from 'cdktn';
 import type { Construct } from 'constructs';
@@ -15,33 +15,33 @@ import {
   storageVolume,
 } from './generated/index.ts';
 
-/** Where the resource is called other than its construct. */
+/** For a resource whose name differs from the id of its construct. */
 interface Named {
-  /** Name on the server; the id of the construct when left out. */
+  /** Name on the server; default: the id of the construct. */
   readonly name?: string;
 }
 
 export interface PoolOptions extends Named, Omit<storagePool.StoragePoolConfig, 'name' | 'driver'> {
-  /** `dir` when left out. */
+  /** Default: `dir`. */
   readonly driver?: string;
 }
 
 export interface NetworkOptions extends Named, Omit<networks.NetworkConfig, 'name'> {
-  /** Address of the bridge with its prefix, such as '10.1.0.1/24'; 'auto'; 'none'. The server decides when left out. */
+  /** Address of the bridge with its prefix, such as '10.1.0.1/24'; 'auto'; 'none'. Default: the server decides. */
   readonly ipv4?: string;
   readonly ipv6?: string;
-  /** Whether containers reach other networks through the host's address, in each family that has an address here. */
+  /** Whether containers reach other networks through the host's address, for each address family given here. */
   readonly nat?: boolean;
 }
 
 export interface ImageOptions extends Named, Omit<images.ImageConfig, 'source'> {
   /**
    * An image file, or its root file system when `metadata` is given: a path, relative to the working directory, or an asset of this
-   * stack, which goes along with what is synthesized.
+   * stack, which the synthesized output includes.
    */
   readonly file?: string | TerraformAsset;
   readonly metadata?: string | TerraformAsset;
-  /** Anything else than a local file. */
+  /** Any source other than a local file. */
   readonly source?: images.ImageSource;
 }
 
@@ -53,7 +53,7 @@ export interface ProfileOptions extends Named, Omit<profiles.ProfileConfig, 'nam
 export interface VolumeOptions extends Named, Omit<storageVolume.StorageVolumeConfig, 'name' | 'pool'> {}
 
 export interface ContainerOptions extends Named, Omit<containers.ContainerConfig, 'name' | 'devices' | 'profiles'> {
-  /** What it is made from: an image of this stack, or the alias or fingerprint of one that is on the server. */
+  /** The image to make it from: one of this stack, or the alias or fingerprint of one on the server. */
   readonly image?: imageAlias.ImageAlias | string;
   /** In order, later ones win. */
   readonly profiles?: readonly (profiles.Profile | string)[];
@@ -61,7 +61,7 @@ export interface ContainerOptions extends Named, Omit<containers.ContainerConfig
   readonly devices?: Devices;
 }
 
-/** Settings of the provider; what is left out comes from GANTRY_* in the environment of Terraform or gantry. */
+/** Settings of the provider; missing ones come from GANTRY_* in the environment of Terraform or gantry. */
 export type ServerOptions = Omit<providers.GantryProviderConfig, 'alias'>;
 
 export class GantryStack extends TerraformStack {
@@ -85,7 +85,7 @@ export class GantryStack extends TerraformStack {
   /** The image, with an alias of this name. */
   image(id: string, { name = id, file, metadata, source, ...others }: ImageOptions): imageAlias.ImageAlias {
     if (file !== undefined && source !== undefined) {
-      throw new Error(`image ${id} has a file and a source: an image is made from one of them`);
+      throw new Error(`image ${id} has both a file and a source: give only one of them`);
     }
     const from = source ?? this.#fileSource(id, file, metadata);
     const { fingerprint } = new images.Image(this, `image-${id}`, { ...others, source: from });
@@ -99,8 +99,8 @@ export class GantryStack extends TerraformStack {
   }
 
   /**
-   * Terraform runs in the directory of the synthesized stack. There a path of the app means another file, so it is made absolute; that
-   * of an asset is meant for there.
+   * Terraform runs in the directory of the synthesized stack. A path relative to the app would name another file there, so it becomes
+   * absolute. The path of an asset is already relative to that directory.
    */
   #pathFor(id: string, file: string | TerraformAsset): string {
     if (typeof file !== 'string') {
@@ -124,7 +124,7 @@ export class GantryStack extends TerraformStack {
   container(id: string, options: ContainerOptions = {}): containers.Container {
     const { name = id, image, source, profiles: used, ...others } = options;
     if (image !== undefined && source !== undefined) {
-      throw new Error(`container ${id} has an image and a source: a container is made from one of them`);
+      throw new Error(`container ${id} has both an image and a source: give only one of them`);
     }
     return new containers.Container(this, `container-${id}`, {
       name,
@@ -142,7 +142,7 @@ interface WithResources {
   readonly config?: { [key: string]: string };
 }
 
-/** Limits among the other config keys, interfaces with names. A key that is written in config wins. */
+/** Merges limits into the config keys and names the interfaces. A key that is written in config wins. */
 function resourcesOf<T extends WithResources>({ limits, devices, config, ...others }: T) {
   const keys = { ...limitKeys(limits ?? {}), ...config };
   return {

@@ -1,7 +1,7 @@
-// What references into maps need and the generators' own do not give: keys in quotes, and maps of maps.
+// References into maps that the generators do not support: quoted keys, and maps of maps.
 import { AnyMap, StringMap, Token } from 'cdktn';
 
-/** A key inside a reference: `interfaces["eth0"]`. One that Terraform alone knows, such as `each.key`, is a reference itself. */
+/** A key inside a reference: `interfaces["eth0"]`. A key that only Terraform knows, such as `each.key`, is a reference itself. */
 export function mapKey(key: string): string {
   if (Token.isUnresolved(key)) return key;
   const escaped = key

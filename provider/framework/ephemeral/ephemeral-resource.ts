@@ -1,18 +1,18 @@
-// What an ephemeral resource is made of, as its author writes it: values that exist while Terraform runs, in no state and no plan.
+// The definition of an ephemeral resource, as its author writes it: values that exist only while Terraform runs, in no state or plan.
 import type { Attributes, StateOf } from '../attribute.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import type { ConfigOf, Context, ObjectType } from '../object-type.ts';
 
 export interface Opened<A extends Attributes> {
-  /** What the configuration does not say. */
+  /** The values that the configuration does not give. */
   readonly values: Partial<StateOf<A>>;
-  /** When `renew` has to be called, if it is still in use then. */
+  /** When Terraform must call `renew` if it still uses the values. */
   readonly renewAt?: Date;
 }
 
-/** Private data that `open` writes is what `renew` and `close` are given. */
+/** `renew` and `close` get the private data that `open` writes. */
 export interface EphemeralResource<A extends Attributes, C> extends ObjectType<A> {
-  /** Limit of each operation; a minute when left out. */
+  /** Time limit of each operation; default: a minute. */
   readonly timeoutMs?: number;
   validate?(config: ConfigOf<A>): readonly Diagnostic[];
   /** The configuration with its defaults. */
@@ -24,7 +24,7 @@ export interface EphemeralResource<A extends Attributes, C> extends ObjectType<A
 
 export type AnyEphemeralResource<C> = EphemeralResource<Attributes, C>;
 
-/** Checks the definition's types and forgets them. */
+/** Checks the types of the definition, then erases them. */
 export const ephemeralResource =
   <C>() =>
   <A extends Attributes>(definition: EphemeralResource<A, C>): AnyEphemeralResource<C> =>

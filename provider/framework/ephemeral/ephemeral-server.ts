@@ -1,4 +1,4 @@
-// Serves one ephemeral resource: one method for each thing Terraform asks of it. Values in, values out.
+// Serves one ephemeral resource: one method for each call of Terraform. Values in, values out.
 import type { Diagnostic } from '../diagnostic.ts';
 import type { PrivateData } from '../object-type.ts';
 import type { ValueMap } from '../value.ts';

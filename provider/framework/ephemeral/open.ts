@@ -1,4 +1,4 @@
-// Opens an ephemeral resource: its configuration with defaults and with the values that opening gave.
+// Opens an ephemeral resource: returns its configuration with defaults and the values from opening.
 import type { Attributes, StateOf } from '../attribute.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { withoutNullEntries } from '../null-entries.ts';

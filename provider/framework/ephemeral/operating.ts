@@ -1,4 +1,4 @@
-// What the operations of one ephemeral resource work with, and how one of them begins and fails.
+// Runs one operation of an ephemeral resource: its context, its time limit, and the message of its failure.
 import { failure, type Diagnostic } from '../diagnostic.ts';
 import { begin, type Begun } from '../operation.ts';
 import type { PrivateData } from '../object-type.ts';
@@ -8,7 +8,7 @@ import type { AnyEphemeralResource } from './ephemeral-resource.ts';
 export interface EphemeralDeps<C> {
   readonly provider: AnyProvider<C>;
   readonly resource: AnyEphemeralResource<C>;
-  /** Undefined: the provider is not configured. */
+  /** Undefined when the provider is not configured. */
   readonly client: C | undefined;
   readonly stopping: AbortSignal;
   readonly unconfigured: (what: string) => Diagnostic;
@@ -16,7 +16,7 @@ export interface EphemeralDeps<C> {
 
 const defaultLimitMs = 60_000;
 
-/** Runs `work` under the time limit; undefined when it failed, which the diagnostics then say. */
+/** Runs `work` under the time limit; on failure returns undefined and adds diagnostics. */
 export async function operate<C, T>(
   deps: EphemeralDeps<C>,
   verb: 'open' | 'renew' | 'close',
@@ -32,7 +32,7 @@ export async function operate<C, T>(
     done = await work(begun.context);
   } catch (error) {
     if (begun.context.signal.aborted) {
-      begun.diagnostics.push(failure(`Time is up: ${what}`, `It took longer than ${timeoutMs / 1000} s.`));
+      begun.diagnostics.push(failure(`Timed out: ${what}`, `It took longer than ${timeoutMs / 1000} s.`));
     } else begun.fail(what, error);
   } finally {
     begun.end();

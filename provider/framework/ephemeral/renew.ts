@@ -1,11 +1,11 @@
-// Renews an ephemeral resource. One that needs no renewal stays as it is.
+// Renews an ephemeral resource. One without `renew` stays as it is.
 import type { Diagnostic } from '../diagnostic.ts';
 import type { PrivateData } from '../object-type.ts';
 import { operate, type EphemeralDeps } from './operating.ts';
 
 export interface RenewResult {
   readonly privateData: PrivateData;
-  /** Undefined: not again. */
+  /** Undefined: no further renewal. */
   readonly renewAt: Date | undefined;
   readonly diagnostics: readonly Diagnostic[];
 }

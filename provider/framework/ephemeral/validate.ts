@@ -1,4 +1,4 @@
-// Judges the configuration of an ephemeral resource.
+// Validates the configuration of an ephemeral resource.
 import type { Attributes } from '../attribute.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { withoutNullEntries } from '../null-entries.ts';
@@ -11,7 +11,7 @@ import type { AnyEphemeralResource } from './ephemeral-resource.ts';
 export function validateEphemeral<C>(resource: AnyEphemeralResource<C>, written: ValueMap): readonly Diagnostic[] {
   const { attributes } = resource;
   const config = withoutNullEntries(attributes, written);
-  // Nothing of it is ever stored.
+  // Terraform never stores it.
   const found = validateAttributes(attributes, config, { writeOnlyAllowed: true });
   return redacted([...found, ...(resource.validate?.(config as ConfigOf<Attributes>) ?? [])], attributes, [config]);
 }

@@ -1,4 +1,4 @@
-// Containers made of a backup file: what the file holds, in which pool its container belongs, and the upload.
+// Creates containers from a backup file: hashes the file, finds the pool for its container, and uploads it.
 import { createReadStream } from 'node:fs';
 import { importBackup } from '../../../server/client/files/backups.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
@@ -25,8 +25,8 @@ export async function backupHash(file: string): Promise<string> {
 }
 
 /**
- * The source with the hash of its file. The file of a container that is there may be gone: then it is the one of before. Throws
- * DiagnosticError when a file that is needed cannot be read.
+ * The source with the hash of its file. The file of an existing container may be gone: then the former hash stays. Throws
+ * DiagnosticError when a needed file cannot be read.
  */
 export async function withBackupHash(planned: Value, prior: Source | null): Promise<Value> {
   if (!isMap(planned) || isUnknown(planned['type'])) return planned;
@@ -41,11 +41,11 @@ export async function withBackupHash(planned: Value, prior: Source | null): Prom
   }
 }
 
-/** By content; an import knows the path only. Where the file lies and what it may bring make no other backup. */
+/** Compares by content; an import knows only the path. The path and `allow_host_access` do not make it another backup. */
 export const isSameBackup = (before: Source, after: Source): boolean =>
   before.sha256 === null || after.sha256 === null ? before.file === after.file : before.sha256 === after.sha256;
 
-/** Uploads the file and waits until the container is there. Resolves to its source with the hash of what was read. */
+/** Uploads the file and waits until the container exists. Resolves to its source with the hash of the bytes read. */
 export async function createFromBackup(
   context: CreateContext<Link>,
   planned: ContainerState,
@@ -53,13 +53,13 @@ export async function createFromBackup(
   target: string | undefined,
 ): Promise<Source> {
   const { client } = context;
-  needExtension(client, 'container_backup', 'make containers of backups');
+  needExtension(client, 'container_backup', 'create containers from backups');
   const file = source.file ?? '';
   const sha256 = await backupHash(file);
   if (source.sha256 !== null && source.sha256 !== sha256) {
-    const detail = 'Plan again, so that the plan shows which backup the container is made from.';
+    const detail = 'Plan again, so that the plan shows the new content of the backup.';
     throw new DiagnosticError([
-      failure(`The backup file ${file} was changed since the plan was made`, detail, at('source', 'file')),
+      failure(`The backup file ${file} has changed since the plan`, detail, at('source', 'file')),
     ]);
   }
   const pool = await poolOf(context, planned);
@@ -78,17 +78,17 @@ export async function createFromBackup(
   return { ...source, sha256 };
 }
 
-/** The error of gantryd names flags of its command line. */
+/** Replaces the error of gantryd, which names flags of its command line. */
 function withWayOut(error: unknown, file: string): unknown {
   if (!(error instanceof ClientError)) return error;
   const [, found] = /brings access to the host: (.*?)\. If you trust/s.exec(error.message) ?? [];
   if (found === undefined) return error;
-  const detail = `It has ${found}. If you trust where it comes from, set source.allow_host_access = true: of its config and devices only those stay that are configured, its snapshots stay as they are.`;
-  const summary = `The backup file ${file} brings access to the host`;
+  const detail = `It has ${found}. If you trust its origin, set source.allow_host_access = true: the container keeps only the configured config and devices, and the snapshots of the backup unchanged.`;
+  const summary = `The backup file ${file} requests access to the host`;
   return new DiagnosticError([failure(summary, detail, at('source', 'allow_host_access'))], error);
 }
 
-/** Where the configured root disk is: of the container, else of its profiles. Undefined: the server takes the one of the backup. */
+/** The pool of the configured root disk: the container's, else its profiles'. Undefined: the server takes the one of the backup. */
 async function poolOf({ client, signal }: Context<Link>, planned: ContainerState): Promise<string | undefined> {
   const own = rootDisk(planned.devices ?? {})?.pool ?? '';
   if (own !== '') return own;

@@ -1,4 +1,4 @@
-// What is wrong with a configuration of a container beyond single values. Pure.
+// Checks a configuration of a container beyond single values. Pure.
 import { validateContainerConfig } from '../../../server/api/container/container-config.ts';
 import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
@@ -9,28 +9,30 @@ export function sourceProblems(source: Value): readonly Diagnostic[] {
   const { type } = source;
   const snapshot = source['snapshot'] ?? '';
   if (snapshot !== '' && type !== 'copy')
-    return [failure('source.snapshot is for copies', `A source of type copy takes it.`, at('source', 'snapshot'))];
+    return [
+      failure('source.snapshot is only for copies', 'Use it with a source of type copy.', at('source', 'snapshot')),
+    ];
   if (type === 'image') {
     const given = ['alias', 'fingerprint'].filter((key) => (source[key] ?? '') !== '');
     if (given.length === 1) return [];
-    return [failure('Which image is not clear', 'Give exactly one of alias and fingerprint.', at('source'))];
+    return [failure('The image is ambiguous or missing', 'Give exactly one of alias and fingerprint.', at('source'))];
   }
   if (type === 'backup' && (source['file'] ?? '') === '')
-    return [failure('Which backup is missing', 'Give the path of its file in source.file.', at('source', 'file'))];
+    return [failure('The backup file is missing', 'Give the path of its file in source.file.', at('source', 'file'))];
   const from = source['source'] ?? '';
   if (type === 'copy' && snapshot !== '' && typeof from === 'string' && from.includes('/')) {
     const detail = 'Name the container in source.source, and the snapshot in source.snapshot.';
-    return [failure('The snapshot to copy is given twice', detail, at('source', 'source'))];
+    return [failure('The snapshot to copy is set twice', detail, at('source', 'source'))];
   }
   if (type !== 'copy' || from !== '') return [];
-  return [failure('What to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
+  return [failure('The container to copy is missing', 'Name the container in source.source.', at('source', 'source'))];
 }
 
-/** What a backup cannot take, for it is no request to create. */
+/** Attributes that a backup does not support, because importing one is not a request to create. */
 export function backupProblems(source: Value, instanceType: Value): readonly Diagnostic[] {
   if (!isMap(source) || source['type'] !== 'backup' || instanceType === null) return [];
-  const detail = 'A container of a backup gets its limits from config: write them there, and take instance_type away.';
-  return [failure('instance_type does not go with a backup', detail, at('instance_type'))];
+  const detail = 'A container from a backup gets its limits from config: write them there, and remove instance_type.';
+  return [failure('instance_type cannot be combined with a backup', detail, at('instance_type'))];
 }
 
 const policyNames = ['snapshots.schedule', 'snapshots.pattern', 'snapshots.expiry', 'snapshots.schedule.stopped'];
@@ -53,11 +55,7 @@ function givenTwice(config: Value): readonly Diagnostic[] {
   return policyNames
     .filter((key) => key in config)
     .map((key) =>
-      failure(
-        `${key} is given twice`,
-        'It belongs to the attribute snapshots here; take it out of config.',
-        at('config', { key }),
-      ),
+      failure(`${key} is set twice`, 'The attribute snapshots sets it; remove it from config.', at('config', { key })),
     );
 }
 
@@ -68,7 +66,11 @@ export function fileProblems(files: Value): readonly Diagnostic[] {
     const given = ['content', 'source'].filter((name) => file[name] !== null && file[name] !== undefined);
     if (given.length === 1) return [];
     return [
-      failure('The content of a file is not clear', 'Give exactly one of content and source.', at('files', { key })),
+      failure(
+        'The content of a file is ambiguous or missing',
+        'Give exactly one of content and source.',
+        at('files', { key }),
+      ),
     ];
   });
 }

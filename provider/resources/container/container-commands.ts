@@ -1,4 +1,4 @@
-// The commands of a container: which of them run after a change, and what they left. Shared with gantry_container_exec.
+// The commands of a container: selects those that run after a change, and keeps their results. Shared with gantry_container_exec.
 import type { Link } from '../../connection/link.ts';
 import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
 import { parseDuration } from '../../framework/duration.ts';
@@ -11,13 +11,13 @@ import { runCommand } from './run-command.ts';
 
 type Execs = Readonly<Record<string, ExecSpec>>;
 
-/** What is run: without what a run leaves, and what decides whether to run and what to keep. */
+/** The part of a command that defines its run: no results, and no options on when to run or what to keep. */
 function asked(spec: ExecSpec): Value {
   const { exit_code: _code, stdout: _out, stderr: _err, record_output: _record, enabled: _enabled, ...run } = spec;
   return run;
 }
 
-/** With the defaults of what older states do not have. */
+/** Adds defaults for members that older states lack. */
 export const readExecs = (execs: Execs | null): Execs | null =>
   execs === null
     ? null
@@ -30,14 +30,14 @@ export const readExecs = (execs: Execs | null): Execs | null =>
 
 export interface Commands {
   readonly wanted: Execs | null;
-  /** Undefined: the container is new. */
+  /** Undefined when the container is new. */
   readonly prior: Execs | null | undefined;
   readonly hasStarted: boolean;
-  /** Names of commands that were noted beside an imported container: they count as run. */
+  /** Names of the commands that count as run because the container was imported. */
   readonly noted: readonly string[];
 }
 
-/** Names of the commands to run in a container that runs, sorted. One that never ran, because it did not run before, runs now. */
+/** Names of the commands to run in a running container, sorted. A command that never ran, because the container did not run before, runs now. */
 export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): readonly string[] {
   return Object.keys(wanted ?? {})
     .toSorted()
@@ -54,7 +54,7 @@ export function dueCommands({ wanted, prior, hasStarted, noted }: Commands): rea
 
 const notedKey = 'noted_commands';
 
-/** Names of the commands that count as run because the container was imported; with those of the first apply after it. */
+/** Names of the commands that count as run because the container was imported, including those of the first apply after the import. */
 export function notedCommands({ privateData, warn }: Context<Link>, container: string, wanted: Execs | null) {
   const noted = new Set((privateData[notedKey] ?? '').split('\n').filter((name) => name !== ''));
   if (!endImport(privateData)) return [...noted];
@@ -62,12 +62,12 @@ export function notedCommands({ privateData, warn }: Context<Link>, container: s
   if (names.length === 0) return [...noted];
   for (const name of names) noted.add(name);
   privateData[notedKey] = [...noted].join('\n');
-  const detail = `It was imported, so they count as run: ${names.join(', ')}. One of them runs when it changes (on = "change"), at a start by Terraform (on = "start"), and when terraform apply -replace makes the container anew.`;
+  const detail = `It was imported, so they count as run: ${names.join(', ')}. One of them runs when it changes (on = "change"), at a start by Terraform (on = "start"), and when terraform apply -replace creates the container again.`;
   warn(warning(`The commands of ${container} were not run`, detail));
   return [...noted];
 }
 
-/** Runs them one after another; returns all with their results, those that did not run with the results they had. */
+/** Runs the commands one after another; returns all with their results. Commands that did not run keep their former results. */
 export async function runDue(
   context: Context<Link>,
   container: string,
@@ -100,7 +100,7 @@ type Run = Pick<ExecSpec, 'command' | 'environment' | 'cwd' | 'user' | 'group' |
   Partial<Pick<ExecSpec, 'record_output'>>;
 type Ran = Pick<ExecSpec, 'exit_code' | 'stdout' | 'stderr'>;
 
-/** Throws DiagnosticError when it fails and must not. `showsOutput`: whether the error has what the command wrote, beside its errors. */
+/** Throws DiagnosticError when the command fails and `fail_on_error` is set. `showsOutput`: the error also has standard output. */
 export async function runOne(
   context: Context<Link>,
   container: string,
@@ -110,7 +110,7 @@ export async function runOne(
 ): Promise<Ran> {
   const limit = AbortSignal.timeout(parseDuration(spec.timeout ?? '5m') ?? 300_000);
   const signal = AbortSignal.any([context.signal, context.stopping, limit]);
-  // Its arguments may hold what Terraform was told to keep to itself.
+  // The arguments may hold sensitive values.
   const shown = spec.command[0] ?? '';
   let ran;
   try {

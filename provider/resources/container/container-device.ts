@@ -17,14 +17,14 @@ import { isOtherOwner, otherOwner } from '../shared/rename.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
 import { containerPath } from './snapshot.ts';
 import { conflicting, edit, editOf, hasUnknownOutcome, keepEtag } from '../shared/write.ts';
-import { namesApart, withNamesApart } from '../shared/separate-devices.ts';
+import { separateDeviceNames, withNamesApart } from '../shared/separate-devices.ts';
 import { inTurn } from './container-queue.ts';
 
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the device.', required: true }),
-  name: text({ doc: 'Name of the device. Another one makes another device.', required: true, replace: true }),
+  name: text({ doc: 'Name of the device. Another name replaces the device.', required: true, replace: true }),
   type: text({
-    doc: 'Type of the device, such as `disk`, `nic` or `proxy`. Another one makes another device.',
+    doc: 'Type of the device, such as `disk`, `nic` or `proxy`. Another type replaces the device.',
     required: true,
     replace: true,
   }),
@@ -34,7 +34,7 @@ const attributes = {
     same: (before: TextMap, after: TextMap) => sameMap(before, after),
   }),
   noted: flag({
-    doc: 'Whether the container notes (in `user.gantry.terraform.devices`) that the device has a resource of its own, so that gantry_container leaves it alone. After an import it does so from the next apply on.',
+    doc: 'Whether `user.gantry.terraform.devices` of the container lists the device, so that gantry_container leaves it alone. After an import the next apply adds it.',
     computed: true,
     keep: true,
   }),
@@ -45,7 +45,7 @@ type Device = Readonly<Record<string, string>>;
 
 export const containerDevice = gantryResource({
   typeName: 'gantry_container_device',
-  doc: 'A device of a container that is managed elsewhere. It is plugged in, changed and unplugged while the container runs where that is possible; else it takes effect at the next start, with a warning: this resource restarts nothing. gantry_container shows and removes no such device, and may not declare one of the same name. When its container is replaced it is plugged in by the next apply; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` by the same one.',
+  doc: 'A device of a container that is managed elsewhere. Changes apply to the running container where possible, otherwise at its next start, with a warning: this resource never restarts a container. gantry_container neither shows nor removes the device, and must not declare one of the same name. After a replacement of the container the next apply adds the device again; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` the same apply does.',
   example: `resource "gantry_container_device" "data" {
   container  = "web"
   name       = "data"
@@ -89,7 +89,7 @@ export const containerDevice = gantryResource({
   update: ({ planned }, prior, context) =>
     change(context, planned, prior, (live) => {
       const { container, name, type } = planned;
-      if (container !== prior.container && !namesApart(live.config).includes(name))
+      if (container !== prior.container && !separateDeviceNames(live.config).includes(name))
         throw otherOwner(`device ${name}`, 'container', container);
       const { type: _type, ...before } = live.devices?.[name] ?? {};
       return { type, ...writtenMap(before, planned.properties, prior.properties) };
@@ -98,7 +98,7 @@ export const containerDevice = gantryResource({
   async delete(prior, context) {
     try {
       const { metadata: live } = await context.client.client.get('container', prior.container, context.signal);
-      const isThere = live.devices?.[prior.name] !== undefined || namesApart(live.config).includes(prior.name);
+      const isThere = live.devices?.[prior.name] !== undefined || separateDeviceNames(live.config).includes(prior.name);
       if (isThere) await change(context, prior, null, () => undefined);
     } catch (error) {
       if (!isNotFound(error)) throw error;
@@ -106,17 +106,17 @@ export const containerDevice = gantryResource({
   },
 });
 
-/** Null: there is none. */
+/** Null when the container has no such device. */
 function readDevice(
   { config, devices }: Container,
   { name, properties }: State,
 ): Pick<State, 'type' | 'properties' | 'noted'> | null {
   const { type = '', ...found } = devices?.[name] ?? {};
   if (type === '') return null;
-  return { type, properties: readMap(found, properties), noted: namesApart(config).includes(name) };
+  return { type, properties: readMap(found, properties), noted: separateDeviceNames(config).includes(name) };
 }
 
-/** Updates the container with another device of this name, or with none, and with the list of separate devices. */
+/** Updates the container: replaces or removes the device of this name, and updates the list of separate devices. */
 async function change(
   context: Context<Link>,
   planned: State,
@@ -127,7 +127,7 @@ async function change(
   const body = (live: Container) => {
     const device = wanted(live);
     const { [name]: _before, ...others } = live.devices ?? {};
-    const names = namesApart(live.config).filter((each) => each !== name);
+    const names = separateDeviceNames(live.config).filter((each) => each !== name);
     return {
       architecture: live.architecture,
       config: withNamesApart(live.config, device === undefined ? names : [...names, name]),
@@ -138,7 +138,7 @@ async function change(
     };
   };
   const changedSince = (live: Container): readonly string[] => {
-    // One that was taken away meanwhile is put where the plan has it.
+    // A device that was removed meanwhile is added again, as planned.
     if (prior === null || live.devices?.[name] === undefined) return [];
     return conflicting({ prior, planned }, (state) => readDevice(live, state) ?? {}, ['properties']);
   };
@@ -147,22 +147,22 @@ async function change(
   );
   const after = wanted(before);
   if (!isUp(before.status) || effectOfDeviceChange(before.devices?.[name], after) !== 'restart') return;
-  const detail = `The container ${container} runs, and a ${planned.type} device like this cannot be changed while it does. Restart it when that suits.`;
+  const detail = `The container ${container} runs, and this ${planned.type} device cannot be changed in a running container. Restart the container when convenient.`;
   context.warn(warning(`The device ${name} changes at the next start of its container`, detail));
 }
 
 function taken({ name: container, config }: Container, name: string): DiagnosticError {
-  const has = namesApart(config).includes(name)
-    ? `Another gantry_container_device manages it, or did. Import it (terraform import <address> ${container}/${name}), or choose another name.`
-    : `Declare it in one place: take it out of devices of the gantry_container ${container}, or choose another name. One that nothing declares is taken over with terraform import <address> ${container}/${name}.`;
-  return new DiagnosticError([failure(`The container ${container} has a device ${name} already`, has, at('name'))]);
+  const has = separateDeviceNames(config).includes(name)
+    ? `Another gantry_container_device manages it, or managed it before. Import it (terraform import <address> ${container}/${name}), or choose another name.`
+    : `Declare it in one place: remove it from devices of the gantry_container ${container}, or choose another name. To manage a device that nothing declares, run terraform import <address> ${container}/${name}.`;
+  return new DiagnosticError([failure(`The container ${container} already has a device ${name}`, has, at('name'))]);
 }
 
-/** The problems that `devices` of a container would report for it. */
+/** The problems that `devices` of a container would report for this device. */
 function deviceProblems(name: Value, type: Value, properties: Value): readonly Diagnostic[] {
   if (isMap(properties) && Object.hasOwn(properties, 'type')) {
     return [
-      failure('The type is not a property here', 'Set the attribute type instead.', at('properties', { key: 'type' })),
+      failure('type is not a property here', 'Set the attribute type instead.', at('properties', { key: 'type' })),
     ];
   }
   const written = properties ?? {};

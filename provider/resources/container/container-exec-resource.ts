@@ -1,4 +1,4 @@
-// gantry_container_exec: a command run in a container, with what it wrote.
+// gantry_container_exec: a command run in a container, with its output.
 import { flag, integer, text, textMap, texts, type TextMap } from '../../framework/attribute.ts';
 import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { durationCheck } from '../../framework/duration.ts';
@@ -13,50 +13,50 @@ import { containerPath } from './snapshot.ts';
 
 const attributes = {
   container: text({
-    doc: 'Name of the container, which has to run. When it is renamed nothing runs again.',
+    doc: 'Name of the container, which must run. A rename does not run the command again.',
     required: true,
   }),
   command: texts({
-    doc: 'Command and arguments. Another command is another run.',
+    doc: 'Command and arguments. A change runs the command again.',
     required: true,
     replace: true,
     check: commandCheck,
   }),
   environment: textMap({
-    doc: 'Environment, over that of the container. Another one is another run.',
+    doc: 'Environment variables, in addition to those of the container. A change runs the command again.',
     replace: otherMap,
   }),
   environment_wo: textMap({
-    doc: 'More of the environment, over `environment`, that is never stored, for secrets. Only `command` has it. Raise `environment_wo_version` to run again with another one.',
+    doc: 'Environment variables that are never stored, for secrets; they override `environment`. Only `command` gets them. Raise `environment_wo_version` to run the command again with other values.',
     sensitive: true,
     writeOnly: true,
   }),
-  environment_wo_version: integer({ doc: 'Any number; another one is another run.', replace: true }),
+  environment_wo_version: integer({ doc: 'Any number; a change runs the command again.', replace: true }),
   cwd: text({ doc: 'Directory to run in.', check: absolutePath, replace: true }),
-  user: integer({ doc: 'User id inside.', default: 0, replace: true }),
-  group: integer({ doc: 'Group id inside.', default: 0, replace: true }),
+  user: integer({ doc: 'User id in the container.', default: 0, replace: true }),
+  group: integer({ doc: 'Group id in the container.', default: 0, replace: true }),
   triggers: textMap({
-    doc: 'Any values; when one changes, the command runs again, as another object.',
+    doc: 'Any values; a change replaces the object, which runs the command again.',
     replace: otherMap,
   }),
-  destroy_command: texts({ doc: 'Command to run on destroy, when the container still runs.', check: commandCheck }),
-  fail_on_error: flag({ doc: 'Whether another exit code than 0 fails the apply.', default: true }),
+  destroy_command: texts({ doc: 'Command to run on destroy, if the container still runs.', check: commandCheck }),
+  fail_on_error: flag({ doc: 'Whether an exit code other than 0 fails the apply.', default: true }),
   record_output: flag({
-    doc: 'Whether what it writes is kept in the state. Left out, it is. Counts for the next run.',
+    doc: 'Whether the state keeps the output, from the next run on. Default: true.',
   }),
-  timeout: text({ doc: 'Limit of the run.', default: '5m', check: durationCheck }),
+  timeout: text({ doc: 'Time limit of the run.', default: '5m', check: durationCheck }),
   exit_code: integer({ doc: 'Exit code.', computed: true, keep: true }),
-  stdout: text({ doc: 'What it wrote, at most 64 KiB.', computed: true, keep: true }),
-  stderr: text({ doc: 'Its errors, at most 64 KiB.', computed: true, keep: true }),
+  stdout: text({ doc: 'Its standard output, at most 64 KiB.', computed: true, keep: true }),
+  stderr: text({ doc: 'Its standard error, at most 64 KiB.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 
-/** In private data: when the container was made in which it ran. */
+/** In private data: the creation time of the container in which it ran. */
 const bornKey = 'container_created_at';
 
 export const containerExec = gantryResource({
   typeName: 'gantry_container_exec',
-  doc: 'A command that is run in a container when this is created, and again when it, its triggers or the container become others. Its output is in the state. With the time of creation of the container among its triggers it runs in the same apply that replaces the container, else in the next one.',
+  doc: 'A command that runs in a container when this resource is created, and again when the command, its triggers or the container change. The state has its output. After a replacement of the container it runs in the next apply; with `created_at` of the container among its triggers, in the same apply.',
   example: `resource "gantry_container_exec" "release" {
   container = gantry_container.web.name
   command   = ["cat", "/etc/os-release"]
@@ -67,10 +67,10 @@ export const containerExec = gantryResource({
   identity: ['container'],
   timeoutsMs: { create: 60 * 60_000 },
   importing: {
-    doc: 'not possible: a run that is over cannot be found again',
+    doc: 'not possible: the server keeps no record of a finished run',
     example: '',
     parse() {
-      const detail = 'A run that is over cannot be found again. Let it run anew.';
+      const detail = 'The server keeps no record of a finished run. Create the resource to run the command again.';
       throw new DiagnosticError([failure('gantry_container_exec cannot be imported', detail)]);
     },
   },
@@ -78,20 +78,19 @@ export const containerExec = gantryResource({
     const seen = await client.reader.read('container', state.container, signal);
     if (seen === undefined) return null;
     const born = seen.object.created_at;
-    // In another container of that name it has not run.
+    // In a new container of that name it has not run.
     if (privateData[bornKey] !== undefined && privateData[bornKey] !== born) return null;
     privateData[bornKey] = born;
     return {};
   },
   validate({ environment_wo: environment, environment_wo_version: version }) {
     if (version === null || environment !== null) return [];
-    const detail =
-      'environment_wo_version says when to run again with environment_wo, so that has to be given: by ephemeral variables, for example.';
+    const detail = 'environment_wo_version needs environment_wo, for example from ephemeral variables.';
     return [failure('environment_wo is missing', detail, at('environment_wo_version'))];
   },
   create({ planned, config }, context) {
     const { record_output: records, ...spec } = planned;
-    // Nothing is unknown at an apply.
+    // At an apply all values are known.
     const environment = { ...spec.environment, ...(config.environment_wo as TextMap | null) };
     const run = { ...spec, environment, record_output: records ?? true };
     return runOne(context, planned.container, run, at('command'));
@@ -102,7 +101,7 @@ export const containerExec = gantryResource({
     if (await isOtherOwner(client, owner)) replace(at('container'));
   },
   async update({ planned }, prior, { client, privateData, signal }) {
-    // What else can be updated only counts for the next run.
+    // Other changes apply only to the next run.
     if (planned.container === prior.container) return;
     const { metadata } = await client.client.get('container', planned.container, signal);
     if (metadata.created_at !== privateData[bornKey]) throw otherOwner('command', 'container', planned.container);

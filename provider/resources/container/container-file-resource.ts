@@ -29,30 +29,30 @@ const attributes = {
   content: text({ doc: 'file: the content, as text.' }),
   source: text({ doc: 'file: path of a local file with the content.' }),
   content_wo: text({
-    doc: 'file: the content, as text that is never stored: raise `content_wo_version` to write another one. Nor is its hash, so that only presence, mode and owner are compared with the container.',
+    doc: 'file: the content, as text that is never stored: raise `content_wo_version` to write new content. Its hash is not stored either, so plans compare only existence, mode and owner.',
     sensitive: true,
     writeOnly: true,
   }),
-  content_wo_version: integer({ doc: 'Any number; another one writes `content_wo` again.' }),
-  target: text({ doc: 'symlink: what it points to.', replace: true }),
+  content_wo_version: integer({ doc: 'Any number; a change writes `content_wo` again.' }),
+  target: text({ doc: 'symlink: its target.', replace: true }),
   mode: text({
-    doc: 'Permissions, octal. Left out: 0644, or 0755 for a directory.',
+    doc: 'Permissions, octal. Default: 0644, or 0755 for a directory.',
     optional: true,
     computed: true,
     keep: true,
     check: fileMode,
     same: isSameMode,
   }),
-  uid: integer({ doc: 'Owner, as the container sees it.', default: 0 }),
-  gid: integer({ doc: 'Group, as the container sees it.', default: 0 }),
-  sha256: text({ doc: 'Hash of the content as it is in the container; null of `content_wo`.', computed: true }),
+  uid: integer({ doc: 'User id of the owner, in the container.', default: 0 }),
+  gid: integer({ doc: 'Group id, in the container.', default: 0 }),
+  sha256: text({ doc: 'SHA-256 of the content in the container; null with `content_wo`.', computed: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 
 export const containerFile = gantryResource({
   typeName: 'gantry_container_file',
-  doc: 'A file, directory or symbolic link in a container. It is compared by content, mode and owner at each plan. When its container is replaced it is written by the next apply; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` by the same one.',
+  doc: 'A file, directory or symbolic link in a container. Each plan compares content, mode and owner. After a replacement of the container the next apply writes it again; with `replace_triggered_by = [gantry_container.web.created_at]` in its `lifecycle` the same apply does.',
   example: `resource "gantry_container_file" "motd" {
   container = "web"
   path      = "/etc/motd"
@@ -62,7 +62,7 @@ export const containerFile = gantryResource({
   attributes,
   identity: ['container', 'path'],
   importing: {
-    doc: '`container/path`, the path with its leading slash. With `,content_wo_version=<number>` behind it the content is not read, and counts as written from `content_wo`',
+    doc: '`container/path`, the path with its leading slash. With `,content_wo_version=<number>` at its end the import does not read the content, which counts as written from `content_wo`',
     example: 'web//etc/motd',
     parse(id) {
       const [written = '', version] = /,content_wo_version=([0-9]+)$/.exec(id) ?? [];
@@ -71,13 +71,13 @@ export const containerFile = gantryResource({
         const found = { container: id.slice(0, slash), path: id.slice(slash + 1, id.length - written.length) };
         return version === undefined ? found : { ...found, content_wo_version: Number(version) };
       }
-      const detail = 'It has to be container/path, the path with its leading slash: web//etc/motd.';
+      const detail = 'It must be container/path, the path with its leading slash: web//etc/motd.';
       throw new DiagnosticError([failure(`The import id ${JSON.stringify(id)} is not understood`, detail)]);
     },
   },
   validate({ type, content, source, target, content_wo, content_wo_version: version }) {
     const kind = type ?? 'file';
-    // Not known yet, or wrong, which its own check says.
+    // The type is not known yet, or wrong, which its own check reports.
     if (typeof kind !== 'string' || !kinds.includes(kind)) return [];
     const given = { content, source, content_wo, target };
     const allowed = kind === 'file' ? ['content', 'source', 'content_wo'] : kind === 'symlink' ? ['target'] : [];
@@ -88,13 +88,15 @@ export const containerFile = gantryResource({
       failure(`${name} is not for a ${kind}`, 'Leave it out, or set another type.', at(name)),
     );
     if (version !== null && content_wo === null) {
-      const detail =
-        'content_wo_version says when to write content_wo, so that has to be given: by an ephemeral variable, for example.';
+      const detail = 'content_wo_version needs content_wo, for example from an ephemeral variable.';
       found.push(failure('content_wo is missing', detail, at('content_wo_version')));
     }
     const count = allowed.filter((name) => given[name as keyof typeof given] !== null).length;
     if (kind === 'directory' || count === 1) return found;
-    return [...found, failure('What it holds is not clear', `Give exactly one of ${allowed.join(', ')}.`, at('type'))];
+    return [
+      ...found,
+      failure('The content is ambiguous or missing', `Give exactly one of ${allowed.join(', ')}.`, at('type')),
+    ];
   },
   async plan({ config, prior, planned, client, replace }) {
     if (prior !== null) {
@@ -134,7 +136,7 @@ export const containerFile = gantryResource({
     await write(context, planned, contentOf(planned, config));
   },
   async update({ planned, config }, prior, context) {
-    // The container was renamed, so that nothing is there under its old name; else it is another one, which gets the file instead.
+    // Nothing exists under the old name of a renamed container. Otherwise it is another container, which gets the file instead.
     if (planned.container !== prior.container)
       await deleteIfThere(filesIn(context, prior.container), prior.path, context.signal);
     const kept = isWritten(prior, planned, config) ? await keptContent(context, planned) : undefined;
@@ -150,17 +152,16 @@ const maxImportBytes = 1024 * 1024;
 
 type Config = ConfigOf<typeof attributes>;
 
-/** Null: it is no file, or comes from a local one. */
+/** Null when it is no file, or when its content comes from a local file. */
 function contentOf(planned: State, { content_wo }: Config): Buffer | null {
   if (planned.type !== 'file' || planned.source !== null) return null;
   const content = planned.content ?? content_wo;
   if (typeof content === 'string') return Buffer.from(content);
-  const detail =
-    'It is null at the apply, although it was to be given. Give the variable that it comes from a value at the apply too.';
+  const detail = 'It is null at apply. Pass a value for its variable to the apply as well.';
   throw new DiagnosticError([failure('content_wo is missing', detail, at('content_wo'))]);
 }
 
-/** Whether the container has the content of `content_wo` already: that may be another one by now, which no version asks for. */
+/** Whether the container already has the content of `content_wo`. A changed value without a new version does not count. */
 const isWritten = (prior: State, planned: State, { content_wo }: Config): boolean =>
   content_wo !== null &&
   prior.type === 'file' &&
@@ -168,7 +169,7 @@ const isWritten = (prior: State, planned: State, { content_wo }: Config): boolea
   prior.source === null &&
   prior.content_wo_version === planned.content_wo_version;
 
-/** What is in the container, to be written with another mode or owner; undefined: nothing is. */
+/** The content in the container, for writing it with another mode or owner; undefined when the file does not exist. */
 async function keptContent(context: Context<Link>, { container, path }: State): Promise<Buffer | undefined> {
   const entry = await readIfThere(filesIn(context, container), path, context.signal);
   if (entry?.type !== 'file') {
@@ -180,7 +181,7 @@ async function keptContent(context: Context<Link>, { container, path }: State): 
   return Buffer.concat(chunks);
 }
 
-/** So that a plan after an import shows no difference to a configuration with the same text. */
+/** Reads the content, so that a plan after an import shows no difference to a configuration with the same text. */
 async function textOf(context: Context<Link>, { container, path }: State): Promise<string | null> {
   const entry = await filesIn(context, container).read(path, context.signal);
   if (entry.type !== 'file') return null;

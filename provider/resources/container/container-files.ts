@@ -1,4 +1,4 @@
-// The files of a container as Terraform keeps them: hashed here and there, compared, written.
+// The files of a container: hashes the configured and the live content, compares them, writes.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -18,7 +18,7 @@ export function filesIn(context: Context<Link>, container: string): Files {
   return isGantry(context.client) ? files : replacingFiles(files, container);
 }
 
-/** Of the content that the configuration asks for; undefined while it is not known. */
+/** Hash of the configured content; undefined while it is not known. */
 export async function wantedHash(file: {
   readonly content: unknown;
   readonly source: unknown;
@@ -34,7 +34,7 @@ export async function wantedHash(file: {
   }
 }
 
-/** As it is in the container; undefined: there is no such file. */
+/** The file as it is in the container; undefined when it does not exist. */
 export async function readFileSpec(
   files: Files,
   path: string,
@@ -49,7 +49,7 @@ export async function readFileSpec(
   return { ...before, mode, uid: entry.uid, gid: entry.gid, sha256 };
 }
 
-/** Writes it with the directories that lead to it. */
+/** Writes the file and its missing parent directories. */
 export async function writeFileSpec(
   files: Files,
   path: string,

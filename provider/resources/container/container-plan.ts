@@ -1,4 +1,4 @@
-// What a plan of a container says beyond its attributes: files that differ, restarts, replacement, what stays known.
+// Completes a plan of a container beyond its attributes: differing files, restarts, replacement, values that stay known.
 import type { Link } from '../../connection/link.ts';
 import { failure, warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
@@ -27,7 +27,7 @@ export async function planContainer(hook: Hook): Promise<void> {
     hook.replace(at('devices'));
     return;
   }
-  // It goes when it stops, which a rename takes.
+  // A rename stops the container, and an ephemeral container is deleted when it stops.
   if (prior.ephemeral === true && prior.running === true && planned.name !== prior.name) hook.replace(at('name'));
   const causes = [...(planned.name === prior.name ? [] : ['name']), ...(cost?.effect === 'restart' ? cost.causes : [])];
   const restarts = prior.running === true && planned.running !== false && causes.length > 0;
@@ -36,14 +36,14 @@ export async function planContainer(hook: Hook): Promise<void> {
     if (planned.running !== false) planCommands(hook, prior, restarts);
     keepUntouched(hook, prior, restarts);
   }
-  // Frozen is not stopped, though it does not run either.
+  // A frozen container is neither stopped nor running.
   if (prior.status === 'Frozen' && planned.running === false) planned.status = unknownValue;
 }
 
-/** Devices that the container gets may be there as resources of their own, of which its state knows nothing. */
+/** Devices that the container adds may exist already as separate resources, which its state does not show. */
 async function planDevices({ planned, client, add }: Hook, prior: ContainerState): Promise<void> {
   const devices = planned.devices as Value;
-  // During an apply the write itself looks.
+  // During an apply the write itself checks.
   if (client === undefined || client.activity.hasWritten || !isMap(devices)) return;
   if (Object.keys(devices).every((name) => Object.hasOwn(prior.devices ?? {}, name))) return;
   const { metadata: live } = await client.client.get('container', prior.name);
@@ -51,7 +51,7 @@ async function planDevices({ planned, client, add }: Hook, prior: ContainerState
   for (const name of declaredTwice(live, declared)) add(twiceProblem(prior.name, name));
 }
 
-/** What a change cannot reach stays known: others may depend on it. */
+/** Values that a change cannot affect stay known: other resources may depend on them. */
 function keepUntouched({ planned }: Hook, prior: ContainerState, restarts: boolean): void {
   const isSame = (name: keyof ContainerState): boolean => equalValues(prior[name] ?? null, planned[name] ?? null);
   const keep = (names: readonly (keyof ContainerState)[]): void => {
@@ -83,17 +83,17 @@ function planRestart({ planned, add }: Hook, prior: ContainerState, causes: read
   const rename = keys.length < causes.length ? ['a running container cannot be renamed'] : [];
   const what = [...rename, ...(keys.length === 0 ? [] : [takes])].join(', and ').replace(/^a/, 'A');
   if (planned.allow_restart === false) {
-    const detail = `${what}, and allow_restart is false. Set it to true, set running to false, or take the change back.`;
+    const detail = `${what}, and allow_restart is false. Set it to true, set running to false, or revert the change.`;
     add(failure(`The container ${name} would have to restart`, detail, at('allow_restart')));
     return;
   }
   add(warning(`The container ${name} will be restarted`, `${what}.`));
 }
 
-/** What a command left is known again after it ran: after each start, and when it could not run before. */
+/** Results of a command are unknown until it ran: after each start, and when it could not run before. */
 function planCommands({ planned, config }: Hook, prior: ContainerState, restarts: boolean): void {
   if (!isMap(planned.exec) || !isMap(config.exec)) return;
-  // Other profiles may bring what restarts it.
+  // Other profiles may cause a restart.
   const mayStart = restarts || prior.running !== true || !equalValues(prior.profiles, planned.profiles);
   const results = { exit_code: unknownValue, stdout: unknownValue, stderr: unknownValue };
   const entries = Object.entries(planned.exec as Readonly<Record<string, Readonly<Record<string, Value>>>>);
@@ -104,30 +104,30 @@ function planCommands({ planned, config }: Hook, prior: ContainerState, restarts
   planned.exec = Object.fromEntries(again) as typeof planned.exec;
 }
 
-/** Another source is another container, unless it is another word for the same, or for what nothing is known of before the apply. */
+/** Another source replaces the container, unless it names the same source in another way, or names something that does not exist before the apply. */
 async function planSource({ planned, replace, client, add, isImported }: Hook, prior: ContainerState): Promise<void> {
   const after = planned.source as Value;
   if (after === null || equalValues(prior.source, after)) return;
   const { name } = prior;
-  // An import knows at most an image, which the backup may have been made from.
+  // An import knows at most an image, and the backup may come from a container of that image.
   const isNoted = isImported && isMap(after) && after['type'] === 'backup' && prior.source?.type === 'image';
   if (prior.source === null || isNoted) {
-    const detail = `Nobody knows what it was made from: source is noted, nothing else. terraform apply -replace makes it anew.`;
+    const detail = `Its original source is unknown, so the state takes the new source and nothing else changes. To create the container again, use terraform apply -replace.`;
     add(warning(`The container ${name} stays as it is`, detail));
     return;
   }
-  // Once the apply has begun the plan is kept as it is; checkSource then looks.
+  // During an apply the plan stays as it is; checkSource checks it.
   if (client?.activity.hasWritten === true) return;
   if (client !== undefined && isMap(after) && isWhollyKnown(after)) {
     const wanted = after as unknown as Source;
     if (await isSameSource(prior.source, wanted, client, baseImageOf(client, name))) return;
-    // An alias or a container that gets this name only now; the apply looks whether it is the one of before.
+    // An alias or a container may get this name in the same apply, which checks whether it is the former source.
     if (prior.source.type === wanted.type && (await isMissing(wanted, client))) return;
   }
   replace(at('source'));
 }
 
-/** The hash that the content will have: it differs from the one read back when the file was changed on either side. */
+/** The hash of the future content: it differs from the live hash when either side changed the file. */
 async function planFiles({ planned, prior }: Hook): Promise<void> {
   const files = planned.files as Value;
   if (!isMap(files)) return;

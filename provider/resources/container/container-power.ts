@@ -1,4 +1,4 @@
-// Starts, stops, restarts containers and waits until they are ready; says what is there when they do not get ready.
+// Starts, stops, restarts containers and waits until they are ready; on a timeout reports their state.
 import type { Container, ContainerStatePut } from '../../../server/api/container/container.ts';
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
 import { ClientError, isNotFound, isRefused } from '../../../server/client/client-error.ts';
@@ -28,7 +28,7 @@ export const startContainer = (context: Context<Link>, name: string): Promise<vo
 export const thawContainer = (context: Context<Link>, name: string): Promise<void> =>
   act(context, name, { action: 'unfreeze' });
 
-/** Cleanly within the time it has, then by force. What is frozen cannot end cleanly: it is thawed before. */
+/** Stops cleanly within the time limit, then by force. A frozen container cannot shut down, so it is thawed first. */
 export async function stopContainer(
   context: Context<Link>,
   { name, status }: Pick<Container, 'name' | 'status'>,
@@ -47,24 +47,24 @@ export async function stopContainer(
   await act(context, name, { action: 'stop', force: true });
 }
 
-/** In order. When the user wants to stop, waiting ends with a warning: what was made is made. */
+/** Waits in order. When the user wants to stop, waiting ends with a warning: the container exists anyway. */
 export async function waitForAll(context: Context<Link>, name: string, conditions: readonly WaitFor[]): Promise<void> {
   for (const condition of conditions) {
     try {
       await waitForOne(context, name, condition);
     } catch (error) {
       if (!context.stopping.aborted || context.signal.aborted) throw error;
-      const detail = `The container ${name} was not waited for to the end, since the run was interrupted.`;
+      const detail = `The run was interrupted before the container ${name} was ready.`;
       context.warn(warning(`${name} may not be ready yet`, detail));
       return;
     }
   }
 }
 
-/** DHCP answers a moment after the start; without `wait_for` a start waits no longer than this. */
+/** DHCP answers a moment after the start; without `wait_for` a start waits at most this long. */
 const addressWaitMs = 10_000;
 
-/** Where the network of the container gives IPv4 addresses, its first one is there when this ends, or the time is up. */
+/** If the network of the container assigns IPv4 addresses, waits for the first one, at most until the time limit. */
 export async function awaitAddress(context: Context<Link>, name: string): Promise<void> {
   const { client } = context.client;
   const { metadata } = await client.get('container', name, context.signal);
@@ -105,12 +105,12 @@ async function waitForOne(context: Context<Link>, name: string, wait: WaitFor): 
     await waitFor(deps, name, conditionOf(wait), signal);
   } catch (error) {
     if (!(error instanceof NotReadyError)) throw error;
-    const detail = `${error.message}\nLook into the container, or give it longer in wait_for.`;
-    throw new DiagnosticError([failure(`The container ${name} did not get ready`, detail)]);
+    const detail = `${error.message}\nInspect the container, or raise the timeout in wait_for.`;
+    throw new DiagnosticError([failure(`The container ${name} did not become ready`, detail)]);
   }
 }
 
-/** What the configuration gives was validated; the rest of it is null. */
+/** The configured members are validated; the others are null. */
 function conditionOf({ type, nic: givenNic, command, port, host: givenHost, path, timeout }: WaitFor): WaitCondition {
   const [nic, host] = [nonEmpty(givenNic), nonEmpty(givenHost)];
   const timeoutMs = parseDuration(timeout ?? '') ?? 60_000;

@@ -1,12 +1,12 @@
-// Changes of one container one after another: its own resource and those of its devices replace the same object, and LXD compares
-// ETags before it waits for the change before.
+// Runs changes of one container one after another: its own resource and those of its devices replace the same object, and LXD compares
+// ETags before it waits for the previous change.
 import type { Activity } from '../../connection/activity.ts';
 import { needed } from '../../connection/entry-or-create.ts';
 import type { Link } from '../../connection/link.ts';
 
 const turns = new WeakMap<Activity, Map<string, Promise<unknown>>>();
 
-/** Runs `change` when all changes of this container that were asked for earlier through this provider have ended. */
+/** Runs `change` when all earlier changes of this container through this provider have ended. */
 export async function inTurn<T>(link: Link, container: string, change: () => Promise<T>): Promise<T> {
   const ofServer = turns.get(link.activity) ?? new Map<string, Promise<unknown>>();
   turns.set(link.activity, ofServer);

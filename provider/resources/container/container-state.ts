@@ -1,4 +1,4 @@
-// Containers between server and state: what a read puts into the state, what a write sends, what a change costs. Pure.
+// Converts containers between server and state: the state after a read, the body of a write, the effect of a change. Pure.
 import type {
   Container,
   ContainerSource,
@@ -29,7 +29,7 @@ export const isUp = (status: string): boolean => status !== 'Stopped' && status 
 
 export const isFrozen = (status: string): boolean => status === 'Frozen';
 
-/** Everything the server knows of it. What only the configuration knows stays as it was. */
+/** Takes everything from the server. Attributes that only the configuration knows stay as they were. */
 export function readContainer(live: SeenContainer, state: ContainerState) {
   const config = ownConfig(live.config, state);
   const addresses = interfacesOf(live.state ?? null);
@@ -42,7 +42,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     ephemeral: live.ephemeral,
     ...config,
     devices: readMaps(devicesOfItsOwn(live.config, live.devices ?? {}), state.devices),
-    // Frozen is neither: whatever is asked for, it is a difference.
+    // Frozen is neither running nor stopped, so it always shows as a difference.
     running: isUp(live.status) && !isFrozen(live.status),
     exec: readExecs(state.exec),
     status: live.status,
@@ -58,7 +58,7 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
   };
 }
 
-/** What an imported container cannot have in its state yet: policies of ours, and what it seems to be made from. */
+/** Fills the state of an imported container with defaults of provider options, and with the probable source. */
 function importedPart(live: Container, state: ContainerState): Partial<ContainerState> {
   const base = live.config['volatile.base_image'] ?? '';
   const source = state.source ?? (base === '' ? null : imageSource({ fingerprint: base }));
@@ -69,7 +69,7 @@ function importedPart(live: Container, state: ContainerState): Partial<Container
   };
 }
 
-const nowhere: Source = {
+const emptySource: Source = {
   type: 'none',
   alias: null,
   fingerprint: null,
@@ -85,14 +85,14 @@ const nowhere: Source = {
   sha256: null,
 };
 
-/** The file may be gone since: the next plan notes its hash. */
-export const backupSource = (file: string): Source => ({ ...nowhere, type: 'backup', file });
+/** The file may be gone: the next plan adds its hash. */
+export const backupSource = (file: string): Source => ({ ...emptySource, type: 'backup', file });
 
-export const copySource = (container: string): Source => ({ ...nowhere, type: 'copy', source: container });
+export const copySource = (container: string): Source => ({ ...emptySource, type: 'copy', source: container });
 
-const imageSource = (image: Partial<Source>): Source => ({ ...nowhere, type: 'image', ...image });
+const imageSource = (image: Partial<Source>): Source => ({ ...emptySource, type: 'image', ...image });
 
-/** `debian/12`, a fingerprint, `https://host:8443/debian/12`; undefined for what names no image. */
+/** Parses `debian/12`, a fingerprint, or `https://host:8443/debian/12`; undefined when the text names no image. */
 export function parseImageReference(text: string): Source | undefined {
   const remote = /^(https:\/\/[^/\s]+)\/(\S+)$/.exec(text);
   const image = remote?.[2] ?? text;
@@ -105,7 +105,7 @@ export function parseImageReference(text: string): Source | undefined {
 const withoutComputed = (config: TextMap): TextMap =>
   Object.fromEntries(Object.entries(config).filter(([key, value]) => value !== '' && !isContainerComputed(key)));
 
-/** `config`, and the keys of the snapshot policy apart when the state has them apart. */
+/** `config`, with the keys of the snapshot policy separate when the state has them separate. */
 function ownConfig(live: TextMap, state: ContainerState): Pick<ContainerState, 'config' | 'snapshots'> {
   if (state.snapshots === null) return { config: readMap(live, state.config, containerRules), snapshots: null };
   const rest = Object.fromEntries(Object.entries(live).filter(([key]) => !policyNames.has(key)));
@@ -131,7 +131,7 @@ function ownConfig(live: TextMap, state: ContainerState): Pick<ContainerState, '
 const kept = (written: string | null, live: string | undefined): string | null =>
   live === undefined || live === '' ? (written === '' ? '' : null) : live;
 
-/** The configured keys, those of the policy among them. */
+/** The configured keys, including those of the snapshot policy. */
 export function wholeConfig(state: Pick<ContainerState, 'config' | 'snapshots'>): TextMap | null {
   const { snapshots, config } = state;
   if (snapshots === null) return config;
@@ -199,13 +199,13 @@ export function interfacesOf(state: LiveState | null): Readonly<Record<string, I
 
 export interface Cost {
   readonly effect: Effect;
-  /** What costs it: `config["limits.kernel.nofile"]`. */
+  /** The cause of the effect: `config["limits.kernel.nofile"]`. */
   readonly causes: readonly string[];
 }
 
 const weight: Readonly<Record<Effect | 'none', number>> = { none: 0, live: 0, restart: 1, recreate: 2 };
 
-/** What it costs a running container to go from one set of config and devices to another. */
+/** The effect on a running container of a change from one set of config and devices to another. */
 export function costOf(
   before: { readonly config: TextMap; readonly devices: TextMaps },
   after: { readonly config: TextMap; readonly devices: TextMaps },
@@ -217,7 +217,7 @@ export function costOf(
   }
   for (const name of namesOf(before.devices, after.devices)) {
     const [old, next] = [before.devices[name], after.devices[name]];
-    // A root disk that comes or goes has its other half in a profile: the server knows whether it moves.
+    // An added or removed root disk has its counterpart in a profile: the server knows whether it moves.
     const isRootSwap = (old === undefined || next === undefined) && isRoot(old ?? next ?? {});
     if (!isRootSwap) found.push({ effect: effectOfDeviceChange(old, next), cause: `devices[${JSON.stringify(name)}]` });
   }
@@ -231,7 +231,7 @@ export function costOf(
 
 const namesOf = (a: object, b: object): readonly string[] => [...new Set([...Object.keys(a), ...Object.keys(b)])];
 
-/** Without devices that are resources of their own: those restart nothing. */
+/** Leaves out devices that are separate resources: those restart nothing. */
 export const expanded = (live: Container): { readonly config: TextMap; readonly devices: TextMaps } => ({
   config: withoutComputed(live.expanded_config ?? {}),
   devices: devicesOfItsOwn(live.config, live.expanded_devices ?? {}),

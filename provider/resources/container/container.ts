@@ -42,7 +42,7 @@ const shape =
 
 export const container = gantryResource({
   typeName: 'gantry_container',
-  doc: 'A system container. Changes are applied while it runs where that is possible; those that take effect at a start restart it, which the plan announces; another source or architecture, and a root disk in another pool, replace it.',
+  doc: 'A system container. Changes apply to the running container where possible. Changes that take effect at a start restart it, which the plan announces. Another source or architecture, or a root disk in another pool, replaces it.',
   example: `resource "gantry_container" "web" {
   name     = "web"
   source   = { type = "image", alias = "debian/12" }
@@ -59,7 +59,7 @@ export const container = gantryResource({
 `,
   version: 1,
   upgrades: {
-    // Declared with their type they became a class that CDKTF does not have.
+    // Declared with their exact type they would need a class that CDKTF lacks.
     0: (old) => ({
       ...old,
       expanded_devices: asDynamicJson(containerAttributes.expanded_devices.type, old['expanded_devices']),
@@ -69,7 +69,7 @@ export const container = gantryResource({
   identity: ['name'],
   timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },
   importing: {
-    doc: `\`${shape}\`; with \`image\`, \`copy\` or \`backup\` it is known what it was made from, else the fingerprint of its image is taken. What only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) is noted by the next apply`,
+    doc: `\`${shape}\`; \`image\`, \`copy\` or \`backup\` set its \`source\`, which is otherwise the fingerprint of its image. The next apply adds attributes that only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) to the state`,
     example: 'web,image=debian/12',
     parse(id) {
       const { parts, options, scope } = parseImportId(id, 1, shape, ['image', 'copy', 'backup']);
@@ -90,7 +90,7 @@ export const container = gantryResource({
       ? [
           failure(
             `The container ${name} is protected`,
-            'Take security.protection.delete away with an apply of its own, then delete it.',
+            'Remove security.protection.delete in a separate apply, then delete the container.',
           ),
         ]
       : [],
@@ -146,7 +146,7 @@ export const container = gantryResource({
         return;
       } catch (error) {
         signal.throwIfAborted();
-        // A daemon that has just begun starts its containers one after another, perhaps this one only now.
+        // A daemon that just started starts its containers one after another, perhaps this one only now.
         const isRunning = isRefused(error, 'running');
         if (!(isRunning || isNotFound(error)) || attempt >= 3) throw error;
         await pause(200, signal);
@@ -155,7 +155,7 @@ export const container = gantryResource({
   },
 });
 
-/** What an import id says of the source; undefined: nothing. */
+/** The source from an import id; undefined when the id names none. */
 function sourceOf({ image, copy, backup }: ImportId['options'], id: string): Source | undefined {
   if (backup !== undefined && backup !== '' && image === undefined && copy === undefined) return backupSource(backup);
   if (backup !== undefined) throw badId(id, shape);
@@ -166,7 +166,7 @@ function sourceOf({ image, copy, backup }: ImportId['options'], id: string): Sou
   throw badId(id, shape);
 }
 
-/** Resolves to its source as it is from now on. */
+/** Resolves to the source for the new state. */
 async function makeContainer(
   context: CreateContext<Link>,
   planned: ContainerState,
@@ -180,7 +180,7 @@ async function makeContainer(
   return source;
 }
 
-/** A copy or a restored backup begins with all that the other had; here, as everywhere, what is not written is not there. */
+/** A copy or a restored backup starts with the config and devices of its source. This removes those that are not configured. */
 async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Promise<void> {
   const change = {
     changedSince: () => [],
@@ -189,7 +189,7 @@ async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Pro
   await edit(context, editOf(context, 'container', planned.name, change));
 }
 
-/** Writes config, devices and the like; returns what was there before. */
+/** Writes config, devices and other members; returns their former values. */
 function changeObject(context: Context<Link>, planned: ContainerState, prior: ContainerState): Promise<Container> {
   const change = editOf(context, 'container', prior.name, {
     changedSince: (live) =>
@@ -209,12 +209,12 @@ function changeObject(context: Context<Link>, planned: ContainerState, prior: Co
   return inTurn(context.client, prior.name, () => edit(context, change));
 }
 
-/** By what it really gets from all its profiles and its own keys together. */
+/** Compares the expanded config and devices, which merge the profiles and its own keys. */
 async function mustRestart(context: Context<Link>, planned: ContainerState, before: Container): Promise<boolean> {
   const after = (await context.client.client.get('container', before.name, context.signal)).metadata;
   if (planned.name !== before.name) {
     if (planned.allow_restart !== false) return true;
-    const detail = `It runs, a running container cannot be renamed, and allow_restart is false. Set it to true, or stop the container first.`;
+    const detail = `A running container cannot be renamed, and allow_restart is false. Set it to true, or stop the container first.`;
     throw new DiagnosticError([failure(`The container ${before.name} was not renamed`, detail, at('allow_restart'))]);
   }
   const { effect, causes } = costOf(expanded(before), expanded(after));

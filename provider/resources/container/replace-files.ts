@@ -1,5 +1,5 @@
-// The files of a container on a server that keeps mode and owner of what is there when it is written anew, as LXD does: a secret that
-// was to be hidden would stay readable. Such a file is removed first; a directory is refused. Reads that LXD breaks off are made again.
+// Writes files of a container on a server that keeps mode and owner of an existing file, as LXD does: a secret would stay readable.
+// Removes such a file first; refuses such a directory. Repeats reads that LXD breaks off.
 import { isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
@@ -21,8 +21,8 @@ export function replacingFiles(files: Files, container: string): Files {
       if (there?.type !== 'directory') return files.makeDirectory(path, attributes, signal);
       if (!isOther(there, attributes ?? {})) return;
       const [has, wants] = [shown(there), shown({ ...there, ...attributes })];
-      const detail = `This server does not change mode and owner of a directory: it has ${has}, wanted is ${wants}. Change it inside with gantry_container_exec (chmod, chown), or configure what it has.`;
-      throw new DiagnosticError([failure(`The directory ${path} of ${container} stays as it is`, detail)]);
+      const detail = `This server cannot change mode and owner of a directory: it has ${has}, the configuration wants ${wants}. Change it inside with gantry_container_exec (chmod, chown), or configure the existing values.`;
+      throw new DiagnosticError([failure(`The directory ${path} of ${container} was not changed`, detail)]);
     },
   };
 }
@@ -36,7 +36,7 @@ async function lookAt(files: Files, path: string, signal: AbortSignal | undefine
 const attempts = 5;
 const againMs = 200;
 
-/** LXD's helper for files at times drops a connection of a container that begins or is at work for someone else. */
+/** LXD's file helper sometimes drops a connection while a container starts or another client uses it. */
 async function steadily<T>(call: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

@@ -1,4 +1,4 @@
-// Runs a command in a container to its end and keeps the beginning of what it writes.
+// Runs a command in a container to its end and keeps the first part of its output.
 import { Writable } from 'node:stream';
 import type { Link } from '../../connection/link.ts';
 import type { Context } from '../../framework/object-type.ts';
@@ -17,7 +17,7 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-/** It goes into the state, so it must stay small. */
+/** The output goes into the state, so it must stay small. */
 const maxKeptBytes = 64 * 1024;
 
 export async function runCommand(

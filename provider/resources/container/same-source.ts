@@ -1,4 +1,4 @@
-// Whether two sources of containers are words for the same: by content where that can be known, else by where it comes from.
+// Decides whether two sources of containers mean the same: by content where it is known, else by origin.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
@@ -11,8 +11,8 @@ import { copiedFrom, copiedPath } from './copy-source.ts';
 import { isSameBackup } from './backup-file.ts';
 
 /**
- * How it is fetched (`protocol`, `mode`, `certificate`) and what comes along (`container_only`) make no other source. `base` tells
- * the fingerprint of the image that the container was made from.
+ * The way to fetch it (`protocol`, `mode`, `certificate`) and the extent of a copy (`container_only`) do not make it another source.
+ * `base` returns the fingerprint of the image that the container was made from.
  */
 export async function isSameSource(
   before: Source,
@@ -28,17 +28,17 @@ export async function isSameSource(
   const b = await fingerprintOf(after, link);
   const a = (await fingerprintOf(before, link)) ?? (b === undefined || from !== null ? undefined : await base());
   if (a !== undefined && b !== undefined) return a.startsWith(b) || b.startsWith(a);
-  // An import knows the image itself only; the server remembers where it fetched it.
+  // An import knows only the image itself; the server remembers where it came from.
   return from === null && a !== undefined && (await isFetchedFrom(a, after, link));
 }
 
-/** What asks the server, once it is needed. */
+/** Asks the server when it is needed. */
 export const baseImageOf =
   (link: Link, container: string): (() => Promise<string | undefined>) =>
   async () =>
     (await found(link.client.get('container', container)))?.config['volatile.base_image'];
 
-/** Whether this server has nothing of the name that the source gives. */
+/** Whether this server has no object of the name in the source. */
 export async function isMissing(source: Source, link: Link): Promise<boolean> {
   if (source.type === 'copy') {
     const call = { method: 'GET', path: copiedPath(source) } as const;
@@ -48,7 +48,7 @@ export async function isMissing(source: Source, link: Link): Promise<boolean> {
   return (await found(link.client.get('image_alias', source.alias ?? ''))) === undefined;
 }
 
-/** At the apply of a plan that took another source for the same: throws DiagnosticError when it names something else. */
+/** Checks at apply the assumption of the plan that the new source names the same thing. Throws DiagnosticError when it does not. */
 export async function checkSource(link: Link, before: Source | null, after: Source | null, name: string) {
   if (before === null || after === null || equalValues(before, after)) return;
   if (await isSameSource(before, after, link, baseImageOf(link, name))) return;
@@ -63,12 +63,12 @@ export async function checkSource(link: Link, before: Source | null, after: Sour
   if (await isMissing(after, link)) {
     const [what, detail] =
       after.type === 'copy'
-        ? [shown.includes('/') ? 'snapshot' : 'container', 'Name in source what there is.']
-        : ['image alias', 'Name in source.alias what there is, or make it with gantry_image_alias.'];
+        ? [shown.includes('/') ? 'snapshot' : 'container', 'Name an existing one in source.']
+        : ['image alias', 'Name an existing alias in source.alias, or create it with gantry_image_alias.'];
     throw new DiagnosticError([failure(`There is no ${what} ${shown}`, detail, at('source'))]);
   }
   const word = copied ?? after.alias ?? after.fingerprint ?? after.type;
-  const detail = `When the plan was made nothing had the name ${word}; now it stands for something else than what the container was made from. Plan again: the plan then replaces the container. Or take the change of source back.`;
+  const detail = `At the plan nothing had the name ${word}; now it names something other than the original source of the container. Plan again to replace the container, or revert the change of source.`;
   throw new DiagnosticError([failure(`The container ${name} was not made from ${word}`, detail, at('source'))]);
 }
 

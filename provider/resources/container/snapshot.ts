@@ -12,7 +12,7 @@ import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
 import { perform, performCreate } from '../shared/write.ts';
 
 const never = '0001-01-01T00:00:00Z';
-/** Null: never, unless the configuration has a word for it. */
+/** Null means never, unless the configuration has its own spelling of never. */
 const shownExpiry = (live: string, before: string | null): string | null =>
   !isNever(live) ? live : before !== null && isNever(before) ? before : null;
 const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
@@ -20,16 +20,16 @@ const isNever = (time: string): boolean => time === '' || time.startsWith('0001-
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the snapshot.', required: true }),
   name: nameAttribute('Name of the snapshot.', snapshotName),
-  stateful: flag({ doc: 'With the memory of what runs.', default: false, replace: true }),
+  stateful: flag({ doc: 'Whether it includes the memory of running processes.', default: false, replace: true }),
   expires_at: text({
-    doc: 'When it is deleted, as `2030-01-31T12:00:00Z`. Left out: never, or as the container says.',
+    doc: 'Time of its deletion, such as `2030-01-31T12:00:00Z`. Default: never, or the policy of the container.',
     optional: true,
     computed: true,
     keep: true,
     check: (time: string) => (isTimestamp(time) ? undefined : 'must be a timestamp such as 2030-01-31T12:00:00Z'),
     same: (before: string, after: string) => Date.parse(before) === Date.parse(after),
   }),
-  created_at: text({ doc: 'When it was taken.', computed: true, keep: true }),
+  created_at: text({ doc: 'Time of creation.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -39,7 +39,7 @@ const pathOf = ({ container, name }: Pick<State, 'container' | 'name'>): string 
 
 export const snapshot = gantryResource({
   typeName: 'gantry_snapshot',
-  doc: 'A snapshot of a container: its root file system and config at one moment. It is deleted with its container; when the container was replaced, the next apply takes it again.',
+  doc: 'A snapshot of a container: its root file system and config at one moment. Deleting the container deletes it; after a replacement of the container the next apply takes it again.',
   example: `resource "gantry_snapshot" "before" {
   container = "web"
   name      = "before-upgrade"

@@ -23,7 +23,7 @@ const post = ({ name, description, target }: StateOf<typeof attributes>, { clien
 
 export const imageAlias = gantryResource({
   typeName: 'gantry_image_alias',
-  doc: 'A name for an image. Another target moves the name: containers made from the old image stay as they are.',
+  doc: 'A name for an image. Another target moves the name; containers of the old image do not change.',
   example: `resource "gantry_image_alias" "base" {
   name   = "base"
   target = "3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa"
@@ -49,7 +49,7 @@ export const imageAlias = gantryResource({
       await renameKind(context, 'image_alias', prior, planned);
     } catch (error) {
       if (!isNotFound(error)) throw error;
-      // An image takes its aliases with it, also one that was replaced a moment ago.
+      // Deleting an image deletes its aliases, also when a replacement deleted it a moment ago.
       await perform(context, () => post(planned, context));
     }
   },

@@ -1,5 +1,5 @@
-// Whose an image is: one that the server had before is used and stays when the resource goes, with all its names but those that came
-// with the resource.
+// Ownership of an image: one that the server had before stays when the resource is destroyed, with all its aliases except those that
+// the resource created.
 import type { Image } from '../../../server/api/image/image.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Link } from '../../connection/link.ts';
@@ -8,7 +8,7 @@ import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { perform, performDelete } from '../shared/write.ts';
 
-/** In private data: that the image was there before, and the names that it got by the resource, one a line. */
+/** Keys of private data: whether the image existed before, and the aliases that the resource created, one in each line. */
 const foundKey = 'image_was_there';
 const aliasesKey = 'own_aliases';
 
@@ -18,14 +18,14 @@ export async function imagesBefore({ client, signal }: Context<Link>): Promise<R
   return new Map(images.filter(({ cached }) => !cached).map((image) => [image.fingerprint, image]));
 }
 
-/** What the configuration says of an image; what it leaves out is null. */
+/** The configured values of an image; missing ones are null. */
 export interface ImageSettings {
   readonly properties: Readonly<Record<string, string>> | null;
   readonly public: boolean | null;
   readonly auto_update: boolean | null;
 }
 
-/** Throws DiagnosticError when an image that others have is other than what is configured: it is not ours to change. */
+/** Throws DiagnosticError when an image of other owners differs from the configuration: this resource must not change it. */
 export async function useFound(
   context: Context<Link>,
   found: Image,
@@ -40,8 +40,8 @@ export async function useFound(
   ];
   if (differs.length > 0) {
     await restore(context, found, live);
-    const detail = `The server had this image before, with other values of ${differs.join(', ')}, and others may use it. Configure what it has, or take it over with terraform import <address> ${fingerprint}: it is then changed, and deleted with this resource.`;
-    throw new DiagnosticError([failure(`The image ${fingerprint} is there already`, detail, at('source'))]);
+    const detail = `The server already had this image with other values of ${differs.join(', ')}, and others may use it. Configure the existing values, or adopt it with terraform import <address> ${fingerprint}: this resource then changes it, and deletes it on destroy.`;
+    throw new DiagnosticError([failure(`The image ${fingerprint} already exists`, detail, at('source'))]);
   }
   const names = new Set(found.aliases.map(({ name }) => name));
   context.privateData[foundKey] = 'true';
@@ -49,11 +49,11 @@ export async function useFound(
     .map(({ name }) => name)
     .filter((name) => !names.has(name))
     .join('\n');
-  const detail = `It is used as it is, and stays on the server when this resource is destroyed. To manage it, take it over: terraform import <address> ${fingerprint}.`;
-  context.warn(warning(`The image ${fingerprint} was on the server already`, detail));
+  const detail = `This resource uses it unchanged, and it stays on the server when this resource is destroyed. To manage it, adopt it: terraform import <address> ${fingerprint}.`;
+  context.warn(warning(`The image ${fingerprint} was already on the server`, detail));
 }
 
-/** Fetching an image that is there may have changed it already. */
+/** Fetching an existing image may have changed it. */
 async function restore(
   context: Context<Link>,
   { fingerprint, properties, ...found }: Image,
@@ -68,7 +68,7 @@ async function restore(
 const isSame = (a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean =>
   Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
 
-/** The image, or of one that was there before only the names that came with the resource. */
+/** Deletes the image, or only the aliases that the resource created when the image existed before. */
 export async function removeOwn(context: Context<Link>, fingerprint: string): Promise<void> {
   const { client, privateData, signal } = context;
   if (privateData[foundKey] === undefined) {

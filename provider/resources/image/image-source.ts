@@ -1,4 +1,4 @@
-// Where images come from: the attributes of a source, what is wrong with one, and whether two of them are the same.
+// Sources of images: their attributes, their checks, and the comparison of two sources.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import type { ImageCreate } from '../../../server/api/image/image.ts';
@@ -19,35 +19,35 @@ export const imageSourceAttributes = {
   }),
   file: text({ doc: 'file: path of the image, or of its root file system when `metadata` is given.' }),
   metadata: text({ doc: 'file: path of the metadata of a split image.' }),
-  url: text({ doc: 'url: where the server fetches it.' }),
+  url: text({ doc: 'url: URL from which the server fetches it.' }),
   server: text({ doc: 'remote: URL of the server that has it.' }),
   protocol: text({ doc: 'remote: its protocol.' }),
   certificate: text({
-    doc: 'remote: certificate of `server`, as PEM, when no authority vouches for it.',
+    doc: 'remote: certificate of `server`, as PEM, if no trusted authority signed it.',
     check: pemCheck,
   }),
   alias: text({ doc: 'remote: its alias there.' }),
   fingerprint: text({ doc: 'remote: its fingerprint there.' }),
   architecture: text({
-    doc: 'remote: the architecture that the image must have, such as `aarch64`. Another one is refused: name it by an alias or fingerprint of its own.',
+    doc: 'remote: the required architecture of the image, such as `aarch64`. It selects nothing: an image of another architecture is refused.',
     check: architectureRule,
   }),
   container: text({
-    doc: 'container: name of the stopped container to make it from. snapshot: name of the container of the snapshot, which may run.',
+    doc: 'container: name of the stopped container to publish. snapshot: name of the container of the snapshot, which may run.',
   }),
-  snapshot: text({ doc: 'snapshot: name of the snapshot to make it from.' }),
+  snapshot: text({ doc: 'snapshot: name of the snapshot to publish.' }),
 } as const;
 
 export type ImageSource = StateOf<typeof imageSourceAttributes>;
 
 const content = ['file', 'metadata', 'url', 'server', 'alias', 'fingerprint', 'container', 'snapshot'] as const;
 
-/** How it is fetched (`protocol`, `certificate`) and what is checked (`architecture`) make no other image. */
+/** The way to fetch it (`protocol`, `certificate`) and the check (`architecture`) do not make it another image. */
 export const isSameImageSource = (before: ImageSource, after: ImageSource): boolean =>
   before.type === after.type &&
   content.every((name) => nonEmpty(before[name] ?? null) === nonEmpty(after[name] ?? null));
 
-/** What the options of an import id say of it; undefined: nothing. */
+/** The source from the options of an import id; undefined when they name none. */
 export function importedSource(options: Readonly<Record<string, string>>): ImageSource | undefined {
   const type = Object.entries(needs).find(([, [first = '']]) => first in options)?.[0];
   if (type === undefined) return undefined;
@@ -75,7 +75,7 @@ export function remoteSource(source: ImageSource): ImageCreate['source'] {
   }
 }
 
-/** The fingerprint of a split image is that of metadata and root file system one after the other. */
+/** The fingerprint of a split image is the hash of metadata and root file system concatenated. */
 export async function fingerprintOf({ file, metadata }: ImageSource): Promise<string> {
   const hash = createHash('sha256');
   for (const path of [metadata, file]) {
@@ -90,7 +90,7 @@ export async function fingerprintOf({ file, metadata }: ImageSource): Promise<st
   return hash.digest('hex');
 }
 
-/** The first one names the type in import ids. */
+/** The first member names the type in import ids. */
 const needs: Readonly<Record<string, readonly string[]>> = {
   file: ['file'],
   url: ['url'],

@@ -28,25 +28,25 @@ import { differing, edit, editOf, hasUnknownOutcome, keepEtag, perform, performC
 
 const attributes = {
   source: object(imageSourceAttributes, {
-    doc: 'Where it comes from. Another source, or another content of a file, is another image.',
+    doc: 'Source of the image. Another source, or changed content of a file, replaces the image.',
     same: isSameImageSource,
   }),
   properties: textMap({
-    doc: 'Properties; those of its metadata are the ones it begins with.',
+    doc: 'Properties. Default: those of its metadata.',
     optional: true,
     computed: true,
     keep: true,
   }),
-  public: flag({ doc: 'Whether clients without trust may fetch it.', default: false }),
-  auto_update: flag({ doc: 'Whether the server keeps it current.', default: false }),
+  public: flag({ doc: 'Whether untrusted clients may fetch it.', default: false }),
+  auto_update: flag({ doc: 'Whether the server updates it automatically.', default: false }),
   copy_aliases: flag({
-    doc: 'remote: whether the names that it has there are made here as well, as far as they are free. At creation only; they go with it.',
+    doc: 'remote: whether creation also adds its aliases from there, if they are free. They are deleted with the image.',
     default: false,
   }),
   fingerprint: text({ doc: 'SHA-256 of its files.', computed: true, keep: true }),
   architecture: text({ doc: 'Its architecture.', computed: true, keep: true }),
-  size_bytes: integer({ doc: 'Bytes of its files.', computed: true, keep: true }),
-  created_at: text({ doc: 'When it was made.', computed: true, keep: true }),
+  size_bytes: integer({ doc: 'Size of its files in bytes.', computed: true, keep: true }),
+  created_at: text({ doc: 'Time of creation.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -63,7 +63,7 @@ const readImage = (live: Image, fingerprint: string) => ({
 
 export const image = gantryResource({
   typeName: 'gantry_image',
-  doc: 'An image to make containers from. Its identity is its content: a changed file is a new image, which replaces this one. An image that the server had already is used, with a warning, and stays when this is destroyed; of its names only those go that came with this.',
+  doc: 'An image for containers. Its content is its identity: a changed file is a new image, which replaces this one. If the server already has the image, this resource uses it with a warning and leaves it on destroy; it then deletes only the aliases that it created.',
   example: `resource "gantry_image" "base" {
   source = { type = "remote", server = "https://images.example.org:8443", protocol = "lxd", alias = "debian/12" }
 }
@@ -72,7 +72,7 @@ export const image = gantryResource({
   identity: ['fingerprint'],
   timeoutsMs: { create: 60 * 60_000 },
   importing: {
-    doc: '`[project/]fingerprint`, with the members of `source` that are known: `,file=<path>`, `,url=<url>`, `,container=<name>`, `,container=<name>,snapshot=<name>` or `,server=<url>,alias=<alias>`',
+    doc: '`[project/]fingerprint`, with the known members of `source`: `,file=<path>`, `,url=<url>`, `,container=<name>`, `,container=<name>,snapshot=<name>` or `,server=<url>,alias=<alias>`',
     example: '3f53cfe7c9d4a5b21c4e7cdd1c9f3a2e7b45d1b5ff5a4f3fd3bfe7a3d8b0c5aa',
     parse(id) {
       const shape = '[project/]fingerprint[,<member of source>=<value>]';
@@ -105,8 +105,8 @@ export const image = gantryResource({
   async create({ planned }, context) {
     const { source } = planned;
     if (source === null) {
-      const detail = 'An image that exists already is taken over with terraform import; a new one needs a source.';
-      throw new DiagnosticError([failure('Where the image comes from is missing', detail, at('source'))]);
+      const detail = 'To manage an existing image, use terraform import; a new image needs a source.';
+      throw new DiagnosticError([failure('The source of the image is missing', detail, at('source'))]);
     }
     const before = await imagesBefore(context);
     const fingerprint =
@@ -118,7 +118,7 @@ export const image = gantryResource({
       if (found !== undefined) await useFound(context, found, live, planned);
       else await writeProperties(context, fingerprint, planned);
     } catch (error) {
-      // Nobody else knows of it, and the state cannot: its fingerprint was not known when it was planned.
+      // Nothing else tracks the image: the state cannot keep it, because its fingerprint was unknown in the plan.
       if (found === undefined && source.type !== 'file') await removeOwn(context, fingerprint).catch(() => {});
       throw error;
     }
@@ -174,34 +174,33 @@ async function fetchImage(source: ImageSource, planned: State, context: Creating
   const fingerprint = reply.operation?.metadata?.['fingerprint'];
   if (typeof fingerprint === 'string') return fingerprint;
   const detail =
-    'The operation ended well without the fingerprint of the image. Find it in the list of images and import it.';
-  throw new DiagnosticError([failure('The server did not say which image it made', detail)]);
+    'The operation succeeded but returned no fingerprint. Find the image in the list of images and import it.';
+  throw new DiagnosticError([failure('The server did not return the fingerprint of the image', detail)]);
 }
 
-/** Without a fingerprint nothing can be looked up after a lost answer: an image left behind is found by its content next time. */
+/** After a lost answer the fingerprint is unknown, so the image cannot be looked up. The next apply finds it by its content. */
 async function imageCreated<T>(context: Creating, begin: () => Promise<Reply<T>>): Promise<Reply<T>> {
   try {
     return await perform(context, begin);
   } catch (error) {
     if (!hasUnknownOutcome(error)) throw error;
-    const detail =
-      'The answer was lost. When the server has made the image, the next apply finds the same content there.';
-    throw new DiagnosticError([failure('Nobody can tell whether the image was made', detail)], error);
+    const detail = 'The answer was lost. If the server has the image, the next apply finds it by its content.';
+    throw new DiagnosticError([failure('The image may or may not exist', detail)], error);
   }
 }
 
 function checkArchitecture({ architecture, alias, server }: ImageSource, live: Image): void {
   if (nonEmpty(architecture) === null || live.architecture === architectureName(architecture ?? '')) return;
-  const detail = `${alias ?? 'It'} of ${server ?? 'the server'} is for ${live.architecture}. Name an alias or a fingerprint of the image for ${architecture}, or leave architecture out.`;
+  const detail = `${alias ?? 'It'} of ${server ?? 'the server'} is for ${live.architecture}. Use an alias or a fingerprint of the image for ${architecture}, or leave architecture out.`;
   throw new DiagnosticError([failure(`The image is not for ${architecture}`, detail, at('source', 'architecture'))]);
 }
 
-/** Uploads and fetches cannot carry all of it. */
+/** Sets the values that an upload or a fetch cannot pass. */
 async function writeProperties(context: Context<Link>, fingerprint: string, planned: State): Promise<void> {
   const { client } = context.client;
   if (planned.properties === null && planned.auto_update !== true) return;
   const { metadata: live, etag } = await client.get('image', fingerprint, context.signal).catch((error: unknown) => {
-    if (isNotFound(error)) throw new Error(`The image ${fingerprint} vanished after it was made`, { cause: error });
+    if (isNotFound(error)) throw new Error(`The image ${fingerprint} vanished after it was created`, { cause: error });
     throw error;
   });
   const body = { ...propertiesBody(planned), properties: { ...(planned.properties ?? live.properties) } };

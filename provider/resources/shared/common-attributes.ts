@@ -1,4 +1,4 @@
-// Attributes and checks that several resources have.
+// Attributes and checks that several resources share.
 import { containerConfigKey, validateContainerConfig } from '../../../server/api/container/container-config.ts';
 import { validateDevices } from '../../../server/api/devices/index.ts';
 import { withoutDevicesOfLxd, withoutKeysOfLxd } from '../../../server/api/server/lxd-keys.ts';
@@ -10,13 +10,13 @@ import { text, textMap, textMaps, type TextMap, type TextMaps, type Attributes }
 import { failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at, renderPath, type Path } from '../../framework/path.ts';
 import type { AnyDataSource, AnyResource, DataSource, Resource } from '../../framework/provider.ts';
-import { apartKey } from './separate-devices.ts';
+import { separateDevicesKey } from './separate-devices.ts';
 import { present, sameMap, type MapRules } from './config-maps.ts';
 
 /** A resource on any server of the provider, in any project. */
 export const gantryResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
   scopedResource(definition, { inProjects: true });
-/** One that is in no project: it belongs to the server as a whole. */
+/** A resource outside projects: it belongs to the server as a whole. */
 export const serverResource = <A extends Attributes>(definition: Resource<A, Link>): AnyResource<Link> =>
   scopedResource(definition, { inProjects: false });
 
@@ -33,9 +33,9 @@ export const nameAttribute = (doc: string, rule: NameRule) =>
 export const fixedNameAttribute = (doc: string, rule: NameRule) =>
   text({ doc: `${doc} Another name replaces the object.`, required: true, replace: true, check: rule });
 
-export const descriptionAttribute = text({ doc: 'Free text for people.', default: '' });
+export const descriptionAttribute = text({ doc: 'Free text.', default: '' });
 
-/** Problems of config and devices have dotted paths; here they become steps, below the attribute. */
+/** Turns the dotted paths of problems of config and devices into steps below the attribute. */
 const stepsIn = (problems: readonly Problem[], prefix: string): readonly { path: Path; message: string }[] =>
   problems.map(({ path, message }) => ({ path: pathOf(path.slice(prefix.length + 1), prefix), message }));
 
@@ -61,16 +61,16 @@ export const isContainerComputed = (key: string): boolean =>
   containerConfigKey(key)?.fact.computed === true ||
   key.startsWith('volatile.') ||
   key.startsWith('image.') ||
-  key === apartKey;
+  key === separateDevicesKey;
 export const containerRules: MapRules = { isComputed: isContainerComputed };
 
 export const containerConfigAttribute = (profile: boolean) =>
   textMap({
-    doc: `Config keys. Keys that the server keeps for itself (\`volatile.*\`${profile ? '' : ', `image.*`'}) are left out.`,
+    doc: `Config keys, without those that the server manages (\`volatile.*\`${profile ? '' : ', `image.*`'}).`,
     default: {},
     check: (config: TextMap) =>
-      apartKey in config
-        ? [{ path: [{ key: apartKey }], message: 'is written by gantry_container_device: leave it out' }]
+      separateDevicesKey in config
+        ? [{ path: [{ key: separateDevicesKey }], message: 'is reserved for gantry_container_device: leave it out' }]
         : stepsIn(withoutKeysOfLxd('container', validateContainerConfig(config, { profile })), 'config'),
     same: (before: TextMap, after: TextMap) => sameMap(before, after, containerRules),
   });
@@ -88,7 +88,7 @@ export const devicesAttribute = textMaps({
   },
 });
 
-/** A map of the server as the state's computed attributes show it. */
+/** A map of the server as computed attributes show it. */
 export const shownMap = (map: TextMap): TextMap => present(map);
 export const shownMaps = (maps: TextMaps): TextMaps =>
   Object.fromEntries(Object.entries(maps).map(([name, map]) => [name, present(map)]));

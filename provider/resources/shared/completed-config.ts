@@ -1,4 +1,4 @@
-// Networks, storage pools and volumes: a description, and a config that the server completes.
+// Shared by networks, storage pools and volumes: a description, and a config that the server completes.
 import { textMap, type TextMap } from '../../framework/attribute.ts';
 import type { ValueMap } from '../../framework/value.ts';
 import { isFulfilled, sameMap, writtenMap, type MapRules } from './config-maps.ts';
@@ -20,7 +20,7 @@ export const completedConfigAttribute = (doc: string, rules: MapRules) =>
 const withoutFilledIn = (config: TextMap | null, rules: MapRules): TextMap =>
   Object.fromEntries(Object.entries(config ?? {}).filter(([key]) => !rules.isComputed(key)));
 
-/** The change of both to what is planned; `read` gives them as the state would hold them. */
+/** Changes both to the planned values; `read` returns them as the state would hold them. */
 export const describedChange = <O extends { readonly config: TextMap }, S extends Described>(
   { prior, planned }: { readonly prior: S; readonly planned: S },
   rules: MapRules,
@@ -34,7 +34,7 @@ export const describedChange = <O extends { readonly config: TextMap }, S extend
     conflicting<Described>({ prior, planned }, (state) => read(live, state as S), ['description', 'config']),
   body: (live) => ({
     description: planned.description ?? '',
-    // After an import it is unknown which keys the configuration wants: keys that the server fills in stay.
+    // After an import the configured keys are unknown, so keys that the server fills in stay.
     config: writtenMap(
       live.config,
       planned.config,

@@ -1,4 +1,4 @@
-// Config and device maps between state and server: what of the live object belongs into the state, and what is sent back. Pure.
+// Converts config and device maps between state and server: selects the live keys for the state and builds the map to send. Pure.
 import { sameText } from '../../../server/api/text/equality.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
 import type { ValueMap } from '../../framework/value.ts';
@@ -6,27 +6,27 @@ import type { ValueMap } from '../../framework/value.ts';
 export interface MapRules {
   /** The server fills it in: in the state only when the configuration has it. */
   readonly isComputed: (key: string) => boolean;
-  /** Given at creation and rewritten by the server: the state keeps the given value. */
+  /** Set at creation and rewritten by the server: the state keeps the configured value. */
   readonly isProvenance?: (key: string) => boolean;
-  /** The live value is what the written one asks for (`auto`). */
+  /** The live value fulfils the written one (`auto`). */
   readonly fulfils?: (key: string, live: string, written: string) => boolean;
 }
 
 const nothingComputed: MapRules = { isComputed: () => false };
 
-/** The state's map after a read: written spellings stay as long as they mean the same. */
+/** The map in the state after a read: written spellings stay while they mean the same. */
 export function readMap(live: TextMap, before: TextMap | null, rules: MapRules = nothingComputed): TextMap {
   const found: Record<string, string> = {};
   for (const [key, value] of Object.entries(live)) {
     const written = before?.[key];
-    // Empty asks for nothing: what the server fills in is its own business.
+    // An empty value requests nothing, so the value that the server fills in is no difference.
     if (written === '' && rules.isComputed(key)) found[key] = '';
     else if (written === undefined ? value !== '' && !rules.isComputed(key) : value !== '' || written === '') {
       found[key] = written !== undefined && fits(key, value, written, rules) ? written : value;
     }
   }
   for (const [key, written] of Object.entries(before ?? {})) {
-    // Empty means unset, which it is.
+    // Empty means unset, and the key is unset.
     if (!(key in live) && (written === '' || rules.isProvenance?.(key) === true)) found[key] = written;
   }
   return found;
@@ -35,7 +35,7 @@ export function readMap(live: TextMap, before: TextMap | null, rules: MapRules =
 const fits = (key: string, live: string, written: string, rules: MapRules): boolean =>
   sameText(key, live, written) || rules.isProvenance?.(key) === true || rules.fulfils?.(key, live, written) === true;
 
-/** The whole map to send: what is wanted, and what the server filled in beside it. Keys that were ours and are not any more go. */
+/** The whole map to send: the configured keys and those that the server filled in. Drops keys that are no longer configured. */
 export function writtenMap(
   live: TextMap,
   wanted: TextMap | null,
@@ -46,19 +46,19 @@ export function writtenMap(
   const own = Object.entries(wanted ?? {}).map(([key, value]): [string, string] => {
     const now = live[key];
     if (value === '' && rules.isComputed(key) && (before?.[key] ?? '') === '') return [key, now ?? ''];
-    // The live spelling of the same, or of what cannot be changed any more.
+    // Keeps the live spelling of an equal value, and a live value that cannot change any more.
     return [key, now !== undefined && fits(key, now, value, rules) ? now : value];
   });
   return present(Object.fromEntries([...kept, ...own]));
 }
 
-/** What is left empty is left out. */
+/** Leaves out empty values. */
 export const nonEmpty = (text: string | null): string | null => (text === '' ? null : text);
 
-/** A rule for `replace`: what was given cannot become something else; what was not may be given later. */
+/** A rule for `replace`: a given value cannot change, but a missing one may be given later. */
 export const isGiven = (before: string | null): boolean => nonEmpty(before) !== null;
 
-/** The same for maps, which are empty when they are left out. */
+/** The same rule for maps, whose default is empty. */
 export const otherMap = (before: object | null, after: object | null): boolean =>
   Object.keys(before ?? {}).length + Object.keys(after ?? {}).length > 0;
 
@@ -74,8 +74,8 @@ export const writtenMaps = (wanted: TextMaps | null): Record<string, Record<stri
   Object.fromEntries(Object.entries(wanted ?? {}).map(([name, properties]) => [name, present(properties)]));
 
 /**
- * Whether an object has all that is asked for although its state holds less of it: after an import, when nobody can know which of
- * the keys that the server may fill in are somebody's wish.
+ * Whether an object has all configured keys although its state holds fewer. This happens after an import, which cannot know which of
+ * the keys that the server may fill in are configured.
  */
 export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, isImported = false): boolean {
   const effective = (prior['effective_config'] ?? {}) as TextMap;
@@ -90,9 +90,9 @@ export function isFulfilled(wanted: TextMap, prior: ValueMap, rules: MapRules, i
   );
 }
 
-/** Whether two maps mean the same, so that the one in the state may stay. */
+/** Whether two maps mean the same, so that the state may keep its own. */
 export function sameMap(before: TextMap, after: TextMap, rules: MapRules = nothingComputed): boolean {
-  // Empty means unset, as what is not there is.
+  // Empty means unset, like a missing key.
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].every((key) => {
     const [old, written] = [before[key] ?? '', after[key] ?? ''];
     return old === '' || written === '' ? old === written : fits(key, old, written, rules);

@@ -3,13 +3,13 @@ import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 
 export interface ImportId {
   readonly parts: readonly string[];
-  /** Of an id that names one. */
+  /** The project, when the id names one. */
   readonly scope: { readonly project?: string };
-  /** `web,image=alpine`: what stands after commas. */
+  /** The options after commas: `web,image=alpine`. */
   readonly options: Readonly<Record<string, string>>;
 }
 
-/** Throws DiagnosticError when there are not `count` parts. */
+/** Throws DiagnosticError unless the id has `count` parts. */
 export function parseImportId(id: string, count: number, shape: string, allowed: readonly string[] = []): ImportId {
   const [path = '', ...rest] = id.split(',');
   const options = Object.fromEntries(rest.map((option) => splitOption(option, id, shape, allowed)));
@@ -21,7 +21,7 @@ export function parseImportId(id: string, count: number, shape: string, allowed:
 
 type Values<Name extends string> = Readonly<Record<Name, string>>;
 
-/** Ids that are the values of these attributes, with slashes between them and perhaps a project before them. */
+/** Ids of the values of these attributes, joined by slashes, with an optional project before them. */
 export const importByParts = <const Names extends readonly string[]>(names: Names, example: string) => {
   const shape = `[project/]${names.join('/')}`;
   return {
@@ -35,7 +35,7 @@ export const importByParts = <const Names extends readonly string[]>(names: Name
   };
 };
 
-/** Ids that are the value of one attribute, slashes included, of objects in no project. */
+/** Ids of one attribute, slashes included, for objects outside projects. */
 export const importByWhole = <Name extends string>(name: Name, example: string) => ({
   doc: `\`${name}\``,
   example,
@@ -51,8 +51,5 @@ function splitOption(option: string, id: string, shape: string, allowed: readonl
 
 export const badId = (id: string, shape: string): DiagnosticError =>
   new DiagnosticError([
-    failure(
-      `The import id ${JSON.stringify(id)} is not understood`,
-      `It has to be ${shape}, with [] around what may be left out.`,
-    ),
+    failure(`The import id ${JSON.stringify(id)} is not understood`, `It must be ${shape}; parts in [] are optional.`),
   ]);

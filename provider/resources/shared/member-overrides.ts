@@ -1,4 +1,4 @@
-// What clusters ask of networks and pools: each member hears of it first, with the keys of its own, then the cluster makes it.
+// Creates networks and pools in clusters: first on each member, with the keys of that member, then on the cluster.
 import type { ClusterMember } from '../../../server/api/cluster/cluster.ts';
 import { isClustered, needCluster, type Link } from '../../connection/link.ts';
 import { objectMap, textMap, type StateOf, type TextMap } from '../../framework/attribute.ts';
@@ -14,11 +14,11 @@ import { otherMap, present } from './config-maps.ts';
 import { performCreate } from './write.ts';
 
 const override = {
-  config: textMap({ doc: 'Config keys of this member, over those in `config`.', required: true }),
+  config: textMap({ doc: 'Config keys of this member; they override `config`.', required: true }),
 };
 
 export const memberOverridesAttribute = objectMap(override, {
-  doc: 'In a cluster: config of single members, by their names. Told at creation only: others make another object.',
+  doc: 'In a cluster: config of single members, by member name. Set at creation only; a change replaces the object.',
   replace: otherMap,
 });
 type Overrides = Readonly<Record<string, StateOf<typeof override>>>;
@@ -28,7 +28,7 @@ interface Planned {
   readonly member_overrides: Overrides | null;
 }
 
-/** `send` with a target tells one member, without it the whole. Keys of their own go to members only. */
+/** `send` with a target creates it on one member, without a target on the cluster. Keys of a single member go only to that member. */
 export async function createOnMembers(
   context: CreateContext<Link>,
   { config: planned, member_overrides: overrides }: Planned,

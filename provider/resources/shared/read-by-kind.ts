@@ -1,11 +1,11 @@
-// Objects of the kinds that the client knows: read with ETag, deleted. What they hold, their resources know.
+// Reads objects with their ETag, and deletes them, for the kinds that the client knows. Their resources know the content.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
 import type { ReadTypes } from '../../connection/reader.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { keepEtag, performDelete } from './write.ts';
 
-/** Undefined: there is none. */
+/** Undefined when it does not exist. */
 export async function readKind<K extends KindName>(
   { client, privateData, signal }: Context<Link>,
   kind: K,

@@ -1,4 +1,4 @@
-// Objects that live at a path of their own in the API: read with ETag, changed, deleted. What they hold, their resources know.
+// Reads, changes and deletes objects by their path in the API, with their ETag. Their resources know the content.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
@@ -7,7 +7,7 @@ import { edit, performDelete, type Edit } from './write.ts';
 
 export const segment = encodeURIComponent;
 
-/** Undefined: there is none. */
+/** Undefined when it does not exist. */
 export async function readPath<T>(context: Context<Link>, path: string): Promise<Reply<T> | undefined> {
   try {
     return await context.client.client.http.send<T>({ method: 'GET', path }, context.signal);
@@ -17,7 +17,7 @@ export async function readPath<T>(context: Context<Link>, path: string): Promise
   }
 }
 
-/** Reads and writes with the provider's project and nothing else. */
+/** Reads and writes with the provider's project as the only query parameter. */
 export function editPath<O, B>(
   context: Context<Link>,
   what: string,

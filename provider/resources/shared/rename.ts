@@ -1,4 +1,4 @@
-// Renames objects in place; objects inside a renamed one are renamed with it.
+// Renames objects in place; objects inside a renamed one follow it.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Link } from '../../connection/link.ts';
@@ -12,14 +12,14 @@ interface Named {
   readonly name: string;
 }
 
-/** Nothing when the name is as it was. */
+/** Does nothing when the name is unchanged. */
 export async function renameKind(context: Context<Link>, kind: KindName, prior: Named, planned: Named): Promise<void> {
   if (planned.name === prior.name) return;
   const { client } = context.client;
   await perform(context, () => client.rename(kind, prior.name, planned.name, context.signal));
 }
 
-/** The same for an object that lives at a path of its own, by the name it has there. */
+/** The same for an object with its own path, by its name there. */
 export async function renamePath(context: Context<Link>, path: string, prior: Named, planned: Named): Promise<void> {
   if (planned.name === prior.name) return;
   const json = { name: planned.name };
@@ -31,16 +31,16 @@ interface Owned {
   readonly attribute: string;
   readonly before: string;
   readonly after: Value;
-  /** Where the API has the owner of that name. */
+  /** The path of the owner of that name in the API. */
   readonly path: (owner: string) => string;
 }
 
 /**
- * Whether what an owner has must be made anew in another owner. One that exists under the other name already is another one; one
- * that does not may be this one renamed by the same apply, which then looks.
+ * Whether an owned object must be created again in another owner. An owner that already exists under the new name is another one. An
+ * owner that does not exist may be this one, renamed by the same apply, which then checks.
  */
 export async function isOtherOwner(client: Link | undefined, { before, after, path }: Owned): Promise<boolean> {
-  // What is known at the apply was not known to the plan, which is kept.
+  // The apply keeps the decision of the plan, which knew less.
   if (after === before || client?.activity.hasWritten === true) return false;
   if (client === undefined || isUnknown(after) || typeof after !== 'string') return true;
   try {
@@ -52,12 +52,12 @@ export async function isOtherOwner(client: Link | undefined, { before, after, pa
   }
 }
 
-/** At the apply of a plan that took one owner for the other renamed, which it is not. */
+/** The error at apply when the plan took the owner for a renamed one and it is another. */
 export const otherOwner = (what: string, attribute: string, owner: string): DiagnosticError =>
   new DiagnosticError([
     failure(
       `The ${what} is not in ${owner}`,
-      `When the plan was made there was no ${owner}, so that it could be the new name of the ${attribute}; it is another one. Plan again: the ${what} is then made in ${owner}.`,
+      `At the plan ${owner} did not exist, so it could have been the new name of the ${attribute}, but it is another one. Plan again to create the ${what} in ${owner}.`,
       at(attribute),
     ),
   ]);

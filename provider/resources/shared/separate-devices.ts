@@ -1,58 +1,60 @@
-// Devices of a container that are resources of their own: the key on the container that lists them, so that its own resource leaves
-// them alone. Pure.
+// Devices of a container that are separate resources: a config key on the container lists them, so that the resource of the container
+// leaves them alone. Pure.
 import type { Container } from '../../../server/api/container/container.ts';
 import type { TextMap, TextMaps } from '../../framework/attribute.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 
-/** A key of ours about one container on one server: documents cannot declare it, copies and exports by gantryd leave it out. */
-export const apartKey = 'user.gantry.terraform.devices';
+/** The config key. It concerns one container on one server: documents cannot declare it, copies and exports by gantryd leave it out. */
+export const separateDevicesKey = 'user.gantry.terraform.devices';
 
 type Live = Pick<Container, 'config' | 'devices'>;
 
-/** Names of the devices that gantry_container_device manages; those that are not there any more among them. */
-export function namesApart(config: TextMap): readonly string[] {
+/** Names of the devices that gantry_container_device manages, including those that no longer exist. */
+export function separateDeviceNames(config: TextMap): readonly string[] {
   try {
-    const names: unknown = JSON.parse(config[apartKey] ?? '[]');
+    const names: unknown = JSON.parse(config[separateDevicesKey] ?? '[]');
     return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
   } catch {
     return [];
   }
 }
 
-/** The config with exactly these names in the key; without the key when there are none. */
+/** The config with exactly these names in the key; without the key when the list is empty. */
 export function withNamesApart(config: TextMap, names: readonly string[]): Record<string, string> {
-  const { [apartKey]: _before, ...others } = config;
-  return names.length === 0 ? others : { ...others, [apartKey]: JSON.stringify([...new Set(names)].toSorted()) };
+  const { [separateDevicesKey]: _before, ...others } = config;
+  return names.length === 0
+    ? others
+    : { ...others, [separateDevicesKey]: JSON.stringify([...new Set(names)].toSorted()) };
 }
 
-/** What the container's own resource is about: all devices but those. */
+/** The devices that the resource of the container manages: all others. */
 export function devicesOfItsOwn(config: TextMap, devices: TextMaps): TextMaps {
-  const apart = namesApart(config);
-  return Object.fromEntries(Object.entries(devices).filter(([name]) => !apart.includes(name)));
+  const separate = separateDeviceNames(config);
+  return Object.fromEntries(Object.entries(devices).filter(([name]) => !separate.includes(name)));
 }
 
-/** What the container's own resource sends back as it is. */
+/** The devices that the resource of the container sends back unchanged. */
 export function devicesApart({ config, devices }: Live): TextMaps {
-  const apart = namesApart(config);
-  return Object.fromEntries(Object.entries(devices ?? {}).filter(([name]) => apart.includes(name)));
+  const separate = separateDeviceNames(config);
+  return Object.fromEntries(Object.entries(devices ?? {}).filter(([name]) => separate.includes(name)));
 }
 
-/** A copy has none: no resource manages devices there. */
+/** A copy has no separate devices, because no resource manages them there. */
 export const withoutApart = <C extends Live>(live: C): C => ({
   ...live,
   config: withNamesApart(live.config, []),
   devices: devicesOfItsOwn(live.config, live.devices ?? {}),
 });
 
-/** Names that the container's own resource declares, too. */
+/** Names that the resource of the container declares as well. */
 export const declaredTwice = (live: Live, declared: TextMaps | null): readonly string[] =>
   Object.keys(devicesApart(live)).filter((name) => Object.hasOwn(declared ?? {}, name));
 
 export const twiceProblem = (container: string, name: string): Diagnostic =>
   failure(
     `The device ${name} of the container ${container} is declared twice`,
-    `A gantry_container_device manages it. Take it out of devices here; or, to have it here, take the gantry_container_device out of the configuration with an apply of its own first.`,
+    `A gantry_container_device manages it. Remove it from devices here; or, to declare it here, first remove the gantry_container_device from the configuration in a separate apply.`,
     at('devices', { key: name }),
   );
 

@@ -1,4 +1,4 @@
-// How resources write: waiting for operations, creating what must not exist yet, changing under the ETag of the plan.
+// The writes of resources: wait for operations, create objects that must not exist yet, change objects under the ETag of the plan.
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import {
   ClientError,
@@ -18,13 +18,13 @@ import { equalValues, type Value } from '../../framework/value.ts';
 const attempts = 5;
 const busyPauseMs = 250;
 
-/** The request may have taken effect although no answer came: only reading the object tells. */
+/** The request may have taken effect although no answer came. Only reading the object shows it. */
 export function hasUnknownOutcome(error: unknown): boolean {
   if (!(error instanceof ClientError)) return true;
   return error.code === 'operationLost' || (error.status === 0 && remedyFor(error, false) === 'reread');
 }
 
-/** Sends a request and waits for the operation it may start; again while something else is at work on the object. */
+/** Sends a request and waits for the operation that it may start. Retries while another operation runs on the object. */
 export const perform = <T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<Reply<T>> =>
   context.client.activity.during(() => attempt(context, begin));
 
@@ -42,7 +42,7 @@ async function attempt<T>(context: Context<Link>, begin: () => Promise<Reply<T>>
   }
 }
 
-/** Creates an object: from the request on it may exist, unless the server refused it. */
+/** Creates an object. After the request it may exist, unless the server refused it. */
 export async function performCreate<T>(
   context: CreateContext<Link>,
   begin: () => Promise<Reply<T>>,
@@ -59,30 +59,30 @@ export async function performCreate<T>(
     context.mayExist();
     return reply;
   } catch (error) {
-    // The server goes on with the operation, also when its end does not reach us.
+    // The server continues the operation even when its end does not reach the client.
     const isUnknown = isAccepted ? !hasEnded(error) : hasUnknownOutcome(error);
     if (context.signal.aborted || isUnknown) context.mayExist();
     throw error;
   }
 }
 
-/** The operation has ended with an error of its own. */
+/** True when the operation itself ended with an error. */
 const hasEnded = (error: unknown): boolean =>
   error instanceof ClientError && (error.code === 'operationFailed' || error.code === 'operationCancelled');
 
 const inUse = (error: unknown): unknown =>
   error instanceof ClientError && error.code !== 'inUse' ? error.withMessage(error.message, 'inUse') : error;
 
-/** gantryd has a code for it, LXD only a text. */
+/** gantryd sends a code, LXD only a text. */
 const isInUse = (error: unknown): boolean =>
   isRefused(error, 'inUse') || (error instanceof ClientError && error.code === 'inUse');
 
-/** When nothing has been written for so long, no update comes that ends a use. */
+/** After this long without a write, no further update will end the use. */
 const quietMs = 5_000;
 
 /**
- * For operations that take an object away: one that is gone is gone. One that is in use is tried again as long as this provider
- * changes other objects, for Terraform may delete it beside the update that ends the use.
+ * Deletes an object; a missing one counts as deleted. Retries an object in use as long as this provider changes other objects, because
+ * Terraform may delete it in parallel with the update that ends the use.
  */
 export async function performDelete<T>(context: Context<Link>, begin: () => Promise<Reply<T>>): Promise<void> {
   const { activity } = context.client;
@@ -101,7 +101,7 @@ export async function performDelete<T>(context: Context<Link>, begin: () => Prom
   }
 }
 
-/** Remembers the ETag under which the state was read; forgets it when it was read with others. */
+/** Saves the ETag under which the state was read; clears it when the object came from a list. */
 export function keepEtag(privateData: PrivateData, seen: { readonly etag?: string }): void {
   if (seen.etag === undefined) delete privateData['etag'];
   else privateData['etag'] = seen.etag;
@@ -113,11 +113,11 @@ export interface Edit<O, B> {
   readonly get: () => Promise<Reply<O>>;
   readonly put: (body: B, ifMatch: string | undefined) => Promise<Reply<unknown>>;
   readonly body: (live: O) => B;
-  /** What of the live object is not as the plan was made for, given no ETag says so. */
+  /** The differences of the live object from the state of the plan; the edit calls it when the ETag does not match. */
   readonly changedSince: (live: O) => readonly string[];
 }
 
-/** Replaces an object by what is live with our part in it. Throws when someone else changed our part since the plan. */
+/** Writes the live object with the planned members. Throws when someone else changed those members since the plan. */
 export async function edit<O, B>(
   context: Context<Link>,
   { what, get, put, body, changedSince }: Edit<O, B>,
@@ -140,12 +140,12 @@ export async function edit<O, B>(
 const changedMeanwhile = (what: string, changed: readonly string[]): DiagnosticError =>
   new DiagnosticError([
     failure(
-      `The ${what} was changed since the plan was made`,
-      `Someone else changed ${changed.join(', ')}. Nothing was written; plan again and look at what that would undo.`,
+      `The ${what} has changed since the plan`,
+      `Someone else changed ${changed.join(', ')}. Nothing was written. Plan again and review the changes that the plan would undo.`,
     ),
   ]);
 
-/** Names of the members that differ, of those that users configure. */
+/** Names of the configurable members that differ. */
 export const differing = <S extends object>(
   a: S,
   b: Partial<S>,
@@ -153,7 +153,7 @@ export const differing = <S extends object>(
 ): readonly string[] =>
   names.filter((name) => name in b && !equalValues((a[name] ?? null) as Value, (b[name] ?? null) as Value));
 
-/** Names of the members that someone else made other than what was and than what is wanted: a rename changes its users by itself. */
+/** Names of the members that equal neither the former nor the planned value: a rename also changes the users of the object. */
 export function conflicting<S extends object>(
   { prior, planned }: { readonly prior: S; readonly planned: S },
   read: (state: S) => Partial<S>,
@@ -165,7 +165,7 @@ export function conflicting<S extends object>(
 
 type ObjectOf<K extends KindName> = KindTypes[K]['object'];
 
-/** The edit of an object of a kind that the client knows. */
+/** Edits an object of a kind that the client knows. */
 export const editOf = <K extends KindName>(
   context: Context<Link>,
   kind: K,

@@ -1,4 +1,4 @@
-// gantry_storage_pool: storage for root file systems and volumes. Its place is given at creation and rewritten by the server.
+// gantry_storage_pool: storage for root file systems and volumes. Its source is set at creation and rewritten by the server.
 import type { StoragePool } from '../../../server/api/storage/pool.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { poolName } from '../../../server/api/names.ts';
@@ -39,7 +39,7 @@ const attributes = {
   description: descriptionAttribute,
   driver: text({ doc: `One of ${poolDrivers.join(', ')}.`, required: true, replace: true }),
   config: completedConfigAttribute(
-    'Config keys. What the server fills in by itself (`source`, `size`) is in `effective_config`.',
+    'Config keys. Values that the server fills in (`source`, `size`) are in `effective_config`.',
     rules,
   ),
   member_overrides: memberOverridesAttribute,
@@ -57,7 +57,7 @@ const readPool = (live: StoragePool, state: State) => ({
   locations: live.locations ?? [],
 });
 
-/** What an existing pool does not take is another pool. */
+/** A change that an existing pool does not support replaces the pool. */
 function isFixed(driver: string, key: string): boolean {
   const row: StorageConfigKey | undefined = Object.hasOwn(poolConfigKeys, key)
     ? poolConfigKeys[key as keyof typeof poolConfigKeys]

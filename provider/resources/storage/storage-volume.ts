@@ -1,4 +1,4 @@
-// gantry_storage_volume: custom storage that outlives containers. gantry_volume_snapshot is beside it.
+// gantry_storage_volume: custom storage that outlives containers. Its snapshots are in volume-snapshot.ts.
 import { volumeName } from '../../../server/api/names.ts';
 import type { StorageVolume } from '../../../server/api/storage/volume.ts';
 import { isGantry, needCluster, needExtension, type Link } from '../../connection/link.ts';
@@ -40,7 +40,7 @@ interface Origin {
   readonly project: string | null;
 }
 
-/** A pool left out means the present one, so the volume and its data stay. The plan judges another name. */
+/** A missing pool means the present one, so the volume and its data stay. The plan decides about another name. */
 function isOther(before: Origin | null, after: Origin | null): boolean {
   if (before === null) return false;
   const [from, to] = [nonEmpty(before.pool), nonEmpty(after?.pool ?? null)];
@@ -52,18 +52,18 @@ const attributes = {
   pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
   name: nameAttribute('Name, at most 63 characters.', volumeName),
   description: descriptionAttribute,
-  config: completedConfigAttribute('Config keys. What the pool gives it is in `effective_config`.', rules),
+  config: completedConfigAttribute('Config keys. Values from the pool are in `effective_config`.', rules),
   source: object(
     {
-      pool: text({ doc: 'Its pool; the same one when left out.' }),
+      pool: text({ doc: 'Its pool. Default: the pool of this volume.' }),
       name: text({ doc: 'Name of the volume to copy.', required: true }),
-      project: text({ doc: 'Its project, on servers that have projects; the one of this volume when left out.' }),
+      project: text({ doc: 'Its project, on servers with projects. Default: the project of this volume.' }),
     },
-    { doc: 'The volume that it begins as a copy of, without its snapshots.', replace: isOther },
+    { doc: 'The volume to copy, without its snapshots.', replace: isOther },
   ),
-  target: text({ doc: 'Cluster member to make it on.', replace: isGiven }),
+  target: text({ doc: 'Cluster member for the volume.', replace: isGiven }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
-  location: text({ doc: 'Cluster member it is on.', computed: true, keep: true }),
+  location: text({ doc: 'Cluster member of the volume.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
@@ -78,7 +78,7 @@ const readVolume = (live: StorageVolume, state: State) => ({
   location: live.location,
 });
 
-/** What the pool of the volume does not take, as far as there is one already; other servers have keys that are not known here. */
+/** Problems with the pool of the volume, if it exists already; other servers have unknown keys. */
 async function planConfig({ planned, client, differs, add }: PlanHook<typeof attributes, Link>): Promise<void> {
   const { pool, config } = planned;
   if (client === undefined || !isGantry(client) || !differs || typeof pool !== 'string') return;
@@ -94,7 +94,7 @@ async function planConfig({ planned, client, differs, add }: PlanHook<typeof att
 
 export const storageVolume = gantryResource({
   typeName: 'gantry_storage_volume',
-  doc: 'A custom volume: storage that containers mount and that outlives them.',
+  doc: 'A custom volume: storage that containers mount and that survives them.',
   example: `resource "gantry_storage_volume" "data" {
   pool = "default"
   name = "data"
@@ -104,7 +104,7 @@ export const storageVolume = gantryResource({
   identity: ['pool', 'name'],
   timeoutsMs: { create: 30 * 60_000 },
   importing: {
-    doc: '`[project/]pool/name`; with `,copy=[pool/]volume` it is known what it began as',
+    doc: '`[project/]pool/name`; `,copy=[pool/]volume` sets its source',
     example: 'default/data',
     parse(id) {
       const shape = '[project/]pool/name[,copy=[pool/]volume]';
@@ -130,7 +130,7 @@ export const storageVolume = gantryResource({
     if (after.name === before.name) return;
     if (await isOtherOwner(client, owner)) replace(at('source'));
     else {
-      const detail = `The volume that source names does not exist yet, so it may be the new name of ${before.name}: the state takes the new source, and nothing else changes. terraform apply -replace creates the volume again.`;
+      const detail = `The volume in source does not exist yet, so it may be the new name of ${before.name}: the state takes the new source, and nothing else changes. To create the volume again, use terraform apply -replace.`;
       add(warning(`The volume ${prior.name} stays as it is`, detail));
     }
   },
@@ -143,10 +143,10 @@ export const storageVolume = gantryResource({
   async create({ planned }, context) {
     if (planned.target !== null) needCluster(context.client, 'place volumes on members (target)');
     const { name, description, config, source } = planned;
-    // Snapshots of the other volume are nothing that is declared here, and would be in the way of its end.
+    // Copies without snapshots: nothing here declares them, and they would block the deletion.
     const copy = { type: 'copy', volume_only: true };
     const other = nonEmpty(source?.project ?? null);
-    if (other !== null) needExtension(context.client, 'storage_api_project', 'copy volumes of other projects');
+    if (other !== null) needExtension(context.client, 'storage_api_project', 'copy volumes from other projects');
     const within = other === null ? {} : { project: other };
     const from =
       source === null

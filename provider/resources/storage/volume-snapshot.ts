@@ -28,7 +28,7 @@ const pathOf = (state: State): string => `${listPath(state)}/${segment(state.nam
 
 export const volumeSnapshot = gantryResource({
   typeName: 'gantry_volume_snapshot',
-  doc: 'A snapshot of a custom volume.',
+  doc: 'A snapshot of a custom volume: its content at one moment.',
   example: `resource "gantry_volume_snapshot" "before" {
   pool   = "default"
   volume = "data"

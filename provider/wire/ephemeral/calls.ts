@@ -1,4 +1,4 @@
-// The four calls of ephemeral resources, put together.
+// Combines the four calls of ephemeral resources.
 import type { ProviderServer } from '../../framework/server.ts';
 import type { TypeTable } from '../answers.ts';
 import type { ProviderCall } from '../calls.ts';

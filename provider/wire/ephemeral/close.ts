@@ -1,4 +1,4 @@
-// CloseEphemeralResource: what was opened is no longer needed.
+// CloseEphemeralResource: Terraform no longer needs the values.
 import type { Diagnostic } from '../../framework/diagnostic.ts';
 import type { ProviderServer } from '../../framework/server.ts';
 import { caughtLater, readPrivate } from '../answers.ts';

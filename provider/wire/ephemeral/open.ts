@@ -1,4 +1,4 @@
-// OpenEphemeralResource: the values of the resource, what closing it needs to know, and when it has to be renewed.
+// OpenEphemeralResource: returns the values of the resource, the private data for closing, and the time of renewal.
 import type { Diagnostic } from '../../framework/diagnostic.ts';
 import type { ProviderServer } from '../../framework/server.ts';
 import { asDynamic, caughtLater, objectOf, writePrivate, type TypeTable } from '../answers.ts';

@@ -1,4 +1,4 @@
-// RenewEphemeralResource: what was opened is kept for longer.
+// RenewEphemeralResource: extends the life of an open resource.
 import type { Diagnostic } from '../../framework/diagnostic.ts';
 import type { ProviderServer } from '../../framework/server.ts';
 import { caughtLater, readPrivate, writePrivate } from '../answers.ts';

@@ -1,4 +1,4 @@
-// ValidateEphemeralResourceConfig: the configuration is read and judged.
+// ValidateEphemeralResourceConfig: reads and validates the configuration.
 import type { Diagnostic } from '../../framework/diagnostic.ts';
 import type { ProviderServer } from '../../framework/server.ts';
 import { caught, objectOf, type TypeTable } from '../answers.ts';

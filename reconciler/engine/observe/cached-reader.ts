@@ -1,4 +1,4 @@
-// Lists of a server kept between two looks, so that one changed object costs one read and not all lists of a big host again.
+// Caches the lists of a server between observations, so that one changed object costs one read instead of all lists of a big host.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
@@ -24,7 +24,7 @@ export class CachedLists {
     if (kept !== undefined) return kept as ReturnType<typeof this.list<typeof kind>>;
     const read = this.#client.list(kind, signal);
     this.#kept.set(kind, read);
-    // A list that could not be read is read again.
+    // A failed list is read again.
     read.catch(() => this.#kept.delete(kind));
     return read;
   };
@@ -33,7 +33,7 @@ export class CachedLists {
     this.#kept.clear();
   }
 
-  /** Reads the named objects again. One that was created, deleted or renamed may be in several lists: then all of them. */
+  /** Reads the named objects again. A created, deleted or renamed object may be in several lists, so then it reads all lists. */
   async refresh(seen: readonly Seen[], signal: AbortSignal): Promise<void> {
     const addresses = new Set(seen.map(({ address }) => address));
     const isSmall =
@@ -63,6 +63,6 @@ export class CachedLists {
   }
 }
 
-/** Of the connection's own project, and of a kind that goes by its name. */
+/** True for an object of the connection's own project and of a kind that can be read by name. */
 const isPlain = (address: Address): boolean =>
   !address.includes('@') && readOne.includes(address.slice(0, address.indexOf('/')));

@@ -1,4 +1,4 @@
-// Names of the certificates that a server trusts, so that what it says of a fingerprint can be said of a name. Read once, and kept.
+// Maps fingerprints of trusted certificates to their names, for messages about who made a change. Reads the list once and caches it.
 import type { Client } from '../../../server/client/client.ts';
 import { nameSeen, type CertificateNames, type Seen } from '../../core/drift/lifecycle-changes.ts';
 
@@ -12,7 +12,7 @@ export class CertificateBook {
     this.#list = list;
   }
 
-  /** Never rejects: without the right to see the list, or without an answer, nobody has a name. */
+  /** Never rejects: without permission to read the list, or without an answer, it returns no names. */
   names(signal?: AbortSignal): Promise<CertificateNames> {
     this.#names ??= this.#list('certificate', signal).then(
       (found) => new Map(found.map(({ fingerprint, name }) => [fingerprint, name])),
@@ -21,7 +21,7 @@ export class CertificateBook {
     return this.#names;
   }
 
-  /** Reads the list only when a certificate did something, and anew when certificates came, went or were renamed. */
+  /** Reads the list only for events of a certificate, and again after certificates are added, removed or renamed. */
   async name(seen: readonly Seen[], signal?: AbortSignal): Promise<readonly Seen[]> {
     if (seen.some(({ address }) => address.startsWith('certificate/'))) this.forget();
     if (seen.every(({ certificate }) => certificate === undefined)) return seen;

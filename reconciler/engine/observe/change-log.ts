@@ -1,4 +1,4 @@
-// What watchers of this machine saw happen to a server, in files of bounded size, so that a later look can tell who and when.
+// Logs the changes of a server that watchers on this machine saw, in files of bounded size. A later command reads who changed what, and when.
 import { appendFile, mkdir, readFile, rename, stat } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ export interface SeenPlace {
   readonly host: string;
 }
 
-/** Two of them: the full one goes when its successor is full, too. */
+/** Size of each of the two files: the older one is deleted when the newer one is full. */
 const mostBytes = 512 * 1024;
 
 const fileOf = ({ directory, host }: SeenPlace): string =>
@@ -31,7 +31,7 @@ export async function logSeen(place: SeenPlace, seen: readonly Seen[]): Promise<
   await appendFile(file, seen.map((one) => `${JSON.stringify(one)}\n`).join(''), { mode: 0o600 });
 }
 
-/** The last that was seen of each object since `since` (RFC 3339). What cannot be read was not seen. */
+/** The last change of each object since `since` (RFC 3339). Ignores unreadable files and lines. */
 export async function readSeen(place: SeenPlace, since: string): Promise<ReadonlyMap<Address, Seen>> {
   const file = fileOf(place);
   const texts = await Promise.all([`${file}.1`, file].map((path) => readFile(path, 'utf8').catch(() => '')));

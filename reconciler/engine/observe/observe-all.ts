@@ -1,5 +1,5 @@
-// Reads the live world and the inside of the containers that somebody speaks of, as one picture: when an operation was at work on one
-// of them, all is read again after its end. Judges nothing.
+// Observes the server and the inside of the containers that documents or records name, as one consistent state: when an operation ran on
+// one of them, reads everything again after its end. Decides nothing.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Observed } from '../../core/documents/observed.ts';
 import { MovedError, observeInside, type Asked, type InsideClient } from './observe-inside.ts';
@@ -12,7 +12,7 @@ export interface WholeClient extends ObservedClient, InsideClient {
 const rounds = 5;
 const pauseMs = 100;
 
-/** `base`: the project of the client. Throws ClientError: of the server, or that a container is busy still after several looks. */
+/** `base`: the project of the client. Throws ClientError for an error of the server, or when a container is still busy after several attempts. */
 export async function observeAll(
   client: WholeClient,
   asked: Asked,

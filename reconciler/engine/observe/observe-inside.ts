@@ -1,5 +1,5 @@
-// Reads what documents and records speak of inside containers: files by their hash, paths that commands make, snapshots. Only
-// containers of which somebody says such a thing are asked; everything else of the world is observe.ts.
+// Reads the contents of containers that documents and records name: files by their hash, paths that commands create, snapshots. Reads
+// no other containers; observe.ts reads the rest of the server.
 import { stat } from 'node:fs/promises';
 import { statusCodes } from '../../../server/api/status.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
@@ -25,7 +25,7 @@ export interface InsideClient extends SettleClient {
   inProject(project: string): InsideClient;
 }
 
-/** Of one container, what has to be looked at. */
+/** The paths and snapshots to read in one container. */
 interface Wanted {
   readonly files: ReadonlySet<string>;
   readonly made: ReadonlySet<string>;
@@ -39,18 +39,18 @@ export interface Asked {
   readonly documents: readonly Document[];
   readonly set: string;
   readonly nowMs: number;
-  /** Also `contents`, of files that are no bigger than a manifest may bear. */
+  /** Also reads `contents` of files that are small enough for a manifest. */
   readonly keepsContents?: boolean;
 }
 
-/** Something was at work on a container, and has ended: what was seen of the world before is of the past. */
+/** An operation on a container has ended, so everything observed before is outdated. */
 export class MovedError extends Error {
   override readonly name = 'MovedError';
 }
 
 /**
- * The world with `files`, `made` and `snapshots` on the containers that `documents` or the set's records ask for. Throws when the
- * inside of one cannot be read: a plan that passes over what it does not know would be wrong. MovedError: the world has to be read again.
+ * The observed state with `files`, `made` and `snapshots` on the containers that `documents` or the set's records name. Throws when a
+ * container cannot be read, because a plan without that knowledge would be wrong. MovedError: the caller must observe the server again.
  */
 export async function observeInside(
   client: InsideClient,
@@ -74,10 +74,10 @@ export async function observeInside(
       const name = plainName(key, project);
       const inside = await look({ http: own.http, name, wanted, nowMs, keepsContents }, signal).catch(
         async (error: unknown) => {
-          // Files that are not there are no error: the container itself is gone.
+          // A missing file is no error here: the container itself is gone.
           if (!isRefused(error, 'busy') && !isNotFound(error)) throw error;
           await settle(own, 'container', name, signal);
-          throw new MovedError(`container/${name} was busy, or went`, { cause: error });
+          throw new MovedError(`container/${name} was busy, or was deleted`, { cause: error });
         },
       );
       containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
@@ -89,7 +89,7 @@ export async function observeInside(
   return { ...observed, containers, volumes };
 }
 
-/** The volumes, with the snapshots of those whose documents name some. */
+/** The volumes, with snapshots where their documents declare some. */
 async function volumesWithSnapshots(
   client: InsideClient,
   observed: Observed,
@@ -153,7 +153,7 @@ async function look({ http, name, wanted, nowMs, keepsContents }: Look, signal: 
   for (const path of wanted.made) made[path] ??= path in seen;
   const snapshots = snapshotsIn(wanted.document?.values ?? {});
   return {
-    // In one order, whichever answer came first.
+    // A fixed order, whatever answer came first.
     files: Object.fromEntries(Object.entries(seen).sort(([a], [b]) => (a < b ? -1 : 1))),
     made,
     ...(keepsContents ? { contents } : {}),
@@ -168,7 +168,7 @@ async function named<T>(name: string, path: string, reading: Promise<T>): Promis
     return await reading;
   } catch (error) {
     const why = reasonOf(error);
-    throw retold(error, `cannot look at ${path} in container/${name}: ${why}`);
+    throw retold(error, `cannot read ${path} in container/${name}: ${why}`);
   }
 }
 
@@ -192,7 +192,7 @@ async function entryOf(
   keep: Keep | undefined,
 ): Promise<FileEntry> {
   if (live.type === 'symlink') {
-    // Real LXD answers with where a relative link leads.
+    // Real LXD returns the resolved target of a relative link.
     const isAsWanted = wanted?.target !== undefined && posix.resolve(path, wanted.target) === live.target;
     return { type: 'symlink', target: isAsWanted ? wanted.target : live.target };
   }
@@ -204,7 +204,7 @@ async function entryOf(
 
 const mostKeptBytes = 256 * 1024;
 
-/** Passes everything on, and at the end what it was, unless that is too much. */
+/** Passes all bytes on, and returns the whole content at the end unless it is too large. */
 async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -220,7 +220,7 @@ async function* kept(body: AsyncIterable<Buffer>, keep: Keep): AsyncIterable<Buf
   keep(isText ? { text } : { base64: bytes.toString('base64') });
 }
 
-/** Declared ones only. One whose time is over is not missed. */
+/** Only declared snapshots. An expired one does not count as missing. */
 async function readSnapshots(
   http: Http,
   path: string,
@@ -232,7 +232,7 @@ async function readSnapshots(
     { method: 'GET', path, query: { recursion: '1' } },
     signal,
   );
-  // Older servers call them CONTAINER/SNAPSHOT.
+  // Older servers name them CONTAINER/SNAPSHOT.
   const taken = new Map(metadata.map((one) => [one.name?.slice(one.name.indexOf('/') + 1), one]));
   const entries = declared.flatMap(([snapshot, { expires_at: until }]): readonly (readonly [string, Json])[] => {
     const found = taken.get(snapshot);
@@ -252,7 +252,7 @@ function describe(found: Partial<Snapshot>): JsonObject {
   };
 }
 
-/** Local files that are no longer what their documents say; a saved plan holds hashes, not contents. */
+/** Local files that changed since their documents were read; a saved plan holds hashes, not contents. */
 export async function changedContents(documents: readonly Document[]): Promise<readonly string[]> {
   const { createReadStream } = await import('node:fs');
   const changed: string[] = [];

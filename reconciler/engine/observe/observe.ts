@@ -1,4 +1,4 @@
-// Reads the live world in one list call a kind, all at once; judges nothing.
+// Observes the server with one list call for each kind, all at once. Decides nothing.
 import { isDeaf } from '../../core/kinds/server-config.ts';
 import { hasExtension } from '../../../server/api/server/capability.ts';
 import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
@@ -12,7 +12,7 @@ import { scopesOf } from '../../core/live/project-scope.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import { readSetStates } from '../../core/ownership/set-state.ts';
 
-/** All that looking at a server takes: nothing that writes. */
+/** The read-only part of the client. */
 export interface ObservedClient extends Pick<Client, 'list' | 'server' | 'get' | 'members'> {
   inProject(project: string): ObservedClient;
 }
@@ -21,8 +21,8 @@ type Tables = Pick<Observed, (typeof kinds)[ListedKind]['table']>;
 const projectKinds = listedKinds.filter(isInProject);
 
 /**
- * One call a kind, one a pool for its volumes; on servers with projects the same for each project. ETags are not among the answers of
- * lists: a step reads its object again before it changes it. `base`: the project of the client.
+ * Makes one call for each kind and one for each pool, for its volumes; on servers with projects the same for each project. Lists have no
+ * ETags: a step reads its object again before it changes it. `base`: the project of the client.
  */
 export async function observe(client: ObservedClient, signal?: AbortSignal, base = 'default'): Promise<Observed> {
   const answer = client.server(signal);
@@ -30,7 +30,7 @@ export async function observe(client: ObservedClient, signal?: AbortSignal, base
   const list = async (kind: ListedKind): Promise<readonly object[]> => {
     const { since } = kindRow(kind);
     if (since === undefined) return client.list(kind, signal);
-    // Other servers answer that they do not know the path.
+    // Other servers answer 404 for the path.
     if (!hasExtension((await answer).metadata.api_extensions, since)) return [];
     return client.list(kind, signal).catch((error: unknown) => {
       if (!(error instanceof ClientError) || error.status !== 501) throw error;
@@ -72,7 +72,7 @@ function joined(parts: readonly Partial<Tables>[]): Partial<Tables> {
   return Object.fromEntries(entries);
 }
 
-/** In a cluster each member has config of its own, which only the member itself tells. */
+/** In a cluster each member has its own config, which only that member returns. */
 async function ofMembers(
   client: ObservedClient,
   { metadata }: Reply<Server>,
@@ -87,7 +87,7 @@ async function ofMembers(
     objects: ReadonlyMap<string, Live<T>>,
   ): Promise<ReadonlyMap<string, Live<T>>> => {
     const read = async (name: string, member: string): Promise<readonly (readonly [string, object])[]> => {
-      // One that is away says nothing.
+      // A member that is down has no config here.
       const reply = await client.get(kind, name, signal, member).catch(() => undefined);
       const config = Object.entries(reply?.metadata.config ?? {}).filter(([key]) => isMemberKey(kind, key));
       return reply === undefined ? [] : [[member, Object.fromEntries(config)]];
@@ -114,7 +114,7 @@ type ServerPart = Pick<Observed, 'server' | 'sets'>;
 const withUnserved = (part: ServerPart, names: readonly string[]): ServerPart =>
   names.length === 0 ? part : { ...part, server: { ...part.server, unserved: names } };
 
-/** Under names with their project; of kinds that it shares with `default` nothing. One that is gone meanwhile has nothing. */
+/** Objects under names with their project, without kinds that the project shares with `default`. Empty when the project is gone. */
 async function contentsOfOther(
   client: ObservedClient,
   world: Observed,
@@ -133,13 +133,13 @@ async function contentsOfOther(
   return { ...found, networks: managed };
 }
 
-/** It went, or this client may not look into it. */
+/** The project is gone, or this client may not read it. */
 function notThere(error: unknown): readonly never[] {
   if (error instanceof ClientError && (error.status === 404 || error.status === 403)) return [];
   throw error;
 }
 
-/** The server object as a plan sees it, with what the sets left in its config. */
+/** The server object for a plan, with the records of the sets from its config. */
 export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 'server' | 'sets'> {
   const config: Server['config'] | undefined = metadata.config;
   return {

@@ -1,5 +1,5 @@
-// What a copy of a server is made from: what a plan was made for, and the little that only a copy wants to know.
-// Sends nothing but GET.
+// Reads the data for a dry-run copy of a server: the observed state of the plan, and the few facts that only a copy needs.
+// Sends only GET requests.
 import type { Resources, Server } from '../../../server/api/server/server.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
 import type { ServerContents, ServerHost } from '../../../server/api/server/server-contents.ts';
@@ -9,10 +9,10 @@ import type { Live, Observed } from '../../core/documents/observed.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
 
-/** `http` is only read with. */
+/** `http` is used only for GET. */
 export type ContentsClient = Pick<Client, 'server' | 'http'>;
 
-/** Two calls, and one for each container whose snapshots the plan is about. */
+/** Makes two calls, and one for each container whose snapshots the plan changes. */
 export async function readServerContents(
   client: ContentsClient,
   observed: Observed,
@@ -59,7 +59,7 @@ async function readHost(client: ContentsClient, signal: AbortSignal): Promise<Se
   };
 }
 
-/** What it says that it has; a server of our own always has these, or tells why not when it is asked for one. */
+/** The storage drivers that the server lists. gantryd always has these, or explains why not on use. */
 function poolDriversOf(server: Server): readonly string[] {
   const environment: Readonly<Record<string, unknown>> = { ...(server.environment as object | undefined) };
   const { storage = '', storage_supported_drivers: supported = [] } = environment;

@@ -1,32 +1,31 @@
-// Looks again whenever the event socket tells of a change, after a lost connection, and from time to time without any reason. What
-// looking means is the caller's business.
+// Calls the caller's `look` when the event socket reports a change, after a lost connection, and periodically.
 import type { Event } from '../../../server/client/events/event-types.ts';
 import type { EventsOptions } from '../../../server/client/events/event-stream.ts';
 import { seenIn, type Seen } from '../../core/drift/lifecycle-changes.ts';
 
 export interface Occasion {
-  /** Since the last look, in the order in which they came. */
+  /** Events since the last look, in the order of arrival. */
   readonly seen: readonly Seen[];
-  /** Something may have been missed: look at everything. */
+  /** Events may be missing: look at everything. */
   readonly isWhole: boolean;
 }
 
 export interface WatchDeps {
   readonly events: (signal: AbortSignal, options: EventsOptions) => AsyncIterable<Event>;
-  /** Never two at once. What it throws is told and tried again. */
+  /** Calls never overlap. The watch reports an error and tries again. */
   readonly look: (occasion: Occasion, signal: AbortSignal) => Promise<void>;
-  /** `lost`: nothing is heard for now; `back`: it is again, and a whole look follows. */
+  /** `lost`: no events arrive; `back`: events arrive again, and a full look follows. */
   readonly onConnection: (state: 'lost' | 'back') => void;
   readonly onFailure: (error: unknown) => void;
-  /** Given once at the begin: what makes it look at everything now. */
+  /** Called once at the start with a function that triggers a full look. */
   readonly onStart?: (lookNow: () => void) => void;
-  /** Between two looks without a reason; asked before each wait. */
+  /** Time between periodic looks; called before each wait. */
   readonly intervalMs: () => number;
-  /** Events come in bursts: so long is waited for more of them. */
+  /** Events come in bursts: how long to wait for more. */
   readonly gatherMs?: number;
-  /** After a failed look; longer after each that follows it. */
+  /** Pause after a failed look; grows with each further failure. */
   readonly retryMs?: number;
-  /** How long the first connection may take before the first look is made without it. */
+  /** Time limit for the first connection; after it the first look happens without one. */
   readonly connectMs?: number;
   /** Project of the connection. */
   readonly project?: string;
@@ -72,7 +71,7 @@ class Watcher {
     }
   }
 
-  /** True when the look was made. */
+  /** True when the look succeeded. */
   async #look(): Promise<boolean> {
     const seen = this.#seen;
     const isWhole = this.#isWhole;
@@ -90,7 +89,7 @@ class Watcher {
     }
   }
 
-  /** Resolves once the first connection stands, or is not to be waited for; goes on listening. */
+  /** Resolves when the first connection is up or its time limit has passed, and keeps listening. */
   async #listen(): Promise<void> {
     const { events, onConnection, project } = this.#deps;
     let isLost = false;
@@ -104,7 +103,7 @@ class Watcher {
       isLost = reason === 'reconnected' ? false : isLost;
       this.#missed();
     };
-    // What happened before the first connection stood is seen by a look after it.
+    // A look after the first connection sees earlier changes.
     const onReady = (): void => {
       if (isLost) onConnection('back');
       isLost = false;
@@ -123,7 +122,7 @@ class Watcher {
     this.#wake();
   }
 
-  /** Until an event and a little longer, or until the time is over: then for everything. */
+  /** Waits for an event and its burst. When the period is over instead, requests a full look. */
   async #sleep(ms: number, isIdle: boolean): Promise<void> {
     const isWoken = await new Promise<boolean>((resolve) => {
       const timer = setTimeout(() => resolve(false), ms);

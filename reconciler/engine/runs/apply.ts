@@ -1,16 +1,16 @@
-// Carries out a plan in the name of its set: the set's lock and notes around it, the journal beside it.
+// Applies a plan for its set: takes the set's lock, writes the notes and the journal.
 import type { Plan } from '../../core/plan/plan.ts';
 import { execute, type ExecuteDeps, type RunResult } from '../execute.ts';
 import type { Journal } from './journal.ts';
 import type { SetRun } from './set-run.ts';
 
 export interface ApplyDeps extends Omit<ExecuteDeps, 'hash' | 'onBegun'> {
-  /** Absent: nothing is locked and nothing recorded. */
+  /** Without it nothing is locked and nothing recorded. */
   readonly run?: SetRun;
   readonly journal?: Journal;
 }
 
-/** Throws what `SetRun.begin` throws; what happens to steps is in the result. */
+/** Throws the errors of `SetRun.begin`; failures of steps are in the result. */
 export async function applyPlan(plan: Plan, deps: ApplyDeps, signal?: AbortSignal): Promise<RunResult> {
   const { run, journal, ...rest } = deps;
   await run?.begin(plan, signal ?? new AbortController().signal);

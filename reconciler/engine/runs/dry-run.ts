@@ -1,4 +1,4 @@
-// Carries a plan out on a copy of the server, as an apply would on the server itself, and notes what became of each step.
+// Applies a plan to a dry-run copy of the server and records the outcome of each step.
 import { tryable, type DryRun, type Trial } from '../../core/plan/dry-run.ts';
 import type { Plan, Step } from '../../core/plan/plan.ts';
 import { applyPlan, type ApplyDeps } from './apply.ts';
@@ -7,7 +7,7 @@ import type { RunResult } from '../execute.ts';
 
 export type DryRunDeps = Omit<ApplyDeps, 'emit' | 'journal'>;
 
-/** `deps.client` is one of the copy. Throws what `applyPlan` throws. */
+/** `deps.client` is a client of the copy. Throws the errors of `applyPlan`. */
 export async function dryRun(
   plan: Plan,
   deps: DryRunDeps,
@@ -34,7 +34,7 @@ const of = ({ id, address, action }: Step): Pick<Trial, 'stepId' | 'address' | '
   action,
 });
 
-/** Of how the step ended; undefined for what is told on the way. */
+/** The verdict of a final event; undefined for progress events. */
 function trialOf(event: EngineEvent): Trial | undefined {
   const step = of(event.step);
   if (event.type === 'apply_skipped') return { ...step, verdict: 'unreached', why: event.because };

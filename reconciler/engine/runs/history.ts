@@ -1,4 +1,4 @@
-// Notes the revision of a run in the set's history, under the same writes to the server as its lock; packs and unpacks the documents.
+// Records the revision of a run in the set's history, in the same writes to the server as its lock; packs and unpacks the documents.
 import { createHash } from 'node:crypto';
 import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import {
@@ -20,21 +20,21 @@ import type { RunResult } from '../execute.ts';
 import type { RunNotes } from './set-run.ts';
 import type { Patch, ServerConfig } from './server-notes.ts';
 
-/** What a person and their place of work add to a plan. */
+/** The user, the message and the origin of the run. */
 export interface RevisionDraft {
   readonly who: string;
   readonly message?: string;
   readonly commit?: string;
-  /** The same on all hosts of one rollout. */
+  /** Equal on all hosts of one rollout. */
   readonly rollout?: string;
   readonly rollbackOf?: number;
-  /** Objects were left out of the run. */
+  /** True when the run left out objects. */
   readonly isPartial: boolean;
-  /** Secrets cut out. */
+  /** The documents without secrets. */
   readonly documents: readonly WrittenDocument[];
   readonly images: Readonly<Record<string, string>>;
   readonly limits?: HistoryLimits;
-  /** No revision when the newest has the same documents. */
+  /** Adds no revision when the newest one has the same documents. */
   readonly onlyNew?: boolean;
 }
 
@@ -63,7 +63,7 @@ export class RevisionNotes implements RunNotes {
     const documents = plan.mode === 'apply' ? this.#packed : undefined;
     const newest = readHistory(config, this.#set).revisions.at(-1);
     if (this.#draft.onlyNew === true && newest?.documents === documents?.hash) return {};
-    // What guards keep as it is was not done.
+    // Guards kept some objects unchanged.
     const { add, change, destroy } = summarize(plan.changes.filter(({ steps }) => steps.length > 0));
     const refused = refusedOf(plan);
     this.#isRefused = refused.length > 0;
@@ -115,12 +115,12 @@ export function packDocuments(documents: readonly WrittenDocument[]): { readonly
   return { hash: createHash('sha256').update(json).digest('hex').slice(0, 16), text };
 }
 
-/** Somebody may write what they like into a config: nothing of it may fill the memory. */
+/** Anyone may write the config, so the unpacked size is limited. */
 const mostBytes = 64 * 1024 * 1024;
 
 /** Throws an Error when the text is damaged. */
 export function unpackDocuments(text: string, hash: string): readonly WrittenDocument[] {
   const json = brotliDecompressSync(Buffer.from(text, 'base64'), { maxOutputLength: mostBytes }).toString('utf8');
-  if (createHash('sha256').update(json).digest('hex').slice(0, 16) !== hash) throw new Error('its hash is another');
+  if (createHash('sha256').update(json).digest('hex').slice(0, 16) !== hash) throw new Error('its hash does not match');
   return JSON.parse(json) as readonly WrittenDocument[];
 }

@@ -1,4 +1,4 @@
-// Reads journals of earlier runs: which there were, and which broke off with operations that may still be at work.
+// Reads journals of earlier runs: lists them, and finds operations of an interrupted run that may still be running.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { runsDirectory, type JournalLine, type JournalPlace } from './journal.ts';
@@ -9,7 +9,7 @@ export interface JournalledRun {
   readonly lines: readonly JournalLine[];
 }
 
-/** Newest first. Lines that were cut off by the end of the process are left out. */
+/** Newest first, without lines that the end of the process cut off. */
 export async function readRuns(
   place: Pick<JournalPlace, 'directory' | 'set'>,
   most = 100,
@@ -36,7 +36,7 @@ async function readRun(file: string, id: string): Promise<JournalledRun> {
   return { id, file, lines };
 }
 
-/** Operations that the last run on this host began and did not see end; empty when it came to its end. */
+/** Operations of the last run on this host without a recorded end; empty when the run finished. */
 export async function openOperations(place: JournalPlace): Promise<readonly string[]> {
   const runs = await readRuns(place, 20);
   const last = runs.find(({ lines }) => lines[0]?.type === 'run' && lines[0].host === place.host);

@@ -1,5 +1,5 @@
-// The journal of a run, a file of JSON lines under the state directory: what was planned, begun (with the operation's id
-// before it is waited for) and done. Values of objects never get into it. Reading journals back is journal-read.ts.
+// Writes the journal of a run, a file of JSON lines under the state directory: planned, begun and finished steps, with the id of each
+// operation before the wait for it. It never has values of objects. journal-read.ts reads journals.
 import { closeSync, mkdirSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ export type JournalLine =
       readonly set: string;
       readonly host: string;
       readonly mode: Plan['mode'];
-      /** Of `manage:` and flags nothing, of values nothing: addresses, actions and paths. */
+      /** Addresses, actions and paths; no values, no `manage:`, no flags. */
       readonly changes: readonly {
         readonly address: string;
         readonly action: string;
@@ -36,7 +36,7 @@ export type JournalLine =
     }
   | { readonly type: 'start'; readonly at: string; readonly step: string }
   | { readonly type: 'operation'; readonly at: string; readonly step: string; readonly operation: string }
-  /** The end of what a command of a document printed. */
+  /** The last output of a command of a document. */
   | {
       readonly type: 'output';
       readonly at: string;
@@ -72,31 +72,31 @@ export function stateDirectory(env: Readonly<Record<string, string | undefined>>
 export const runsDirectory = ({ directory, set }: Pick<JournalPlace, 'directory' | 'set'>): string =>
   join(directory, 'runs', set);
 
-/** Of one set: nobody reads older ones. */
+/** Number of journals to keep for each set. */
 const mostJournals = 200;
 
-/** Names begin with their time. */
+/** Names begin with the time. */
 function forgetOld(folder: string): void {
   const names = readdirSync(folder).filter((name) => name.endsWith('.ndjson'));
   const old = names.sort().slice(0, Math.max(0, names.length - mostJournals));
   for (const name of old) rmSync(join(folder, name), { force: true });
 }
 
-/** Lives as long as a run. A journal that cannot be written is told once and then left alone: the run matters more. */
+/** Lives as long as a run. After a write error it warns once and stops writing: the run matters more. */
 export class Journal {
   readonly id: string;
   readonly #place: JournalPlace;
   readonly #nowMs: () => number;
   readonly #warn: (text: string) => void;
   #file: number | undefined;
-  /** Lines of what is over, for the next write. */
+  /** Lines of finished steps, for the next write. */
   #waiting = '';
 
   constructor(place: JournalPlace, runId: string, nowMs: () => number, warn: (text: string) => void) {
     this.#place = place;
     this.#nowMs = nowMs;
     this.#warn = warn;
-    // Sorts by time as a name.
+    // The name sorts by time.
     this.id = `${new Date(nowMs()).toISOString().replaceAll(/[-:]/g, '').replace('.', '')}-${runId}`;
   }
 
@@ -135,7 +135,7 @@ export class Journal {
     }
   }
 
-  /** `undefined`: the run threw. */
+  /** `undefined` when the run threw. */
   finish(result: RunResult | undefined): void {
     const { done = [], failures = [], skipped = [], isInterrupted = false } = result ?? {};
     const counts = { done: done.length, failed: failures.length, skipped: skipped.length };
@@ -148,13 +148,13 @@ export class Journal {
     return new Date(this.#nowMs()).toISOString();
   }
 
-  /** Written at once, so that it outlives this process; a power cut may take the last lines. */
+  /** Writes at once, so that the line survives this process; a power cut may lose the last lines. */
   #write(line: JournalLine): void {
     this.#waiting += `${JSON.stringify(line)}\n`;
     this.#flush();
   }
 
-  /** Written with what follows in the same moment, mostly the begin of the next step, or else after it. Who misses it asks the server. */
+  /** Writes together with the next line, usually the begin of the next step, or shortly after. If the line is lost, the server has the answer. */
   #append(line: JournalLine): void {
     if (this.#waiting === '') setImmediate(() => this.#flush());
     this.#waiting += `${JSON.stringify(line)}\n`;
@@ -172,7 +172,7 @@ export class Journal {
       work();
     } catch (error) {
       this.#file = undefined;
-      this.#warn(`the journal of this run cannot be kept: ${reasonOf(error)}`);
+      this.#warn(`the journal of this run cannot be written: ${reasonOf(error)}`);
     }
   }
 }

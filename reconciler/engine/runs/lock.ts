@@ -1,5 +1,5 @@
-// The lock of a set, a key of the server config with an end: who may take it when, and what it says. Pure but for asking
-// whether a process lives. Taking, renewing and releasing it is set-run.ts.
+// The lock of a set, an expiring key of the server config: its content, and the rules for taking it. Pure except for the check whether
+// a process lives. set-run.ts takes, renews and releases it.
 import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { lockKey } from '../../core/ownership/set-state.ts';
@@ -7,16 +7,16 @@ import type { ServerConfig } from './server-notes.ts';
 
 export interface Lock {
   readonly id: string;
-  /** `root@host (process 12)`, for people. */
+  /** `root@host (process 12)`, for messages. */
   readonly who: string;
-  /** Changes with every boot: with the process number it tells whether a holder on this machine still lives. */
+  /** Changes with every boot: with the process number it shows whether a holder on this machine still lives. */
   readonly boot: string;
   readonly pid: number;
-  /** What the process number stood for, as Linux counts starts. */
+  /** Start time of the process, which distinguishes it from a later one with the same number. */
   readonly start: string;
   readonly at: string;
   readonly expires: string;
-  /** Counts renewals. */
+  /** Number of renewals. */
   readonly beat: number;
   readonly reason?: string;
 }
@@ -33,7 +33,7 @@ export class LockedError extends Error {
   }
 }
 
-/** Locks of runs of this process that have not come to their end. */
+/** Locks of unfinished runs of this process. */
 export const held = new Set<string>();
 
 export function newLock(id: string, nowMs: number, ttlMs: number, reason?: string): Lock {
@@ -62,20 +62,20 @@ export function lockIn(config: ServerConfig, set: string): Lock | undefined {
   try {
     const value = JSON.parse(text) as Partial<Lock> | null;
     if (typeof value?.id !== 'string' || typeof value.expires !== 'string') return undefined;
-    return { who: 'somebody', boot: '', pid: 0, start: '', at: '', beat: 0, ...value } as Lock;
+    return { who: 'an unknown user', boot: '', pid: 0, start: '', at: '', beat: 0, ...value } as Lock;
   } catch {
     return undefined;
   }
 }
 
-/** Its process ran on this machine and is gone: nobody will ever release it. */
+/** The holder ran on this machine and is gone, so it never releases the lock. */
 export function isAbandoned(lock: Lock): boolean {
   if (lock.reason !== undefined || lock.boot === '' || lock.boot !== bootId()) return false;
   const isOurs = lock.pid === process.pid && lock.start === startOf(process.pid);
   return isOurs ? !held.has(lock.id) : startOf(lock.pid) !== lock.start;
 }
 
-/** By our clock, which may be wrong: it is taken only after nobody renewed it while we looked on. */
+/** By the local clock, which may be wrong: the lock may be taken only if nobody renews it during a further watch. */
 export const isOverdue = (lock: Lock, nowMs: number): boolean => !(Date.parse(lock.expires) > nowMs);
 
 function bootId(): string {
@@ -86,10 +86,10 @@ function bootId(): string {
   }
 }
 
-/** When a process began, in clock ticks after the boot; undefined when there is none. */
+/** Start of a process in clock ticks after the boot; undefined when the process does not exist. */
 function startOf(pid: number): string | undefined {
   try {
-    // The name, in parentheses, may hold anything; the 22nd field is the 20th after it.
+    // The name, in parentheses, may contain any text; the 22nd field is the 20th after it.
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return text.slice(text.lastIndexOf(')') + 2).split(' ')[19];
   } catch {

@@ -1,4 +1,4 @@
-// Changes keys of the server config that are ours (`user.gantry.*`) under its ETag: read, decide, write, again after a 412.
+// Changes Gantry's keys of the server config (`user.gantry.*`) under its ETag: reads, decides, writes, and retries after a 412.
 import type { Server } from '../../../server/api/server/server.ts';
 import { isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
@@ -13,10 +13,10 @@ interface NotesDeps {
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Everybody who shares a server writes to this one object, so a storm of conflicts is no reason to give up early. */
+/** All users of a server write to this one object, so many conflicts in a row are normal. */
 const attempts = 30;
 
-/** `decide` sees the config as it is and returns what to change, empty text to unset; undefined: nothing. It may throw. */
+/** `decide` gets the live config and returns the keys to change, empty text to unset a key, or undefined for no change. It may throw. */
 export async function changeNotes(
   { client, pause }: NotesDeps,
   decide: (config: ServerConfig) => Patch | undefined,

@@ -1,5 +1,5 @@
-// One run of a set: takes its lock, notes beforehand what it is going to owe (inventory, restarts, waits), keeps the lock
-// alive, and at the end writes down what came of it and lets go. Both ends are one write to the server each.
+// One run of a set: takes its lock, records in advance the inventory, restarts and waits that it will owe, renews the lock, and at the
+// end records the results and releases the lock. Begin and end are one write to the server each.
 import { randomBytes } from 'node:crypto';
 import type { Address, JsonObject } from '../../core/documents/document.ts';
 import { applyEdits } from '../../core/plan/apply-edits.ts';
@@ -32,35 +32,35 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 export interface SetRunDeps {
   readonly client: EngineClient;
   readonly set: string;
-  /** As the plan was made with. */
+  /** The key of the plan. */
   readonly key: string;
   readonly hash: KeyHash;
   /** `SetState.runs` as the plan saw it. */
   readonly runs: number;
-  /** How long to wait for a lock that somebody else holds; default not at all. */
+  /** How long to wait for a lock of another holder; default: not at all. */
   readonly lockTimeoutMs?: number;
   readonly ttlMs?: number;
   readonly nowMs: () => number;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** What else is noted with both ends of the run. */
+  /** Additional records for the begin and the end of the run. */
   readonly notes?: RunNotes;
-  /** The lock could not be kept, or its end could not be written. */
+  /** Called when the lock cannot be renewed, or the end of the run cannot be written. */
   readonly warn: (text: string) => void;
 }
 
-/** More to write with the begin and the end of a run. Both may be asked again, with another config, before one is written. */
+/** Further keys to write at the begin and the end of a run. Both functions may be called again with a newer config before a write succeeds. */
 export interface RunNotes {
   opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch;
-  /** `isFarewell`: nothing of the set is left. */
+  /** `isFarewell`: the set has no objects left. */
   closed(config: ServerConfig, result: RunResult | undefined, isFarewell: boolean): Patch;
 }
 
-/** Another run of the set was at work since the plan was made. */
+/** Another run of the set happened after the plan. */
 export class OvertakenError extends Error {
   override readonly name = 'OvertakenError';
 }
 
-/** Between `begin` and `finish` the set is locked; always `finish`. */
+/** The set is locked between `begin` and `finish`. Always call `finish`. */
 export class SetRun {
   readonly id = randomBytes(6).toString('hex');
   readonly #deps: SetRunDeps;
@@ -71,7 +71,7 @@ export class SetRun {
   #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #isLocked = false;
-  /** Nothing of the set is left when all goes well, so neither are its notes. */
+  /** The set has no objects after a successful run, so its notes are deleted as well. */
   #isFarewell = false;
 
   constructor(deps: SetRunDeps) {
@@ -84,7 +84,7 @@ export class SetRun {
     return this.#deps.hash;
   }
 
-  /** Throws LockedError while somebody else is at work, OvertakenError when somebody was since the plan. */
+  /** Throws LockedError while another run holds the lock, OvertakenError when another run happened after the plan. */
   async begin(plan: Plan, signal: AbortSignal): Promise<void> {
     this.#steps = plan.steps;
     this.#plan = plan;
@@ -103,7 +103,7 @@ export class SetRun {
     this.#timer.unref();
   }
 
-  /** Never rejects: the work is done, and what cannot be written is told. */
+  /** Never rejects: the steps are done, so a failed write is only a warning. */
   async finish(result: RunResult | undefined): Promise<void> {
     clearInterval(this.#timer);
     if (!this.#isLocked) return;
@@ -115,7 +115,7 @@ export class SetRun {
     } catch (error) {
       const why = reasonOf(error);
       this.#deps.warn(
-        `the end of the run could not be noted on the server, so its lock stays until it expires: ${why}`,
+        `the end of the run could not be recorded on the server, so its lock stays until it expires: ${why}`,
       );
     }
   }
@@ -124,7 +124,7 @@ export class SetRun {
     const { set, key, runs, nowMs } = this.#deps;
     const found = readSetStates(config).get(set);
     if ((found?.runs ?? 0) !== runs || (found !== undefined && found.key !== key)) {
-      throw new OvertakenError(`another run of the set ${set} was at work since the plan was made`);
+      throw new OvertakenError(`another run of the set ${set} happened after the plan was made`);
     }
     this.#before = found ?? emptySetState(key);
     const waits = this.#steps.filter((step) => step.action === 'wait').map((step) => step.name);
@@ -143,7 +143,7 @@ export class SetRun {
   #closed(config: ServerConfig, result: RunResult | undefined): Patch {
     const { set } = this.#deps;
     const found = readSetStates(config).get(set);
-    // Somebody took the lock by force, and the state with it.
+    // Another run took the lock by force, and with it the state.
     const isOurs = lockIn(config, set)?.id === this.id;
     if (!isOurs || found === undefined) return {};
     const settled = settle(found, this.#before, this.#steps, new Set(result?.done));
@@ -154,7 +154,7 @@ export class SetRun {
     return { ...left, ...this.#deps.notes?.closed(config, result, isWhole), [lockKey(set)]: '' };
   }
 
-  /** When they were last started before what this run does to them. */
+  /** The last start of each container before this run. */
   async #restarts(signal: AbortSignal): Promise<ReadonlyMap<string, string>> {
     const names = new Set(this.#steps.filter((step) => step.action === 'restart').map((step) => step.name));
     if (names.size === 0) return new Map();
@@ -185,7 +185,7 @@ export class SetRun {
         signal,
       );
       if (found === undefined) return;
-      // One that seems to be overdue is watched a little, whatever the patience: its holder may have another clock.
+      // An overdue lock is watched for a while even without a wait time: its holder may have another clock.
       if (nowMs() >= endMs && !isOverdue(found, nowMs())) throw new LockedError(set, found);
       await pause(Math.min(1000, Math.max(50, this.#ttlMs / 10)), signal);
     }
@@ -199,7 +199,7 @@ export class SetRun {
         (config) => {
           const lock = lockIn(config, set);
           if (!this.#isLocked) return undefined;
-          if (lock?.id !== this.id) throw new Error('somebody took it away');
+          if (lock?.id !== this.id) throw new Error('another run took the lock');
           return { [lockKey(set)]: JSON.stringify(renewed(lock, nowMs(), this.#ttlMs)) };
         },
         AbortSignal.timeout(this.#ttlMs / 3),
@@ -210,7 +210,7 @@ export class SetRun {
   }
 }
 
-/** Remembers since when a lock was seen without a renewal. */
+/** Remembers how long a lock has not been renewed. */
 class LockWatch {
   readonly #graceMs: number;
   readonly #nowMs: () => number;
@@ -233,7 +233,7 @@ function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {
   return isAbandoned(lock) || (isOverdue(lock, nowMs) && isStill);
 }
 
-/** Objects without config whose record the plan writes, under their API names. */
+/** Objects without config whose record is in the notes, under their API names. */
 function claimsOf(plan: Plan, hash: KeyHash): ReadonlyMap<Address, OwnerRecord> {
   const claims = new Map<Address, OwnerRecord>();
   const live = new Map(plan.changes.map((change) => [change.address, change.live]));
@@ -247,7 +247,7 @@ function claimsOf(plan: Plan, hash: KeyHash): ReadonlyMap<Address, OwnerRecord> 
   return claims;
 }
 
-/** What is left to note once the steps in `done` are done: what failed is as it was before. */
+/** The notes after the steps in `done`: objects of failed steps keep their former records. */
 export function settle(now: SetState, before: SetState, steps: readonly Step[], done: ReadonlySet<string>): SetState {
   const inventory = new Map(now.inventory);
   const restarts = new Map(now.restarts);
@@ -273,7 +273,7 @@ export function settle(now: SetState, before: SetState, steps: readonly Step[], 
   return { ...now, inventory, restarts, sources, unready };
 }
 
-/** Images that were fetched stand under their fingerprints, with where they came from, and what names them names those. */
+/** Records fetched images under their fingerprints, with their source, and replaces references to them by fingerprints. */
 function withMade(state: SetState, plan: Plan, result: RunResult | undefined, hash: KeyHash): SetState {
   const { made = new Map<string, string>(), done = [] } = result ?? {};
   if (made.size === 0) return state;
@@ -299,7 +299,7 @@ function withMade(state: SetState, plan: Plan, result: RunResult | undefined, ha
   return { ...state, inventory, sources };
 }
 
-/** A restart that did not happen is owed when something that it was for did, or when it was owed before. */
+/** A restart that did not happen is owed when a change that needs it did happen, or when it was owed before. */
 function isOwed(restart: Step, byId: ReadonlyMap<string, Step>, done: ReadonlySet<string>): boolean {
   const needs = new Set<string>(restart.needs);
   for (const id of needs) for (const need of byId.get(id)?.needs ?? []) needs.add(need);

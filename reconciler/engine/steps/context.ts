@@ -1,11 +1,11 @@
-// What a step gets to work with, and how it reports; the steps themselves are in the files beside.
+// The context of a step: client, records, callbacks. The other files of this folder are the steps.
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { KeyHash } from '../../core/ownership/owner-records.ts';
 import { progressOf, type CommandOutput } from './events.ts';
 
-/** The part of the client that the engine uses: small, so that a test can stand in for it. */
+/** The part of the client that the engine uses: small, so that a test can replace it. */
 export type EngineClient = Pick<
   Client,
   | 'server'
@@ -20,7 +20,7 @@ export type EngineClient = Pick<
   | 'putContainerState'
   | 'uploadImage'
   | 'operations'
-  // What a container is asked for while it gets ready.
+  // Calls to a container while it becomes ready.
   | 'exec'
   | 'events'
   | 'networkLeases'
@@ -32,24 +32,24 @@ export type EngineClient = Pick<
 
 export interface StepContext {
   readonly client: EngineClient;
-  /** Makes owners' records; absent: none are written. */
+  /** Computes the owner's records; without it none are written. */
   readonly hash?: KeyHash;
-  /** An operation was begun that goes on without us: noted before it is waited for. */
+  /** Called when an operation begins, before the wait for it, because the operation continues without this process. */
   readonly onBegun?: (operation: Operation) => void;
-  /** An image was made of which only now is known which one it is. */
+  /** Called with the fingerprint of a created image, which is known only now. */
   readonly onMade?: (fingerprint: string) => void;
   readonly onOperation: (operation: Operation) => void;
   readonly onProgress: (text: string, percent?: number) => void;
-  /** What a command of a document printed, its secrets taken out. */
+  /** Called with the output of a command of a document, without secrets. */
   readonly onOutput?: (output: CommandOutput) => void;
   readonly nowMs: () => number;
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** Why less than usual had to be done; undefined when the work was done. */
+/** Why a step had little or nothing to do; undefined when it did its work. */
 export type Note = string | undefined;
 
-/** The object is no longer what the plan was made for. */
+/** The object has changed since the plan. */
 export class StaleError extends Error {
   override readonly name = 'StaleError';
 }

@@ -1,4 +1,4 @@
-// Uploads the files of an image, unless the server has them already; the fingerprint was computed when the manifest was read.
+// Uploads the files of an image unless the server already has them. The manifest reader has computed the fingerprint.
 import { isNotFound } from '../../../server/client/client-error.ts';
 import type { ImageFiles, JsonObject } from '../../core/documents/document.ts';
 import type { CreateStep } from '../../core/plan/plan.ts';
@@ -51,7 +51,7 @@ export async function imageExists(context: StepContext, fingerprint: string, sig
   }
 }
 
-/** The upload has no header for it. */
+/** Sets the values for which the upload has no header. */
 async function setAutoUpdate(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<void> {
   const live = await context.client.get('image', step.name, signal);
   const { public: isPublic, properties } = live.metadata;

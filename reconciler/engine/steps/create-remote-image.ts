@@ -1,5 +1,5 @@
-// Has the server fetch an image from elsewhere, or, from a server on a socket, carries it over; then sees that it is the one that is meant
-// and what its document says of it.
+// Makes the server fetch an image from another server; relays it when that server is on a socket. Then checks its fingerprint and
+// sets the values of its document.
 import type { ImageCreate } from '../../../server/api/image/image.ts';
 import { createClient, type Client } from '../../../server/client/client.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
@@ -23,7 +23,7 @@ export async function createRemoteImage(context: StepContext, step: CreateStep, 
     : await fetched(context, step, source, signal);
   if (!fingerprint.startsWith(expected)) {
     if (before.every((image) => image.fingerprint !== fingerprint)) await discard(context, fingerprint, signal);
-    throw new Error(`${sourceName(source)} is the image ${fingerprint}, expected is ${expected}: it has changed there`);
+    throw new Error(`${sourceName(source)} is the image ${fingerprint}, expected ${expected}: it has changed there`);
   }
   context.onMade?.(fingerprint);
   await settleFields(context, step, fingerprint, signal);
@@ -31,7 +31,7 @@ export async function createRemoteImage(context: StepContext, step: CreateStep, 
   return `fingerprint ${fingerprint.slice(0, 12)}`;
 }
 
-/** Best effort: that it is another image is what has to be told. */
+/** Best effort: the error to report is the wrong fingerprint. */
 async function discard(context: StepContext, fingerprint: string, signal: AbortSignal): Promise<void> {
   await perform(context, () => context.client.delete('image', fingerprint, signal), signal).catch(() => undefined);
   signal.throwIfAborted();
@@ -45,7 +45,7 @@ async function fetched(
 ): Promise<string> {
   const { client } = context;
   const { alias, ...byContent } = source;
-  // Servers take the alias first; what is meant here is the content.
+  // Servers prefer the alias; here the fingerprint decides.
   const wanted = textOf(source['fingerprint']) === undefined ? { ...source } : byContent;
   const { protocol, ...rest } = wanted;
   const body = {
@@ -66,12 +66,12 @@ async function fetched(
   const reply = await perform(follow, () => client.create('image', body, {}, signal), signal);
   const found = reply.operation?.metadata?.['fingerprint'] ?? last?.metadata?.['fingerprint'];
   if (typeof found === 'string' && found !== '') return found;
-  // Some servers do not say what they made.
+  // Some servers do not return the fingerprint.
   const named = textOf(alias) ?? sourceName(source);
-  throw new Error(`the server fetched ${named} and did not say as which image`);
+  throw new Error(`the server fetched ${named} but did not return its fingerprint`);
 }
 
-/** A server on a socket is on the machine where gantry runs, perhaps not on that of the server. */
+/** A socket is on the machine that runs gantry, which the server may not reach. */
 async function carryOver(
   context: StepContext,
   step: CreateStep,
@@ -111,7 +111,7 @@ async function fingerprintAt(from: Client, source: JsonObject, server: string, s
   }
 }
 
-/** An image that was there already has what others said of it. */
+/** An existing image has the values of its former users. */
 async function settleFields(
   { client }: StepContext,
   step: CreateStep,

@@ -1,4 +1,4 @@
-// Creates any object that is described by JSON alone; images with files are create-image.ts.
+// Creates any object that JSON alone describes; create-image.ts creates images with files.
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { withOwnership } from '../../core/ownership/owner-records.ts';
@@ -10,7 +10,7 @@ import { createOnMembers } from './member-config.ts';
 
 export async function createObject(context: StepContext, step: CreateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
-  // The plan made the body for this kind; the server judges it.
+  // The plan made the body for this kind; the server validates it.
   const owned = context.hash === undefined ? step.body : withOwnership(step.kind, step.body, step.owner, context.hash);
   const body = owned as unknown as KindTypes[KindName]['create'];
   try {

@@ -1,4 +1,4 @@
-// Deletes an object; that it is gone already counts as done, and a container that was started since the plan is stopped first.
+// Deletes an object. A missing object counts as deleted; a container that was started since the plan is stopped first.
 import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import type { DeleteStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
@@ -18,13 +18,13 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
     if (isNotFound(error)) return 'it was already gone';
     if (step.kind !== 'container' || !isRunning(error)) throw error;
   }
-  // A daemon that has just begun starts its containers one after another, perhaps this one only after the plan was made.
+  // A daemon that just started starts its containers one after another, perhaps this one only after the plan.
   await perform(context, () => client.putContainerState(step.name, { action: 'stop', force: true }, signal), signal);
   await perform(context, () => client.delete(step.kind, step.name, signal), signal);
-  return 'it had been started meanwhile, and was stopped';
+  return 'it was running again and was stopped first';
 }
 
-/** Neither this daemon nor real LXD has a code for it. */
+/** Neither gantryd nor real LXD has an error code for it. */
 const isRunning = (error: unknown): boolean => isRefused(error, 'running');
 
 async function isGone(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<boolean> {

@@ -1,4 +1,4 @@
-// What the engine tells while it works, as data; how it is shown is the caller's business.
+// The events of the engine, as data; the caller renders them.
 import type { Problem } from '../../../server/api/problem.ts';
 import type { Operation } from '../../../server/api/operation.ts';
 import type { Address } from '../../core/documents/document.ts';
@@ -16,16 +16,16 @@ export interface Failure {
   readonly why: string;
   /** What to do about it. */
   readonly remedy: string;
-  /** Paths of the object that the server names, with what it says of them. */
+  /** The problems that the server reports, by path in the object. */
   readonly details?: readonly Problem[];
 }
 
-/** Of a command that ran to its end. */
+/** The result of a command that ran to its end. */
 export interface CommandOutput {
   /** Its name in the document. */
   readonly exec: string;
   readonly code: number;
-  /** The end of what it wrote to both its outputs. */
+  /** The last output, standard output and standard error together. */
   readonly output: string;
 }
 
@@ -36,17 +36,17 @@ interface StepEvent {
 
 export type EngineEvent =
   | (StepEvent & { readonly type: 'apply_start' })
-  /** `percent` when it is known how far the work is. */
+  /** `percent` when the progress is known. */
   | (StepEvent & { readonly type: 'apply_progress'; readonly text: string; readonly percent?: number })
   | (StepEvent & { readonly type: 'operation_update'; readonly operation: Operation })
   | (StepEvent & CommandOutput & { readonly type: 'exec_output' })
-  /** `note`: why less than usual had to be done. */
+  /** `note`: why the step had little or nothing to do. */
   | (StepEvent & { readonly type: 'apply_complete'; readonly elapsedMs: number; readonly note?: string })
   | (StepEvent & { readonly type: 'apply_errored'; readonly elapsedMs: number; readonly failure: Failure })
-  /** Never started: a step it needs did not succeed, or the run was interrupted before. */
+  /** Never started: a dependency did not succeed, or the run was interrupted before. */
   | (StepEvent & { readonly type: 'apply_skipped'; readonly because: string });
 
-/** Text and percentage in the metadata of an operation, whatever its key: servers name it after the work. */
+/** Text and percentage from the metadata of an operation, under any key: servers name the key after the work. */
 export function progressOf(operation: Operation): { readonly text: string; readonly percent?: number } | undefined {
   for (const [key, value] of Object.entries(operation.metadata ?? {})) {
     if (!key.endsWith('progress') || typeof value !== 'string' || value === '') continue;

@@ -1,4 +1,4 @@
-// Decides what a failed creation means: an object left by an earlier half run is as good as a new one, another is not.
+// Interprets a failed creation: accepts an equal object from an interrupted earlier run, and rejects a different one.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
 import type { Operations } from '../../../server/client/operations.ts';
@@ -8,7 +8,7 @@ import type { CreateStep } from '../../core/plan/plan.ts';
 import { StaleError, type EngineClient } from './context.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 
-/** Told at creation only, never shown again. */
+/** Members that creation accepts and that the server never returns. */
 const creationOnly = new Set([
   'name',
   'pool',
@@ -20,13 +20,13 @@ const creationOnly = new Set([
   'compression_algorithm',
 ]);
 
-/** True when the creation may have happened, by us or by others, so that the object has to be read to know. */
+/** True when the object may exist, created by this run or by others, so that the step must read it. */
 export function mayExist(error: unknown): boolean {
   if (!(error instanceof ClientError)) return false;
   return error.status === 409 || error.refusals.has('exists') || hasUnknownOutcome(error);
 }
 
-/** Returns a note when the object is there as wanted. Throws `error` when it is not there, StaleError when it is different. */
+/** Returns a note when the object exists as wanted. Throws `error` when it does not exist, StaleError when it differs. */
 export async function recogniseExisting(
   client: EngineClient,
   step: CreateStep,
@@ -38,8 +38,8 @@ export async function recogniseExisting(
     throw isNotFound(reason) ? error : reason;
   });
   const differing = differences(step.body, live.metadata);
-  if (differing.length === 0) return 'it was already there as wanted';
-  throw new StaleError(`it was made by someone else since the plan and differs in ${differing.join(', ')}`, {
+  if (differing.length === 0) return 'it already existed as wanted';
+  throw new StaleError(`someone else created it since the plan, and it differs in ${differing.join(', ')}`, {
     cause: error,
   });
 }
@@ -48,7 +48,7 @@ export interface SettleClient {
   readonly operations: Pick<Operations, 'list' | 'get' | 'wait'>;
 }
 
-/** Waits for operations that are at work on the object: of a lost connection, or of an earlier run. */
+/** Waits for running operations on the object, from a lost connection or an earlier run. */
 export async function settle(client: SettleClient, kind: KindName, name: string, signal: AbortSignal): Promise<void> {
   if (kind !== 'container') return;
   const ids = await client.operations.list(signal);
@@ -56,13 +56,13 @@ export async function settle(client: SettleClient, kind: KindName, name: string,
     const operation = await client.operations.get(id, signal).catch(() => undefined);
     const urls = Object.values(operation?.resources ?? {}).flat();
     const isOurs = urls.some((url) => url.split('?')[0]?.endsWith(`/${encodeURIComponent(name)}`) === true);
-    // Its outcome shows in the object that is read next.
+    // The next read of the object shows the outcome.
     if (operation !== undefined && isOurs) await client.operations.wait(operation, signal).catch(() => undefined);
     signal.throwIfAborted();
   }
 }
 
-/** Paths where the live object lacks something of the body. What is beyond the body does not matter. */
+/** Paths where the live object differs from the body. Members that the body lacks do not matter. */
 export function differences(body: JsonObject, live: JsonObject): readonly string[] {
   return Object.entries(body).flatMap(([key, wanted]) =>
     creationOnly.has(key) ? [] : difference(key, wanted, live[key] ?? null),
@@ -71,7 +71,7 @@ export function differences(body: JsonObject, live: JsonObject): readonly string
 
 function difference(path: string, wanted: Json, live: Json): readonly string[] {
   if (isEmpty(wanted) && isEmpty(live)) return [];
-  // The server chooses a value for this word and shows the choice.
+  // The server replaces this word by the value that it chooses.
   if (wanted === 'auto' && typeof live === 'string' && live !== '') return [];
   if (isMap(wanted) && isMap(live)) {
     return Object.entries(wanted).flatMap(([key, value]) => difference(`${path}.${key}`, value, live[key] ?? null));

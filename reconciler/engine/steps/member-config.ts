@@ -1,4 +1,4 @@
-// Networks and pools of clusters: made by telling each member its part first, and changed on single members.
+// Networks and pools of clusters: creates them on each member first and then on the cluster, and changes config of single members.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
@@ -7,7 +7,7 @@ import type { UpdateStep } from '../../core/plan/plan.ts';
 import { perform, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 
-/** `member_overrides` of the body names every member; one that knows its part already, of an earlier run, is as good as told. */
+/** `member_overrides` of the body names every member. A member that has the object already, from an earlier run, counts as done. */
 export async function createOnMembers(
   context: StepContext,
   kind: KindName,
@@ -27,11 +27,11 @@ export async function createOnMembers(
       if (!mayExist(error)) throw error;
     });
   }
-  context.onProgress('making it on all members');
+  context.onProgress('creating it on all members');
   await send(mapOf(body['config']));
 }
 
-/** The edits of single members, done; the rest of the step. */
+/** Applies the edits of single members and returns the rest of the step. */
 export async function updateMembers(context: StepContext, step: UpdateStep, signal: AbortSignal): Promise<UpdateStep> {
   const own = step.edits.filter(({ segments }) => segments[0] === 'member_overrides');
   if (own.length === 0) return step;

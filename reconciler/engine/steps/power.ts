@@ -1,4 +1,4 @@
-// Starts, stops and restarts a container; the state it wants may already hold.
+// Starts, stops and restarts a container. A container that is already in the wanted state needs nothing.
 import type { ContainerStatePut } from '../../../server/api/container/container.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { ClientError, isNotFound } from '../../../server/client/client-error.ts';
@@ -14,13 +14,13 @@ export async function changePower(context: StepContext, step: PowerStep, signal:
     signal.throwIfAborted();
     const done = alreadySo(step, error);
     if (done !== undefined) return done;
-    // Whether a restart happened cannot be read from the state, and another one would hurt.
+    // The state does not show whether a restart happened, and a second one would do harm.
     if (step.action === 'restart' || !hasUnknownOutcome(error)) throw error;
     return attempt(context, step, signal);
   }
 }
 
-/** Somebody else was quicker, such as a daemon that starts its containers when it begins. */
+/** Another client was faster, such as the daemon that starts its containers at its own start. */
 function alreadySo(step: PowerStep, error: unknown): Note {
   if (!(error instanceof ClientError)) return undefined;
   if (step.action === 'start' && error.refusals.has('alreadyRunning')) return 'it was already running';
@@ -46,7 +46,7 @@ async function attempt(context: StepContext, step: PowerStep, signal: AbortSigna
   }
 }
 
-/** Clean within the grace, then, when allowed, by force. */
+/** Stops cleanly within the grace period, then, if allowed, by force. */
 async function interrupt(
   context: StepContext,
   step: PowerStep,
@@ -54,7 +54,7 @@ async function interrupt(
   signal: AbortSignal,
 ): Promise<Note> {
   if (step.force === 'at-once') return act(context, step, { action, force: true }, signal);
-  // The API counts in whole seconds, and 0 would mean force.
+  // The API takes whole seconds, and 0 would mean force.
   const timeout = Math.max(1, Math.ceil(step.graceMs / 1000));
   try {
     return await act(context, step, { action, timeout }, signal);
@@ -81,7 +81,7 @@ async function act(
   await perform(context, () => context.client.putContainerState(step.name, body, signal), signal);
 }
 
-/** undefined when a stop may assume the container gone: an ephemeral one vanishes as it stops. */
+/** Undefined when the container is gone: an ephemeral container is deleted when it stops. */
 async function statusOf(context: StepContext, step: PowerStep, signal: AbortSignal): Promise<number | undefined> {
   try {
     return (await context.client.containerState(step.name, signal)).metadata.status_code;

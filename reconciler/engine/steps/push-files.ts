@@ -1,4 +1,4 @@
-// Writes files, directories and links into a container and takes others away. Which ones was decided before.
+// Writes files, directories and links into a container and removes others, as planned.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
@@ -40,7 +40,7 @@ export async function pushFiles(context: StepContext, step: FilesStep, signal: A
     };
     await told(path, remove());
   }
-  return kept.length === 0 ? undefined : `kept, for there is something in it: ${kept.join(', ')}`;
+  return kept.length === 0 ? undefined : `kept, because it is not empty: ${kept.join(', ')}`;
 }
 
 function named(error: unknown, path: string): unknown {
@@ -51,7 +51,7 @@ function named(error: unknown, path: string): unknown {
 async function writeEntry(files: Files, { path, entry, content }: FileWrite, signal: AbortSignal): Promise<void> {
   const now = await readIfThere(files, path, signal);
   if (now !== undefined) discard(now);
-  // A write onto a link would go through it, and links cannot be changed.
+  // A write would follow an existing link, and links cannot be changed.
   const isInTheWay = now !== undefined && (now.type !== entry.type || entry.type === 'symlink');
   if (isInTheWay) await files.delete(path, signal);
   const there = isInTheWay ? undefined : now;
@@ -71,10 +71,10 @@ async function writeEntry(files: Files, { path, entry, content }: FileWrite, sig
   if (isAs(after, attributes)) return;
   if (entry.type === 'directory') {
     throw new Error(
-      `${path} is there with another owner or mode, which this server cannot change for a directory: do it with an exec`,
+      `${path} exists with another owner or mode, which this server cannot change for a directory: change it with an exec`,
     );
   }
-  // Real LXD gives owner and mode to new files only.
+  // Real LXD sets owner and mode only on new files.
   await files.delete(path, signal);
   await put();
 }
@@ -92,7 +92,7 @@ const isAs = (entry: FileEntry, { mode, uid, gid }: FileAttributes): boolean =>
   (uid === undefined || entry.uid === uid) &&
   (gid === undefined || entry.gid === gid);
 
-/** What was approved and nothing else: a local file is hashed before it is sent. */
+/** Writes only the approved content: a local file is hashed before it is sent. */
 async function send(
   files: Files,
   path: string,
@@ -101,7 +101,7 @@ async function send(
   attributes: FileAttributes,
   signal: AbortSignal,
 ): Promise<void> {
-  if (content === undefined) throw new StaleError(`nobody knows any more what was to be written to ${path}`);
+  if (content === undefined) throw new StaleError(`the content for ${path} is no longer known`);
   if (!('file' in content)) {
     const bytes = 'text' in content ? Buffer.from(content.text) : Buffer.from(content.base64, 'base64');
     await files.write(path, Readable.from([bytes]), { ...attributes, sizeBytes: bytes.length }, signal);
@@ -109,14 +109,14 @@ async function send(
   }
   const before = await stat(content.file);
   if (`sha256:${await sha256Of(createReadStream(content.file, { signal }))}` !== hash) {
-    throw new StaleError(`${content.file} is no longer as it was when the plan was made`);
+    throw new StaleError(`${content.file} has changed since the plan was made`);
   }
   const { size } = await stat(content.file);
-  if (size !== before.size) throw new StaleError(`${content.file} changes while it is read`);
+  if (size !== before.size) throw new StaleError(`${content.file} changed while it was read`);
   await files.write(path, createReadStream(content.file), { ...attributes, sizeBytes: size }, signal);
 }
 
-/** False for a directory with something in it: that is not ours. */
+/** False for a directory that is not empty: its content belongs to others. */
 async function removeEntry(files: Files, path: string, signal: AbortSignal): Promise<boolean> {
   const now = await readIfThere(files, path, signal);
   if (now === undefined) return true;

@@ -1,6 +1,6 @@
-// Makes a container anew while the old one stands aside under another name, without its network cards so that both may keep
-// their addresses. The new one ready: the old one is deleted. Anything fails: the old one is put back as it was.
-// Each stage is recognised from what is there, so that a run that broke off is gone on with.
+// Rebuilds a container: renames the old one and removes its network cards, so that the new one can have the same addresses. When the
+// new one is ready, deletes the old one. After a failure, restores the old one. Recognizes each stage from the live containers, so that
+// the next run continues an interrupted rebuild.
 import type { Container, ContainerPut } from '../../../server/api/container/container.ts';
 import { statusCodes } from '../../../server/api/status.ts';
 import { isNotFound } from '../../../server/client/client-error.ts';
@@ -31,24 +31,24 @@ export async function rebuild(
   const aside = asideName(step.name);
   const [old, kept] = [await read(context, step.name, signal), await read(context, aside, signal)];
   if (kept === undefined) {
-    if (old === undefined) throw new StaleError('it is gone');
+    if (old === undefined) throw new StaleError('it no longer exists');
     await standAside(context, step, old, signal);
   } else if (kept.config[asideKey] === undefined) {
-    throw new StaleError(`there is a container ${aside}, whose name the old one needs for a while`);
+    throw new StaleError(`a container ${aside} exists, but the old container needs this name during the rebuild`);
   }
   try {
     if (kept === undefined || old === undefined) await create(context, step, signal);
     for (const one of step.afterwards) {
-      context.onProgress(`${one.action} of the new one`);
+      context.onProgress(`${one.action} of the new container`);
       await runThen(one);
     }
   } catch (error) {
     await putBack(context, step.name, error);
-    throw new Error(`${reasonOf(error)}; the old container is back in its place`, {
+    throw new Error(`${reasonOf(error)}; the old container was restored`, {
       cause: error,
     });
   }
-  context.onProgress('deleting the old one');
+  context.onProgress('deleting the old container');
   await perform(context, () => context.client.delete('container', aside, signal), signal);
   return undefined;
 }
@@ -67,11 +67,11 @@ const isUp = ({ status_code: code }: Container): boolean => code !== statusCodes
 async function standAside(context: StepContext, step: RebuildStep, old: Container, signal: AbortSignal): Promise<void> {
   const { client } = context;
   if (isUp(old)) {
-    context.onProgress('stopping the old one');
+    context.onProgress('stopping the old container');
     await stop(context, step.name, step.graceMs, signal);
   }
   const note: AsideNote = { devices: old.devices, config: keptConfig(old.config), isRunning: isUp(old) };
-  // A run that broke off here has noted already how it was.
+  // An earlier, interrupted run has already recorded the former state.
   if (old.config[asideKey] === undefined) await edit(context, step.name, (live) => withNote(live, note), signal);
   await perform(context, () => client.rename('container', step.name, asideName(step.name), signal), signal);
 }
@@ -87,7 +87,7 @@ async function stop(context: StepContext, name: string, graceMs: number, signal:
   }
 }
 
-/** No card of it is left that could have an address twice, and nothing starts it. */
+/** Removes the network cards, so that no address is used twice, and disables autostart. */
 function withNote(live: Container, note: AsideNote): Pick<Container, 'config' | 'devices'> {
   const cards = Object.entries(live.expanded_devices).filter(([, device]) => device['type'] === 'nic');
   return {
@@ -115,7 +115,7 @@ async function edit(
 }
 
 async function create(context: StepContext, step: RebuildStep, signal: AbortSignal): Promise<void> {
-  context.onProgress('creating the new one');
+  context.onProgress('creating the new container');
   const body: JsonObject =
     context.hash === undefined ? step.body : withOwnership('container', step.body, step.owner, context.hash);
   await perform(
@@ -125,11 +125,11 @@ async function create(context: StepContext, step: RebuildStep, signal: AbortSign
   );
 }
 
-/** Also when the run is cancelled: a container less is worse than a moment more. */
+/** Runs also after a cancellation: a missing container is worse than a short delay. */
 async function putBack(context: StepContext, name: string, cause: unknown): Promise<void> {
   const limit = AbortSignal.timeout(120_000);
   const aside = asideName(name);
-  context.onProgress('putting the old one back');
+  context.onProgress('restoring the old container');
   try {
     const made = await read(context, name, limit);
     if (made !== undefined) {
@@ -145,7 +145,7 @@ async function putBack(context: StepContext, name: string, cause: unknown): Prom
     const kept = await read(context, aside, limit);
     if (kept === undefined) return;
     await perform(context, () => context.client.rename('container', aside, name, limit), limit);
-    // In this order: real LXD makes up an address for a card that comes back, and takes the old one only afterwards.
+    // In this order: real LXD generates an address for a restored card, and accepts the old address only afterwards.
     await edit(context, name, (live) => ({ config: live.config, devices: withoutNote(live).devices }), limit);
     await edit(context, name, withoutNote, limit);
     if (!readAside(kept).isRunning) return;
@@ -153,7 +153,7 @@ async function putBack(context: StepContext, name: string, cause: unknown): Prom
   } catch (error) {
     const why = reasonOf(error);
     const first = reasonOf(cause);
-    const message = `${first}; the old container is still aside as ${aside}, for it could not be put back: ${why}`;
+    const message = `${first}; the old container could not be restored and is still named ${aside}: ${why}`;
     throw new Error(message, { cause: error });
   }
 }

@@ -1,5 +1,5 @@
-// Takes from a new object what it began with and its document does not say: keys and devices of the container that it is a copy of,
-// properties of the metadata of an image. What the server keeps for itself stays.
+// Removes from a new object the inherited parts that its document does not declare: keys and devices of the container that was copied,
+// properties from the metadata of an image. Keys of the server stay.
 import type { ContainerPut } from '../../../server/api/container/container.ts';
 import type { JsonObject } from '../../core/documents/document.ts';
 import { coreKind } from '../../core/kinds/index.ts';
@@ -12,7 +12,7 @@ type Texts = Readonly<Record<string, string>>;
 const textsOf = (map: JsonObject): Texts =>
   Object.fromEntries(Object.entries(map).map(([key, value]) => [key, asText(value)]));
 
-/** `body`: what was sent, with the record of who owns it. */
+/** `body`: the body of the request, with the owner's record. */
 export async function keepOnlyWritten(
   context: StepContext,
   step: CreateStep,
@@ -37,7 +37,7 @@ export async function keepOnlyWritten(
   await perform(context, () => client.put('container', step.name, put, write, signal), signal);
 }
 
-/** Of an image whose fingerprint is known. */
+/** For an image with a known fingerprint. */
 export async function keepOnlyProperties(
   context: StepContext,
   step: CreateStep,

@@ -1,4 +1,4 @@
-// Runs a command of a document inside its container, tells what it printed, and records on the container that it ran.
+// Runs a command of a document inside its container, reports its output, and records the run on the container.
 import type { ContainerPut } from '../../../server/api/container/container.ts';
 import { isPreconditionFailed } from '../../../server/client/client-error.ts';
 import { discard, readIfThere } from '../../../server/client/files/file-helpers.ts';
@@ -11,11 +11,11 @@ import type { ExecStep } from '../../core/plan/plan.ts';
 import { perform, type Note, type StepContext } from './context.ts';
 import { lastLines, Tail } from '../../../server/client/wait/last-lines.ts';
 
-/** Of what a command printed: so much goes into the journal, so many lines into the message of a failure. */
+/** Limits of the output: bytes for the journal, lines for the message of a failure. */
 const keptBytes = 64 * 1024;
 const linesShown = 10;
 
-/** The command ended with another code than it should. */
+/** The command ended with an unexpected exit code. */
 export class ExecError extends Error {
   override readonly name = 'ExecError';
 }
@@ -23,10 +23,10 @@ export class ExecError extends Error {
 export async function runExec(context: StepContext, step: ExecStep, signal: AbortSignal): Promise<Note> {
   const { spec } = step;
   const what = pathText(['exec', step.exec]);
-  const needless = await whyNeedless(context, step, signal);
-  if (needless !== undefined) {
+  const skipped = await reasonToSkip(context, step, signal);
+  if (skipped !== undefined) {
     await record(context, step, signal);
-    return `${what}: ${needless}`;
+    return `${what}: ${skipped}`;
   }
   context.onProgress(what);
   const { code, output } = await run(context, step, spec.command, signal);
@@ -37,22 +37,22 @@ export async function runExec(context: StepContext, step: ExecStep, signal: Abor
     throw new ExecError(`${what} ended with code ${code}${wanted}${said(lines)}`);
   }
   if (spec.creates !== undefined && !(await exists(context, step.name, spec.creates, signal))) {
-    throw new ExecError(`${what} ended with code ${code} and did not make ${spec.creates}`);
+    throw new ExecError(`${what} ended with code ${code} and did not create ${spec.creates}`);
   }
   await record(context, step, signal);
   return `${what} ended with code ${code}`;
 }
 
 const said = (lines: readonly string[]): string =>
-  lines.length === 0 ? '; it printed nothing' : `; the last it printed:${lines.join('')}`;
+  lines.length === 0 ? '; it printed nothing' : `; its last output:${lines.join('')}`;
 
-async function whyNeedless(context: StepContext, step: ExecStep, signal: AbortSignal): Promise<string | undefined> {
+async function reasonToSkip(context: StepContext, step: ExecStep, signal: AbortSignal): Promise<string | undefined> {
   const { creates, unless } = step.spec;
   if (creates !== undefined && (await exists(context, step.name, creates, signal)))
-    return `not needed, there is ${creates}`;
+    return `not needed because ${creates} exists`;
   if (unless === undefined) return undefined;
   const { code } = await run(context, step, unless, signal);
-  return code === 0 ? 'not needed, unless holds' : undefined;
+  return code === 0 ? 'not needed because the command of unless succeeded' : undefined;
 }
 
 interface Ended {
@@ -84,7 +84,7 @@ async function run(
   return { code, output };
 }
 
-/** Commands print their environment more often than one thinks. Single letters hide nothing. */
+/** Hides secrets, because commands may print their environment. Single letters are too common to hide. */
 function withoutSecrets(text: string, hidden: readonly string[]): string {
   const words = hidden.filter((word) => word.length > 2).sort((a, b) => b.length - a.length);
   return words.reduce((left, word) => left.replaceAll(word, '(secret)'), text);
@@ -98,7 +98,7 @@ async function exists(context: StepContext, name: string, path: string, signal: 
 
 const attempts = 5;
 
-/** In the set's own record on the container, so that whoever applies next knows. */
+/** Writes to the set's record on the container, for the next run. */
 async function record(context: StepContext, step: ExecStep, signal: AbortSignal): Promise<void> {
   const { mark, name } = step;
   const { hash, client } = context;

@@ -1,4 +1,4 @@
-// Which file does which step; and a step whose object is still busy with an earlier run's work comes after that.
+// Dispatches each step to its file, and delays a step while an operation of an earlier run is still running on its object.
 import type { Step } from '../../core/plan/plan.ts';
 import { isRefused, remedyFor } from '../../../server/client/client-error.ts';
 import { waitFor } from '../../../server/client/wait/wait-for.ts';
@@ -21,7 +21,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 const attempts = 5;
 const pauseMs = 100;
 
-/** An operation goes on when the client that began it is gone, so the next run may meet it. */
+/** An operation continues after its client is gone, so the next run may meet it. */
 export async function runStep(given: StepContext, planned: Step, signal: AbortSignal): Promise<Note> {
   const { context, step } = inItsProject(given, planned);
   for (let attempt = 1; ; attempt += 1) {
@@ -31,11 +31,11 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
       signal.throwIfAborted();
       if (attempt >= attempts) throw error;
       if (isRefused(error, 'busy')) {
-        context.onProgress('waiting for what is going on with it');
+        context.onProgress('waiting for another operation on it');
         await settle(context.client, step.kind, step.name, signal);
         await context.pause(pauseMs, signal);
       } else if (remedyFor(error, false) === 'retry') {
-        // It never came to the server, or the server was not ready for it: nothing has happened yet.
+        // The request did not reach the server, or the server was not ready, so it had no effect.
         context.onProgress(`trying again: ${reasonOf(error)}`);
         await context.pause(pauseMs * 2 ** attempt, signal);
       } else throw error;
@@ -43,7 +43,7 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
   }
 }
 
-/** In another project than the connection's, with the name that the object has there. */
+/** For an object outside the connection's project: the context of its project, and its name there. */
 function inItsProject(context: StepContext, step: Step): { readonly context: StepContext; readonly step: Step } {
   const { project } = step;
   if (project === undefined) return { context, step };

@@ -1,4 +1,4 @@
-// Takes a declared snapshot that is not there, or gives one that is the expiry and description of its document. Deletes none.
+// Takes a missing declared snapshot, or sets expiry and description of an existing one. Deletes none.
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../server/api/container/snapshot.ts';
 import type { SnapshotStep } from '../../core/plan/plan.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
@@ -15,7 +15,7 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
   };
   const one = `${path}/${encodeURIComponent(snapshot)}`;
   if (!isNew) {
-    // A PUT says all of it: what the document leaves open stays as it is.
+    // A PUT replaces all values: those that the document leaves out keep their live values.
     const { metadata } = await http.send<Partial<Snapshot>>({ method: 'GET', path: one }, signal);
     const json: SnapshotPut = { ...saidOf(metadata), ...told };
     await perform(context, () => http.send<unknown>({ method: 'PUT', path: one, json }, signal), signal);
@@ -28,14 +28,14 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
   } catch (error) {
     signal.throwIfAborted();
     if (!mayExist(error)) throw error;
-    // An earlier run began it, or the answer was lost.
+    // An earlier run created it, or the answer was lost.
     const found = await http.send<unknown>({ method: 'GET', path: one }, signal).catch(() => undefined);
     if (found === undefined) throw error;
-    return 'it was already there';
+    return 'it already existed';
   }
 }
 
 function saidOf({ description = '', expires_at: until = '' }: Partial<Snapshot>): SnapshotPut {
-  // Servers tell of no end as of one before all time.
+  // Servers encode no expiry as a time in the year 1.
   return { description, ...(Date.parse(until) > 0 ? { expires_at: until } : {}) };
 }

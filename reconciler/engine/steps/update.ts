@@ -1,4 +1,4 @@
-// Updates an object: reads it, merges the edits onto what is live, writes it back under the ETag of that read.
+// Updates an object: reads it, merges the edits onto the live object, and writes it back under the ETag of that read.
 import type { KindName } from '../../../server/api/kinds.ts';
 import { isNotFound, isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
@@ -13,16 +13,16 @@ import { updateMembers } from './member-config.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 const attempts = 5;
-/** Others who write at the same time get out of step with us. */
+/** A random pause, so that concurrent writers stop colliding. */
 const overtakenPauseMs = 20;
-const neverQuickEnough = `others keep changing it: ${attempts} times it was no longer as it was read a moment before`;
+const keepsChanging = `others keep changing it: ${attempts} writes in a row met a newer version`;
 
 export async function updateObject(context: StepContext, whole: UpdateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
   const step = await updateMembers(context, whole, signal);
   for (let attempt = 1; ; attempt += 1) {
     const found = await client.get(step.kind, step.name, signal).catch((error: unknown) => {
-      throw isNotFound(error) ? new StaleError('it is gone', { cause: error }) : error;
+      throw isNotFound(error) ? new StaleError('it no longer exists', { cause: error }) : error;
     });
     const live = { ...found, metadata: asPlanned(step, found.metadata) };
     const isAsPlanned = step.etag !== undefined && step.etag === live.etag;
@@ -39,16 +39,16 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
       return undefined;
     } catch (error) {
       signal.throwIfAborted();
-      // Changed in between, or nobody knows: the next read tells.
+      // A conflict or an unknown outcome: the next read shows the state.
       const isOvertaken = isPreconditionFailed(error);
       if (!isOvertaken && !hasUnknownOutcome(error)) throw error;
       if (attempt < attempts) await context.pause(overtakenPauseMs * attempt, signal);
-      else throw isOvertaken ? new StaleError(neverQuickEnough, { cause: error }) : error;
+      else throw isOvertaken ? new StaleError(keepsChanging, { cause: error }) : error;
     }
   }
 }
 
-/** As the plan saw it: an address on which nothing listens was absent there, and is set again though it is saved. */
+/** The config as the plan saw it: without an address on which nothing listens, which is set again although it is saved. */
 function asPlanned<T extends object>(step: UpdateStep, live: T): T {
   const setsAddress = step.edits.some(
     ({ path, before }) => path === 'config.core.https_address' && before === undefined,
@@ -57,22 +57,22 @@ function asPlanned<T extends object>(step: UpdateStep, live: T): T {
   return { ...live, config: withoutAddress(mapOf((live as JsonObject)['config'])) };
 }
 
-/** Real LXD keeps free keys that a PUT of the server leaves out: what goes is sent as empty text. */
+/** Real LXD keeps free keys that a PUT of the server leaves out, so removed keys are sent as empty text. */
 function withUnset(live: object, body: JsonObject): JsonObject {
   const [before, after] = [mapOf((live as JsonObject)['config']), mapOf(body['config'])];
   const gone = Object.keys(before).filter((key) => !Object.hasOwn(after, key));
   return { ...body, config: { ...after, ...Object.fromEntries(gone.map((key) => [key, ''] as const)) } };
 }
 
-/** Nothing of the edits is left to do: with every `before` set to its `after`, only a difference makes the step stale. */
+/** True when no edit is left: with every `before` set to its `after`, only a difference makes the step stale. */
 function isDone(live: object, step: UpdateStep): boolean {
   return !isStale(live, { ...step, edits: step.edits.map((edit) => ({ ...edit, before: edit.after })) });
 }
 
-/** Objects without config are noted elsewhere. */
-const noteOf = (step: UpdateStep): Note => (step.edits.length === 0 ? undefined : 'it was already so');
+/** Objects without config have their records elsewhere. */
+const noteOf = (step: UpdateStep): Note => (step.edits.length === 0 ? undefined : 'it already had these values');
 
-/** The owners' records are as they are to be. */
+/** True when the owner's records are already as planned. */
 function isNoted(live: object, owned: object): boolean {
   const [now, then] = [recordsIn(live), recordsIn(owned)];
   const text = (records: typeof now, set: string): string => {

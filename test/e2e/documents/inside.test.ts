@@ -132,7 +132,7 @@ for (const { host, reason } of hosts) {
         const failed = await bench.gantry('apply', '--auto-approve');
         const said = `${failed.stdout}${failed.stderr}`;
         expect(failed.code, said).toBe(1);
-        expect(said).toContain('exec["check"] ended with code 4; the last it printed:\n  looking\n  found nothing');
+        expect(said).toContain('exec["check"] ended with code 4; its last output:\n  looking\n  found nothing');
         expect(said).toContain('exec["reload"] ended with code 0');
         // A run command is recorded for the next plan; a failed one is due again.
         const again = await planText();
@@ -140,7 +140,7 @@ for (const { host, reason } of hosts) {
         expect(again).not.toContain('exec["reload"]');
         say(name, ...lines('one', 0));
         const second = await bench.apply();
-        expect(second.stderr).toContain('exec["needless"]: not needed, unless holds');
+        expect(second.stderr).toContain('exec["needless"]: not needed because the command of unless succeeded');
         expect(second.stderr).not.toContain('exec["reload"]');
         await bench.expectSettled();
         say(name, ...lines('two', 0));

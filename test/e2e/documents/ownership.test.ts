@@ -99,7 +99,7 @@ for (const { host, reason } of hosts) {
       );
       const failed = await bench.gantry('apply', '--auto-approve');
       expect(failed.code, failed.stdout).toBe(1);
-      expect(failed.stderr).toContain('the old container is back in its place');
+      expect(failed.stderr).toContain('the old container was restored');
       const after = await live(bench);
       expect(after.created_at).toBe(before.created_at);
       expect(after.config['volatile.eth0.hwaddr']).toBe(before.config['volatile.eth0.hwaddr']);

@@ -1,4 +1,4 @@
-// Programs whose output nobody reads any more, or whose output has no room: they end quickly, quietly, with a sensible exit code.
+// Programs whose output has lost its reader or has no space left: they end quickly, quietly, with a sensible exit code.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   daemon = await makeDaemon();
   folder = mkdtempSync(join(tmpdir(), 'gco-'));
   manifest = join(folder, 'many.yaml');
-  // Different from each other, so that the plan is longer than what a pipe holds.
+  // Different from each other, so that the plan exceeds the capacity of a pipe.
   const one = (index: number): string =>
     `kind: profile\nname: p${index}\ndescription: ${'x'.repeat(index)}\nconfig: { user.a: '${index}' }\n`;
   writeFileSync(manifest, Array.from({ length: 300 }, (_, index) => one(index)).join('---\n'));
@@ -96,20 +96,20 @@ const printing = [
 ];
 
 describe('gantry', { timeout: 120_000 }, () => {
-  test.each(printing)('%s ends with 141 and without a word when nobody reads its output', async (words) => {
+  test.each(printing)('%s exits with 141 and no message when its output has no reader', async (words) => {
     const ended = await ends(programs.gantry, words.split(' '), { stdout: 'gone', stderr: 'read' });
     expect(ended).toEqual({ code: 141, signal: null, stdout: '', stderr: '' });
   });
 
-  test.each(printing)('%s ends with 1 and says why when its output has no room', async (words) => {
+  test.each(printing)('%s exits with 1 and the reason when its output has no space', async (words) => {
     const ended = await ends(programs.gantry, words.split(' '), { stdout: 'full', stderr: 'read' });
     const stderr = 'Error: Cannot write to standard output: ENOSPC: no space left on device, write\n';
     expect(ended).toEqual({ code: 1, signal: null, stdout: '', stderr });
-    // And when that cannot be said either.
+    // The exit code is the same when the message cannot be written either.
     expect((await ends(programs.gantry, words.split(' '), { stdout: 'full', stderr: 'full' })).code).toBe(1);
   });
 
-  test('run ends when nobody reads what it says, as after Ctrl-C', async () => {
+  test('run ends when its output has no reader, as after Ctrl-C', async () => {
     for (const stdout of ['gone', 'read'] as const) {
       const args = ['run', '-f', 'many.yaml', '--auto-approve'];
       const ended = await ends(programs.gantry, args, { stdout, stderr: 'gone' });
@@ -117,7 +117,7 @@ describe('gantry', { timeout: 120_000 }, () => {
     }
   });
 
-  test('an apply that loses its readers at a random moment ends, its lock is free, and the next one makes the rest', async () => {
+  test('An apply that loses its readers at a random moment ends, its lock is free, and the next one creates the rest', async () => {
     const random = seededRandom();
     const rounds = Number(process.env['KILLS'] ?? 3);
     for (let round = 0; round < rounds; round += 1) {
@@ -140,7 +140,7 @@ describe('gantry', { timeout: 120_000 }, () => {
 });
 
 describe('gantryd', { timeout: 120_000 }, () => {
-  test('openapi ends with 141 without a word when nobody reads it, and with 1 and the reason on a full disk', async () => {
+  test('openapi exits with 141 and no message without a reader, and with 1 and the reason on a full disk', async () => {
     const gone = await ends(programs.gantryd, ['openapi'], { stdout: 'gone', stderr: 'read' });
     expect([gone.code, gone.stderr]).toEqual([141, '']);
     const full = await ends(programs.gantryd, ['openapi'], { stdout: 'full', stderr: 'read' });
@@ -151,7 +151,7 @@ describe('gantryd', { timeout: 120_000 }, () => {
   });
 
   test.each(['gone', 'full'] as const)(
-    'serves on when its standard streams are %s, also when it has something to log',
+    'gantryd keeps serving when its standard streams are %s, also when it logs',
     async (target) => {
       const mark = newMark();
       marks.push(mark);

@@ -1,4 +1,4 @@
-// The command line as processes against a simulated gantryd: exit codes, JSON lines, terminals, credentials, where manifests come from.
+// The command line as processes against a simulated gantryd: exit codes, JSON lines, terminals, credentials, sources of manifests.
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ async function ok(args: readonly string[], code = 0): Promise<Ran> {
   return ran;
 }
 
-/** Whatever a test left: protected objects too. */
+/** Removes all objects that a test left, including protected ones. */
 afterEach(async () => {
   for (const { name } of (await gantryd.get('/1.0/containers?recursion=1')) as { name: string }[]) {
     await gantryd.patch(`/1.0/containers/${name}`, { config: { 'security.protection.delete': '' } });
@@ -76,7 +76,7 @@ interface JsonLine {
   readonly diagnostic?: { readonly severity: string; readonly summary: string };
 }
 
-/** Every line in the envelope, the version first, times in order. */
+/** Checks that every line has the envelope, the version comes first, and times are in order. */
 function jsonLines(ran: Ran): readonly JsonLine[] {
   const lines = ran.stdout
     .trimEnd()
@@ -96,7 +96,7 @@ function jsonLines(ran: Ran): readonly JsonLine[] {
 }
 
 describe('--json', () => {
-  test('is a stream of lines as Terraform writes them, for a plan, an apply and a destroy', async () => {
+  test('--json writes the lines of Terraform for a plan, an apply and a destroy', async () => {
     const file = manifest(stack(container('a'), container('b')));
     const planned = jsonLines(await ok(['plan', '-f', file, '--json', '--detailed-exitcode'], 2));
     expect(planned.map(({ type }) => type)).toEqual([
@@ -119,7 +119,7 @@ describe('--json', () => {
     expect(destroyed.at(-1)).toMatchObject({ type: 'change_summary', changes: { remove: 4, operation: 'destroy' } });
   });
 
-  test('says what is wrong as diagnostics, with the version before them', async () => {
+  test('--json writes errors as diagnostics, with the version before them', async () => {
     const broken = await gantry([
       'apply',
       '-f',
@@ -140,7 +140,7 @@ describe('--json', () => {
 });
 
 describe('exit codes', () => {
-  test('0: nothing to do; 2: changes, only when asked for', async () => {
+  test('The exit code is 0 without changes, and 2 with changes when requested', async () => {
     const file = manifest(stack());
     await ok(['plan', '-f', file]);
     await ok(['plan', '-f', file, '-detailed-exitcode'], 2);
@@ -151,10 +151,10 @@ describe('exit codes', () => {
     await ok(['status', '-f', file, '--detailed-exitcode'], 2);
   });
 
-  test('1: manifests that cannot be, and steps that fail while others go on', async () => {
+  test('The exit code is 1 for invalid manifests, and for failed steps while others continue', async () => {
     await ok(['plan', '-f', manifest('kind: nothing\n', 'broken.yaml')], 1);
     await ok(['plan', '-f', 'absent.yaml'], 1);
-    // The host has no such directory, which only the daemon can know.
+    // The host lacks the directory, which only the daemon can check.
     const device = 'devices: { data: { type: disk, source: /nowhere/at/all, path: /data } }\n';
     const ran = await ok(
       ['apply', '-f', manifest(stack(container('bad', device), container('good'))), '--auto-approve'],
@@ -165,7 +165,7 @@ describe('exit codes', () => {
     expect(((await gantryd.get('/1.0/containers/good')) as { status: string }).status).toBe('Running');
   });
 
-  test('3: somebody changed it while the plan waited for approval', async () => {
+  test('The exit code is 3 when an object changed while the plan waited for approval', async () => {
     await ok(['apply', '-f', manifest(stack()), '--auto-approve']);
     const file = manifest(stack().replace('64MiB', '32MiB'));
     const ran = await onTerminal(['apply', '-f', file], {
@@ -173,11 +173,11 @@ describe('exit codes', () => {
       beforeAnswer: () => gantryd.patch('/1.0/profiles/small', { config: { 'limits.memory': '1GiB' } }),
     });
     expect(ran.code, ran.stdout).toBe(3);
-    expect(withoutEscapes(ran.stdout)).toContain('look at a new plan and apply that');
+    expect(withoutEscapes(ran.stdout)).toContain('make a new plan, review it and apply it');
     expect(await gantryd.get('/1.0/profiles/small')).toMatchObject({ config: { 'limits.memory': '1GiB' } });
   });
 
-  test('4: protection and disruption rules', async () => {
+  test('The exit code is 4 for protection and disruption rules', async () => {
     const calm = 'manage: { disruption: none, protect: true }\n';
     await ok(['apply', '-f', manifest(stack(container('safe', calm))), '--auto-approve']);
     const file = manifest(stack(container('safe', `config: { security.nesting: true }\n${calm}`)));
@@ -190,13 +190,13 @@ describe('exit codes', () => {
     expect(await gantryd.get('/1.0/containers')).toEqual(['/1.0/containers/safe']);
   });
 
-  test('6: a container that is not ready in time, and what it has instead', async () => {
+  test('The exit code is 6 for a container that is not ready in time, with its state', async () => {
     const wait = 'manage: { wait: [ { ipv4: eth0, timeout: 300ms } ] }\n';
     const ran = await ok(['apply', '-f', manifest(stack(container('mute', wait))), '--auto-approve'], 6);
     expect(ran.stderr).toMatch(/an IPv4 address on eth0 did not come in 0\.3 s: Running, \d+ processes, no interfaces/);
   });
 
-  test('64: a command line that means nothing, and nobody there to approve', async () => {
+  test('The exit code is 64 for an invalid command line, and for a missing approval', async () => {
     for (const args of [
       ['plam'],
       ['plan', '--frob'],
@@ -213,7 +213,7 @@ describe('exit codes', () => {
     await ok(['apply', '--help']);
   });
 
-  test('130: interrupted, once to stop and twice to cancel', async () => {
+  test('The exit code is 130 after one interruption to stop and after two to cancel', async () => {
     const wait = 'manage: { wait: [ { ipv4: eth0, timeout: 60s } ] }\n';
     const file = manifest(stack(container('slow', wait)));
     let sent = 0;
@@ -230,7 +230,7 @@ describe('exit codes', () => {
     expect(ran.stdout).toContain('Apply interrupted');
   });
 
-  test('130: interrupted at the question, where nothing happens', async () => {
+  test('The exit code is 130 after an interruption at the question, and nothing changes', async () => {
     const ran = await onTerminal(['apply', '-f', manifest(stack())], { answers: [['Enter a value:', '\u0003']] });
     expect(ran.code, ran.stdout).toBe(130);
     expect(await gantryd.get('/1.0/storage-pools')).toEqual([]);
@@ -238,7 +238,7 @@ describe('exit codes', () => {
 });
 
 describe('a terminal', () => {
-  test('asks, does nothing on no, and paints progress over itself on yes', async () => {
+  test('A terminal shows the question, nothing happens on no, and progress overwrites itself on yes', async () => {
     const file = manifest(stack(container('a')));
     const no = await onTerminal(['apply', '-f', file], { answers: [['Enter a value:', 'y\n']] });
     expect(no.code, no.stdout).toBe(1);
@@ -256,7 +256,7 @@ describe('a terminal', () => {
     expect(text.trimEnd().split('\n').at(-1)).toBe('Apply complete! 3 added, 0 changed, 0 destroyed.');
   });
 
-  test('is left alone by NO_COLOR, --no-color, TERM=dumb and CI, each as far as it goes', async () => {
+  test('NO_COLOR, --no-color, TERM=dumb and CI each turn off their part of the terminal output', async () => {
     const file = manifest(stack());
     const apply = (more: readonly string[], vars: Record<string, string>): Promise<Ran> =>
       onTerminal(['apply', '-f', file, '--auto-approve', '--replace', 'storage_pool/p1', ...more], { env: vars });
@@ -274,7 +274,7 @@ describe('a terminal', () => {
     expect((await gantry(['plan', '-f', file, '--destroy'])).stdout).not.toContain('\u001b');
   });
 
-  test('never gets lines wider than it is', async () => {
+  test('A terminal never gets lines wider than itself', async () => {
     const file = manifest(stack(...['a', 'b', 'c'].map((name) => container(`${name}-${'long'.repeat(8)}`))));
     const ran = await onTerminal(['apply', '-f', file, '--auto-approve'], { columns: 30, env: { NO_COLOR: '1' } });
     const painted = ran.stdout.split('\n').filter((line) => line.includes('...') || line.includes(' steps'));
@@ -283,8 +283,8 @@ describe('a terminal', () => {
   });
 });
 
-describe('what is applied', () => {
-  test('comes from standard input, several files, or the current directory', async () => {
+describe('the manifests of an apply', () => {
+  test('Manifests come from standard input, several files, or the current directory', async () => {
     const piped = await gantry(['apply', '-f', '-', '--auto-approve'], { stdin: stack() });
     expect(piped.code, piped.stderr).toBe(0);
     expect(piped.stdout).toContain('Apply complete! 2 added');
@@ -300,7 +300,7 @@ describe('what is applied', () => {
     expect(broken.stderr).toMatch(/(stdin|-).*:1:/);
   });
 
-  test('is narrowed by --target to a thing and what it needs', async () => {
+  test('--target narrows an apply to an object and its dependencies', async () => {
     const file = manifest(stack(container('a'), container('b')));
     const ran = await ok(['apply', '-f', file, '--auto-approve', '-target=container/a']);
     expect(ran.stdout).toContain('Apply complete! 3 added');
@@ -311,7 +311,7 @@ describe('what is applied', () => {
     expect(gone.stdout).toContain('Destroy complete! 0 added, 0 changed, 2 destroyed.');
   });
 
-  test('goes one step at a time with --parallelism 1, and several at once without', async () => {
+  test('An apply runs one step at a time with --parallelism 1, and several at once without', async () => {
     const file = manifest(stack(...['a', 'b', 'c', 'd'].map((name) => container(name))));
     const most = async (more: readonly string[]): Promise<number> => {
       let [now, highest] = [0, 0];
@@ -337,7 +337,7 @@ describe('a daemon over TLS', () => {
     return path;
   };
 
-  test('is reached with a certificate that it trusts, and explains itself with any other', async () => {
+  test('A daemon over TLS accepts a trusted certificate, and any other is refused with an explanation', async () => {
     const https = gantryd.https ?? '';
     const client = await makeClient('me');
     const stranger = await makeClient('stranger');
@@ -376,7 +376,7 @@ describe('a daemon over TLS', () => {
     expect(readFileSync(join(gantryd.dir, 'server.crt'), 'utf8')).toContain('BEGIN CERTIFICATE');
   });
 
-  test('that cannot be reached ends with 7 and says what to look at', async () => {
+  test('An unreachable daemon exits with 7 and names what to check', async () => {
     const plan = (host: string): Promise<Ran> => ok(['plan', '-f', manifest(stack()), '--host', host], 7);
     expect((await plan('https://127.0.0.1:1')).stderr).toContain('connection refused');
     expect((await plan('https://host.invalid:8443')).stderr).toContain('cannot be resolved');

@@ -1,4 +1,4 @@
-// Text of servers, images, manifests and guests that tries to steer the terminal, shown by every verb: nothing of it arrives as control.
+// Text from servers, images, manifests and guests that tries to control the terminal: every verb shows it without control characters.
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
 
 const csi = '\u009b';
-/** Colours, a clipboard write (OSC 52), a window title, C1, overrides and isolates of direction, a carriage return, our own mark. */
+/** Colours, a clipboard write (OSC 52), a window title, C1, overrides and isolates of direction, a carriage return, a marker of this test. */
 const evil =
   'A\u001b[31mB\u001b]52;c;ZXZpbA==\u0007C\u001b]0;t\u001b\\D' +
   `${csi}5mE\u202eF\u2066G\u200fH\rI\u0008J\u007fK\uFDD0[1AL\uFDD0[31mM`;
-// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+// oxlint-disable-next-line no-control-regex -- the test looks for control characters
 const steering = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/;
 
 let daemon: TestDaemon;
@@ -74,7 +74,7 @@ const manifest = (text: string): string =>
 const gantry = (words: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
   cli(words, { ...setting, env: { GANTRY_SOCKET: daemon.socketPath, ...setting.env } });
 
-/** The verbs in the order in which they are tried, each with what it is given. */
+/** The verbs in the order of the test, each with its arguments. */
 const shown: readonly (readonly [string, ...string[]])[] = [
   ['plan', '-f', 'STACK'],
   ['plan', '-f', 'STACK', '-o', 'json'],
@@ -159,13 +159,13 @@ const wordsOf = (words: readonly string[]): readonly string[] =>
   );
 
 describe('hostile text', { timeout: 120_000 }, () => {
-  test('covers every verb', () => {
+  test('The list of verbs covers every verb', () => {
     const verbs = buildProgram(() => Promise.resolve()).commands.map((command) => command.name());
     const tried = new Set(shown.map(([verb]) => verb));
     expect(verbs.filter((verb) => !tried.has(verb))).toEqual([]);
   });
 
-  test('never arrives on a terminal as control, whatever the verb and the form, with and without colours', async () => {
+  test('Hostile text never reaches a terminal as control characters, for any verb and format, with and without colours', async () => {
     let escapes = 0;
     for (const words of shown) {
       const logging = setInterval(() => daemon.publish(evil), 200);
@@ -173,8 +173,8 @@ describe('hostile text', { timeout: 120_000 }, () => {
         const { stdout, stderr } = await gantry(wordsOf(words), { env });
         const text = `${stdout}${stderr}`;
         const what = `${JSON.stringify(words)} ${JSON.stringify(env)}`;
-        // The colours of this program are numbers of two digits at most, and none of them stands before a letter of ours.
-        // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+        // The colours of gantry have at most two digits, and none of them precedes a letter of the marker.
+        // oxlint-disable-next-line no-control-regex -- the test looks for control characters
         const bare = 'FORCE_COLOR' in env ? text.replaceAll(/\u001b\[\d{1,2}m(?!B)/g, '') : text;
         const at = bare.search(steering);
         expect(at === -1 ? '' : bare.slice(Math.max(0, at - 60), at + 20), what).toBe('');
@@ -183,11 +183,11 @@ describe('hostile text', { timeout: 120_000 }, () => {
       }
       clearInterval(logging);
     }
-    // The text was there to be shown.
+    // The hostile text was part of the output.
     expect(escapes).toBeGreaterThan(60);
   });
 
-  test('is the same text again when JSON or YAML is read, and goes raw where files and commands are shown', async () => {
+  test('JSON and YAML keep hostile text, and files and command output stay raw', async () => {
     const live = (await daemon.get('/1.0/containers/c1')) as { description: string };
     expect(live.description).toBe(evil);
     expect(JSON.parse((await gantry(['get', 'container', 'c1', '-o', 'json'])).stdout)).toMatchObject({
@@ -203,7 +203,7 @@ describe('hostile text', { timeout: 120_000 }, () => {
     expect(said.stdout).toBe(evil);
   });
 
-  test('in a cell of a table stays in its row', async () => {
+  test('Hostile text in a cell of a table stays in its row', async () => {
     await daemon.call('PATCH', `/1.0/images/${fingerprint}`, { properties: { description: 'one\ntwo\tthree' } });
     const { stdout } = await gantry(['image', 'list']);
     expect(stdout.trimEnd().split('\n')).toHaveLength(2);

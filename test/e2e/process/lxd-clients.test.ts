@@ -1,4 +1,4 @@
-// Unmodified clients of LXD (lxc, pylxd, Ansible) drive the daemon through the whole life of a container, on every runtime.
+// Unmodified clients of LXD (lxc, pylxd, Ansible) manage a container on the daemon from creation to deletion, on every runtime.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ const missing = {
 };
 for (const [client, why] of Object.entries(missing)) if (why !== undefined) console.log(`skipped: ${client}: ${why}`);
 
-/** `lxc` copies the terminal's settings from its own standard input: script gives it one. */
+/** `lxc` copies terminal settings from its standard input, so script(1) gives it a terminal. */
 const onTerminal = (command: string): readonly string[] => ['-qec', command, '/dev/null'];
 
 describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
@@ -47,11 +47,11 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
 
     const path = (name: string): string => join(work, name);
     let count = 0;
-    /** Each attempt has containers of its own. */
+    /** Each attempt uses new containers. */
     const fresh = (): string => `c${(count += 1)}`;
 
     describe.skipIf(missing.client !== undefined)('lxc', () => {
-      test('launches, runs commands, and moves files', { timeout: 120_000 }, async () => {
+      test('lxc launches, runs commands, and moves files', { timeout: 120_000 }, async () => {
         const c = fresh();
         await lxc('launch', 'bb', c, '-c', 'user.a=b');
         expect(await lxc('list', c, '-f', 'csv', '-c', 'nst')).toBe(`${c},RUNNING,CONTAINER\n`);
@@ -73,7 +73,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         writeFileSync(path('f'), 'data\n');
         await lxc('file', 'push', path('f'), `${c}/root/f`, '--mode', '0640', '--uid', '5');
         expect(await lxc('file', 'pull', `${c}/root/f`, '-')).toBe('data\n');
-        // It opens its standard input by name, which a socket does not allow.
+        // lxc opens its standard input by name, which fails for a socket.
         const edit = await runProgram('sh', ['-c', `echo edited | lxc file edit ${c}/root/f`], { env: lxc.env });
         expect([edit.code, edit.stderr]).toEqual([0, '']);
         expect(await lxc('file', 'pull', `${c}/root/f`, '-')).toBe('edited\n');
@@ -94,7 +94,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         expect(await lxc('list', c, '-f', 'csv')).toBe('');
       });
 
-      test('sets config and devices, and tells wrong ones as the daemon does', { timeout: 120_000 }, async () => {
+      test('lxc sets config and devices, and shows the errors of the daemon', { timeout: 120_000 }, async () => {
         const c = fresh();
         await lxc('init', 'bb', c);
         await lxc('config', 'set', c, 'limits.memory=64MiB', 'boot.autostart=false');
@@ -128,7 +128,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         await lxc('delete', c);
       });
 
-      test('every verb on volumes works, or is refused in words', { timeout: 120_000 }, async () => {
+      test('Every lxc verb on volumes works, or is refused with a message', { timeout: 120_000 }, async () => {
         const c = fresh();
         const [v, pool, profile] = [`v-${c}`, `q-${c}`, `pv-${c}`];
         const volume = (...words: string[]): Promise<string> => lxc('storage', 'volume', ...words);
@@ -200,7 +200,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         await lxc('delete', c);
       });
 
-      test('snapshots, copies, exports, imports and publishes', { timeout: 120_000 }, async () => {
+      test('lxc takes snapshots, copies, exports, imports and publishes', { timeout: 120_000 }, async () => {
         const c = fresh();
         await lxc('init', 'bb', c);
         await lxc('snapshot', c, 'one');
@@ -212,7 +212,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         expect(await lxc('config', 'get', c, 'user.later')).toBe('\n');
         await lxc('delete', `${c}/three`);
         await lxc('copy', c, `${c}-copy`);
-        // It sends the copy all of the original's config, addresses and all.
+        // lxc sends the whole config of the original for the copy, including addresses.
         await lxc('profile', 'device', 'add', 'default', `n-${c}`, 'nic', 'nictype=p2p');
         try {
           await lxc('start', `${c}-copy`);
@@ -247,7 +247,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
         for (const each of [c, `${c}-named`, `${c}-moved`, `${c}-back`]) await lxc('delete', each);
       });
 
-      test('comes over TLS with the trust password, and watches', { timeout: 120_000 }, async () => {
+      test('lxc connects over TLS with the trust password, and watches events', { timeout: 120_000 }, async () => {
         const c = fresh();
         await lxc('config', 'set', 'core.trust_password=secret');
         const url = `https://${daemon.daemon.lxdHttpsAddress() ?? ''}`;
@@ -267,9 +267,12 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       });
     });
 
-    test.skipIf(missing.pylxd !== undefined)('pylxd', { timeout: 120_000 }, async () => {
-      const c = fresh();
-      const script = `
+    test.skipIf(missing.pylxd !== undefined)(
+      'pylxd drives a container through its whole life',
+      { timeout: 120_000 },
+      async () => {
+        const c = fresh();
+        const script = `
 import json, pylxd, sys, warnings
 warnings.simplefilter('ignore')
 client = pylxd.Client(endpoint='http+unix://' + sys.argv[1].replace('/', '%2F'))
@@ -299,13 +302,14 @@ pool.volumes.get('custom', name).delete()
 client.profiles.create(name, config={'user.p': '1'}, devices={}).delete()
 client.containers.get(name + 'n').delete(wait=True)
 print(json.dumps([list(ran), data, c.config['user.z'], status, gone]))`;
-      const ran = await runProgram('/usr/bin/python3', ['-c', script, socket, c]);
-      expect(ran.stderr).toBe('');
-      expect(JSON.parse(ran.stdout)).toEqual([[3, 'out\n', 'err\n'], 'data', '1', 'Running', true]);
-    });
+        const ran = await runProgram('/usr/bin/python3', ['-c', script, socket, c]);
+        expect(ran.stderr).toBe('');
+        expect(JSON.parse(ran.stdout)).toEqual([[3, 'out\n', 'err\n'], 'data', '1', 'Running', true]);
+      },
+    );
 
     test.skipIf(missing.ansible !== undefined || runtime === 'lxc')(
-      'Ansible, whose second run changes nothing',
+      'Ansible creates a container, and a second run changes nothing',
       { timeout: 120_000 },
       async () => {
         const c = fresh();

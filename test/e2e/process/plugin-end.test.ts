@@ -1,4 +1,4 @@
-// When the Terraform plugin ends: its Terraform was killed, at any moment and however it was started; and when it must not end.
+// The end of the Terraform plugin: it ends after its Terraform was killed, at any moment and however it was started, and only then.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, openSync, closeSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ import { seededRandom } from '../../support/random.ts';
 import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
 import { until } from '../../support/until.ts';
 
-/** The plugin has 5 s by design; a busy machine gets more. */
+/** The plugin ends within 5 s by design; a busy machine gets more time. */
 const endMs = 30_000;
 const kills = Number(process.env['KILLS'] ?? 4);
 
@@ -44,7 +44,7 @@ interface Started {
   readonly child: ChildProcess;
   readonly mark: Mark;
   readonly socketPath: string;
-  /** Where the plugin makes its socket. */
+  /** The directory of the plugin's socket. */
   readonly folder: string;
 }
 
@@ -64,7 +64,7 @@ async function startPlugin(stderr: 'pipe' | number = 'pipe'): Promise<Started> {
 const health = '/grpc.health.v1.Health/Check';
 
 describe('the plugin', { timeout: 120_000 }, () => {
-  test('ends when its log stream and its connection are gone, although its parent process lives on', async () => {
+  test('The plugin ends when its log stream and its connection are gone, although its parent process lives', async () => {
     const { child, mark: found, socketPath, folder } = await startPlugin();
     const client = grpcClient(socketPath);
     expect((await client.call(health)).status).toBe(0);
@@ -76,25 +76,25 @@ describe('the plugin', { timeout: 120_000 }, () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('ends when nobody reads its log and an answer cannot be logged, instead of logging that it cannot log', async () => {
+  test('The plugin ends when its log has no reader and an answer cannot be logged, instead of logging that failure', async () => {
     const { child, mark: found, socketPath } = await startPlugin();
     child.stdout?.destroy();
     child.stderr?.destroy();
     const client = grpcClient(socketPath);
-    // A message that cannot be decoded is an error that the plugin logs.
+    // The plugin logs a message that it cannot decode as an error.
     await client.call(`${providerService}ReadResource`, Buffer.from([0x0a, 0xff, 0x01])).catch(() => {});
     await until(() => found.alive().length === 0, endMs);
     client.close();
   });
 
-  test('ends when nobody ever connects and the log stream is gone', async () => {
+  test('The plugin ends when no client ever connects and the log stream is gone', async () => {
     const { child, mark: found } = await startPlugin();
     child.stdout?.destroy();
     child.stderr?.destroy();
     await until(() => found.alive().length === 0, endMs);
   });
 
-  test('lives on without a connection while someone reads its log or has it in a file, and serves the next one', async () => {
+  test('The plugin lives without a connection while its log has a reader or is a file, and serves the next one', async () => {
     const file = openSync(join(scratch, 'log'), 'w');
     const full = openSync('/dev/full', 'w');
     const plugins = await Promise.all([startPlugin(), startPlugin(file), startPlugin(full)]);
@@ -113,7 +113,7 @@ describe('the plugin', { timeout: 120_000 }, () => {
     }
   });
 
-  test('lives on while it and its parent are stopped and continued, as by Ctrl-Z and fg', async () => {
+  test('The plugin lives while it and its parent are stopped and continued, as by Ctrl-Z and fg', async () => {
     const { child, socketPath } = await startPlugin();
     const client = grpcClient(socketPath);
     expect((await client.call(health)).status).toBe(0);
@@ -156,13 +156,13 @@ describe.skipIf(missing !== undefined)('Terraform', { timeout: 120_000 * kills }
     return (metadata as Profile[]).filter(({ name }) => name !== 'default');
   };
 
-  test('killed at random moments of an apply leaves no plugin, and no half-made object on the server', async () => {
+  test('A Terraform killed at random moments of an apply leaves no plugin, and no half-made object on the server', async () => {
     const random = seededRandom();
     const counts: number[] = [];
     for (let round = 0; round < kills; round += 1) {
       const found = mark();
       Object.assign(terraform.env, found.env);
-      // By how much has been made, not by time: so it hits the apply on every machine.
+      // The kill depends on progress, not on time, so it hits the apply on every machine.
       const enough = Math.floor(random.next() * profiles * 0.9);
       const ran = await terraform.run(['apply', '-auto-approve', '-input=false', '-parallelism=10'], {
         started(child) {

@@ -179,7 +179,7 @@ describe('a daemon that stops', () => {
     const run = await gantry({ cut: { at: 1, how: 'after' } }, ['apply', '--auto-approve']);
     expect(run.code, run.stderr).toBe(7);
     expect(run.stderr).toContain('cannot create container/gone');
-    expect(run.stderr).toContain('apply again: what is done stays done');
+    expect(run.stderr).toContain('apply again: completed steps stay');
     await bench.apply();
     await bench.expectSettled();
     expect((await bench.life('gone')).status).toBe('Running');

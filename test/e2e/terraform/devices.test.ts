@@ -116,7 +116,7 @@ resource "gantry_container_device" "many" {
     const declared = 'http = { type = "proxy", listen = "tcp:127.0.0.1:18086", connect = "tcp:127.0.0.1:80" }';
     terraform.write(container('', declared) + device('http', 18_086));
     const second = await terraform.fails('apply', '-auto-approve', '-input=false');
-    expect(second).toContain('The container web has a device http already');
+    expect(second).toContain('The container web already has a device http');
     expect(second).toContain('take it out of devices of the gantry_container web');
     await applied(container('', declared));
     // From one to the other by one apply: the container is first, since the device refers to it.
@@ -164,7 +164,7 @@ resource "gantry_container_device" "many" {
     expect(await terraform.state('gantry_container_device.http')).toMatchObject({ noted: true, project: 'default' });
     expect(await applied(all)).toContain('0 added, 1 changed, 0 destroyed');
     expect(await terraform.fails('import', 'gantry_container_device.http', 'web')).toContain(
-      'It has to be [project/]container/name',
+      'It must be [project/]container/name',
     );
   });
 

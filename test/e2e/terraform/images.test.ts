@@ -80,7 +80,7 @@ resource "gantry_container" "c" {
     await daemon.ok('POST', '/1.0/images', { source: body });
     await daemon.call('POST', '/1.0/images/aliases', { name: 'theirs', target: fingerprint });
     terraform.write(image('copy_aliases = true'));
-    expect(await terraform.apply()).toContain(`The image ${fingerprint} was on the server already`);
+    expect(await terraform.apply()).toContain(`The image ${fingerprint} was already on the server`);
     await terraform.expectNoChanges();
     expect((await daemon.get(`/1.0/images/${fingerprint}`)).aliases).toHaveLength(2);
     await terraform.destroy();
@@ -89,7 +89,7 @@ resource "gantry_container" "c" {
     // Other than it is, it is not changed under its owner's feet.
     terraform.write(image('public = true'));
     const said = await terraform.fails('apply', '-auto-approve');
-    expect(said).toContain(`The image ${fingerprint} is there already`);
+    expect(said).toContain(`The image ${fingerprint} already exists`);
     expect(said).toContain('with other values of public');
     expect((await daemon.get(`/1.0/images/${fingerprint}`)).public).toBe(false);
   });

@@ -169,6 +169,6 @@ describe.skipIf(noTerraform !== undefined)('a project on gantryd', { timeout: 12
     terraform.write('resource "gantry_storage_pool" "p" {\n  name = "fast"\n  driver = "dir"\n}\n');
     await terraform.apply();
     await terraform.forget('gantry_storage_pool.p');
-    expect(await terraform.fails('import', 'gantry_storage_pool.p', 'team/fast')).toContain('is in no project');
+    expect(await terraform.fails('import', 'gantry_storage_pool.p', 'team/fast')).toContain('belongs to no project');
   });
 });

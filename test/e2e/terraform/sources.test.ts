@@ -108,12 +108,12 @@ resource "gantry_container" "c" {
 
   test('is refused by the plan without its file, with a type of instances, and when nothing can be read', async () => {
     terraform.write(container('', ''));
-    expect(await terraform.fails('plan')).toContain('Which backup is missing');
+    expect(await terraform.fails('plan')).toContain('The backup file is missing');
     terraform.write(container('gone.backup', ''));
     expect(await terraform.fails('plan')).toContain('Cannot read the backup file gone.backup');
     writeFileSync(join(terraform.dir, 'noise.backup'), 'noise');
     terraform.write(container(join(terraform.dir, 'noise.backup'), 'instance_type = "t2.micro"'));
-    expect(await terraform.fails('plan')).toContain('instance_type does not go with a backup');
+    expect(await terraform.fails('plan')).toContain('instance_type cannot be combined with a backup');
     terraform.write(container(join(terraform.dir, 'noise.backup')));
     await terraform.fails('apply', '-auto-approve');
     expect(await daemon.get('/1.0/containers')).toEqual([]);
@@ -196,9 +196,9 @@ ${copy('source = gantry_container.w.name, snapshot = gantry_snapshot.s.name')}`;
 
   test('is refused in words when the snapshot is given twice, is of no copy, or is not there', async () => {
     terraform.write(copy('source = "web/before", snapshot = "before"'));
-    expect(await terraform.fails('plan')).toContain('The snapshot to copy is given twice');
+    expect(await terraform.fails('plan')).toContain('The snapshot to copy is set twice');
     terraform.write(ofBefore.replace('"copy", source = "web"', '"none"'));
-    expect(await terraform.fails('plan')).toContain('source.snapshot is for copies');
+    expect(await terraform.fails('plan')).toContain('source.snapshot is only for copies');
     terraform.write(copy('source = "web", snapshot = "never"'));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('web/never');
     expect(await daemon.get('/1.0/containers')).toEqual(['/1.0/containers/web']);

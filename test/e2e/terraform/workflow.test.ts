@@ -299,7 +299,7 @@ output "said" {
     await terraform.destroy();
     expect((await daemon.get('/1.0/profiles/default')).config).toEqual({});
     await daemon.call('PUT', '/1.0/profiles/default', { config: { 'user.theirs': '1' } });
-    expect(await terraform.fails('apply', '-auto-approve')).toMatch(/default is in use already.*terraform import/);
+    expect(await terraform.fails('apply', '-auto-approve')).toMatch(/default is not empty.*terraform import/);
   });
 
   test('sends a trust password once, and stores it nowhere', async () => {
@@ -346,7 +346,7 @@ output "said" {
       await terraform.expectNoChanges();
       terraform.write(stack + wait('/never').replaceAll('web1', 'web2'));
       const failed = (await terraform.fails('apply', '-auto-approve')).replaceAll(/\s*│\s*/g, ' ');
-      expect(failed).toContain('The container web2 did not get ready');
+      expect(failed).toContain('The container web2 did not become ready');
       expect(failed).toMatch(/the file \/never did not come in 2 s: Running, .*leases on/s);
       terraform.write(stack + container('wait_for = [{ type = "tcp" }]'));
       expect(await terraform.fails('plan')).toContain('The port to wait for is missing');

@@ -1,4 +1,4 @@
-// Whole command lines against a daemon in memory: what is printed where, and with which exit code they end.
+// Whole command lines against a daemon in memory: their output on each stream, and their exit codes.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -32,7 +32,7 @@ const lines = (text: string): readonly Record<string, unknown>[] =>
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 
 describe('apply', () => {
-  test('plans, carries out, and ends with a summary; applied again it does nothing', async () => {
+  test('An apply plans, runs, and ends with a summary; a second apply does nothing', async () => {
     const file = here.manifest(two);
     const first = await run(['apply', '-auto-approve', file]);
     expect(first.stderr).toContain('container/c1: Started after');
@@ -45,11 +45,11 @@ describe('apply', () => {
     expect(here.world.changes).toHaveLength(changes);
   });
 
-  test('exits with 2 after changes when asked for detail', async () => {
+  test('An apply exits with 2 after changes when --detailed-exitcode is given', async () => {
     expect((await run(['apply', '-auto-approve', '-detailed-exitcode', here.manifest(two)])).code).toBe(2);
   });
 
-  test('asks on a terminal, and only yes will do', async () => {
+  test('An apply asks on a terminal, and accepts only yes', async () => {
     const file = here.manifest(two);
     const no = await run(['apply', file], { typed: 'y\n' });
     expect(no.code).toBe(1);
@@ -61,14 +61,14 @@ describe('apply', () => {
     expect(here.world.objects.container.has('c1')).toBe(true);
   });
 
-  test('refuses without a terminal and without approval, as a usage error', async () => {
+  test('An apply without a terminal and without approval is a usage error', async () => {
     const refused = await run(['apply', here.manifest(two)]);
     expect(refused.code).toBe(64);
     expect(refused.stderr).toContain('--auto-approve');
     expect(here.world.changes).toEqual([]);
   });
 
-  test('says of a failure what, why and what to do, and counts what was done', async () => {
+  test('A failed apply says what failed, why and what to do, and counts the finished steps', async () => {
     here.world.beforeChange = (what) => {
       if (what === 'start container/c1') throw new Error('no cgroup');
     };
@@ -80,7 +80,7 @@ describe('apply', () => {
     expect(failed.stdout).toContain('Apply incomplete: 2 added, 0 changed, 0 destroyed, 1 failed.');
   });
 
-  test('with --json writes nothing but JSON lines, the version first and the summary last', async () => {
+  test('An apply with --json writes only JSON lines, the version first and the summary last', async () => {
     const done = await run(['apply', '-json', '-auto-approve', here.manifest(two)]);
     const all = lines(done.stdout);
     expect(done.stderr).toBe('');
@@ -96,7 +96,7 @@ describe('apply', () => {
     );
   });
 
-  test('interrupted once ends what is at work and exits with 130', async () => {
+  test('An apply that is interrupted once ends its running steps and exits with 130', async () => {
     let interrupt = (): void => {};
     here.world.beforeChange = (what) => {
       if (what === 'create profile/web') interrupt();
@@ -110,7 +110,7 @@ describe('apply', () => {
     expect(here.world.objects.container.size).toBe(0);
   });
 
-  test('paints rows on a terminal and leaves none behind', async () => {
+  test('An apply paints rows on a terminal and erases them at the end', async () => {
     const done = await run(['apply', '-y', here.manifest(two)], { stderrTty: true, env: { TERM: 'xterm' } });
     expect(done.stderr).toContain('\u001b[J');
     expect(done.stderr.slice(done.stderr.lastIndexOf('\u001b[J'))).not.toContain('...');
@@ -119,7 +119,7 @@ describe('apply', () => {
 });
 
 describe('plan', () => {
-  test('changes nothing; 2 says that there are changes', async () => {
+  test('A plan changes nothing, and exits with 2 when there are changes', async () => {
     const file = here.manifest(two);
     const plain = await run(['plan', file]);
     expect(plain.code).toBe(0);
@@ -128,12 +128,12 @@ describe('plan', () => {
     expect(here.world.changes).toEqual([]);
   });
 
-  test('only of the target and what it needs', async () => {
+  test('A plan with --target has only the target and its dependencies', async () => {
     const done = await run(['plan', here.manifest(two), '-target=profile/web']);
     expect(done.stdout).toContain('1 to add');
   });
 
-  test('as JSON has the whole plan in the keys of Terraform', async () => {
+  test('A plan as JSON has the whole plan under the keys of Terraform', async () => {
     const done = await run(['plan', here.manifest(two), '--format', 'plan-json']);
     expect(JSON.parse(done.stdout)).toMatchObject({
       format_version: expect.any(String),
@@ -141,7 +141,7 @@ describe('plan', () => {
     });
   });
 
-  test('with a protected object to delete exits with 4', async () => {
+  test('A plan that deletes a protected object exits with 4', async () => {
     const file = here.manifest(two.replace('state: running', 'state: running\nmanage: { protect: true }'));
     expect((await run(['apply', '-y', file])).code).toBe(0);
     const refused = await run(['destroy', '-y', file]);
@@ -150,7 +150,7 @@ describe('plan', () => {
   });
 });
 
-test('destroy removes what is declared', async () => {
+test('A destroy deletes the declared objects', async () => {
   const file = here.manifest(two);
   await run(['apply', '-y', file]);
   const done = await run(['destroy', '-auto-approve', file]);
@@ -159,7 +159,7 @@ test('destroy removes what is declared', async () => {
   expect(here.world.objects.container.size).toBe(0);
 });
 
-test('status shows declared objects beside the live ones', async () => {
+test('Status shows declared objects next to the live ones', async () => {
   const file = here.manifest(two);
   await run(['apply', '-y', file]);
   here.world.addresses.set('c1', '10.0.0.7');
@@ -175,7 +175,7 @@ test('status shows declared objects beside the live ones', async () => {
   expect(JSON.parse((await run(['status', file, '--json'])).stdout)[1]).toMatchObject({ addresses: ['10.0.0.7'] });
 });
 
-test('show prints one live object or lists all', async () => {
+test('Show prints one live object or lists all', async () => {
   await run(['apply', '-y', here.manifest(two)]);
   const one = await run(['show', 'container/c1']);
   expect(one.stdout).toContain('name: c1');
@@ -190,13 +190,13 @@ test('show prints one live object or lists all', async () => {
 });
 
 describe('validate', () => {
-  test('reaches no daemon and says that all is well', async () => {
+  test('Validate needs no daemon and reports valid manifests', async () => {
     const done = await cli(['validate', here.manifest(two)]);
     expect(done).toMatchObject({ code: 0 });
     expect(done.stdout).toContain('Valid: 2 documents');
   });
 
-  test('shows mistakes with their place', async () => {
+  test('Validate shows mistakes with their place', async () => {
     const done = await cli(['validate', here.manifest('kind: profile\nname: web\nconfg: {}\n')]);
     expect(done.code).toBe(1);
     expect(done.stderr).toContain('main.yaml:3');
@@ -206,13 +206,13 @@ describe('validate', () => {
 });
 
 describe('exit codes', () => {
-  test('7 when the daemon is away, with the reason', async () => {
+  test('The exit code is 7 with the reason when the daemon is unreachable', async () => {
     const away = await cli(['plan', here.manifest(two), '--host', `unix://${here.folder}/none`]);
     expect(away.code).toBe(7);
     expect(away.stderr).toContain('there is no such file; start the daemon');
   });
 
-  test('64 for what was typed wrong', async () => {
+  test('The exit code is 64 for a wrong command line', async () => {
     for (const argv of [
       ['frobnicate'],
       ['plan', '--frob'],
@@ -226,13 +226,13 @@ describe('exit codes', () => {
     }
   });
 
-  test('0 for help and version', async () => {
+  test('The exit code is 0 for help and version', async () => {
     expect(await cli(['--help'])).toMatchObject({ code: 0, stderr: '' });
     expect((await cli(['version'])).stdout).toMatch(/^Gantry \d/);
     expect(JSON.parse((await cli(['version', '-json'])).stdout)).toHaveProperty('gantry_version');
   });
 
-  test('3 when an object changed between plan and apply', async () => {
+  test('The exit code is 3 when an object changed between plan and apply', async () => {
     const file = here.manifest(two);
     await run(['apply', '-y', file]);
     here.manifest(two.replace('1GiB', '3GiB'));
@@ -245,15 +245,15 @@ describe('exit codes', () => {
   });
 });
 
-describe('words on the command line', () => {
-  test('single dashes become double for known long flags only', () => {
+describe('arguments', () => {
+  test('Single dashes become double dashes for known long flags only', () => {
     const known = new Set(['auto-approve', 'target', 'json']);
     expect(
       normalizeArgv(['-auto-approve', '-target=a/b', '-f', '-y', '-x-y', '--json', '-', '--', '-json'], known),
     ).toEqual(['--auto-approve', '--target=a/b', '-f', '-y', '-x-y', '--json', '-', '--', '-json']);
   });
 
-  test('addresses, variables and durations', () => {
+  test('Addresses, variables and durations are parsed', () => {
     expect(parseAddress('pool/fast')).toBe('storage_pool/fast');
     expect(parseAddress('image_alias/debian/12')).toBe('image_alias/debian/12');
     expect(() => parseAddress('web')).toThrow(/KIND\/NAME/);
@@ -263,7 +263,7 @@ describe('words on the command line', () => {
     ]);
   });
 
-  test('the host comes from flag, environment, and then the user', () => {
+  test('The host comes from the flag, then the environment, then the user', () => {
     expect(hostOf({ host: ['unix:///a'] }, { env: { GANTRY_HOST: 'unix:///b' }, userId: 0 })).toBe('unix:///a');
     expect(hostOf({}, { env: { GANTRY_HOST: 'https://h:1', GANTRY_SOCKET: '/s' }, userId: 0 })).toBe('https://h:1');
     expect(hostOf({}, { env: { GANTRY_SOCKET: '/s' }, userId: 0 })).toBe('unix:///s');
@@ -283,7 +283,7 @@ describe('an embedded daemon', () => {
     return path;
   };
 
-  test('is started in the directory, used, and stopped at the end', async () => {
+  test('An embedded daemon is started in the directory, used, and stopped at the end', async () => {
     const stopped = join(here.folder, 'stopped');
     const library = fakeLibrary(`
       const { writeFileSync } = await import('node:fs');
@@ -299,7 +299,7 @@ describe('an embedded daemon', () => {
     expect(readFileSync(stopped, 'utf8')).toBe(`${here.folder} auto`);
   });
 
-  test('that does not come up is reported with what it said', async () => {
+  test('An embedded daemon that does not start is reported with its output', async () => {
     const library = fakeLibrary(`throw new Error('the store is locked');`);
     const failed = await cli(['plan', '--embedded', here.folder, here.manifest(two)], {
       env: { GANTRY_DAEMON_LIBRARY: library },
@@ -308,7 +308,7 @@ describe('an embedded daemon', () => {
     expect(failed.stderr).toMatch(/did not start in .*: the store is locked/);
   });
 
-  test('is looked for beside the program', () => {
+  test('The embedded daemon is the one next to the program', () => {
     expect(daemonLibrary({ GANTRY_DAEMON_LIBRARY: '/x' })).toBe('/x');
   });
 });

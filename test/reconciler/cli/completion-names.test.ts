@@ -1,4 +1,4 @@
-// Completion of names that lie in files: those of hosts and of environments.
+// Completion of names from files: hosts and environments.
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -21,7 +21,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** What bash offers for the words; `gantry` is a stand-in that tells what it was asked for. */
+/** The completions that bash offers for the words; `gantry` is a stub that prints its arguments. */
 async function offered(...words: readonly string[]): Promise<readonly string[]> {
   const { stdout: script } = await cli(['completion', 'bash']);
   const stub = `gantry() { [ "$1 $2" = "completion hosts" ] && echo "one two @web-$3"; [ "$1 $2" = "completion environments" ] && echo "prod stage-$3"; }`;
@@ -30,14 +30,14 @@ async function offered(...words: readonly string[]): Promise<readonly string[]> 
   return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
 }
 
-test('names of hosts, groups and environments are told', async () => {
+test('The command lists names of hosts, groups and environments', async () => {
   expect((await cli(['completion', 'environments', join(dir, 'stack.yaml')])).stdout).toBe('prod\nstage\n');
   expect((await cli(['completion', 'hosts', join(dir, 'hosts.yaml')])).stdout).toBe('one\ntwo\n@web\n');
   const none = await cli(['completion', 'hosts', join(dir, 'nowhere.yaml')]);
   expect([none.code, none.stdout]).toEqual([0, '']);
 });
 
-test('and offered where they are wanted', async () => {
+test('Completion offers these names where a command expects them', async () => {
   expect(await offered('plan', '-f', 'my.yaml', '--env', 'sta')).toEqual(['stage-my.yaml']);
   expect(await offered('plan', '--env', '=', 'p')).toEqual(['prod']);
   expect(await offered('apply', '--hosts', 'fleet.yaml', '--host', '@')).toEqual(['@web-fleet.yaml']);

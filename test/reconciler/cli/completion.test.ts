@@ -1,4 +1,4 @@
-// The completion scripts in the shells that they are for: what is typed, what stands there after a tab.
+// The completion scripts in their shells: the typed line, and the line after a tab.
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   mkdirSync(join(dir, 'bin'));
   mkdirSync(join(dir, 'work'));
   writeFileSync(join(dir, 'work', 'stack.yaml'), '');
-  // Stands for the program: live names of any kind.
+  // A stub of the program: live names of any kind.
   const stub = '#!/bin/sh\n[ "$1 $3 $4" = "get -o name" ] && printf "%s\\n" "$2-one" "$2-two"\n';
   writeFileSync(join(dir, 'bin', 'gantry'), stub);
   chmodSync(join(dir, 'bin', 'gantry'), 0o755);
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-/** The typed line, and what one tab makes of it where only one thing fits. */
+/** The typed line, and the line after one tab where only one completion matches. */
 const typed: readonly (readonly [string, string])[] = [
   ['gantry expl', 'gantry explain'],
   ['gantry image ref', 'gantry image refresh'],
@@ -44,7 +44,7 @@ const typed: readonly (readonly [string, string])[] = [
 ];
 
 describe('completion', () => {
-  test.skipIf(missing('bash'))('is what bash puts in place of a word', () => {
+  test.skipIf(missing('bash'))('Bash completes a word', () => {
     for (const [line, wanted] of typed) {
       const words = line.split(' ');
       const quoted = words.map((word) => `'${word}'`).join(' ');
@@ -58,7 +58,7 @@ describe('completion', () => {
     }
   });
 
-  test.skipIf(missing('fish'))('is what fish offers, and no more', () => {
+  test.skipIf(missing('fish'))('Fish offers the matching words and no others', () => {
     for (const [line, wanted] of typed) {
       const code = 'source $argv[1]; complete -C $argv[2]';
       const found = execFileSync('fish', ['-N', '-c', code, join(dir, 'gantry.fish'), line], {
@@ -75,10 +75,10 @@ describe('completion', () => {
   });
 
   test.skipIf(missing('zsh'))(
-    'is what stands in the line of zsh after a tab',
+    'Zsh completes the line after a tab',
     () => {
       const script = join(dir, 'type.zsh');
-      // A zsh on a terminal of its own; each line is typed with a tab, read until it stands there, and taken away.
+      // A zsh on a separate terminal; each line is typed with a tab, read until it is complete, and erased.
       writeFileSync(
         script,
         `zmodload zsh/zpty

@@ -1,4 +1,4 @@
-// What somebody new runs into: help on a small terminal, a host that never answers, a plan that went stale in silence.
+// Situations of a new user: help on a small terminal, a host that never answers, an interruption.
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { buildProgram } from '../../../reconciler/cli/program/program.ts';
 import { cli } from '../../support/cli/io.ts';
 
 describe('help', () => {
-  test('has every command in a group, fits 80 columns, and gives examples that are command lines', async () => {
+  test('Help lists every command in a group, fits 80 columns, and gives valid examples', async () => {
     const help = await cli(['--help']);
     expect(help.code).toBe(0);
     const titles = help.stdout.match(/^\w.*:$/gm);
@@ -35,7 +35,7 @@ describe('help', () => {
     }
   });
 
-  test('puts the flags of an apply under what they are about', async () => {
+  test('Help groups the flags of an apply by topic', async () => {
     const { stdout } = await cli(['help', 'apply']);
     expect(stdout.match(/^\w.*:$/gm)?.join(' ')).toBe(
       'Arguments: Manifests: Selection: Execution: Connection: Several hosts: Output: Options: Examples:',
@@ -44,7 +44,7 @@ describe('help', () => {
 });
 
 describe('an interruption', () => {
-  test('is listened to twice; a third one ends the process as it ends any', () => {
+  test('The first two interruptions are handled, and a third one ends the process', () => {
     const before = process.listenerCount('SIGTERM');
     let count = 0;
     const stop = processIo().onInterrupt(() => void (count += 1));
@@ -73,7 +73,7 @@ describe('a host that takes connections and never answers', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  test('is reported while it is waited for, and named with exit code 7 when the time is over', async () => {
+  test('A host that never answers is reported during the wait, and named with exit code 7 when the time is over', async () => {
     const host = `unix://${dir}/mute.socket`;
     const run = await cli(['get', 'profile', '--host', host, '--timeout', '1s']);
     expect([run.code, run.stderr]).toEqual([

@@ -1,4 +1,4 @@
-// Several hosts through the command line, on simulated daemons: who is chosen, what each gets, in which order, and what a bad one stops.
+// The command line with several simulated daemons: selection of hosts, documents for each, their order, and the effect of a failed host.
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -78,7 +78,7 @@ const profiles = async (daemon: TestDaemon): Promise<readonly string[]> =>
     .sort();
 
 describe('a fleet', () => {
-  test('gets what is meant for each host, with its variables, and plans to nothing afterwards', async () => {
+  test('Each host gets its documents and variables, and a second plan is empty', async () => {
     const [web1, web2, db1] = await start(3);
     if (web1 === undefined || web2 === undefined || db1 === undefined) throw new Error('three daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -152,7 +152,7 @@ describe('a fleet', () => {
     for (const daemon of daemons) expect(await profiles(daemon)).toEqual([]);
   }, 120_000);
 
-  test('keeps its plan in the order of the hosts file when the first host answers last', async () => {
+  test('A plan keeps the order of the hosts file when the first host answers last', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
@@ -167,7 +167,7 @@ describe('a fleet', () => {
     }
   });
 
-  test('is planned once, kept, and carried out as it was looked at, or not at all', async () => {
+  test('A fleet plan is saved, reviewed, and applied exactly as it is, or refused', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -202,7 +202,7 @@ describe('a fleet', () => {
 });
 
 describe('one host of several', () => {
-  test('is what verbs for one host work on, with its variables; its lock, guards and left-overs are its own', async () => {
+  test('Verbs for one host use its variables, and its lock, guards and left-overs are separate', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -233,8 +233,8 @@ describe('one host of several', () => {
   }, 120_000);
 });
 
-describe('a bad host', () => {
-  test('that cannot be reached stops everything before anything is begun, or only itself with --keep-going', async () => {
+describe('a failed host', () => {
+  test('An unreachable host stops the run before it begins, or only itself with --keep-going', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts([addressOf(web1), `unix://${dir}/nobody.socket`, addressOf(db1)]);
@@ -264,7 +264,7 @@ config: { source: /nowhere/at/all }
 manage: { hosts: web2 }
 `;
 
-  test('that fails stops what comes after its batch, and its mates finish', async () => {
+  test('A failed host stops the batches after its own, and the other hosts of its batch finish', async () => {
     const [web1, web2, db1] = await start(3);
     if (web1 === undefined || web2 === undefined || db1 === undefined) throw new Error('three daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -306,7 +306,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     return answer.status === 200 && answer.metadata.status === 'Running';
   };
 
-  test('that dies in the middle is told as unreachable, and the next ones stay untouched', async () => {
+  test('A host that dies during the run is reported as unreachable, and the next hosts stay untouched', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -325,7 +325,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect((await gantry('plan', ['--detailed-exitcode'])).code).toBe(0);
   }, 120_000);
 
-  test('is not waited for after Ctrl-C: what is at work ends, nobody else is begun', async () => {
+  test('After Ctrl-C running hosts finish, and no other host begins', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     writeHosts(daemons.map(addressOf));
@@ -343,7 +343,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
   }, 120_000);
 
-  test('that never answers is named when the time is over', async () => {
+  test('A host that never answers is named when the time is over', async () => {
     const [web1] = await start(1);
     if (web1 === undefined) throw new Error('a daemon was started');
     const mute = createServer((socket) => socket.resume());
@@ -362,7 +362,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     }
   }, 120_000);
 
-  test('that is slow does not hold up its mates', async () => {
+  test('A slow host does not delay the others of its batch', async () => {
     const [web1, db1] = await start(2);
     if (web1 === undefined || db1 === undefined) throw new Error('two daemons were started');
     const slow = await slowly(web1.socketPath, join(dir, 'slow.socket'), 150);
@@ -379,7 +379,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
   }, 120_000);
 });
 
-/** A way to a socket on which everything takes its time. */
+/** A slow proxy to a socket. */
 async function slowly(from: string, to: string, delayMs: number): Promise<() => Promise<void>> {
   const open = new Set<Socket>();
   const late = (source: Socket, target: Socket): void => {
@@ -401,7 +401,7 @@ async function slowly(from: string, to: string, delayMs: number): Promise<() => 
 }
 
 describe('hosts over TLS', () => {
-  test('are known by their certificates; a wrong, an expired and a missing one are told and stop the rollout', async () => {
+  test('Hosts over TLS are known by their certificates; a wrong, expired or missing certificate stops the rollout', async () => {
     const secure = await makeDaemon({ https: '127.0.0.1:0' });
     daemons.push(secure);
     const hour = 3_600_000;
@@ -444,7 +444,7 @@ describe('hosts over TLS', () => {
 });
 
 describe('a hosts file', () => {
-  test('is refused with every place that is wrong', async () => {
+  test('A wrong hosts file is refused with every wrong place', async () => {
     write('stack.yaml', stack);
     write(
       'hosts.yaml',
@@ -481,7 +481,7 @@ hosts:
     expect((await gantry('plan')).stderr).toContain('holds no hosts');
   });
 
-  test('is explained, kept in form by fmt, and passed over where manifests are read', async () => {
+  test('explain and fmt support hosts files, and manifests skip them', async () => {
     expect((await cli(['explain', 'hosts.hosts.server_cert'])).stdout).toContain(
       'The only server certificate to accept',
     );
@@ -495,7 +495,7 @@ hosts:
     expect((await cli(['validate', dir])).stdout).toContain('Valid: 1 document in');
   });
 
-  test('names the hosts and groups that there are to whoever asks for others, and what needs hosts says so', async () => {
+  test('An unknown host or group lists the known ones, and verbs that need hosts say so', async () => {
     writeHosts(['unix:///a', 'unix:///b', 'unix:///c']);
     write('stack.yaml', stack);
     const tell = async (argv: readonly string[]): Promise<readonly [number, string]> => {

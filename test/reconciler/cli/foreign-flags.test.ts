@@ -1,4 +1,4 @@
-// Words and variables that people of other tools bring along, and the flags of pipelines: through the command line, on a daemon of a test.
+// Flags and variables of other tools, and flags for pipelines: through the command line, against a test daemon.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ const gantry = (...argv: readonly string[]): Promise<CliRun> => cli([...argv, '-
 const profile = 'kind: profile\nname: a\nconfig: { user.note: x, environment.DB_PASSWORD: hunter2 }\n';
 
 describe('flags of pipelines', () => {
-  test('--expect-no-changes shows the plan, does nothing and ends with 1 while there is something to do', async () => {
+  test('--expect-no-changes shows the plan, applies nothing, and exits with 1 when there are changes', async () => {
     const path = world.manifest(profile);
     for (const verb of [['plan'], ['apply', '--auto-approve']]) {
       const run = await gantry(...verb, path, '--expect-no-changes');
@@ -24,14 +24,14 @@ describe('flags of pipelines', () => {
     expect((await gantry('apply', path, '--expect-no-changes')).code).toBe(0);
   });
 
-  test('--no-input asks nobody, also on a terminal', async () => {
+  test('--no-input never asks, also on a terminal', async () => {
     const run = await cli(['apply', world.manifest(profile), '--no-input', '--host', world.daemon.host], {
       typed: 'yes\n',
     });
     expect([run.code, run.stderr]).toEqual([64, expect.stringContaining('--auto-approve')]);
   });
 
-  test('--show-secrets shows them to who asks, in text only', async () => {
+  test('--show-secrets shows secrets, in text only', async () => {
     const path = world.manifest(profile);
     expect((await gantry('plan', path)).stdout).not.toContain('hunter2');
     expect((await gantry('plan', path, '--show-secrets')).stdout).toContain('"hunter2"');
@@ -51,7 +51,7 @@ describe('flags of pipelines', () => {
     expect(await steps('--no-wait')).not.toContain('container/c#wait');
   });
 
-  test('a plan is YAML and JUnit, too', async () => {
+  test('A plan can be YAML or JUnit', async () => {
     const path = world.manifest(
       `${profile}---\nkind: profile\nname: default\n---\nkind: profile\nname: "<&>"\n`.replace('"<&>"', 'b'),
     );
@@ -62,7 +62,7 @@ describe('flags of pipelines', () => {
     expect((await gantry('plan', path, '-o', 'xml')).code).toBe(64);
   });
 
-  test('-R reads the directories below, and no overlays', async () => {
+  test('-R reads subdirectories, but no overlays', async () => {
     for (const [folder, name] of [
       ['a', 'one'],
       ['a/b', 'two'],
@@ -78,11 +78,11 @@ describe('flags of pipelines', () => {
   });
 });
 
-describe('words of other tools', () => {
+describe('flags of other tools', () => {
   const from = process.cwd();
   afterEach(() => process.chdir(from));
 
-  test('-chdir=DIR comes first, as for Terraform, and --remote, --field-manager are known', async () => {
+  test('-chdir=DIR comes first, as for Terraform, and --remote and --field-manager are accepted', async () => {
     world.manifest(profile);
     const run = await cli([`-chdir=${world.folder}`, 'plan', '--remote', world.daemon.host, '--field-manager=base']);
     expect([run.code, run.stdout]).toEqual([0, expect.stringContaining('+ profile/a')]);
@@ -91,7 +91,7 @@ describe('words of other tools', () => {
     expect([none.code, none.stderr]).toEqual([64, expect.stringContaining('/nowhere/at/all')]);
   });
 
-  test('--refresh-only is told what there is instead', async () => {
+  test('--refresh-only names the alternative', async () => {
     const run = await cli(['plan', '--refresh-only']);
     expect([run.code, run.stderr]).toEqual([64, expect.stringContaining('gantry drift')]);
   });
@@ -105,7 +105,7 @@ describe('words of other tools', () => {
     expect((await gantry('apply', path, '--auto-approve')).code).toBe(0);
   });
 
-  test('the environment gives flags, variables, project and parallelism', async () => {
+  test('Environment variables set flags, variables, project and parallelism', async () => {
     const path = world.manifest(
       'kind: vars\nvars: { NOTE: first }\n---\nkind: profile\nname: a\nconfig: { user.note: $NOTE }\n',
     );

@@ -1,4 +1,4 @@
-// Labels and environments through the command line: what selectors choose, that labels live on the server, what --env lays over.
+// Labels and environments through the command line: selectors, labels on the server, overlays with --env.
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ describe('selectors', () => {
     return isSelectorProblem(parsed) ? parsed.message : matchesSelector(parsed, labels);
   };
 
-  test('mean what they mean to kubectl', () => {
+  test('Selectors have the meaning of kubectl', () => {
     for (const text of [
       'app=web',
       'app==web',
@@ -65,7 +65,7 @@ describe('selectors', () => {
       expect(fits(text), text).toBe(false);
   });
 
-  test('are refused with the part that is wrong', () => {
+  test('A wrong selector is refused with the wrong part', () => {
     expect(fits('')).toContain('a part is empty');
     expect(fits('app=web,')).toContain('a part is empty');
     expect(fits('app in (a')).toContain('parentheses');
@@ -78,7 +78,7 @@ describe('selectors', () => {
 });
 
 describe('labels', () => {
-  test('stand on the server, choose what is planned, listed, exported, adopted and destroyed, and go when they are dropped', async () => {
+  test('Labels are stored on the server, select objects for every verb, and are removed when the manifest drops them', async () => {
     const stack = folder('labels', {
       'a.yaml': [
         pool,
@@ -134,7 +134,7 @@ describe('labels', () => {
     expect((await on('status', '-f', stack, '-l', 'app=sql')).stdout).toContain('absent');
   }, 120_000);
 
-  test('that fit nothing, or are none, end the command before anything is reached', async () => {
+  test('Selectors that match nothing, or are invalid, end the command before it connects', async () => {
     const stack = folder('wrong', { 'a.yaml': profile('web', 'app: web') });
     const none = await on('apply', '-y', '-f', stack, '-l', 'app=wbe');
     expect([none.code, none.stderr]).toEqual([
@@ -177,7 +177,7 @@ devices: { root: { type: disk, path: /, pool: p1 } }
     return run.stdout;
   };
 
-  test('lay their documents and variables over those beside them', async () => {
+  test('Documents and variables of an environment overlay the base', async () => {
     folder('env', files);
     const prod = await shown('--env', 'prod');
     expect(prod).toContain('description          = "prod big"');
@@ -192,7 +192,7 @@ devices: { root: { type: disk, path: /, pool: p1 } }
     expect(staging).toContain('profile/extra');
   });
 
-  test('that nobody knows name the known ones, and their mistakes have their own places', async () => {
+  test('An unknown environment names the known ones, and mistakes in environments have their own places', async () => {
     folder('env', files);
     const unknown = await on('plan', '-f', join(dir, 'env'), '--env', 'prd');
     expect([unknown.code, unknown.stderr]).toEqual([

@@ -1,4 +1,4 @@
-// The progress reducer and its three renderers, on one scripted run with fixed times; the goldens show what users see.
+// The progress reducer and its three renderers, on one scripted run with fixed times; the goldens show the output.
 import { Writable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import type { Step } from '../../../reconciler/core/plan/plan.ts';
@@ -73,7 +73,7 @@ const script: readonly EngineEvent[] = [
   { type: 'apply_start', step: image, atMs: 0 },
   { type: 'apply_start', step: net, atMs: 0 },
   { type: 'apply_progress', step: image, atMs: 900, text: 'Upload: 42%', percent: 42 },
-  { type: 'apply_complete', step: net, atMs: 1400, elapsedMs: 1400, note: 'it was already so' },
+  { type: 'apply_complete', step: net, atMs: 1400, elapsedMs: 1400, note: 'it already had these values' },
   { type: 'apply_complete', step: image, atMs: 65_000, elapsedMs: 65_000 },
   { type: 'apply_start', step: web, atMs: 65_000 },
   { type: 'operation_update', step: web, atMs: 65_100, operation },
@@ -96,12 +96,12 @@ const script: readonly EngineEvent[] = [
   { type: 'apply_skipped', step: ready, atMs: 70_000, because: 'container/web1#start did not succeed' },
 ];
 
-test('the plain renderer writes one line per thing that happened', async () => {
+test('The plain renderer writes one line for each event', async () => {
   const lines = script.map((event) => renderPlainEvent(event, paintFor(false))).filter((line) => line !== undefined);
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('../../golden/cli-progress-plain.txt');
 });
 
-test('the JSON renderer writes one envelope per event', async () => {
+test('The JSON renderer writes one envelope for each event', async () => {
   const lines = script.map((event) => eventLine(event) ?? '');
   for (const line of lines) {
     expect(JSON.parse(line)).toMatchObject({
@@ -113,7 +113,7 @@ test('the JSON renderer writes one envelope per event', async () => {
   await expect(`${lines.join('\n')}\n`).toMatchFileSnapshot('../../golden/cli-progress.ndjson');
 });
 
-test('the terminal shows the running steps with elapsed time and how far they are', async () => {
+test('The terminal shows the running steps with elapsed time and progress', async () => {
   let progress = startProgress(5);
   const frames = script.map((event) => {
     progress = reduceProgress(progress, event);
@@ -127,12 +127,12 @@ test('the terminal shows the running steps with elapsed time and how far they ar
   );
 });
 
-test('the reducer ends with nothing running and every step counted', () => {
+test('The reducer ends with no running step and every step counted', () => {
   const end = script.reduce(reduceProgress, startProgress(5));
   expect(end).toEqual({ rows: [], done: 2, failed: 1, skipped: 2, total: 5 });
 });
 
-test('frames never exceed the width or the number of rows', () => {
+test('Frames never exceed the width or the number of rows', () => {
   let progress = startProgress(50);
   for (let n = 0; n < 50; n += 1) {
     const step: Step = { ...web, id: `c${n}`, address: `container/${'x'.repeat(n + 20)}` };
@@ -145,13 +145,13 @@ test('frames never exceed the width or the number of rows', () => {
   expect(frame.at(-2)).toBe('... and 38 more');
 });
 
-test('a step that takes long is mentioned again', () => {
+test('A step that takes long is mentioned again', () => {
   expect(renderStill({ step: image, startedMs: 0, text: 'Upload: 42%' }, 20_000)).toBe(
     'image/base: Still creating... [20s] Upload: 42%',
   );
 });
 
-test('elapsed times are short', () => {
+test('Elapsed times are short', () => {
   expect([0, 60, 9_940, 9_950, 59_400, 60_000, 3_725_000].map(renderElapsed)).toEqual([
     '0.0s',
     '0.1s',
@@ -163,7 +163,7 @@ test('elapsed times are short', () => {
   ]);
 });
 
-test('progress is found in operation metadata whatever the server calls it', () => {
+test('Progress is found in operation metadata under any key', () => {
   const of = (metadata: Record<string, unknown> | null) => progressOf({ ...operation, metadata });
   expect(of({ create_container_from_image_unpack_progress: 'Unpack: 42% (1.2MB/s)' })).toEqual({
     text: 'Unpack: 42% (1.2MB/s)',
@@ -176,7 +176,7 @@ test('progress is found in operation metadata whatever the server calls it', () 
 
 describe('colours and painting', () => {
   const tty = { isTTY: true };
-  test('follow NO_COLOR, FORCE_COLOR, TERM=dumb, CI and the flag', () => {
+  test('Colours follow NO_COLOR, FORCE_COLOR, TERM=dumb, CI and the flag', () => {
     expect(hasColor({}, tty, true)).toBe(true);
     expect(hasColor({}, {}, true)).toBe(false);
     expect(hasColor({}, tty, false)).toBe(false);
@@ -191,7 +191,7 @@ describe('colours and painting', () => {
   });
 });
 
-test('lines of one moment reach the reader together and in their order, the last of them before the run has ended', async () => {
+test('Lines of one moment are written together and in order, the last of them before the run has ended', async () => {
   const writes: string[] = [];
   const stdout = new Writable({
     decodeStrings: false,

@@ -1,4 +1,4 @@
-// Plans that are kept in files: what is in them, that exactly they are applied, and when they are stale.
+// Plans saved in files: their content, their exact application, and when they are stale.
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -19,8 +19,8 @@ const plan = async (text: string): Promise<void> => {
   expect(made.code, made.stderr).toBe(0);
 };
 
-describe('a kept plan', () => {
-  test('is applied without asking, also when the manifest has changed since, and is shown by itself', async () => {
+describe('a saved plan', () => {
+  test('A saved plan is applied without a question, also when the manifest has changed, and can be shown', async () => {
     await plan(web('user.a: 1'));
     here.manifest(web('user.a: 2'));
     const shown = await run('show', file());
@@ -34,7 +34,7 @@ describe('a kept plan', () => {
     expect(again.stdout).toContain('The plan is already carried out');
   });
 
-  test('goes on when an object changed elsewhere than where the plan changes it, and keeps that change', async () => {
+  test('A saved plan is applied when an object changed in other keys than those of the plan, and keeps that change', async () => {
     await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(web('user.a: 2'));
     config()['user.other'] = 'x';
@@ -43,7 +43,7 @@ describe('a kept plan', () => {
     expect(config()).toMatchObject({ 'user.a': '2', 'user.other': 'x' });
   });
 
-  test('is stale, with exit code 3 and the reason, when what it changes is no longer as it was', async () => {
+  test('A saved plan is stale, with exit code 3 and the reason, when the objects that it changes have changed', async () => {
     await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(web('user.a: 2'));
     config()['user.a'] = '7';
@@ -54,7 +54,7 @@ describe('a kept plan', () => {
     expect(config()['user.a']).toBe('7');
   });
 
-  test('does nothing beyond itself: what else differs by now is told and left', async () => {
+  test('A saved plan changes nothing else: other differences are reported and left', async () => {
     const two = (a: string, b: string): string =>
       `${web(`user.a: ${a}`)}---\nkind: profile\nname: db\nconfig: {user.b: ${b}}\n`;
     await run('apply', '-y', here.manifest(two('1', '1')));
@@ -67,7 +67,7 @@ describe('a kept plan', () => {
     expect([config()['user.a'], db['user.b']]).toEqual(['2', 'drifted']);
   });
 
-  test('is stale when something that it needs and did not plan for is gone', async () => {
+  test('A saved plan is stale when a dependency outside the plan is gone', async () => {
     const both = `${web('user.a: 1')}---\nkind: container\nname: c1\nprofiles: [default, web]\nsource: {type: none}\n`;
     await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(both);
@@ -78,7 +78,7 @@ describe('a kept plan', () => {
     expect(here.world.objects.container.size).toBe(0);
   });
 
-  test('holds no secret: they are read again from the manifests, and missed when they are not there', async () => {
+  test('A saved plan has no secrets: they are read from the manifests again, and reported when missing', async () => {
     const secret = web('environment.DB_PASSWORD: S3CR3T, environment.PIN_TOKEN: 4711, user.a: 1');
     await plan(secret);
     const text = readFileSync(file(), 'utf8');
@@ -93,7 +93,7 @@ describe('a kept plan', () => {
     expect(config()).toMatchObject({ 'environment.DB_PASSWORD': 'S3CR3T', 'environment.PIN_TOKEN': '4711' });
   });
 
-  test('that was tampered with, or is of a later version, is refused', async () => {
+  test('A saved plan that was tampered with, or has a later version, is refused', async () => {
     await plan(web('user.a: 1'));
     const text = readFileSync(file(), 'utf8');
     writeFileSync(
@@ -108,7 +108,7 @@ describe('a kept plan', () => {
     expect(here.world.objects.profile.has('web')).toBe(false);
   });
 
-  test('carries the ETags of what it changes', async () => {
+  test('A saved plan carries the ETags of the objects that it changes', async () => {
     await run('apply', '-y', here.manifest(web('user.a: 1')));
     await plan(web('user.a: 2'));
     const saved = JSON.parse(readFileSync(file(), 'utf8')) as {
@@ -128,7 +128,7 @@ describe('a plan as Markdown', () => {
     return renderMarkdown(planChanges({ documents, observed: worldOf({ profiles: [liveProfile('default')] }) }));
   };
 
-  test('has the summary in sight, the changes folded, and no secrets', () => {
+  test('A plan as Markdown has a visible summary, folded changes, and no secrets', () => {
     const text = of(2);
     expect(text).toMatch(/^### Plan: 2 to add, 0 to change, 0 to destroy\n/);
     expect(text).toContain('| `profile/p0` | create | live | 2 |');
@@ -137,14 +137,14 @@ describe('a plan as Markdown', () => {
     expect(of(0)).toBe('### No changes\n');
   });
 
-  test('is never longer than a comment may be, and values cannot break out of it', () => {
+  test('A plan as Markdown fits the limit of a comment, and values cannot break its markup', () => {
     const long = of(2000, 'y'.repeat(90));
     expect(long.length).toBeLessThan(65_536);
     expect(long).toMatch(/_\d+ more changes are too long for this comment/);
     expect(of(1, '```\n</details><script>')).toContain('\n````diff\n');
   });
 
-  test('comes from the command line, beside json and text', async () => {
+  test('The command line writes Markdown, JSON and text', async () => {
     const path = here.manifest(web('user.a: 1'));
     expect((await run('plan', '-o', 'markdown', path)).stdout).toContain('### Plan: 1 to add');
     expect(JSON.parse((await run('plan', '-o', 'json', path)).stdout)).toMatchObject({ owner: 'default' });

@@ -1,4 +1,4 @@
-// A plan that only takes over what is as declared, as after an export: no changes for exit codes and people, steps for machines and apply.
+// A plan that only adopts objects that are as declared, as after an export: no changes for exit codes and users, steps for machines and apply.
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
@@ -10,7 +10,7 @@ const run = (...argv: readonly string[]): Promise<CliRun> =>
 const configOf = (name: string): Record<string, string> =>
   here.world.objects.profile.get(name)?.['config'] as Record<string, string>;
 
-/** Made without a manifest. */
+/** Objects created without a manifest. */
 function makeByHand(name: string, config: Record<string, string>): void {
   here.world.objects.profile.set(name, { name, description: '', config, devices: {} });
 }
@@ -28,7 +28,7 @@ const note =
   'No changes: everything is as declared. Apply only records on the server that it belongs to the set default.';
 
 describe('a plan of what was exported', () => {
-  test('ends with 0 under --detailed-exitcode and says that apply only notes whose it is', async () => {
+  test('A plan of exported objects exits with 0 under --detailed-exitcode and says that apply only records the owner', async () => {
     const folder = await exported();
     const plan = await run('plan', folder, '--detailed-exitcode');
     expect([plan.code, plan.stdout]).toEqual([0, expect.stringContaining(note)]);
@@ -38,7 +38,7 @@ describe('a plan of what was exported', () => {
     expect(tried.code, tried.stderr).toBe(0);
   });
 
-  test('satisfies --expect-no-changes, in text and in JSON', async () => {
+  test('A plan of exported objects satisfies --expect-no-changes, in text and in JSON', async () => {
     const folder = await exported();
     for (const flags of [[], ['--json'], ['-o', 'json']]) {
       const plan = await run('plan', folder, '--expect-no-changes', ...flags);
@@ -46,7 +46,7 @@ describe('a plan of what was exported', () => {
     }
   });
 
-  test('keeps its steps in machine outputs, is a passed case of JUnit and says in Markdown that nothing changes', async () => {
+  test('A plan of exported objects keeps its steps in machine outputs, passes in JUnit, and has no changes in Markdown', async () => {
     const folder = await exported();
     const whole = JSON.parse((await run('plan', folder, '-o', 'json')).stdout) as {
       resource_changes: { address: string; steps: string[] }[];
@@ -61,7 +61,7 @@ describe('a plan of what was exported', () => {
     expect((await run('plan', folder, '-o', 'markdown')).stdout).toContain(note);
   });
 
-  test('is carried out by apply, which changes nothing else and ends with 0 under --detailed-exitcode', async () => {
+  test('An apply of exported objects changes nothing else and exits with 0 under --detailed-exitcode', async () => {
     const folder = await exported();
     const applied = await run('apply', '-y', folder, '--detailed-exitcode');
     expect(applied.code, applied.stderr).toBe(0);
@@ -73,19 +73,19 @@ describe('a plan of what was exported', () => {
   });
 });
 
-describe('2 is still the exit code', () => {
+describe('the exit code 2', () => {
   const manifest = (config: string, more = ''): string =>
     here.manifest(`kind: profile\nname: web\nconfig: {${config}}\n${more}`);
   const code = async (file: string): Promise<number> => (await run('plan', file, '--detailed-exitcode')).code;
 
-  test('of a takeover beside a real difference', async () => {
+  test('The exit code is 2 for a takeover together with a real difference', async () => {
     makeByHand('web', { 'user.a': 'one' });
     const plan = await run('plan', manifest('user.a: one, user.b: two'), '--detailed-exitcode');
     expect([plan.code, plan.stdout]).toEqual([2, expect.not.stringContaining('No changes')]);
     expect((await run('plan', manifest('user.a: one, user.b: two'), '--expect-no-changes')).code).toBe(1);
   });
 
-  test('of settings of manage: that the server does not have yet, since a protection applies from its apply on', async () => {
+  test('The exit code is 2 for a new manage: option, because a protection takes effect with its apply', async () => {
     makeByHand('web', { 'user.a': 'one' });
     expect(await code(manifest('user.a: one', 'manage: {protect: true}\n'))).toBe(2);
     expect((await run('apply', '-y', manifest('user.a: one'))).code).toBe(0);
@@ -93,7 +93,7 @@ describe('2 is still the exit code', () => {
     expect(await code(manifest('user.a: one', 'manage: {protect: true}\n'))).toBe(2);
   });
 
-  test('of keys that the set lets go, and of an apply that made something', async () => {
+  test('The exit code is 2 when the set releases keys, and after an apply that created something', async () => {
     expect((await run('apply', '-y', manifest('user.a: one, user.b: two'), '--detailed-exitcode')).code).toBe(2);
     delete configOf('web')['user.b'];
     expect(await code(manifest('user.a: one'))).toBe(2);

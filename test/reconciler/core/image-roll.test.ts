@@ -133,7 +133,7 @@ describe('a rebuild', () => {
     world.addresses.clear();
     const failed = await apply();
     expect(failed.code).not.toBe(0);
-    expect(failed.stderr).toContain('the old container is back in its place');
+    expect(failed.stderr).toContain('the old container was restored');
     expect({ ...c1(), last_used_at: '' }).toEqual({ ...before, last_used_at: '' });
     expect([...world.objects.container.keys()]).toEqual(['c1']);
   });

@@ -1,4 +1,4 @@
-// Who did it, by the name of the certificate: what watchers tell, what a later look reads of their log, and what is said without a name.
+// The author of a change by the name of the certificate: in reports of watchers, in their log, and without a known name.
 import { expect, test } from 'vitest';
 import {
   describeSeen,
@@ -35,7 +35,7 @@ function bookOf(...answers: readonly (readonly object[] | Error)[]): { book: Cer
 
 const laptop = { fingerprint: print, name: 'laptop', type: 'client', certificate: '' };
 
-test('a known certificate is shown by its name beside a short fingerprint', async () => {
+test('A known certificate is shown by its name and a short fingerprint', async () => {
   const { book, asked } = bookOf([laptop]);
   const named = await book.name([seenOf(print), seenOf(stranger), seenOf('root')]);
   expect(named.map(describeSeen)).toEqual([
@@ -47,27 +47,27 @@ test('a known certificate is shown by its name beside a short fingerprint', asyn
   expect(asked()).toBe(1);
 });
 
-test('the list is not read for events that no certificate made', async () => {
+test('Events without a certificate do not read the list', async () => {
   const { book, asked } = bookOf([laptop]);
   expect(await book.name([seenOf('root')])).toEqual([seenOf('root')]);
   expect(asked()).toBe(0);
 });
 
-test('a server that shows no certificates leaves the fingerprint, and is asked once', async () => {
+test('A server that refuses the list leaves the fingerprint, and is asked once', async () => {
   const { book, asked } = bookOf(new Error('not allowed'));
   for (let turn = 0; turn < 3; turn += 1)
     expect((await book.name([seenOf(print)])).map(({ by }) => by)).toEqual(['certificate abababababab from 192.0.2.7']);
   expect(asked()).toBe(1);
 });
 
-test('a certificate that is renamed or comes later is shown by its new name', async () => {
+test('A renewed or added certificate is shown by its new name', async () => {
   const { book } = bookOf([laptop], [{ ...laptop, name: 'desktop' }]);
   expect((await book.name([seenOf(print)]))[0]?.by).toContain('laptop');
   const renamed = seenIn({ action: 'certificate-updated', source: `/1.0/certificates/${print}` }, at);
   expect((await book.name([...renamed, seenOf(print)])).at(-1)?.by).toContain('certificate desktop (abababababab)');
 });
 
-test('what is named already stays so, and a name with control characters is shown with them escaped', () => {
+test('An existing name stays, and control characters in a name are shown escaped', () => {
   const once = nameSeen(seenOf(print), new Map([[print, 'laptop']]));
   expect(nameSeen(once, new Map([[print, 'other']]))).toEqual(once);
   const hostile = nameSeen(seenOf(print), new Map([[print, 'a\u001b[2Jb\nc']]));

@@ -1,4 +1,4 @@
-// The engine against an in-memory world: order, parallelism, half runs, conflicts, power, waits, interruption.
+// The engine against an in-memory server: order, parallelism, interrupted runs, conflicts, power, waits, interruption.
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -97,8 +97,8 @@ async function applied(text: string): Promise<FakeWorld> {
   return world;
 }
 
-describe('a whole apply', () => {
-  test('makes everything in an order that works, and a second plan is empty', async () => {
+describe('apply and destroy', () => {
+  test('An apply creates all objects in a valid order, and a second plan is empty', async () => {
     const world = new FakeWorld();
     const { result, events } = await run(world, await planFor(world, stack()));
     expect(result.failures).toEqual([]);
@@ -111,7 +111,7 @@ describe('a whole apply', () => {
     expect(started).toBe(result.done.length);
   });
 
-  test('never runs more steps at once than allowed', async () => {
+  test('An apply never runs more steps at once than allowed', async () => {
     for (const [parallelism, most] of [
       [1, 1],
       [2, 2],
@@ -123,7 +123,7 @@ describe('a whole apply', () => {
     }
   });
 
-  test('of a destroy takes users before what they use', async () => {
+  test('A destroy deletes users before the objects that they use', async () => {
     const world = await applied(stack());
     const plan = planDestroy({ documents: await documents(stack()), observed: await observe(world.client) });
     const { result } = await run(world, plan);
@@ -133,30 +133,33 @@ describe('a whole apply', () => {
   });
 });
 
-describe('after a run that broke off, applying again converges', async () => {
+describe('a second run after an interrupted one', async () => {
   const kinds: readonly FaultKind[] = ['before', 'after', 'refused'];
-  test.each(kinds)('at every change, the change failing %s it took effect', async (kind) => {
-    const whole = await applied(stack());
-    const reference = new FakeWorld();
-    await run(reference, await planFor(reference, stack()), { parallelism: 1 });
-    const changes = reference.changes.length;
-    expect(changes).toBeGreaterThanOrEqual(8);
-    for (let at = 1; at <= changes; at += 1) {
-      const world = new FakeWorld();
-      world.fault = { at, kind };
-      const first = await run(world, await planFor(world, stack()), { parallelism: 1 });
-      // What only looked like a failure is found out by reading; a start that did not happen is repeated.
-      const isMended =
-        kind === 'after' || (kind === 'before' && reference.changes[at - 1]?.startsWith('start') === true);
-      expect(first.result.failures, `change ${at}`).toHaveLength(isMended ? 0 : 1);
-      const again = await run(world, await planFor(world, stack()));
-      expect(again.result.failures, `change ${at}`).toEqual([]);
-      expect(world.snapshot(), `change ${at}`).toEqual(whole.snapshot());
-      expect(hasChanges(await planFor(world, stack())), `change ${at}`).toBe(false);
-    }
-  });
+  test.each(kinds)(
+    'Applying again converges after a failure at any change that fails %s it took effect',
+    async (kind) => {
+      const whole = await applied(stack());
+      const reference = new FakeWorld();
+      await run(reference, await planFor(reference, stack()), { parallelism: 1 });
+      const changes = reference.changes.length;
+      expect(changes).toBeGreaterThanOrEqual(8);
+      for (let at = 1; at <= changes; at += 1) {
+        const world = new FakeWorld();
+        world.fault = { at, kind };
+        const first = await run(world, await planFor(world, stack()), { parallelism: 1 });
+        // A read shows that a seeming failure succeeded; a start that did not happen is repeated.
+        const isMended =
+          kind === 'after' || (kind === 'before' && reference.changes[at - 1]?.startsWith('start') === true);
+        expect(first.result.failures, `change ${at}`).toHaveLength(isMended ? 0 : 1);
+        const again = await run(world, await planFor(world, stack()));
+        expect(again.result.failures, `change ${at}`).toEqual([]);
+        expect(world.snapshot(), `change ${at}`).toEqual(whole.snapshot());
+        expect(hasChanges(await planFor(world, stack())), `change ${at}`).toBe(false);
+      }
+    },
+  );
 
-  test('also when the first run was cancelled at any change', async () => {
+  test('Applying again converges after the first run was cancelled at any change', async () => {
     const whole = await applied(stack());
     for (let at = 1; at <= 9; at += 1) {
       const world = new FakeWorld();
@@ -177,7 +180,7 @@ describe('after a run that broke off, applying again converges', async () => {
 });
 
 describe('a creation that meets an existing object', () => {
-  test('counts as done when the object is as wanted', async () => {
+  test('A creation counts as done when the existing object is as wanted', async () => {
     const world = new FakeWorld();
     const plan = await planFor(world, 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n');
     world.objects.profile.set('web', {
@@ -188,10 +191,10 @@ describe('a creation that meets an existing object', () => {
     });
     const { result, events } = await run(world, plan);
     expect(result.failures).toEqual([]);
-    expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it was already there as wanted' });
+    expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it already existed as wanted' });
   });
 
-  test('is stale when it differs, naming where', async () => {
+  test('A creation is stale when the existing object differs, and names the differences', async () => {
     const world = new FakeWorld();
     const plan = await planFor(world, 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n');
     world.objects.profile.set('web', {
@@ -211,7 +214,7 @@ describe('an update', () => {
   const before = 'kind: profile\nname: web\nconfig: { limits.memory: 1GiB }\n';
   const after = 'kind: profile\nname: web\nconfig: { limits.memory: 2GiB }\n';
 
-  test('keeps what strangers wrote beside it, also while it was under way', async () => {
+  test('An update keeps keys that others wrote, also during the update', async () => {
     const world = await applied(before);
     const plan = await planFor(world, after);
     let interfered = 0;
@@ -226,7 +229,7 @@ describe('an update', () => {
     expect(world.objects.profile.get('web')?.['config']).toEqual({ 'limits.memory': '2GiB', 'user.note': 'mine' });
   });
 
-  test('stops as stale when someone changed the same key since the plan', async () => {
+  test('An update is stale when someone changed the same key since the plan', async () => {
     const world = await applied(before);
     const plan = await planFor(world, after);
     world.objects.profile.get('web')!['config'] = { 'limits.memory': '3GiB' };
@@ -235,18 +238,18 @@ describe('an update', () => {
     expect(world.objects.profile.get('web')?.['config']).toEqual({ 'limits.memory': '3GiB' });
   });
 
-  test('does nothing when someone already made the same change', async () => {
+  test('An update does nothing when someone already made the same change', async () => {
     const world = await applied(before);
     const plan = await planFor(world, after);
     world.objects.profile.get('web')!['config'] = { 'limits.memory': '2GiB' };
     const { events } = await run(world, plan);
-    expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it was already so' });
+    expect(events.at(-1)).toMatchObject({ type: 'apply_complete', note: 'it already had these values' });
     expect(world.changes).toEqual([]);
   });
 });
 
 describe('a failing step', () => {
-  test('lets independent branches go on, skips what needs it, and says what, why and what to do', async () => {
+  test('A failing step skips its dependents, lets other branches continue, and says what failed, why, and what to do', async () => {
     const world = new FakeWorld();
     world.beforeChange = (what) => {
       if (what === 'create network/web0') throw new Error('no bridge today');
@@ -260,24 +263,24 @@ describe('a failing step', () => {
     expect(exitCodeOf(result)).toBe(1);
   });
 
-  test('with fail-fast stops everything that has not begun', async () => {
+  test('A failing step with fail-fast stops all steps that have not begun', async () => {
     const world = new FakeWorld();
     world.fault = { at: 1, kind: 'refused' };
     const { result } = await run(world, await planFor(world, stack()), { parallelism: 1, failFast: true });
     expect(result.done).toEqual([]);
   });
 
-  test('that takes longer than its object allows is given up', async () => {
+  test('A step that exceeds the time limit of its object fails', async () => {
     const world = new FakeWorld();
     world.beforeChange = (_what, signal) =>
       new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
     const { result } = await run(world, await planFor(world, 'kind: profile\nname: a\nmanage: { timeout: 1s }\n'));
-    expect(result.failures[0]).toMatchObject({ code: 'timeout', why: 'it did not end in 1 s' });
+    expect(result.failures[0]).toMatchObject({ code: 'timeout', why: 'it did not end within 1 s' });
   });
 });
 
 describe('interruption', () => {
-  test('by the first signal lets running steps end and starts nothing new', async () => {
+  test('The first signal lets running steps end and starts no further ones', async () => {
     const world = new FakeWorld();
     const stop = new AbortController();
     world.beforeChange = () => stop.abort();
@@ -288,7 +291,7 @@ describe('interruption', () => {
     expect(exitCodeOf(result)).toBe(130);
   });
 
-  test('by the second cancels the running steps, which are reported as interrupted', async () => {
+  test('The second signal cancels the running steps, which are reported as interrupted', async () => {
     const world = new FakeWorld();
     const cancel = new AbortController();
     world.beforeChange = (_what, signal) =>
@@ -306,7 +309,7 @@ describe('waiting', () => {
   const waiting = (condition: string): string =>
     `kind: container\nname: c1\nsource: { type: none }\nprofiles: [default]\nstate: running\nmanage: { wait: [${condition}] }\n`;
 
-  test('for an address ends when there is one', async () => {
+  test('A wait for an address ends when the container has one', async () => {
     const world = new FakeWorld();
     let pauses = 0;
     const pause = async (): Promise<void> => {
@@ -324,7 +327,7 @@ describe('waiting', () => {
     );
   });
 
-  test('that runs out shows the state and has an exit code of its own', async () => {
+  test('A wait that times out shows the state and has its own exit code', async () => {
     const world = new FakeWorld();
     let nowMs = 0;
     const clock = { nowMs: () => nowMs, pause: async (ms: number) => void (nowMs += ms) };
@@ -343,7 +346,7 @@ describe('waiting', () => {
   const waited = async (world: FakeWorld, condition: string, deps: Partial<ExecuteDeps> = clocked()): Promise<Run> =>
     run(world, await planFor(world, waiting(condition)), deps);
 
-  test('for a command asks until it succeeds, and tells what it said last', async () => {
+  test('A wait for a command retries until it succeeds, and shows its last output', async () => {
     const world = new FakeWorld();
     const seen: string[] = [];
     world.command = async (command) => {
@@ -358,7 +361,7 @@ describe('waiting', () => {
     expect(events).toContainEqual(expect.objectContaining({ type: 'apply_progress', text }));
   });
 
-  test('for a command that never ends gives it the time there is', async () => {
+  test('A wait for a command that never ends gives it the whole time limit', async () => {
     const world = new FakeWorld();
     world.command = (_command, signal) =>
       new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
@@ -366,7 +369,7 @@ describe('waiting', () => {
     expect(result.failures[0]?.why).toMatch(/^the success of hang did not come in 0.3 s: .*; no answer yet$/);
   });
 
-  test('for a file ends when it is there', async () => {
+  test('A wait for a file ends when the file exists', async () => {
     const world = new FakeWorld();
     let pauses = 0;
     const pause = async (): Promise<void> => {
@@ -376,7 +379,7 @@ describe('waiting', () => {
     expect(pauses).toBe(2);
   });
 
-  test('for a port connects to the address of the container, or to the host that is written', async () => {
+  test('A wait for a port connects to the address of the container, or to the configured host', async () => {
     const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
@@ -399,7 +402,7 @@ describe('waiting', () => {
     [{ code: 2, output: 'status: done\n' }, undefined],
     [{ code: 1, output: 'status: error\n' }, 'cloud-init failed: status: error: Running'],
     [{ code: 127 }, 'its image has no cloud-init to wait for: Running'],
-  ])('for cloud-init, which answers %j, ends at once', async (answer, why) => {
+  ])('A wait for cloud-init, which answers %j, ends at once', async (answer, why) => {
     const world = new FakeWorld();
     const seen: string[] = [];
     world.command = async (command) => {
@@ -412,7 +415,7 @@ describe('waiting', () => {
     else expect(result.failures[0]?.why).toContain(why);
   });
 
-  test('that runs out shows the last lines of console and log, and the leases', async () => {
+  test('A wait that times out shows the last lines of console and log, and the leases', async () => {
     const world = new FakeWorld();
     world.contents.set('/1.0/containers/c1/console', '1\r\n2\r\n3\r\n4\r\n5\r\nlast \u0007words\r\n\r\n');
     world.contents.set('/1.0/containers/c1/logs/lxc.log', 'lxc c1 ERROR start\n');
@@ -432,7 +435,7 @@ describe('waiting', () => {
     ]);
   });
 
-  test('fails at once when the container has stopped by itself', async () => {
+  test('A wait fails at once when the container has stopped by itself', async () => {
     const world = new FakeWorld();
     world.exitsAtStart.add('c1');
     const { result } = await run(world, await planFor(world, waiting('{ ipv4: eth0, timeout: 60s }')));
@@ -444,7 +447,7 @@ describe('power', () => {
   const container = (state: string): string =>
     `kind: container\nname: c1\nsource: { type: none }\nprofiles: [default]\nstate: ${state}\n`;
 
-  test('a container that ignores a clean stop is killed after the grace, and the note says so', async () => {
+  test('A container that ignores a clean stop is killed after the grace period, and the note says so', async () => {
     const world = await applied(container('running'));
     world.stubborn.add('c1');
     const { events, result } = await run(world, await planFor(world, container('stopped')));
@@ -456,7 +459,7 @@ describe('power', () => {
     });
   });
 
-  test('a state that already holds needs nothing', async () => {
+  test('A container that is already in the wanted state needs nothing', async () => {
     const world = await applied(container('stopped'));
     const plan = await planFor(world, container('running'));
     Object.assign(world.objects.container.get('c1')!, { status: 'Running', status_code: 103 });
@@ -466,14 +469,14 @@ describe('power', () => {
   });
 });
 
-describe('a call that did nothing', () => {
+describe('a call without effect', () => {
   const refusals = {
     'a server that is not ready (503)': new ClientError('unavailable', 'starting up', { status: 503 }),
     'no connection at all': new ClientError('unreachable', 'refused', {
       cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
     }),
   };
-  test.each(Object.entries(refusals))('is made again: %s', async (_name, refusal) => {
+  test.each(Object.entries(refusals))('A call without effect is repeated: %s', async (_name, refusal) => {
     const world = new FakeWorld();
     let left = 3;
     world.beforeChange = () => {
@@ -484,7 +487,7 @@ describe('a call that did nothing', () => {
     expect(world.objects.profile.has('web')).toBe(true);
   });
 
-  test('is not made for the steps that are left once one step has tried in vain to reach the server', async () => {
+  test('Remaining steps are not tried after one step could not reach the server in all its attempts', async () => {
     const world = new FakeWorld();
     let calls = 0;
     world.beforeChange = () => {
@@ -499,7 +502,7 @@ describe('a call that did nothing', () => {
     expect(events.at(-1)).toMatchObject({ type: 'apply_skipped', because: 'the server cannot be reached' });
   });
 
-  test.each([400, 403, 500])('is not made again after an answer with %i', async (status) => {
+  test.each([400, 403, 500])('A call is not repeated after an answer with %i', async (status) => {
     const world = new FakeWorld();
     let calls = 0;
     world.beforeChange = () => {

@@ -1,5 +1,4 @@
-// Looking at the world while somebody is at work on it: the inside of a container that is busy is read when that is over, and what
-// goes wrong on the way keeps its kind.
+// Observation of a server while an operation runs there: a busy container is read after its operation, and errors keep their kind.
 import { expect, test } from 'vitest';
 import type { Operation } from '../../../server/api/operation.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
@@ -16,7 +15,7 @@ const signal = (): AbortSignal => AbortSignal.timeout(20_000);
 const busy = (): ClientError =>
   new ClientError('badRequest', 'The container c1 is busy: it is being created', { status: 400 });
 
-/** A world with one container in it; `refuse` says what is wrong with a read of its files, if anything. */
+/** A server with one container; `refuse` returns the error for a read of its files, if any. */
 function worldWith(refuse: () => Error | undefined): {
   readonly client: WholeClient;
   readonly waited: readonly string[];
@@ -52,7 +51,7 @@ function worldWith(refuse: () => Error | undefined): {
   return { client: whole, waited };
 }
 
-test('a container that is being made is waited for, and then the whole world is read again', async () => {
+test('An observation waits for a container that is being created, and then reads everything again', async () => {
   let reads = 0;
   const { client, waited } = worldWith(() => (reads++ === 0 ? busy() : undefined));
   const observed = await observeAll(client, asked, signal());
@@ -63,19 +62,19 @@ test('a container that is being made is waited for, and then the whole world is 
   });
 });
 
-test('a container that stays busy ends the look with what the server said', async () => {
+test('An observation fails with the message of the server when a container stays busy', async () => {
   const { client, waited } = worldWith(busy);
   const failure = await observeAll(client, asked, signal()).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(ClientError);
   expect((failure as ClientError).message).toBe(
-    'cannot look at /etc/motd in container/c1: The container c1 is busy: it is being created',
+    'cannot read /etc/motd in container/c1: The container c1 is busy: it is being created',
   );
   expect(waited.length).toBeGreaterThan(1);
 });
 
-test('a connection that breaks while the inside is read is a host that is not reachable', async () => {
+test('A connection that breaks while a container is read makes the host unreachable', async () => {
   const { client } = worldWith(() => new ClientError('unreachable', 'cannot reach unix:///x: other side closed'));
   const failure = await observeAll(client, asked, signal()).catch((error: unknown) => error);
-  expect(String(failure)).toContain('cannot look at /etc/motd in container/c1: cannot reach unix:///x');
+  expect(String(failure)).toContain('cannot read /etc/motd in container/c1: cannot reach unix:///x');
   expect(codeOf(failure)).toBe(7);
 });

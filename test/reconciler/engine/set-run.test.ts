@@ -1,4 +1,4 @@
-// Runs of a set against a daemon in memory: what they leave on the server, what a broken one owes, and who may run when.
+// Runs of a set against a daemon in memory: their records on the server, the debts of an interrupted run, and the lock.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -58,7 +58,7 @@ async function carryOut(text: string, more: Partial<ConstructorParameters<typeof
 }
 
 describe('keys of a set', () => {
-  test('are in the record on the object, as hashes; dropped ones vanish, those of others stay', async () => {
+  test('The record on an object has the keys of a set as hashes; dropped keys vanish, those of others stay', async () => {
     expect((await apply(here.manifest(profile('user.a: one, user.b: two')))).code).toBe(0);
     const text = configOf('profile', 'web')['user.gantry.own.default'] ?? '';
     expect(parseRecord(text)).toMatchObject({ whole: true });
@@ -71,7 +71,7 @@ describe('keys of a set', () => {
     expect((await run(['plan', '--detailed-exitcode', join(here.folder, 'main.yaml')])).code).toBe(0);
   });
 
-  test('of another set are a conflict, told with both names, until they are taken by force', async () => {
+  test('Keys of another set are a conflict that names both sets, until they are taken by force', async () => {
     await apply(here.manifest(profile('user.a: one, user.c: same')), '--set', 'base');
     const refused = await apply(here.manifest(profile('user.a: two, user.c: same, user.d: new')), '--set', 'team');
     expect(refused.code).toBe(4);
@@ -84,7 +84,7 @@ describe('keys of a set', () => {
     expect(back.stdout).toContain('the set base would change what the set team put into');
   });
 
-  test('of objects that are as declared are taken over without a change; a destroy leaves such an object', async () => {
+  test('A plan adopts objects that are as declared without a change, and a destroy leaves such an object', async () => {
     here.world.objects.profile.set('web', {
       name: 'web',
       description: '',
@@ -101,7 +101,7 @@ describe('keys of a set', () => {
     expect(here.world.config).toEqual({});
   });
 
-  test('that were changed outside are told from those that the manifest changed', async () => {
+  test('A plan distinguishes keys that were changed outside from keys that the manifest changed', async () => {
     await apply(here.manifest(profile('user.a: one, user.b: two')));
     configOf('profile', 'web')['user.a'] = 'other';
     const shown = await run(['plan', '--format', 'plan-json', here.manifest(profile('user.a: one, user.b: three'))]);
@@ -114,7 +114,7 @@ describe('keys of a set', () => {
   });
 });
 
-test('sets of one name in two projects are two sets', () => {
+test('Sets of the same name in two projects are two sets', () => {
   expect(setNameOf({ set: 'web', project: 'blue.one' }, [])).toBe('web@blue~one');
   expect(setNameOf({ set: 'web', project: 'default' }, [])).toBe('web');
   const state = renderSetState('web@blue~one', emptySetState('a2V5'), {});
@@ -124,7 +124,7 @@ test('sets of one name in two projects are two sets', () => {
 
 describe('prune', () => {
   const two = `${profile('user.a: 1')}---\nkind: profile\nname: db\nconfig: {}\n---\n${container('')}`;
-  test('deletes what is no longer declared, data only when that is allowed, and needs the name of the set', async () => {
+  test('Prune deletes objects that are no longer declared, data only when allowed, and needs the name of the set', async () => {
     await apply(here.manifest(two), '--set', 'site');
     const file = here.manifest(profile('user.a: 1'));
     expect((await apply(file, '--prune')).code).toBe(64);
@@ -141,7 +141,7 @@ describe('prune', () => {
     expect((await apply(file, '--set', 'site', '--prune')).stdout).toContain('No changes');
   });
 
-  test('stops at its limit, and heeds what manage: said when the document was still there', async () => {
+  test('Prune stops at its limit, and obeys the former manage: of a removed document', async () => {
     await apply(here.manifest(two.replace('config: {}', 'config: {}\nmanage: {on_delete: orphan}')), '--set', 'site');
     const file = here.manifest('kind: profile\nname: other\n');
     const capped = await apply(file, '--set', 'site', '--prune', '--prune-limit', '50%');
@@ -154,11 +154,11 @@ describe('prune', () => {
 });
 
 describe('a run that dies', () => {
-  test('between an update and its restart leaves the restart to the next run, once', async () => {
+  test('A run that dies between an update and its restart leaves the restart to the next run, once', async () => {
     await apply(here.manifest(container('limits.memory: 1GiB')));
     const started = here.world.objects.container.get('c1')?.['last_used_at'];
     here.world.beforeChange = (what) => {
-      // As a process that is killed: nothing is written after this either.
+      // Like a killed process: it writes nothing after this.
       if (what.startsWith('restart')) {
         here.world.beforePatch = () => {
           throw new Error('killed');
@@ -180,7 +180,7 @@ describe('a run that dies', () => {
     expect((await run(['plan', '--detailed-exitcode', file])).code).toBe(0);
   });
 
-  test('owes no restart that somebody else did meanwhile', async () => {
+  test('A run owes no restart that someone else made meanwhile', async () => {
     await apply(here.manifest(container('limits.memory: 1GiB')));
     here.world.beforeChange = (what) => {
       if (what.startsWith('restart')) throw new Error('no cgroup');
@@ -191,7 +191,7 @@ describe('a run that dies', () => {
     expect((await run(['plan', '--detailed-exitcode', join(here.folder, 'main.yaml')])).code).toBe(0);
   });
 
-  test('in a wait, or whose wait runs out, leaves the wait to the next', async () => {
+  test('A run that dies in a wait, or whose wait times out, leaves the wait to the next run', async () => {
     const file = here.manifest(container('', '{wait: [{ipv4: eth0, timeout: 50ms}]}'));
     expect((await apply(file)).code).toBe(6);
     expect((await run(['plan', '--detailed-exitcode', file])).stdout).toContain('before the container was ready');
@@ -200,7 +200,7 @@ describe('a run that dies', () => {
     expect((await run(['plan', '--detailed-exitcode', file])).code).toBe(0);
   });
 
-  test('has its journal, without values, with every step', async () => {
+  test('The journal of a run has every step and no values', async () => {
     await apply(here.manifest(profile('environment.DB_PASSWORD: S3CR3T')));
     const runs = join(here.folder, 'gantry/runs/default');
     const [name = ''] = readdirSync(runs);
@@ -213,7 +213,7 @@ describe('a run that dies', () => {
     expect(types).toEqual(['run', 'start', 'done', 'end']);
   });
 
-  test('has in its journal what it began at once, and what it ended soon after, in their order', async () => {
+  test('The journal has the begin of a step at once and its end soon after, in their order', async () => {
     const made = await plan(`${profile('user.a: 1')}---\nkind: profile\nname: db\n`);
     const [first, second] = made.plan.steps;
     if (first === undefined || second === undefined) throw new Error('the plan has fewer than two steps');
@@ -243,7 +243,7 @@ describe('a run that dies', () => {
 });
 
 describe('the lock of a set', () => {
-  test('keeps others away with exit code 5, and lets them in when it is released', async () => {
+  test('The lock of a set keeps others away with exit code 5, and lets them in after its release', async () => {
     const file = here.manifest(profile('user.a: 1'));
     const locked = await run(['lock', '--reason', 'moving house']);
     const id = /([0-9a-f]{12}) releases/.exec(locked.stdout)?.[1] ?? '';
@@ -257,13 +257,13 @@ describe('the lock of a set', () => {
     expect(here.world.config['user.gantry.lock.default']).toBeUndefined();
   });
 
-  test('of a process on this machine that is gone is none; of one elsewhere it is until it is overdue and still', async () => {
+  test('The lock of a dead process on this machine is free; one of another machine must be overdue and not renewed', async () => {
     const dead = { ...newLock('aaa', Date.now(), 60_000), pid: 999_999_999 };
     expect(isAbandoned(dead)).toBe(true);
     expect(isAbandoned({ ...newLock('aaa', Date.now(), 60_000), pid: process.ppid })).toBe(true);
     here.world.config['user.gantry.lock.default'] = JSON.stringify(dead);
     expect((await carryOut(profile('user.a: 1'))).failures).toEqual([]);
-    // Elsewhere, and its clock is an hour behind ours.
+    // On another machine, whose clock is an hour behind.
     const elsewhere = { ...newLock('bbb', Date.now() - 3_600_000, 60_000), boot: 'another' };
     here.world.config['user.gantry.lock.default'] = JSON.stringify(elsewhere);
     let nowMs = Date.now();
@@ -271,7 +271,7 @@ describe('the lock of a set', () => {
     const pause = async (ms: number): Promise<void> => {
       nowMs += ms;
       looks += 1;
-      // It lives: it renews its lock for a while.
+      // The holder lives: it renews its lock for a while.
       if (looks < 30) here.world.config['user.gantry.lock.default'] = JSON.stringify({ ...elsewhere, beat: looks });
     };
     expect((await carryOut(profile('user.a: 2'), { pause, nowMs: () => nowMs })).failures).toEqual([]);
@@ -284,7 +284,7 @@ describe('the lock of a set', () => {
     expect(configOf('profile', 'web')['user.a']).toBe('2');
   });
 
-  test('is got through a storm of other writes to the server config', async () => {
+  test('A run gets the lock despite many concurrent writes to the server config', async () => {
     let storms = 12;
     here.world.beforePatch = () => {
       if ((storms -= 1) > 0) here.world.config['user.other'] = String(storms);
@@ -293,7 +293,7 @@ describe('the lock of a set', () => {
     expect(storms).toBeLessThan(0);
   });
 
-  test('is not given to a plan that another run of the set has overtaken', async () => {
+  test('A plan that another run of the set has overtaken does not get the lock', async () => {
     const made = await plan(profile('user.a: 1'));
     await carryOut(profile('user.a: 2'));
     const common = { client: here.world.client, nowMs: Date.now, pause: noPause, warn: () => {} };
@@ -303,7 +303,7 @@ describe('the lock of a set', () => {
     expect(configOf('profile', 'web')['user.a']).toBe('2');
   });
 
-  test('and the notes of a run are written once at its begin and once at its end, not at all without steps', async () => {
+  test('A run writes lock and notes once at its begin and once at its end, and never without steps', async () => {
     const file = here.manifest(profile('user.a: 1'));
     await apply(file);
     expect(here.world.serverWrites).toBe(2);
@@ -312,7 +312,7 @@ describe('the lock of a set', () => {
   });
 });
 
-test('a state that is longer than a key may be is kept in several, and shrinks again', () => {
+test('A state that exceeds the length of a key is split over several keys, and shrinks again', () => {
   const unready = new Set(Array.from({ length: 9000 }, (_, index) => `container-number-${index}`));
   const long = renderSetState('s', { ...emptySetState('a2V5'), unready }, {});
   expect(Object.keys(long).length).toBeGreaterThan(2);
@@ -323,7 +323,7 @@ test('a state that is longer than a key may be is kept in several, and shrinks a
   expect(readSetStates({ 'user.gantry.set.x': '{"v":1,"key":' }).size).toBe(0);
 });
 
-test('a run that breaks off at any change or note is gone on with, and then nothing is left to do', async () => {
+test('A run that is interrupted at any change or note continues, and then nothing is left to do', async () => {
   const before = `${profile('user.a: 1')}---\n${container('user.b: 1')}---\nkind: profile\nname: gone\n`;
   const then = `${profile('security.privileged: true')}---
 kind: container
@@ -352,7 +352,7 @@ source: {type: none}
       const started = world.objects.container.get('c1')?.['last_used_at'];
       let count = 0;
       const stop = (): void => {
-        // Nothing works any more: as for a process that was killed.
+        // Every further call fails, as for a killed process.
         if ((count += 1) > stopAt) throw new Error('killed');
       };
       [world.beforeChange, world.beforePatch] = [stop, stop];

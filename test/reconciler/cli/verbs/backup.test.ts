@@ -1,4 +1,4 @@
-// `gantry backup` against the real daemon on the simulation: there and back through a file, and what is said when it cannot be.
+// `gantry backup` against the real daemon on the simulation: a round trip through a file, and error messages.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ afterAll(async () => {
   await daemon.cleanUp();
 });
 
-test('create, list, export, delete, import: a container comes back from its file', async () => {
+test('A container is restored from its backup file by create, list, export, delete and import', async () => {
   const c = await fresh();
   expect(await ok(['create', c])).toBe('backup0');
   expect(
@@ -55,7 +55,7 @@ test('create, list, export, delete, import: a container comes back from its file
   ).toBe(`${c}-3`);
 });
 
-test('a backup that brings access to the host is refused with the flag that takes it, and taken with it', async () => {
+test('A backup with access to the host is refused with the flag that allows it, and accepted with that flag', async () => {
   const c = await fresh();
   await daemon.call('PATCH', `/1.0/containers/${c}`, { config: { 'security.privileged': 'true' } });
   const file = join(here, `${c}.backup`);
@@ -67,7 +67,7 @@ test('a backup that brings access to the host is refused with the flag that take
   expect(await ok(['import', file, `${c}-new`, '--allow-host-access'])).toBe(`${c}-new`);
 });
 
-test('what cannot be is said: with the reason, the exit code, and no half file', async () => {
+test('A failure gives the reason and the exit code, and leaves no partial file', async () => {
   const c = await fresh();
   const refused = async (args: readonly string[], words: RegExp): Promise<void> => {
     const ran = await backup(args);

@@ -1,4 +1,4 @@
-// gantry copy and gantry move against two simulated daemons: on one, from one to the other, and what they say when they cannot.
+// gantry copy and gantry move against two simulated daemons: on one, from one to the other, and error messages.
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -41,7 +41,7 @@ const there = async (...argv: string[]): Promise<CliRun> => {
 const names = async ({ daemon }: Side): Promise<string[]> =>
   (await daemon.get('/1.0/containers?recursion=1')).map((one: { name: string }) => one.name);
 
-test('copies on one server, brings the copy up to date, and moves it to another name and pool', async () => {
+test('A container is copied on one server, the copy is refreshed, and moved to another name and pool', async () => {
   await createContainer(two.a.daemon, 'web');
   expect(await here('copy', 'web', 'copy')).toMatchObject({ code: 0 });
   writeFileSync(join(volumeDir(two.a, 'web'), 'rootfs/new'), 'x');
@@ -55,7 +55,7 @@ test('copies on one server, brings the copy up to date, and moves it to another 
   expect(await names(two.a)).toEqual(['other', 'web']);
 });
 
-test.each(['pull', 'push', 'relay'])('copies and moves to another server: %s', async (mode) => {
+test.each(['pull', 'push', 'relay'])('A container is copied and moved to another server: %s', async (mode) => {
   const name = `away-${mode}`;
   await createContainer(two.a.daemon, name);
   writeFileSync(join(volumeDir(two.a, name), 'rootfs/file'), 'x');
@@ -67,13 +67,13 @@ test.each(['pull', 'push', 'relay'])('copies and moves to another server: %s', a
   expect(existsSync(join(volumeDir(two.b, name), 'rootfs/file'))).toBe(true);
 });
 
-test('between two sockets it relays by itself', async () => {
+test('Between two sockets the command relays by itself', async () => {
   await createContainer(two.a.daemon, 'local');
   expect(await here('copy', 'local', '--target-host', host(two.b))).toMatchObject({ code: 0 });
   expect(await names(two.b)).toContain('local');
 });
 
-test('says what is wrong', async () => {
+test('A wrong command is refused with the reason', async () => {
   await createContainer(two.a.daemon, 'stays');
   await two.a.daemon.ok('PUT', '/1.0/containers/stays/state', { action: 'start' });
   for (const [argv, code, text] of [

@@ -1,4 +1,4 @@
-// `gantry file` against the real daemon on the simulation: what is copied, in both directions, and what is said when it cannot be.
+// `gantry file` against the real daemon on the simulation: copies in both directions, and error messages.
 import {
   lstatSync,
   mkdirSync,
@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 describe('push and pull', () => {
-  test('a file goes there and back with its permissions', async () => {
+  test('A file is pushed and pulled with its permissions', async () => {
     writeFileSync(join(here, 'script'), '#!/bin/sh\n', { mode: 0o750 });
     await ok(['push', join(here, 'script'), 'web/run.sh']);
     expect(lstatSync(join(rootfs(), 'run.sh'))).toMatchObject({ mode: 0o100750, size: 10 });
@@ -48,7 +48,7 @@ describe('push and pull', () => {
     expect(readFileSync(join(here, 'back'), 'utf8')).toBe('#!/bin/sh\n');
   });
 
-  test('a target that is a directory gets the file under its own name', async () => {
+  test('A directory as target receives the file under its own name', async () => {
     mkdirSync(join(rootfs(), 'opt'));
     await ok(['push', join(here, 'script'), 'web/opt/']);
     mkdirSync(join(here, 'into'));
@@ -61,7 +61,7 @@ describe('push and pull', () => {
     expect(await ok(['pull', 'web/from-stdin', '-'])).toBe('typed');
   });
 
-  test.runIf(process.getuid?.() === 0)('owner, mode and missing directories are given by flags', async () => {
+  test.runIf(process.getuid?.() === 0)('Flags set owner and mode and create missing directories', async () => {
     await ok([
       'push',
       '--uid',
@@ -78,7 +78,7 @@ describe('push and pull', () => {
     expect(lstatSync(join(rootfs(), 'srv/deep'))).toMatchObject({ uid: 1000, mode: 0o040755 });
   });
 
-  test('directories go with all that is in them, links as links', async () => {
+  test('Directories are copied with all their contents, and links as links', async () => {
     const tree = join(here, 'tree');
     mkdirSync(join(tree, 'a/b'), { recursive: true });
     writeFileSync(join(tree, 'a/b/file'), 'deep');
@@ -91,12 +91,12 @@ describe('push and pull', () => {
     expect(readlinkSync(join(here, 'tree2/a/link'))).toBe('../outside');
   });
 
-  test('a link named on the command line is followed inside the container', async () => {
+  test('A link named on the command line is followed inside the container', async () => {
     symlinkSync('/from-stdin', join(rootfs(), 'opt/alias'));
     expect(await ok(['pull', 'web/opt/alias', '-'])).toBe('typed');
   });
 
-  test('files are deleted', async () => {
+  test('Files are deleted', async () => {
     await ok(['delete', 'web/from-stdin', 'web/opt/alias']);
     expect((await file(['pull', 'web/from-stdin', '-'])).code).toBe(1);
   });
@@ -113,13 +113,13 @@ describe('push and pull', () => {
     [['push', '--mode', '99', '/x', 'web/x'], 64, '--mode "99" is not octal'],
     [['push', '--uid', 'root', '/x', 'web/x'], 64, '--uid "root" is not a number'],
     [['pull', 'web/x'], 64, "missing required argument 'target'"],
-  ])('%j ends with %i', async (args, code, text) => {
+  ])('gantry file %j exits with %i', async (args, code, text) => {
     const ran = await file(args);
     expect([ran.code, ran.stderr]).toEqual([code, expect.stringContaining(text)]);
   });
 });
 
-describe('a container that lies', () => {
+describe('a malicious container', () => {
   let server: Server;
   let answers: Record<string, { type: string; body: string }> = {};
   const socket = (): string => join(here, 'liar.socket');
@@ -148,7 +148,7 @@ describe('a container that lies', () => {
     body: JSON.stringify({ type: 'sync', metadata: names }),
   });
 
-  test('writes nothing beside the target', async () => {
+  test('A pull writes nothing outside the target', async () => {
     for (const name of ['../escaped', '..', 'a/../../escaped', '/escaped', '']) {
       answers = { '/': listing(name) };
       const ran = await pull(join(here, 'lied'));
@@ -157,7 +157,7 @@ describe('a container that lies', () => {
     expect(() => lstatSync(join(here, 'escaped'))).toThrow('ENOENT');
   });
 
-  test('writes through no link that it sent before', async () => {
+  test('A pull writes through no link that the container sent before', async () => {
     const outside = join(here, 'outside.txt');
     writeFileSync(outside, 'mine');
     mkdirSync(join(here, 'lied2'));
@@ -168,7 +168,7 @@ describe('a container that lies', () => {
     expect(readFileSync(outside, 'utf8')).toBe('mine');
   });
 
-  test('gives no file setuid', async () => {
+  test('A pull sets no setuid bit', async () => {
     answers = { '/': listing('s') };
     expect((await pull(join(here, 'lied3'))).code).toBe(0);
     expect(lstatSync(join(here, 'lied3/s')).mode & 0o7000).toBe(0);

@@ -1,4 +1,4 @@
-// Verbs that look at several hosts, go back on them, try on copies of them and keep them, on simulated daemons.
+// Verbs for several hosts on simulated daemons: reading, rollback, dry run, lock and the continuous loop.
 import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const at = (index: number): TestDaemon => {
   return daemon;
 };
 
-/** `more`: a host of whom nothing is heard. */
+/** `more`: further hosts, such as an unreachable one. */
 function writeHosts(more = ''): void {
   const hosts = names.map(
     (name, index) =>
@@ -59,8 +59,8 @@ async function apply(memory: string, ...more: readonly string[]): Promise<void> 
   expect(run.code, run.stderr + run.stdout).toBe(0);
 }
 
-describe('looking at several hosts', () => {
-  test('diff is one patch whose names begin with the hosts, with the codes of diff(1)', async () => {
+describe('reading verbs on several hosts', () => {
+  test('Diff is one patch with the hosts as path prefixes, and has the exit codes of diff(1)', async () => {
     await apply('64MiB');
     expect(await withStack('diff')).toMatchObject({ code: 0, stdout: '' });
     await patch(1, '1GiB');
@@ -83,7 +83,7 @@ describe('looking at several hosts', () => {
     expect((await withStack('diff')).code).toBe(2);
   }, 60_000);
 
-  test('history has a row for each revision of each host, and says who has none', async () => {
+  test('History has a row for each revision of each host, and names hosts without revisions', async () => {
     await apply('64MiB', '-m', 'first', '--host', 'web1');
     await apply('128MiB', '-m', 'second', '--host', 'web1');
     writeHosts(nobody());
@@ -103,7 +103,7 @@ describe('looking at several hosts', () => {
     expect((await cli(['history', '-l', 'rank'])).stderr).toContain('--selector selects hosts here');
   }, 60_000);
 
-  test('export writes each host into a directory of its own, which plans to nothing there', async () => {
+  test('Export writes a directory for each host, and a plan there is empty', async () => {
     await apply('64MiB', '--host', 'web1');
     expect((await gantry(['export'])).code).toBe(64);
     expect((await gantry(['export', '-o', join(dir, 'all.yaml')])).stderr).toContain('name DIR with -o DIR');
@@ -118,7 +118,7 @@ describe('looking at several hosts', () => {
     expect((await gantry(['export', 'profile', '-o', join(dir, 'live'), '-l', 'rank'])).code).toBe(1);
   }, 60_000);
 
-  test('doctor looks at this machine once and at each host, and ends as the worst of them', async () => {
+  test('Doctor checks this machine once and each host, and exits with the worst result', async () => {
     const good = await gantry(['doctor']);
     expect(good.code, good.stdout).toBe(0);
     expect(good.stdout.match(/ program /g)).toHaveLength(1);
@@ -131,7 +131,7 @@ describe('looking at several hosts', () => {
     expect(findings.filter(({ host }) => host === 'gone')).toMatchObject([{ name: 'daemon', level: 'error' }]);
   }, 60_000);
 
-  test('a watch tells of each host by its name, and of one that is not there', async () => {
+  test('A watch reports each host by its name, also an unreachable one', async () => {
     await apply('64MiB');
     writeHosts(nobody());
     let stdout = '';
@@ -160,7 +160,7 @@ describe('looking at several hosts', () => {
 });
 
 describe('a dry run on copies of several hosts', () => {
-  test('says of each what its daemon would refuse, with its exit code, and changes nothing', async () => {
+  test('A dry run on several hosts reports what each daemon would refuse, with its exit code, and changes nothing', async () => {
     await apply('64MiB');
     write(
       'stack.yaml',
@@ -198,8 +198,8 @@ describe('a dry run on copies of several hosts', () => {
   }, 60_000);
 });
 
-describe('going back on several hosts', () => {
-  test('goes batch by batch, stops at a bad host, and refuses a number that means different things', async () => {
+describe('rollback on several hosts', () => {
+  test('A rollback goes batch by batch, stops at a failed host, and refuses a number with different meanings', async () => {
     await apply('64MiB', '-m', 'first');
     await apply('128MiB', '-m', 'second');
     const dry = await gantry(['rollback', '--dry-run=server']);
@@ -232,7 +232,7 @@ describe('going back on several hosts', () => {
 });
 
 describe('locking several hosts', () => {
-  test('keeps runs away from each, tells who was locked already, and is taken back at once', async () => {
+  test('A lock keeps runs away from each host, reports existing locks, and is undone at once', async () => {
     write('stack.yaml', stack('64MiB'));
     expect((await cli(['lock', '--host', `unix://${at(1).socketPath}`, '--reason', 'mine'])).code).toBe(0);
     const locked = await gantry(['lock', '--for', '10m', '--reason', 'freeze']);
@@ -257,8 +257,8 @@ describe('locking several hosts', () => {
   }, 60_000);
 });
 
-describe('keeping several hosts', () => {
-  test('goes out batch by batch, puts right what changes, halts at a bad host, and brings new manifests the same way', async () => {
+describe('the loop over several hosts', () => {
+  test('A loop over hosts works batch by batch, corrects drift, halts at a failed host, and rolls out new manifests in the same way', async () => {
     write('stack.yaml', stack('64MiB'));
     let stderr = '';
     let interrupt = (): void => {};
@@ -295,7 +295,7 @@ describe('keeping several hosts', () => {
     expect((await withStack('plan', '--detailed-exitcode')).code).toBe(0);
   }, 120_000);
 
-  test('goes on without a host that is not there with --keep-going, and ends with its code', async () => {
+  test('A loop with --keep-going continues without an unreachable host, and exits with its code', async () => {
     writeHosts(nobody());
     write('stack.yaml', stack('64MiB'));
     const run = await withStack('run', '-y', '--canary', 'gone', '--keep-going', '--for', '6s', '--json');

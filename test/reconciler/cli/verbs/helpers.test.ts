@@ -61,7 +61,7 @@ vars: {A: 1}
 kind: vars
 `;
 
-  test('brings keys into their order and keeps every comment and value; twice is as once', () => {
+  test('fmt sorts keys, keeps every comment and value, and is idempotent', () => {
     const { text, problem } = formatManifest(ugly);
     expect(problem).toBeUndefined();
     expect(text.match(/^\w+(?=:)/gm)).toEqual(['kind', 'name', 'config', 'devices', 'manage', 'kind', 'vars']);
@@ -71,7 +71,7 @@ kind: vars
     expect(formatManifest(text).text).toBe(text);
   });
 
-  test('leaves what has aliases in its order, and our own examples as they mean', () => {
+  test('fmt keeps the order of texts with aliases, and the meaning of our examples', () => {
     const aliased = 'devices:\n  root: &r { type: disk }\n  other: *r\nkind: profile\nname: x\n';
     expect(formatManifest(aliased).text).toBe(aliased);
     const examples = join(repository, 'examples');
@@ -84,7 +84,7 @@ kind: vars
     }
   });
 
-  test('writes files in place with their mode, through links, and with --check only names them', async () => {
+  test('fmt writes files in place with their mode, through links, and with --check only names them', async () => {
     const file = `${place()}.yaml`;
     writeFileSync(file, ugly);
     chmodSync(file, 0o640);
@@ -100,7 +100,7 @@ kind: vars
     expect((await cli(['fmt', '-'], { piped: ugly })).stdout).toBe(formatManifest(ugly).text);
   });
 
-  test('leaves broken texts alone and says where they break', async () => {
+  test('fmt leaves broken texts alone and names the place of the error', async () => {
     const file = `${place()}.yaml`;
     writeFileSync(file, 'kind: [\nname: x\n');
     const run = await cli(['fmt', file]);
@@ -111,7 +111,7 @@ kind: vars
 });
 
 describe('init', () => {
-  test('writes a first manifest that can be applied, and never over anything', async () => {
+  test('init writes a first manifest that can be applied, and never overwrites a file', async () => {
     const at = place();
     const made = await cli(['init', at]);
     expect([made.code, made.stderr]).toEqual([0, expect.stringContaining(`gantry plan ${at}`)]);
@@ -129,7 +129,7 @@ describe('init', () => {
 });
 
 describe('completion', () => {
-  /** What bash offers for the words, the last of which is being typed; `gantry get` is a stand-in. */
+  /** The completions of bash for the words, the last of which is incomplete; `gantry get` is a stub. */
   const offered = (script: string, ...words: readonly string[]): readonly string[] => {
     const stub = `gantry() { [ "$1 $3 $4" = "get -o name" ] && printf '%s\\n' "$2"-one "$2"-two; }`;
     const typed = ['gantry', ...words].map((word) => `'${word}'`).join(' ');
@@ -137,7 +137,7 @@ describe('completion', () => {
     return execFileSync('bash', ['-c', code], { encoding: 'utf8' }).trimEnd().split('\n');
   };
 
-  test('offers commands, flags and live names in bash', async () => {
+  test('Completion offers commands, flags and live names in bash', async () => {
     const { stdout: script, code } = await cli(['completion', 'bash']);
     expect(code).toBe(0);
     expect(offered(script, 'expl')).toEqual(['explain']);
@@ -152,7 +152,7 @@ describe('completion', () => {
     expect(offered(script, '')).toEqual(expect.arrayContaining(every));
   });
 
-  test('knows all commands, and shells by name', async () => {
+  test('Completion knows all commands, and shells by name', async () => {
     const declared = Object.values(verbs).flat();
     expect(commandNodes({ verbs: declared.map(({ verb }) => verb), groups }).length).toBeGreaterThan(60);
     expect((await cli(['completion', 'tcsh'])).code).toBe(64);
@@ -168,7 +168,7 @@ describe('doctor', () => {
       ]),
     );
 
-  test('finds a sound daemon sound, and says that it only simulates', async () => {
+  test('doctor reports a healthy daemon, and says that it only simulates', async () => {
     const run = await onHost('doctor', '--json');
     expect(run.code, run.stdout).toBe(0);
     expect(levels(run)).toEqual({
@@ -185,7 +185,7 @@ describe('doctor', () => {
     expect((await onHost('doctor')).stdout).toContain('containers are simulated');
   });
 
-  test('tells of locks, of a state directory that cannot be written, and of a daemon that is not there', async () => {
+  test('doctor reports locks, a state directory without write access, and an unreachable daemon', async () => {
     expect((await onHost('lock', '--set', 'doctored')).code).toBe(0);
     const locked = await onHost('doctor');
     expect(locked.stdout).toContain('locked: doctored by');
@@ -197,7 +197,7 @@ describe('doctor', () => {
     expect(levels(run)).toEqual({ program: 'ok', state: 'warning', daemon: 'error' });
   });
 
-  test('tells what is wrong with a server, and what to do', () => {
+  test('doctor says what is wrong with a server, and what to do', () => {
     const environment = {
       server: 'gantry',
       server_version: '0.0.1',
@@ -226,7 +226,7 @@ describe('doctor', () => {
   });
 
   const missing = stockLxdMissing() ?? undefined;
-  test.skipIf(missing !== undefined)('finds a stock LXD sound', { timeout: 90_000 }, async () => {
+  test.skipIf(missing !== undefined)('doctor reports a healthy stock LXD', { timeout: 90_000 }, async () => {
     const lxd = await startStockLxd();
     try {
       const run = await cli(['doctor', '--json', '--host', `unix://${lxd.socketPath}`]);

@@ -1,4 +1,4 @@
-// `gantry image` against real daemons on the simulation: what comes to be there, what goes, what is said when it cannot be.
+// `gantry image` against real daemons on the simulation: creation, deletion, and error messages.
 import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -43,7 +43,7 @@ afterAll(async () => {
 });
 
 describe('gantry image', () => {
-  test('import, list, alias, export, delete: one file', async () => {
+  test('An image of one file is imported, listed, aliased, exported and deleted', async () => {
     const bytes = bytesOf();
     const path = fileOf(bytes);
     expect(await ok(['import', path, '--alias', 'one', '--property', 'kind=mine', '--public'])).toBe(sha256(bytes));
@@ -67,7 +67,7 @@ describe('gantry image', () => {
     expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/Image two\/x not found/)]);
   });
 
-  test('import and export: two files', async () => {
+  test('An image of two files is imported and exported', async () => {
     const [metadata, rootfs] = [bytesOf(), tarOf({ name: './', flag: '5' }, { name: './a', content: 'x' })];
     const meta = tarOf({ ...metadataFile, content: `${goodMetadata}properties: {n: "${sha256(metadata)}"}\n` });
     const fingerprint = await ok(['import', fileOf(meta), fileOf(rootfs)]);
@@ -77,7 +77,7 @@ describe('gantry image', () => {
     expect(sha256(readFileSync(back), readFileSync(`${back}.root`))).toBe(fingerprint);
   });
 
-  test('copy from another server, refresh, and import from an address', async () => {
+  test('An image is copied from another server, refreshed, and imported from an address', async () => {
     const bytes = bytesOf();
     await other.ok('POST', '/1.0/images', bytes, { 'x-svc-public': '1', 'x-svc-aliases': 'alias=there' });
     const cert = join(here, 'cert.pem');
@@ -103,7 +103,7 @@ describe('gantry image', () => {
     }
   });
 
-  test('publish a container and a snapshot', async () => {
+  test('A container and a snapshot are published', async () => {
     await createContainer(daemon, 'web');
     await daemon.ok('POST', '/1.0/containers/web/snapshots', { name: 's' });
     const first = await ok(['publish', 'web', '--alias', 'web', '--compression', 'zstd', '--property', 'from=web']);
@@ -114,7 +114,7 @@ describe('gantry image', () => {
     expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/nope/)]);
   });
 
-  test('wrong words are told before anything is done', async () => {
+  test('A wrong command line is refused before it changes anything', async () => {
     const before = readdirSync(here);
     expect(await image(['import', join(here, 'none.tar')])).toMatchObject({
       code: 1,

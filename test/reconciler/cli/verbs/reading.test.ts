@@ -15,7 +15,7 @@ import { containerWith, openBench, type Bench } from '../../../support/cli/daemo
 describe('explain', () => {
   const explain = (...argv: readonly string[]): Promise<CliRun> => cli(['explain', ...argv]);
 
-  test('tells type, effect and default of what a manifest may say', async () => {
+  test('explain shows type, effect and default of manifest keys', async () => {
     expect((await explain()).stdout).toContain('storage_volume');
     const memory = await explain('container.config.limits.memory');
     expect(memory.stdout).toMatch(/^container\.config\.limits\.memory {2}size/);
@@ -33,7 +33,7 @@ describe('explain', () => {
     });
   });
 
-  test('tells what is refused of Terraform JSON, and what to do instead', async () => {
+  test('explain names refused parts of Terraform JSON, and the alternative', async () => {
     const all = (await explain('terraform')).stdout;
     for (const part of ['subset 4', 'E_DATA', 'E_FUNCTION', 'gantry_container', 'lxd_instance'])
       expect(all).toContain(part);
@@ -41,14 +41,14 @@ describe('explain', () => {
     expect((await explain('terraform.E_MODUL')).stderr).toContain('did you mean E_MODULE?');
   });
 
-  test('names the nearest word for a wrong one', async () => {
+  test('explain suggests the nearest word for a wrong one', async () => {
     expect((await explain('contaner')).stderr).toContain('did you mean container?');
     expect((await explain('container.config.limits.memry')).stderr).toContain('did you mean limits.memory?');
     expect((await explain('container.devices.nik')).stderr).toContain('did you mean nic?');
     expect((await explain('container.profils')).code).toBe(1);
   });
 
-  test('knows every kind and every key of the tables', async () => {
+  test('explain knows every kind and every key of the tables', async () => {
     for (const kind of kindNames) expect((await explain(kind)).stdout, kind).toContain(kind);
     for (const key of Object.keys(containerConfigKeys))
       expect((await explain(`container.config.${key}`)).code, key).toBe(0);
@@ -59,7 +59,7 @@ describe('explain', () => {
 describe('graph', () => {
   const stack = `kind: storage_pool\nname: p\ndriver: dir\n---\nkind: profile\nname: 'a"b'\ndevices: {root: {type: disk, path: /, pool: p}}\n`;
 
-  test('draws who needs whom, for Mermaid and for DOT, names in quotes', async () => {
+  test('graph draws dependencies for Mermaid and for DOT, with quoted names', async () => {
     const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtvb-'));
     try {
       writeFileSync(join(dir, 's.yaml'), stack);
@@ -83,7 +83,7 @@ describe('get and diff', () => {
   const get = (...argv: readonly string[]): Promise<CliRun> =>
     cli(['get', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);
 
-  test('lists one kind in every format', async () => {
+  test('get lists one kind in every format', async () => {
     expect((await get('containers')).stdout).toMatch(
       /^NAME +STATUS +ADDRESSES +IMAGE +PROFILES.*\nc1 +Running .*small/,
     );
@@ -101,7 +101,7 @@ describe('get and diff', () => {
     expect((await get('container', '-o', 'xml')).code).toBe(64);
   });
 
-  test('shows what an apply would change, and ends as diff(1) does', async () => {
+  test('diff shows the changes of an apply, and has the exit codes of diff(1)', async () => {
     const same = await bench.gantry('diff');
     expect([same.code, same.stdout]).toEqual([0, '']);
     bench.parts = {
@@ -123,28 +123,31 @@ describe('get and diff', () => {
 });
 
 describe('unified diffs', () => {
-  test.skipIf(spawnSync('patch', ['--version']).status !== 0)('are what patch(1) makes the other text of', () => {
-    const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtud-'));
-    const lines = fc
-      .array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 14 })
-      .map((all) => all.map((one) => `${one}\n`).join(''));
-    try {
-      fc.assert(
-        fc.property(lines, lines, (before, after) => {
-          const diff = unifiedDiff(before, after);
-          expect(diff === '').toBe(before === after);
-          if (diff === '') return;
-          const file = join(dir, 'text');
-          writeFileSync(file, before);
-          const patched = execFileSync('patch', ['-s', file, '-o', '-'], { input: `--- text\n+++ text\n${diff}` });
-          expect(patched.toString()).toBe(after);
-        }),
-        { numRuns: 40 },
-      );
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
-  });
+  test.skipIf(spawnSync('patch', ['--version']).status !== 0)(
+    'patch(1) turns one text into the other with a unified diff',
+    () => {
+      const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtud-'));
+      const lines = fc
+        .array(fc.constantFrom('a', 'b', 'c', 'd'), { maxLength: 14 })
+        .map((all) => all.map((one) => `${one}\n`).join(''));
+      try {
+        fc.assert(
+          fc.property(lines, lines, (before, after) => {
+            const diff = unifiedDiff(before, after);
+            expect(diff === '').toBe(before === after);
+            if (diff === '') return;
+            const file = join(dir, 'text');
+            writeFileSync(file, before);
+            const patched = execFileSync('patch', ['-s', file, '-o', '-'], { input: `--- text\n+++ text\n${diff}` });
+            expect(patched.toString()).toBe(after);
+          }),
+          { numRuns: 40 },
+        );
+      } finally {
+        rmSync(dir, { recursive: true, force: true });
+      }
+    },
+  );
 });
 if (spawnSync('patch', ['--version']).status !== 0)
   console.log('skipped: unified diffs against patch(1): it is not installed');

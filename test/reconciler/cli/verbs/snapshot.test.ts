@@ -1,4 +1,4 @@
-// `gantry snapshot` against the real daemon, on simulated and on real containers: what is made, put back, and refused in which words.
+// `gantry snapshot` against the real daemon, on simulated and on real containers: creation, restore, and error messages.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -51,7 +51,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
   });
   const page = (): string => join(daemon.dir, 'storage-pools/default/containers/web/rootfs/srv/page');
 
-  test.skipIf(skipped)('takes one, changes the container, puts it back, renames and deletes', async () => {
+  test.skipIf(skipped)('A snapshot is taken, restored after a change, renamed and deleted', async () => {
     writeFileSync(page(), 'first');
     expect(await ok('create', 'web/before', '--description', 'the first page', '--expires', '2w 1d')).toBe(
       'web/before\n',
@@ -70,7 +70,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
     expect(await daemon.get('/1.0/containers/web/snapshots')).toEqual([]);
   });
 
-  test.skipIf(skipped)('names the snapshot itself when only the container is given, and tells the name', async () => {
+  test.skipIf(skipped)('A snapshot without a name gets one, which the command prints', async () => {
     expect(await ok('create', 'web')).toBe('web/snap0\n');
     expect(JSON.parse(await ok('create', 'web', '--json'))).toEqual({ container: 'web', snapshot: 'snap1' });
     const lines = (await ok('list', 'web', '--json')).trimEnd().split('\n');
@@ -79,7 +79,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
     expect(await ok('list', 'web')).toMatch(/^NAME.*\n$/);
   });
 
-  test.skipIf(skipped)('a running container is put back and runs on', async () => {
+  test.skipIf(skipped)('A running container is restored and keeps running', async () => {
     await ok('create', 'web/stopped');
     expect((await setState(daemon, 'web', 'start')).status).toBe('Success');
     await ok('restore', 'web/stopped');
@@ -88,7 +88,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
     await ok('delete', 'web/stopped');
   });
 
-  test.skipIf(skipped)('says in words what does not exist, exists already or is written wrongly', async () => {
+  test.skipIf(skipped)('Messages name a missing, an existing and a wrongly written snapshot', async () => {
     await ok('create', 'web/one');
     expect(await refused(1, 'create', 'web/one')).toContain('web/one');
     expect(await refused(1, 'create', 'nobody')).toContain('Container nobody not found');
@@ -104,7 +104,7 @@ describe.each(['sim', 'lxc'] as const)('gantry snapshot on %s', (runtime) => {
   });
 });
 
-test('a moment is counted from now by the calendar, or taken as it is', () => {
+test('A moment is counted from now by the calendar, or used as it is', () => {
   const now = Date.parse('2030-01-31T10:00:00Z');
   expect(parseMoment('1w 2H', now)).toBe('2030-02-07T12:00:00.000Z');
   expect(parseMoment('2031-05-06T07:08+02:00', now)).toBe('2031-05-06T05:08:00.000Z');

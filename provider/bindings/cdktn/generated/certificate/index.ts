@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface CertificateConfig extends cdktn.TerraformMetaArguments {
   /**
-  * A name for people.
+  * Display name.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#name Certificate#name}
   */
@@ -20,31 +20,31 @@ export interface CertificateConfig extends cdktn.TerraformMetaArguments {
   */
   readonly certificate: string;
   /**
-  * `client`, or `metrics` for who may read metrics only, on servers that have it.
+  * `client`, or `metrics` for access to metrics only, on servers that support it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#type Certificate#type}
   */
   readonly type?: string;
   /**
-  * Whether it may use the projects in `projects` only, on servers that have projects.
+  * Whether access is restricted to the projects in `projects`, on servers with projects.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#restricted Certificate#restricted}
   */
   readonly restricted?: boolean | cdktn.IResolvable;
   /**
-  * The projects that it may use while it is restricted.
+  * The projects that a restricted certificate may use.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#projects Certificate#projects}
   */
   readonly projects?: string[];
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#timeouts Certificate#timeouts}
   */
   readonly timeouts?: CertificateTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#remote Certificate#remote}
   */
@@ -52,25 +52,25 @@ export interface CertificateConfig extends cdktn.TerraformMetaArguments {
 }
 export interface CertificateTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#create Certificate#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#read Certificate#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#update Certificate#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/certificate#delete Certificate#delete}
   */

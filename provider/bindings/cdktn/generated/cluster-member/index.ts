@@ -14,19 +14,19 @@ export interface ClusterMemberConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * Remove it on destroy although it does not answer.
+  * Whether destroy also removes a member that does not answer.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#force ClusterMember#force}
   */
   readonly force?: boolean | cdktn.IResolvable;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#timeouts ClusterMember#timeouts}
   */
   readonly timeouts?: ClusterMemberTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#remote ClusterMember#remote}
   */
@@ -34,25 +34,25 @@ export interface ClusterMemberConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ClusterMemberTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#create ClusterMember#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#read ClusterMember#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#update ClusterMember#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/cluster_member#delete ClusterMember#delete}
   */

@@ -14,13 +14,13 @@ export interface ContainerDeviceConfig extends cdktn.TerraformMetaArguments {
   */
   readonly container: string;
   /**
-  * Name of the device. Another one makes another device.
+  * Name of the device. Another name replaces the device.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#name ContainerDevice#name}
   */
   readonly name: string;
   /**
-  * Type of the device, such as `disk`, `nic` or `proxy`. Another one makes another device.
+  * Type of the device, such as `disk`, `nic` or `proxy`. Another type replaces the device.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#type ContainerDevice#type}
   */
@@ -32,19 +32,19 @@ export interface ContainerDeviceConfig extends cdktn.TerraformMetaArguments {
   */
   readonly properties?: { [key: string]: string };
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#timeouts ContainerDevice#timeouts}
   */
   readonly timeouts?: ContainerDeviceTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#remote ContainerDevice#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#project ContainerDevice#project}
   */
@@ -52,25 +52,25 @@ export interface ContainerDeviceConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ContainerDeviceTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#create ContainerDevice#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#read ContainerDevice#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#update ContainerDevice#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_device#delete ContainerDevice#delete}
   */

@@ -8,31 +8,31 @@ import * as cdktn from 'cdktn';
 
 export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name of the container, which has to run. When it is renamed nothing runs again.
+  * Name of the container, which must run. A rename does not run the command again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#container ContainerExec#container}
   */
   readonly container: string;
   /**
-  * Command and arguments. Another command is another run.
+  * Command and arguments. A change runs the command again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#command ContainerExec#command}
   */
   readonly command: string[];
   /**
-  * Environment, over that of the container. Another one is another run.
+  * Environment variables, in addition to those of the container. A change runs the command again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment ContainerExec#environment}
   */
   readonly environment?: { [key: string]: string };
   /**
-  * More of the environment, over `environment`, that is never stored, for secrets. Only `command` has it. Raise `environment_wo_version` to run again with another one.
+  * Environment variables that are never stored, for secrets; they override `environment`. Only `command` gets them. Raise `environment_wo_version` to run the command again with other values.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment_wo ContainerExec#environment_wo}
   */
   readonly environmentWo?: { [key: string]: string };
   /**
-  * Any number; another one is another run.
+  * Any number; a change runs the command again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#environment_wo_version ContainerExec#environment_wo_version}
   */
@@ -44,61 +44,61 @@ export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   */
   readonly cwd?: string;
   /**
-  * User id inside.
+  * User id in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#user ContainerExec#user}
   */
   readonly user?: number;
   /**
-  * Group id inside.
+  * Group id in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#group ContainerExec#group}
   */
   readonly group?: number;
   /**
-  * Any values; when one changes, the command runs again, as another object.
+  * Any values; a change replaces the object, which runs the command again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#triggers ContainerExec#triggers}
   */
   readonly triggers?: { [key: string]: string };
   /**
-  * Command to run on destroy, when the container still runs.
+  * Command to run on destroy, if the container still runs.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#destroy_command ContainerExec#destroy_command}
   */
   readonly destroyCommand?: string[];
   /**
-  * Whether another exit code than 0 fails the apply.
+  * Whether an exit code other than 0 fails the apply.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#fail_on_error ContainerExec#fail_on_error}
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
   /**
-  * Whether what it writes is kept in the state. Left out, it is. Counts for the next run.
+  * Whether the state keeps the output, from the next run on. Default: true.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#record_output ContainerExec#record_output}
   */
   readonly recordOutput?: boolean | cdktn.IResolvable;
   /**
-  * Limit of the run.
+  * Time limit of the run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#timeout ContainerExec#timeout}
   */
   readonly timeout?: string;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#timeouts ContainerExec#timeouts}
   */
   readonly timeouts?: ContainerExecTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#remote ContainerExec#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#project ContainerExec#project}
   */
@@ -106,25 +106,25 @@ export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ContainerExecTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#create ContainerExec#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#read ContainerExec#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#update ContainerExec#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#delete ContainerExec#delete}
   */

@@ -38,55 +38,55 @@ export interface ContainerFileConfig extends cdktn.TerraformMetaArguments {
   */
   readonly source?: string;
   /**
-  * file: the content, as text that is never stored: raise `content_wo_version` to write another one. Nor is its hash, so that only presence, mode and owner are compared with the container.
+  * file: the content, as text that is never stored: raise `content_wo_version` to write new content. Its hash is not stored either, so plans compare only existence, mode and owner.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#content_wo ContainerFile#content_wo}
   */
   readonly contentWo?: string;
   /**
-  * Any number; another one writes `content_wo` again.
+  * Any number; a change writes `content_wo` again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#content_wo_version ContainerFile#content_wo_version}
   */
   readonly contentWoVersion?: number;
   /**
-  * symlink: what it points to.
+  * symlink: its target.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#target ContainerFile#target}
   */
   readonly target?: string;
   /**
-  * Permissions, octal. Left out: 0644, or 0755 for a directory.
+  * Permissions, octal. Default: 0644, or 0755 for a directory.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#mode ContainerFile#mode}
   */
   readonly mode?: string;
   /**
-  * Owner, as the container sees it.
+  * User id of the owner, in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#uid ContainerFile#uid}
   */
   readonly uid?: number;
   /**
-  * Group, as the container sees it.
+  * Group id, in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#gid ContainerFile#gid}
   */
   readonly gid?: number;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#timeouts ContainerFile#timeouts}
   */
   readonly timeouts?: ContainerFileTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#remote ContainerFile#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#project ContainerFile#project}
   */
@@ -94,25 +94,25 @@ export interface ContainerFileConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ContainerFileTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#create ContainerFile#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#read ContainerFile#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#update ContainerFile#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_file#delete ContainerFile#delete}
   */

@@ -16,13 +16,13 @@ export interface ContainerConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * Free text for people.
+  * Free text.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#description Container#description}
   */
   readonly description?: string;
   /**
-  * What it is made from; an empty container when left out. Another source makes another container.
+  * Source of the container. Default: an empty container. Another source replaces the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#source Container#source}
   */
@@ -34,31 +34,31 @@ export interface ContainerConfig extends cdktn.TerraformMetaArguments {
   */
   readonly architecture?: string;
   /**
-  * Sets limits after a type of some cloud, at creation.
+  * Sets limits like an instance type of a cloud, at creation.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#instance_type Container#instance_type}
   */
   readonly instanceType?: string;
   /**
-  * Cluster member to make it on.
+  * Cluster member for the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#target Container#target}
   */
   readonly target?: string;
   /**
-  * Applied in order, later ones win. Left out: `default` at creation (of a copy what the server gives it, of a backup those in it), later as they are. `[]`: none.
+  * Profiles in order; later ones win. Default: `default` at creation (a copy gets those of the server, a backup its own), later unchanged. `[]`: none.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#profiles Container#profiles}
   */
   readonly profiles?: string[];
   /**
-  * Deleted when it stops.
+  * Whether it is deleted when it stops.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#ephemeral Container#ephemeral}
   */
   readonly ephemeral?: boolean | cdktn.IResolvable;
   /**
-  * Config keys. Keys that the server keeps for itself (`volatile.*`, `image.*`) are left out.
+  * Config keys, without those that the server manages (`volatile.*`, `image.*`).
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#config Container#config}
   */
@@ -70,61 +70,61 @@ export interface ContainerConfig extends cdktn.TerraformMetaArguments {
   */
   readonly devices?: { [key: string]: { [key: string]: string } } | cdktn.IResolvable;
   /**
-  * The policy of automatic snapshots: a form of the config keys `snapshots.*`, which then are not in `config`.
+  * The policy of automatic snapshots. It sets the config keys `snapshots.*`, which must then not be in `config`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#snapshots Container#snapshots}
   */
   readonly snapshots?: ContainerSnapshots;
   /**
-  * Whether it is to run.
+  * Whether the container should run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#running Container#running}
   */
   readonly running?: boolean | cdktn.IResolvable;
   /**
-  * Whether changes that take effect at a start may restart it. Without, such a change is refused while it runs.
+  * Whether changes that take effect at a start may restart it. If false, such a change is refused while it runs.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#allow_restart Container#allow_restart}
   */
   readonly allowRestart?: boolean | cdktn.IResolvable;
   /**
-  * Seconds for a clean stop; after that it is killed.
+  * Seconds for a clean stop, after which it is killed.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#stop_timeout Container#stop_timeout}
   */
   readonly stopTimeout?: number;
   /**
-  * What to wait for after each start, in order. Nothing unless given.
+  * Conditions to wait for after each start, in order. Default: none.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#wait_for Container#wait_for}
   */
   readonly waitFor?: ContainerWaitFor[] | cdktn.IResolvable;
   /**
-  * Files inside, by path. They are written before the first start, and compared by content, mode and owner.
+  * Files in the container, by path. They are written before the first start, and compared by content, mode and owner.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#files Container#files}
   */
   readonly files?: { [key: string]: ContainerFiles } | cdktn.IResolvable;
   /**
-  * Commands to run inside once it runs, in the order of their names.
+  * Commands to run in the running container, in the order of their names.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#exec Container#exec}
   */
   readonly exec?: { [key: string]: ContainerExec } | cdktn.IResolvable;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#timeouts Container#timeouts}
   */
   readonly timeouts?: ContainerTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#remote Container#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#project Container#project}
   */
@@ -150,7 +150,7 @@ export interface ContainerSource {
   */
   readonly fingerprint?: string;
   /**
-  * image: URL of the server that has the image; without it the image is in the store of this server.
+  * image: URL of the server that has the image. Default: the image store of this server.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#server Container#server}
   */
@@ -162,7 +162,7 @@ export interface ContainerSource {
   */
   readonly protocol?: string;
   /**
-  * image: certificate of `server`, as PEM, when no authority vouches for it.
+  * image: certificate of `server`, as PEM, if no trusted authority signed it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#certificate Container#certificate}
   */
@@ -180,25 +180,25 @@ export interface ContainerSource {
   */
   readonly source?: string;
   /**
-  * copy: name of a snapshot of it: the copy begins as the container was then. When both are renamed the copy stays.
+  * copy: name of a snapshot of that container to copy. A rename of both keeps the copy.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#snapshot Container#snapshot}
   */
   readonly snapshot?: string;
   /**
-  * copy: without its snapshots.
+  * copy: whether to leave out its snapshots.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#container_only Container#container_only}
   */
   readonly containerOnly?: boolean | cdktn.IResolvable;
   /**
-  * backup: path of a backup file, as `gantry backup export` and `lxc export` write it. Another content makes another container; once it is made the file may go. What the backup has beyond the configuration (config, devices) goes at creation; its snapshots stay, and its profiles unless `profiles` is given.
+  * backup: path of a backup file from `gantry backup export` or `lxc export`. Changed content replaces the container; after creation the file may be deleted. Creation removes config and devices of the backup that are not configured; its snapshots stay, and its profiles unless `profiles` is given.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#file Container#file}
   */
   readonly file?: string;
   /**
-  * backup: whether it is taken although it brings access to the host (privileged, `raw.*`, paths and devices of the host).
+  * backup: whether to accept a backup with access to the host (privileged, `raw.*`, paths and devices of the host).
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#allow_host_access Container#allow_host_access}
   */
@@ -615,25 +615,25 @@ export class ContainerSourceOutputReference extends cdktn.ComplexObject {
 }
 export interface ContainerSnapshots {
   /**
-  * When, as five cron fields: `snapshots.schedule`.
+  * Schedule as five cron fields: `snapshots.schedule`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#schedule Container#schedule}
   */
   readonly schedule?: string;
   /**
-  * Names: `snapshots.pattern`.
+  * Pattern of names: `snapshots.pattern`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#pattern Container#pattern}
   */
   readonly pattern?: string;
   /**
-  * Life of a snapshot, such as `2w`: `snapshots.expiry`.
+  * Lifetime of a snapshot, such as `2w`: `snapshots.expiry`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#expiry Container#expiry}
   */
   readonly expiry?: string;
   /**
-  * Also while it is stopped: `snapshots.schedule.stopped`.
+  * Whether to take snapshots of a stopped container: `snapshots.schedule.stopped`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#stopped Container#stopped}
   */
@@ -816,13 +816,13 @@ export class ContainerSnapshotsOutputReference extends cdktn.ComplexObject {
 }
 export interface ContainerWaitFor {
   /**
-  * `running`; `ipv4` or `ipv6`: an address others can reach; `command`: exits with 0; `tcp`: something accepts connections; `file`: it is there; `cloud-init`: is done; `delay`: that time has passed.
+  * `running`; `ipv4` or `ipv6`: has a reachable address; `command`: exits with 0; `tcp`: the port accepts connections; `file`: exists; `cloud-init`: has finished; `delay`: the time has passed.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#type Container#type}
   */
   readonly type: string;
   /**
-  * Interface inside that has to have the address; any when left out.
+  * Interface in the container that must have the address. Default: any.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#nic Container#nic}
   */
@@ -834,31 +834,31 @@ export interface ContainerWaitFor {
   */
   readonly command?: string[];
   /**
-  * Port to connect to, from where Terraform runs.
+  * Port to connect to, from the machine that runs Terraform.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#port Container#port}
   */
   readonly port?: number;
   /**
-  * Where the port is; the first address of the container when left out.
+  * Host of the port. Default: the first address of the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#host Container#host}
   */
   readonly host?: string;
   /**
-  * Absolute path inside.
+  * Absolute path in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#path Container#path}
   */
   readonly path?: string;
   /**
-  * delay: how long to wait in any case, such as `5s`.
+  * delay: time to wait, such as `5s`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#delay Container#delay}
   */
   readonly delay?: string;
   /**
-  * How long to wait.
+  * Time limit of the wait.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#timeout Container#timeout}
   */
@@ -1194,13 +1194,13 @@ export interface ContainerFiles {
   */
   readonly mode?: string;
   /**
-  * Owner, as the container sees it.
+  * User id of the owner, in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#uid Container#uid}
   */
   readonly uid?: number;
   /**
-  * Group, as the container sees it.
+  * Group id, in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#gid Container#gid}
   */
@@ -1443,7 +1443,7 @@ export interface ContainerExec {
   */
   readonly command: string[];
   /**
-  * Environment, over that of the container.
+  * Environment variables, in addition to those of the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#environment Container#environment}
   */
@@ -1455,43 +1455,43 @@ export interface ContainerExec {
   */
   readonly cwd?: string;
   /**
-  * User id inside.
+  * User id in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#user Container#user}
   */
   readonly user?: number;
   /**
-  * Group id inside.
+  * Group id in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#group Container#group}
   */
   readonly group?: number;
   /**
-  * `create`: once, as soon as it runs; `change`: also when this entry changes; `start`: also after every start by Terraform.
+  * `create`: once, when the container first runs; `change`: also when this entry changes; `start`: also after every start by Terraform.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#on Container#on}
   */
   readonly on?: string;
   /**
-  * Whether it runs at all.
+  * Whether to run the command.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#enabled Container#enabled}
   */
   readonly enabled?: boolean | cdktn.IResolvable;
   /**
-  * Whether another exit code than 0 fails the apply.
+  * Whether an exit code other than 0 fails the apply.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#fail_on_error Container#fail_on_error}
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
   /**
-  * Whether what it writes is kept in the state.
+  * Whether the state keeps its output.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#record_output Container#record_output}
   */
   readonly recordOutput?: boolean | cdktn.IResolvable;
   /**
-  * Limit of the run.
+  * Time limit of the run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#timeout Container#timeout}
   */
@@ -1963,25 +1963,25 @@ export class ContainerInterfacesMap extends cdktn.ComplexMap {
 }
 export interface ContainerTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#create Container#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#read Container#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#update Container#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#delete Container#delete}
   */

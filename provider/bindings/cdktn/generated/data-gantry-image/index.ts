@@ -20,13 +20,13 @@ export interface DataGantryImageConfig extends cdktn.TerraformMetaArguments {
   */
   readonly fingerprint?: string;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/image#remote DataGantryImage#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider.
+  * Project of the object, on servers with projects. Default: the project of the provider.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/image#project DataGantryImage#project}
   */

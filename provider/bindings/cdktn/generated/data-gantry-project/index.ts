@@ -14,7 +14,7 @@ export interface DataGantryProjectConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/data-sources/project#remote DataGantryProject#remote}
   */

@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface EphemeralGantryContainerExecConfig extends cdktn.TerraformEphemeralMetaArguments {
   /**
-  * Name of the container, which has to run.
+  * Name of the container, which must run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#container EphemeralGantryContainerExec#container}
   */
@@ -20,7 +20,7 @@ export interface EphemeralGantryContainerExecConfig extends cdktn.TerraformEphem
   */
   readonly command: string[];
   /**
-  * Environment, over that of the container.
+  * Environment variables, in addition to those of the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#environment EphemeralGantryContainerExec#environment}
   */
@@ -32,49 +32,49 @@ export interface EphemeralGantryContainerExecConfig extends cdktn.TerraformEphem
   */
   readonly cwd?: string;
   /**
-  * User id inside.
+  * User id in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#user EphemeralGantryContainerExec#user}
   */
   readonly user?: number;
   /**
-  * Group id inside.
+  * Group id in the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#group EphemeralGantryContainerExec#group}
   */
   readonly group?: number;
   /**
-  * Any values. While one of them is not known yet Terraform waits: with `created_at` of a container that the apply makes, nothing is asked of it before it is there.
+  * Any values. Terraform waits until all of them are known: with `created_at` of a container from the same apply, it opens this resource only after that container exists.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#triggers EphemeralGantryContainerExec#triggers}
   */
   readonly triggers?: { [key: string]: string };
   /**
-  * Command to run when Terraform no longer needs the output, such as one that takes a token back. Arguments may refer to nothing that `command` writes.
+  * Command to run when Terraform no longer needs the output, for example to revoke a token. Its arguments cannot refer to the output of `command`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#close_command EphemeralGantryContainerExec#close_command}
   */
   readonly closeCommand?: string[];
   /**
-  * Whether another exit code than 0 is an error.
+  * Whether an exit code other than 0 is an error.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#fail_on_error EphemeralGantryContainerExec#fail_on_error}
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
   /**
-  * Limit of the run.
+  * Time limit of the run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#timeout EphemeralGantryContainerExec#timeout}
   */
   readonly timeout?: string;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#remote EphemeralGantryContainerExec#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider.
+  * Project of the object, on servers with projects. Default: the project of the provider.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_exec#project EphemeralGantryContainerExec#project}
   */

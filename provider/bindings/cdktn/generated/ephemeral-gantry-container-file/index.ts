@@ -20,19 +20,19 @@ export interface EphemeralGantryContainerFileConfig extends cdktn.TerraformEphem
   */
   readonly path: string;
   /**
-  * Any values. While one of them is not known yet Terraform waits: with `created_at` of a container that the apply makes, nothing is asked of it before it is there.
+  * Any values. Terraform waits until all of them are known: with `created_at` of a container from the same apply, it opens this resource only after that container exists.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_file#triggers EphemeralGantryContainerFile#triggers}
   */
   readonly triggers?: { [key: string]: string };
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_file#remote EphemeralGantryContainerFile#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider.
+  * Project of the object, on servers with projects. Default: the project of the provider.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/ephemeral-resources/container_file#project EphemeralGantryContainerFile#project}
   */

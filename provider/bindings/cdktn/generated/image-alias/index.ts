@@ -14,7 +14,7 @@ export interface ImageAliasConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * Free text for people.
+  * Free text.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#description ImageAlias#description}
   */
@@ -26,19 +26,19 @@ export interface ImageAliasConfig extends cdktn.TerraformMetaArguments {
   */
   readonly target: string;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#timeouts ImageAlias#timeouts}
   */
   readonly timeouts?: ImageAliasTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#remote ImageAlias#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#project ImageAlias#project}
   */
@@ -46,25 +46,25 @@ export interface ImageAliasConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ImageAliasTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#create ImageAlias#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#read ImageAlias#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#update ImageAlias#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image_alias#delete ImageAlias#delete}
   */

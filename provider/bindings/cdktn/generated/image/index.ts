@@ -8,49 +8,49 @@ import * as cdktn from 'cdktn';
 
 export interface ImageConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Where it comes from. Another source, or another content of a file, is another image.
+  * Source of the image. Another source, or changed content of a file, replaces the image.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#source Image#source}
   */
   readonly source?: ImageSource;
   /**
-  * Properties; those of its metadata are the ones it begins with.
+  * Properties. Default: those of its metadata.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#properties Image#properties}
   */
   readonly properties?: { [key: string]: string };
   /**
-  * Whether clients without trust may fetch it.
+  * Whether untrusted clients may fetch it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#public Image#public}
   */
   readonly public?: boolean | cdktn.IResolvable;
   /**
-  * Whether the server keeps it current.
+  * Whether the server updates it automatically.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#auto_update Image#auto_update}
   */
   readonly autoUpdate?: boolean | cdktn.IResolvable;
   /**
-  * remote: whether the names that it has there are made here as well, as far as they are free. At creation only; they go with it.
+  * remote: whether creation also adds its aliases from there, if they are free. They are deleted with the image.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#copy_aliases Image#copy_aliases}
   */
   readonly copyAliases?: boolean | cdktn.IResolvable;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#timeouts Image#timeouts}
   */
   readonly timeouts?: ImageTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#remote Image#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#project Image#project}
   */
@@ -76,7 +76,7 @@ export interface ImageSource {
   */
   readonly metadata?: string;
   /**
-  * url: where the server fetches it.
+  * url: URL from which the server fetches it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#url Image#url}
   */
@@ -94,7 +94,7 @@ export interface ImageSource {
   */
   readonly protocol?: string;
   /**
-  * remote: certificate of `server`, as PEM, when no authority vouches for it.
+  * remote: certificate of `server`, as PEM, if no trusted authority signed it.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#certificate Image#certificate}
   */
@@ -112,19 +112,19 @@ export interface ImageSource {
   */
   readonly fingerprint?: string;
   /**
-  * remote: the architecture that the image must have, such as `aarch64`. Another one is refused: name it by an alias or fingerprint of its own.
+  * remote: the required architecture of the image, such as `aarch64`. It selects nothing: an image of another architecture is refused.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#architecture Image#architecture}
   */
   readonly architecture?: string;
   /**
-  * container: name of the stopped container to make it from. snapshot: name of the container of the snapshot, which may run.
+  * container: name of the stopped container to publish. snapshot: name of the container of the snapshot, which may run.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#container Image#container}
   */
   readonly container?: string;
   /**
-  * snapshot: name of the snapshot to make it from.
+  * snapshot: name of the snapshot to publish.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#snapshot Image#snapshot}
   */
@@ -536,25 +536,25 @@ export class ImageSourceOutputReference extends cdktn.ComplexObject {
 }
 export interface ImageTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#create Image#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#read Image#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#update Image#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/image#delete Image#delete}
   */

@@ -9,49 +9,49 @@ import * as cdktn from 'cdktn';
 
 export interface NetworkConfig extends cdktn.TerraformMetaArguments {
   /**
-  * Name, which is that of the interface too: 2 to 15 characters. Another name renames the object.
+  * Name of the network and of its interface: 2 to 15 characters. Another name renames the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#name Network#name}
   */
   readonly name: string;
   /**
-  * Free text for people.
+  * Free text.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#description Network#description}
   */
   readonly description?: string;
   /**
-  * Kind of network; `bridge` is what servers make.
+  * Type of the network.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#type Network#type}
   */
   readonly type?: string;
   /**
-  * Config keys. What the server fills in by itself (addresses, NAT) is in `effective_config`.
+  * Config keys. Values that the server fills in (addresses, NAT) are in `effective_config`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#config Network#config}
   */
   readonly config?: { [key: string]: string };
   /**
-  * In a cluster: config of single members, by their names. Told at creation only: others make another object.
+  * In a cluster: config of single members, by member name. Set at creation only; a change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#member_overrides Network#member_overrides}
   */
   readonly memberOverrides?: { [key: string]: NetworkMemberOverrides } | cdktn.IResolvable;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#timeouts Network#timeouts}
   */
   readonly timeouts?: NetworkTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#remote Network#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#project Network#project}
   */
@@ -59,7 +59,7 @@ export interface NetworkConfig extends cdktn.TerraformMetaArguments {
 }
 export interface NetworkMemberOverrides {
   /**
-  * Config keys of this member, over those in `config`.
+  * Config keys of this member; they override `config`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#config Network#config}
   */
@@ -172,25 +172,25 @@ export class NetworkMemberOverridesMap extends cdktn.ComplexMap {
 }
 export interface NetworkTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#create Network#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#read Network#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#update Network#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/network#delete Network#delete}
   */

@@ -14,13 +14,13 @@ export interface ProfileConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * Free text for people.
+  * Free text.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#description Profile#description}
   */
   readonly description?: string;
   /**
-  * Config keys. Keys that the server keeps for itself (`volatile.*`) are left out.
+  * Config keys, without those that the server manages (`volatile.*`).
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#config Profile#config}
   */
@@ -32,19 +32,19 @@ export interface ProfileConfig extends cdktn.TerraformMetaArguments {
   */
   readonly devices?: { [key: string]: { [key: string]: string } } | cdktn.IResolvable;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#timeouts Profile#timeouts}
   */
   readonly timeouts?: ProfileTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#remote Profile#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#project Profile#project}
   */
@@ -52,25 +52,25 @@ export interface ProfileConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ProfileTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#create Profile#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#read Profile#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#update Profile#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/profile#delete Profile#delete}
   */

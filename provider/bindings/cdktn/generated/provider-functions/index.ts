@@ -25,7 +25,7 @@ export class GantryProviderFunctions {
   }
 
   /**
-  * The number of bytes that a size such as `512MB` (powers of 1000) or `2GiB` (powers of 1024) means.
+  * Converts a size such as `512MB` (powers of 1000) or `2GiB` (powers of 1024) to bytes.
   * @param {string} size - The size.
   * @returns {number}
   */

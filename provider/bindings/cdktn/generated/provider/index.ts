@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface GantryProviderConfig {
   /**
-  * Where the daemon listens: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`. Environment: `GANTRY_ADDRESS`. There is no default.
+  * Address of the daemon: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`. Environment: `GANTRY_ADDRESS`. There is no default.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#address GantryProvider#address}
   */
@@ -38,13 +38,13 @@ export interface GantryProviderConfig {
   */
   readonly clientKeyFile?: string;
   /**
-  * The only server certificate to accept: its SHA-256 fingerprint, or PEM. Without it the system has to trust the certificate. Environment: `GANTRY_SERVER_CERTIFICATE`.
+  * The only server certificate to accept: its SHA-256 fingerprint, or PEM. Without it the system must trust the certificate. Environment: `GANTRY_SERVER_CERTIFICATE`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#server_certificate GantryProvider#server_certificate}
   */
   readonly serverCertificate?: string;
   /**
-  * With this the client certificate is added to the trusted ones when it is not among them yet. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.
+  * With this password the provider adds the client certificate to the trusted certificates when it is missing there. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#trust_password GantryProvider#trust_password}
   */
@@ -56,13 +56,13 @@ export interface GantryProviderConfig {
   */
   readonly project?: string;
   /**
-  * Cluster member on which objects are made that do not say one. Environment: `GANTRY_TARGET`.
+  * Default cluster member for new objects. Environment: `GANTRY_TARGET`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#target GantryProvider#target}
   */
   readonly target?: string;
   /**
-  * Other servers, by names of your choice: resources and data sources are on one of them when their `remote` names it. Each has settings of its own; nothing of the environment counts for them.
+  * Other servers, by names of your choice: a resource or data source with `remote` is on the server of that name. Each has its own settings; environment variables do not apply to them.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#remotes GantryProvider#remotes}
   */
@@ -76,7 +76,7 @@ export interface GantryProviderConfig {
 }
 export interface GantryProviderRemotes {
   /**
-  * Where the daemon listens, as that of the provider.
+  * Address of the daemon, in the same form as that of the provider.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#address GantryProvider#address}
   */
@@ -112,13 +112,13 @@ export interface GantryProviderRemotes {
   */
   readonly serverCertificate?: string;
   /**
-  * With this the client certificate is added to the trusted ones when it is not among them yet.
+  * With this password the provider adds the client certificate to the trusted certificates when it is missing there.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#trust_password GantryProvider#trust_password}
   */
   readonly trustPassword?: string;
   /**
-  * Project of all objects there that do not say one.
+  * Default project of the objects on this server.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#project GantryProvider#project}
   */

@@ -8,31 +8,31 @@ import * as cdktn from 'cdktn';
 
 export interface ServerConfigConfig extends cdktn.TerraformMetaArguments {
   /**
-  * The keys to set. Only they are read and written; a key that goes from here, or the whole resource, is unset on the server.
+  * The keys to set. Only these keys are read and written. Removing a key here, or the resource, unsets it on the server.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#config ServerConfig#config}
   */
   readonly config: { [key: string]: string };
   /**
-  * Password with which clients may add their certificate (`core.trust_password`). It is never stored: raise `trust_password_version` to send another one.
+  * Password with which clients may add their certificate (`core.trust_password`). It is never stored: raise `trust_password_version` to send a new one.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#trust_password ServerConfig#trust_password}
   */
   readonly trustPassword?: string;
   /**
-  * Any number; another one sends `trust_password` again.
+  * Any number; a change sends `trust_password` again.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#trust_password_version ServerConfig#trust_password_version}
   */
   readonly trustPasswordVersion?: number;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#timeouts ServerConfig#timeouts}
   */
   readonly timeouts?: ServerConfigTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#remote ServerConfig#remote}
   */
@@ -40,25 +40,25 @@ export interface ServerConfigConfig extends cdktn.TerraformMetaArguments {
 }
 export interface ServerConfigTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#create ServerConfig#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#read ServerConfig#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#update ServerConfig#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/server_config#delete ServerConfig#delete}
   */

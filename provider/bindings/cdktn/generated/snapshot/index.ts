@@ -20,31 +20,31 @@ export interface SnapshotConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * With the memory of what runs.
+  * Whether it includes the memory of running processes.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#stateful Snapshot#stateful}
   */
   readonly stateful?: boolean | cdktn.IResolvable;
   /**
-  * When it is deleted, as `2030-01-31T12:00:00Z`. Left out: never, or as the container says.
+  * Time of its deletion, such as `2030-01-31T12:00:00Z`. Default: never, or the policy of the container.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#expires_at Snapshot#expires_at}
   */
   readonly expiresAt?: string;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#timeouts Snapshot#timeouts}
   */
   readonly timeouts?: SnapshotTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#remote Snapshot#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#project Snapshot#project}
   */
@@ -52,25 +52,25 @@ export interface SnapshotConfig extends cdktn.TerraformMetaArguments {
 }
 export interface SnapshotTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#create Snapshot#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#read Snapshot#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#update Snapshot#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/snapshot#delete Snapshot#delete}
   */

@@ -15,7 +15,7 @@ export interface StoragePoolConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * Free text for people.
+  * Free text.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#description StoragePool#description}
   */
@@ -27,25 +27,25 @@ export interface StoragePoolConfig extends cdktn.TerraformMetaArguments {
   */
   readonly driver: string;
   /**
-  * Config keys. What the server fills in by itself (`source`, `size`) is in `effective_config`.
+  * Config keys. Values that the server fills in (`source`, `size`) are in `effective_config`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#config StoragePool#config}
   */
   readonly config?: { [key: string]: string };
   /**
-  * In a cluster: config of single members, by their names. Told at creation only: others make another object.
+  * In a cluster: config of single members, by member name. Set at creation only; a change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#member_overrides StoragePool#member_overrides}
   */
   readonly memberOverrides?: { [key: string]: StoragePoolMemberOverrides } | cdktn.IResolvable;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#timeouts StoragePool#timeouts}
   */
   readonly timeouts?: StoragePoolTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#remote StoragePool#remote}
   */
@@ -53,7 +53,7 @@ export interface StoragePoolConfig extends cdktn.TerraformMetaArguments {
 }
 export interface StoragePoolMemberOverrides {
   /**
-  * Config keys of this member, over those in `config`.
+  * Config keys of this member; they override `config`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#config StoragePool#config}
   */
@@ -166,25 +166,25 @@ export class StoragePoolMemberOverridesMap extends cdktn.ComplexMap {
 }
 export interface StoragePoolTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#create StoragePool#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#read StoragePool#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#update StoragePool#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_pool#delete StoragePool#delete}
   */

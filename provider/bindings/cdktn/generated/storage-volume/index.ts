@@ -20,43 +20,43 @@ export interface StorageVolumeConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
-  * Free text for people.
+  * Free text.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#description StorageVolume#description}
   */
   readonly description?: string;
   /**
-  * Config keys. What the pool gives it is in `effective_config`.
+  * Config keys. Values from the pool are in `effective_config`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#config StorageVolume#config}
   */
   readonly config?: { [key: string]: string };
   /**
-  * The volume that it begins as a copy of, without its snapshots.
+  * The volume to copy, without its snapshots.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#source StorageVolume#source}
   */
   readonly source?: StorageVolumeSource;
   /**
-  * Cluster member to make it on.
+  * Cluster member for the volume.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#target StorageVolume#target}
   */
   readonly target?: string;
   /**
-  * How long operations may take.
+  * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#timeouts StorageVolume#timeouts}
   */
   readonly timeouts?: StorageVolumeTimeouts;
   /**
-  * One of the provider's `remotes`: the server that it is on. Left out: that of the provider block. Another one makes another object.
+  * The server of the object: a name from the provider's `remotes`. Default: the server of the provider block. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#remote StorageVolume#remote}
   */
   readonly remote?: string;
   /**
-  * The project that it is in, on servers with projects. Left out: that of the provider. Another one makes another object.
+  * Project of the object, on servers with projects. Default: the project of the provider. A change replaces the object.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#project StorageVolume#project}
   */
@@ -64,7 +64,7 @@ export interface StorageVolumeConfig extends cdktn.TerraformMetaArguments {
 }
 export interface StorageVolumeSource {
   /**
-  * Its pool; the same one when left out.
+  * Its pool. Default: the pool of this volume.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#pool StorageVolume#pool}
   */
@@ -76,7 +76,7 @@ export interface StorageVolumeSource {
   */
   readonly name: string;
   /**
-  * Its project, on servers that have projects; the one of this volume when left out.
+  * Its project, on servers with projects. Default: the project of this volume.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#project StorageVolume#project}
   */
@@ -227,25 +227,25 @@ export class StorageVolumeSourceOutputReference extends cdktn.ComplexObject {
 }
 export interface StorageVolumeTimeouts {
   /**
-  * Limit of create, such as 90s or 10m.
+  * Time limit of create, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#create StorageVolume#create}
   */
   readonly create?: string;
   /**
-  * Limit of read, such as 90s or 10m.
+  * Time limit of read, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#read StorageVolume#read}
   */
   readonly read?: string;
   /**
-  * Limit of update, such as 90s or 10m.
+  * Time limit of update, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#update StorageVolume#update}
   */
   readonly update?: string;
   /**
-  * Limit of delete, such as 90s or 10m.
+  * Time limit of delete, such as 90s or 10m.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#delete StorageVolume#delete}
   */

@@ -1,11 +1,11 @@
-// Devices of containers that are resources of their own: what the container's own resource shows, sends and copies of them.
+// Separate devices of containers: how the resource of the container shows, sends and copies them.
 import { describe, expect, test } from 'vitest';
 import {
-  apartKey,
+  separateDevicesKey,
   checkDeclaredOnce,
   devicesApart,
   devicesOfItsOwn,
-  namesApart,
+  separateDeviceNames,
   withNamesApart,
   withoutApart,
 } from '../../provider/resources/shared/separate-devices.ts';
@@ -19,27 +19,34 @@ import { ClientError, isPreconditionFailed } from '../../server/client/client-er
 const root = { type: 'disk', path: '/', pool: 'p' };
 const data = { type: 'disk', path: '/data', source: 'd', pool: 'p' };
 const live = (names: string) =>
-  ({ name: 'web', config: { 'user.x': '1', [apartKey]: names }, devices: { root, data } }) as unknown as Container;
+  ({
+    name: 'web',
+    config: { 'user.x': '1', [separateDevicesKey]: names },
+    devices: { root, data },
+  }) as unknown as Container;
 
-describe('devices that a container notes as resources of their own', () => {
-  test('are listed sorted and once, and the key goes with the last of them', () => {
-    expect(withNamesApart({ 'user.x': '1' }, ['b', 'a', 'b'])).toEqual({ 'user.x': '1', [apartKey]: '["a","b"]' });
-    expect(withNamesApart({ 'user.x': '1', [apartKey]: '["a"]' }, [])).toEqual({ 'user.x': '1' });
+describe('separate devices', () => {
+  test('Separate devices are listed sorted and once, and the key goes with the last of them', () => {
+    expect(withNamesApart({ 'user.x': '1' }, ['b', 'a', 'b'])).toEqual({
+      'user.x': '1',
+      [separateDevicesKey]: '["a","b"]',
+    });
+    expect(withNamesApart({ 'user.x': '1', [separateDevicesKey]: '["a"]' }, [])).toEqual({ 'user.x': '1' });
   });
 
-  test('are none where the key holds something else, so that no device escapes its container', () => {
+  test('A key with other content lists no separate devices, so that no device escapes its container', () => {
     for (const text of ['', 'data', '{"data":1}', '"data"', '[1,null]'])
-      expect(namesApart({ [apartKey]: text })).toEqual([]);
+      expect(separateDeviceNames({ [separateDevicesKey]: text })).toEqual([]);
   });
 
-  test('are neither shown nor lost by the container, and copies have neither them nor the key', () => {
+  test('The container neither shows nor loses separate devices, and copies have neither them nor the key', () => {
     const container = live('["data","gone"]');
     expect(devicesOfItsOwn(container.config, container.devices)).toEqual({ root });
     expect(devicesApart(container)).toEqual({ data });
     expect(withoutApart(container)).toEqual({ name: 'web', config: { 'user.x': '1' }, devices: { root } });
   });
 
-  test('are not written when the container declares them, too', () => {
+  test('A separate device that the container also declares is not written', () => {
     expect(() => checkDeclaredOnce(live('["data"]'), { root, data })).toThrow(
       /device data of the container web is declared twice/,
     );
@@ -49,7 +56,7 @@ describe('devices that a container notes as resources of their own', () => {
 });
 
 describe('changes of one container', () => {
-  test('begin when the one before has ended, well or not; those of others do not wait', async () => {
+  test('A change of a container begins when its previous change has ended, and does not wait for other containers', async () => {
     const link = { activity: new Activity(), project: undefined } as unknown as Link;
     const seen: string[] = [];
     let fail = (_error: Error): void => {};
@@ -64,7 +71,7 @@ describe('changes of one container', () => {
     expect(seen.at(-1)).toBe('second');
   });
 
-  test('that come too late are known by the answer, and by the end of an operation that had to wait', () => {
+  test('A stale change is recognized by the answer, and by the end of an operation that had to wait', () => {
     const failed = (message: string): ClientError => new ClientError('operationFailed', message, { status: 400 });
     expect(
       isPreconditionFailed(
@@ -76,7 +83,7 @@ describe('changes of one container', () => {
   });
 });
 
-test('a moved block takes an instance_device by its container and name', () => {
+test('A moved block identifies an instance_device by its container and name', () => {
   const provider = 'registry.terraform.io/terraform-lxd/lxd';
   const state = { instance_name: 'web', name: 'data', type: 'disk', properties: {}, project: 'team', remote: null };
   const source = { provider, type: 'lxd_instance_device', version: 0, state, target: 'gantry_container_device' };
