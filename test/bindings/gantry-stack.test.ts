@@ -115,10 +115,10 @@ describe.each(flavours)('the bindings for %s', (_flavour, cdk, bindings) => {
     expect(images['image-far'].source).toMatchObject({ type: 'remote', alias: 'debian/12' });
     expect(() => stack.image('none', {})).toThrow('image none has neither a file nor a source');
     expect(() => stack.image('two', { file: 'x', source: { type: 'url', url: 'https://example.org/x' } })).toThrow(
-      'image two has a file and a source',
+      'image two has both a file and a source',
     );
     expect(() => stack.container('two', { image: 'x', source: { type: 'none' } })).toThrow(
-      'container two has an image and a source',
+      'container two has both an image and a source',
     );
   });
 

@@ -24,7 +24,8 @@ const folder = bindingsFolder(repository);
 const generatorsMissing = existsSync(join(generatorFolder(repository), 'node_modules'))
   ? undefined
   : `the generators are not installed: npm ci --ignore-scripts --prefix provider/bindings/generator`;
-if (generatorsMissing !== undefined) console.log(`skipped: bindings generated anew, since ${generatorsMissing}`);
+if (generatorsMissing !== undefined)
+  console.log(`skipped: generating the bindings again, because ${generatorsMissing}`);
 
 const cdktn = readTree(join(folder, 'cdktn'));
 const cdktf = filesForCdktf(cdktn);

@@ -34,7 +34,7 @@ async function mayExistAfter(failure: {
 
 describe('an object', () => {
   test.each([
-    ['nobody listened', new ClientError('unreachable', 'x', refusedConnection), false],
+    ['nothing listened', new ClientError('unreachable', 'x', refusedConnection), false],
     ['the connection broke', new ClientError('unreachable', 'x'), true],
     ['no answer came in time', new ClientError('timeout', 'x'), true],
     ['the request was refused', new ClientError('badRequest', 'x', { status: 400 }), false],
@@ -48,7 +48,7 @@ describe('an object', () => {
       new ClientError('unreachable', 'x', refusedConnection),
       true,
     ],
-    ['its operation was forgotten', new ClientError('operationLost', 'x', { status: 404 }), true],
+    ['the server lost its operation', new ClientError('operationLost', 'x', { status: 404 }), true],
     ['its operation could no longer be read', new ClientError('forbidden', 'x', { status: 403 }), true],
     ['its operation failed', new ClientError('operationFailed', 'x'), false],
     ['its operation was cancelled', new ClientError('operationCancelled', 'x'), false],

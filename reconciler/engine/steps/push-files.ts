@@ -25,20 +25,20 @@ export async function pushFiles(context: StepContext, step: FilesStep, signal: A
   const files = filesOf(context.client.http, step.name);
   const count = step.writes.length + step.removes.length;
   let done = 0;
-  const told = async (path: string, work: Promise<void>): Promise<void> => {
+  const reported = async (path: string, work: Promise<void>): Promise<void> => {
     context.onProgress(path, Math.floor((100 * done) / count));
     await work.catch((error: unknown) => {
       throw signal.aborted ? error : named(error, path);
     });
     done += 1;
   };
-  for (const write of step.writes) await told(write.path, writeEntry(files, write, signal));
+  for (const write of step.writes) await reported(write.path, writeEntry(files, write, signal));
   const kept: string[] = [];
   for (const path of step.removes) {
     const remove = async (): Promise<void> => {
       if (!(await removeEntry(files, path, signal))) kept.push(path);
     };
-    await told(path, remove());
+    await reported(path, remove());
   }
   return kept.length === 0 ? undefined : `kept, because it is not empty: ${kept.join(', ')}`;
 }

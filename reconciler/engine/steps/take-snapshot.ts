@@ -9,7 +9,7 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
   const { spec, snapshot, isNew } = step;
   const { http } = context.client;
   const path = `${pathOf(step.kind, step.name)}/snapshots`;
-  const told: SnapshotPut = {
+  const declared: SnapshotPut = {
     ...(spec.expires_at === undefined ? {} : { expires_at: spec.expires_at }),
     ...(spec.description === undefined ? {} : { description: spec.description }),
   };
@@ -17,11 +17,11 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
   if (!isNew) {
     // A PUT replaces all values: those that the document leaves out keep their live values.
     const { metadata } = await http.send<Partial<Snapshot>>({ method: 'GET', path: one }, signal);
-    const json: SnapshotPut = { ...saidOf(metadata), ...told };
+    const json: SnapshotPut = { ...valuesOf(metadata), ...declared };
     await perform(context, () => http.send<unknown>({ method: 'PUT', path: one, json }, signal), signal);
     return undefined;
   }
-  const json: SnapshotCreate = { name: snapshot, ...(spec.stateful === true ? { stateful: true } : {}), ...told };
+  const json: SnapshotCreate = { name: snapshot, ...(spec.stateful === true ? { stateful: true } : {}), ...declared };
   try {
     await perform(context, () => http.send<unknown>({ method: 'POST', path, json }, signal), signal);
     return undefined;
@@ -35,7 +35,7 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
   }
 }
 
-function saidOf({ description = '', expires_at: until = '' }: Partial<Snapshot>): SnapshotPut {
+function valuesOf({ description = '', expires_at: until = '' }: Partial<Snapshot>): SnapshotPut {
   // Servers encode no expiry as a time in the year 1.
   return { description, ...(Date.parse(until) > 0 ? { expires_at: until } : {}) };
 }

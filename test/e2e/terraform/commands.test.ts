@@ -1,4 +1,4 @@
-// Commands, power and waiting of gantry_container on the simulation: what runs when, what the state says of it, what an import leaves alone.
+// Commands, power and waits of gantry_container on the simulation: when commands run, their results in the state, and imports.
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
@@ -34,9 +34,9 @@ resource "gantry_container" "c" {
     silent = { command = ["echo", "secret"], record_output = false }
   }
   ${more}`);
-  // oxlint-disable-next-line typescript/no-explicit-any -- what a state holds
+  // oxlint-disable-next-line typescript/no-explicit-any -- values of a state
   const execs = async (): Promise<any> => (await terraform.state('gantry_container.c')).exec;
-  test('that is made stopped runs its commands when it is started the first time, those of create once', async () => {
+  test('A container that is created stopped runs its commands at its first start, those of create only once', async () => {
     terraform.write(commands(false));
     await terraform.apply();
     await terraform.expectNoChanges();
@@ -51,14 +51,14 @@ resource "gantry_container" "c" {
       off: { exit_code: null, stdout: null },
       silent: { exit_code: 0, stdout: null, stderr: null },
     });
-    // Switched on and off: nothing runs twice.
+    // Disabled and enabled again: nothing runs twice.
     terraform.write(commands(true).replace('["echo", "create"], on', '["echo", "again"], on'));
     await terraform.apply();
     await terraform.expectNoChanges();
     expect((await execs()).create.stdout).toBe('create\n');
   });
 
-  test('whose start Terraform makes shows what the commands of this start left', async () => {
+  test('A start by Terraform updates the results of the commands of that start', async () => {
     const dated = (running: boolean): string =>
       container(`running = ${running}
   exec = { seen = { command = ["cat", "/seen"], on = "start", fail_on_error = false } }`);
@@ -71,7 +71,7 @@ resource "gantry_container" "c" {
     expect(output).toMatch(/exit_code\s+= \S+ -> \(known after apply\)/);
     await terraform.apply();
     await terraform.expectNoChanges();
-    // Stopped from outside, and started by the next apply.
+    // Stopped outside Terraform, and started by the next apply.
     await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'stop', force: true });
     const written = await daemon.call('POST', '/1.0/containers/web/files?path=/seen', 'seen at this start');
     expect(written.status).toBe(200);
@@ -80,7 +80,7 @@ resource "gantry_container" "c" {
     expect((await execs()).seen.stdout).toContain('seen at this start');
   });
 
-  test('that is imported runs none of its commands, neither now nor at a later start, save those of each start', async () => {
+  test('An imported container runs none of its commands, now or at a later start, except those of each start', async () => {
     terraform.write(commands(true));
     await terraform.apply();
     await terraform.forget('gantry_container.c');
@@ -106,7 +106,7 @@ resource "gantry_container" "c" {
     expect((await execs()).change.stdout).toBe('other\n');
   });
 
-  test('that someone froze is a difference, whether it is to run or not', async () => {
+  test('A frozen container is a difference, whether it should run or not', async () => {
     terraform.write(container(''));
     await terraform.apply();
     const freeze = (): Promise<unknown> => daemon.ok('PUT', '/1.0/containers/web/state', { action: 'freeze' });
@@ -138,7 +138,7 @@ resource "gantry_container" "c" {
     await terraform.destroy();
   });
 
-  test('has the address that its network gives as soon as it is made, and waits for nothing where that is said', async () => {
+  test('A new container has the address from its network in the state, and a wait without its value is refused', async () => {
     const net = (more = ''): string => `
 resource "gantry_network" "n" {
   name   = "addr0"
@@ -163,7 +163,7 @@ output "address" {
     expect(await terraform.fails('plan')).toContain('The delay to wait for is missing');
   });
 
-  test('has file modes that mean the same written with and without a zero in front', async () => {
+  test('File modes with and without a leading zero are equal', async () => {
     const file = (mode: string): string => `${container(`files = { "/a" = { content = "x", mode = "${mode}" } }`)}
 resource "gantry_container_file" "b" {
   container = gantry_container.c.name

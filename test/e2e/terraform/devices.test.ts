@@ -1,4 +1,4 @@
-// Devices of containers that are Terraform objects of their own, beside the devices that the container's own resource declares.
+// Devices of containers that are separate Terraform resources, in addition to those that the resource of the container declares.
 import { afterEach, describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
@@ -7,7 +7,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 const missing = terraformMissing('Terraform and devices of their own');
 const key = 'user.gantry.terraform.devices';
 
-/** Does something again and again beside the test. */
+/** Repeats an action in parallel with the test. */
 function meanwhile(act: (count: number) => Promise<void>): { stop(): Promise<void> } {
   const over = new AbortController();
   const running = (async () => {
@@ -79,7 +79,7 @@ resource "gantry_container_device" "many" {
     return said;
   };
 
-  test('is plugged in, changed and unplugged while its container runs, which sees no change of its own', async () => {
+  test('A device is added, changed and removed while its container runs, which shows no change of its own', async () => {
     expect(await applied(container() + device('http', 18_080))).toContain('3 added');
     expect(await web()).toMatchObject({ status: 'Running', devices: { http: proxy(18_080) }, note: '["http"]' });
     expect(Object.keys((await terraform.state('gantry_container.c')).devices)).toEqual(['root']);
@@ -95,7 +95,7 @@ resource "gantry_container_device" "many" {
     expect(Object.keys((await web()).devices)).toEqual(['root']);
   });
 
-  test('comes back after somebody unplugged or changed it, and after its container was deleted', async () => {
+  test('A device that someone removed or changed is restored, also after its container was deleted', async () => {
     const all = container() + device('http', 18_084);
     await applied(all);
     const live = await daemon.get('/1.0/containers/web');
@@ -112,14 +112,14 @@ resource "gantry_container_device" "many" {
     expect((await web()).devices.http).toEqual(proxy(18_084));
   });
 
-  test('is refused beside a device of the same name that its container declares, whichever was there first', async () => {
+  test('A device that its container also declares is refused, whichever came first', async () => {
     const declared = 'http = { type = "proxy", listen = "tcp:127.0.0.1:18086", connect = "tcp:127.0.0.1:80" }';
     terraform.write(container('', declared) + device('http', 18_086));
     const second = await terraform.fails('apply', '-auto-approve', '-input=false');
     expect(second).toContain('The container web already has a device http');
     expect(second).toContain('take it out of devices of the gantry_container web');
     await applied(container('', declared));
-    // From one to the other by one apply: the container is first, since the device refers to it.
+    // One apply moves the device to the other resource: the container is first, since the device refers to it.
     await applied(container() + device('http', 18_086));
     terraform.write(container('', declared) + device('http', 18_086));
     const first = await terraform.fails('plan', '-input=false');
@@ -130,7 +130,7 @@ resource "gantry_container_device" "many" {
     await applied(container() + device('http', 18_086));
   });
 
-  test('is imported by container/name, also from a container whose import lists it', async () => {
+  test('A device is imported by container/name, also from a container whose import lists it', async () => {
     const all = container() + device('http', 18_087);
     await applied(all);
     await terraform.forget('gantry_container.c', 'gantry_container_device.http');
@@ -146,7 +146,7 @@ resource "gantry_container_device" "many" {
     });
     await applied(all);
     expect(await web()).toMatchObject({ devices: { http: proxy(18_087) }, note: '["http"]' });
-    // So that it stays plugged in: the container leaves its devices as they are, until this one is noted.
+    // The device stays: the container leaves its devices as they are, until the key lists this one.
     await terraform.forget('gantry_container.c', 'gantry_container_device.http');
     await daemon.call('PATCH', '/1.0/containers/web', { config: { [key]: '' } });
     await terraform.import('gantry_container.c', 'web');
@@ -156,7 +156,7 @@ resource "gantry_container_device" "many" {
     expect(output).not.toMatch(/- *"?http"? +=/);
     await terraform.apply('kept');
     terraform.write(all);
-    // The container was not written, so that only now what is shown of it leaves the device out.
+    // The container was not written before, so only now its state leaves out the device.
     expect(await terraform.apply()).toContain('0 added, 0 changed, 0 destroyed');
     await terraform.expectNoChanges();
     await terraform.forget('gantry_container_device.http');
@@ -168,7 +168,7 @@ resource "gantry_container_device" "many" {
     );
   });
 
-  test('goes along with a container that is renamed, comes anew with one that is replaced, and stays out of copies', async () => {
+  test('A device follows a renamed container, is added to a replacement, and stays out of copies', async () => {
     const again = 'lifecycle {\n    replace_triggered_by = [gantry_container.c.created_at]\n  }';
     const all = (name: string, more = ''): string =>
       (container(more) + device('http', 18_088, again)).replace('"web"', `"${name}"`);
@@ -195,7 +195,7 @@ resource "gantry_container" "b" {
     expect((await web('shop')).devices.http).toEqual(proxy(18_088));
   });
 
-  test('is changed beside its container and many others in one apply', async () => {
+  test('A device changes in one apply together with its container and many others', async () => {
     await applied(container());
     expect(await applied(container('description = "x"') + many(12, 18_100))).toContain('12 added, 1 changed');
     await applied(container('description = "y"') + many(9, 18_200));
@@ -206,7 +206,7 @@ resource "gantry_container" "b" {
     expect(description).toBe('y');
   });
 
-  test('is written again when somebody else changes the container meanwhile', async () => {
+  test('A device is written again when someone else changes the container meanwhile', async () => {
     await applied(container());
     terraform.write(many(4, 18_300));
     await terraform.forget('gantry_container.c', 'gantry_storage_pool.p');
@@ -225,7 +225,7 @@ resource "gantry_container" "b" {
     expect((await daemon.get('/1.0/containers/web')).config['user.stranger']).toBe(String(counts.at(-1)));
   });
 
-  test('of which something is wrong is refused by the plan, where it is written', async () => {
+  test('A wrong device is refused by the plan, with the place of the error', async () => {
     await applied(container());
     const wrong = async (from: string, to: string): Promise<string> => {
       terraform.write(container() + device('http', 18_089).replace(from, to));

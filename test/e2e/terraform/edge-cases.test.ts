@@ -1,5 +1,5 @@
-// Traps of Terraform on the simulation: arguments that are empty or null, copies, imports that must not replace, same names twice, and
-// that looking for drift finds none. What Terraform does in the usual case is in workflow.test.ts.
+// Traps of Terraform on the simulation: empty and null arguments, copies, imports that must not replace, duplicate names, and refreshes
+// without drift. workflow.test.ts has the usual cases.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -12,7 +12,7 @@ import { useTerraform } from '../../support/terraform/world.ts';
 
 const missing = terraformMissing('traps of Terraform');
 
-/** Values that say nothing, of the type of an attribute. What has attributes of its own is empty when they are. */
+/** Empty values of the type of an attribute. A nested object is empty when its attributes are. */
 function emptyOf({ type, nested }: Attribute<unknown>): readonly unknown[] {
   if (nested !== undefined) return nested.nesting === 'single' ? [] : nested.nesting === 'list' ? [[]] : [{}];
   if (type === 'string') return [''];
@@ -25,7 +25,7 @@ const pool = '${gantry_storage_pool.one.name}';
 const box = '${gantry_container.one.name}';
 const devices = { root: { type: 'disk', path: '/', pool } };
 
-/** The least that each resource takes, by the name it gets. Those left out have a test of their own, or nothing that is optional. */
+/** The required arguments of each resource, by its name. Missing resources have their own test, or no optional arguments. */
 const least: Readonly<Record<string, (name: string) => object>> = {
   gantry_container: (name) => ({ name, profiles: [], devices, running: false }),
   gantry_profile: (name) => ({ name }),
@@ -38,7 +38,7 @@ const least: Readonly<Record<string, (name: string) => object>> = {
   gantry_container_exec: () => ({ command: ['true'], container: box }),
 };
 
-/** What Terraform or the provider must refuse of those, at a plan. */
+/** Empty arguments that the plan must refuse. */
 const refused = [
   'gantry_container.architecture_0',
   'gantry_container_exec.cwd_0',
@@ -55,7 +55,7 @@ const refused = [
   'gantry_network.type_0',
   'gantry_snapshot.expires_at_0',
 ];
-/** And what only the server can refuse. */
+/** Empty arguments that only the server can refuse. */
 const refusedByServer = ['gantry_container.devices_0', 'gantry_container.profiles_1'];
 
 function emptyArguments(without: readonly string[]): Record<string, Record<string, object>> {
@@ -67,7 +67,7 @@ function emptyArguments(without: readonly string[]): Record<string, Record<strin
     if (make === undefined) continue;
     const all: Record<string, object> = { one: make('one') };
     for (const [name, attribute] of Object.entries(attributes)) {
-      // Members of clusters are refused where there is no cluster, whatever their name.
+      // Without a cluster every member is refused, whatever its name.
       if (!presenceOf(attribute).optional || (name === 'target' && typeName !== 'gantry_container_file')) continue;
       for (const [index, value] of emptyOf(attribute).entries()) {
         count += 1;
@@ -121,7 +121,7 @@ resource "gantry_image_alias" "a" {
   const addressesIn = (output: string): readonly string[] =>
     [...new Set([...output.matchAll(/with (gantry_\w+\.\w+)/g)].map(([, address]) => address ?? ''))].toSorted();
 
-  test('refuses each empty argument at its place, or applies it and has nothing to do afterwards', async () => {
+  test('Each empty argument is refused at its place, or applied with nothing left to do', async () => {
     terraform.write('');
     say(emptyArguments([]));
     const { code, output } = await terraform.run(['plan', '-input=false']);
@@ -136,7 +136,7 @@ resource "gantry_image_alias" "a" {
     await terraform.expectNoChanges();
   });
 
-  test('takes empty texts inside of arguments for nothing said', async () => {
+  test('Empty texts inside arguments count as missing', async () => {
     terraform.write(`${base}${image()}
 ${container(
   'a',
@@ -181,7 +181,7 @@ resource "gantry_server_config" "s" {
     expect((await daemon.get('/1.0/networks/traps0')).config['ipv6.address']).toMatch(/^fd42:/);
   });
 
-  test('makes nothing anew because what was empty is left out, or the other way round', async () => {
+  test('A change between an empty and a missing argument replaces no object', async () => {
     const off = 'profiles = [gantry_profile.web.name]';
     const all = (more: string, maps: string, overrides: string): string => `${base}${container('a', `${off}\n${more}`)}
 resource "gantry_container_exec" "e" {
@@ -206,7 +206,7 @@ resource "gantry_network" "n" {
     }
   });
 
-  test('refuses null where lists hold it', async () => {
+  test('Null in lists is refused', async () => {
     terraform.write(container('a', `profiles = ["default", null]\n  exec = { x = { command = ["true", null] } }`));
     const said = await terraform.fails('plan');
     for (const path of ['profiles[1]', 'exec["x"].command[1]']) {
@@ -214,7 +214,7 @@ resource "gantry_network" "n" {
     }
   });
 
-  test('takes null where maps hold it for an entry that is not there', async () => {
+  test('Null in maps counts as a missing entry', async () => {
     const text = (memory: string, nothing: string, none = nothing): string => `${base}
 variable "nothing" {
   type    = string
@@ -245,7 +245,7 @@ ${container(
     expect(config['user.x']).toBe('1');
     expect(config).not.toHaveProperty(['limits.memory']);
     expect(devices).toEqual({ root: { type: 'disk', path: '/', pool: 'fast' } });
-    // Out of the configuration at all: nothing to do. A value there: a change. Null again: the key goes.
+    // A missing entry is no difference, a value is a change, and null again removes the key.
     terraform.write(text('', 'null'));
     await terraform.expectNoChanges();
     terraform.write(text(', "limits.memory" = "64MiB"', 'var.nothing', 'var.none'));
@@ -257,7 +257,7 @@ ${container(
     expect((await daemon.get('/1.0/containers/a')).config).not.toHaveProperty(['limits.memory']);
   });
 
-  test('gives a copy what is written, and only that', async () => {
+  test('A copy has only the configured values', async () => {
     const more = 'running = false\n  source  = { type = "copy", source = gantry_container.a.name }';
     terraform.write(`${base}${image()}
 ${container(
@@ -274,7 +274,7 @@ ${container('c', more)}`);
     const live = await daemon.get('/1.0/containers/b');
     expect(live).toMatchObject({ profiles: ['web'], devices: {} });
     expect(Object.keys(live.config as object).filter((key) => !/^(volatile|image)\./.test(key))).toEqual(['user.b']);
-    // Said what it was copied from, an imported one stays.
+    // An imported copy with a source in its id stays.
     await terraform.forget('gantry_container.b', 'gantry_container.c');
     await terraform.import('gantry_container.b', 'b,copy=a');
     await terraform.import('gantry_container.c', 'c');
@@ -286,7 +286,7 @@ ${container('c', more)}`);
     }
   });
 
-  test('follows an image whose file changed, with its alias, and runs commands again in a container that was replaced', async () => {
+  test('An image with a changed file is replaced together with its alias, and a replaced container runs its commands again', async () => {
     const text = (content: string): string => `${base}${image(content)}
 ${container('a', `profiles = [gantry_profile.web.name]\n  source = { type = "image", alias = gantry_image_alias.a.name }`)}
 resource "gantry_container_exec" "later" {
@@ -302,7 +302,7 @@ resource "gantry_container_exec" "at_once" {
     terraform.write(text('one'));
     await terraform.apply();
     await terraform.expectNoChanges();
-    // Another file: the server lets the alias go together with the image.
+    // Another file: the server deletes the alias together with the image.
     terraform.write(text('two'));
     expect(await terraform.apply()).toMatch(/1 added, 1 changed, 1 destroyed/);
     await terraform.expectNoChanges();
@@ -313,7 +313,7 @@ resource "gantry_container_exec" "at_once" {
     );
   });
 
-  test('says that a source is only noted when nobody knows what the container was made from', async () => {
+  test('A new source of a container with an unknown origin only changes the state', async () => {
     const images = image();
     const box = (source: string): string =>
       `${base}${images}${container('a', `profiles = [gantry_profile.web.name]\n  running = false\n  ${source}`)}`;
@@ -324,7 +324,7 @@ resource "gantry_container_exec" "at_once" {
     expect(output).toMatch(/The container a stays as it is[\s\S]*-replace/);
     await terraform.apply();
     await terraform.expectNoChanges();
-    // The same image by another word, and fetched in another way.
+    // The same image by another name, and fetched in another way.
     for (const source of ['fingerprint = gantry_image.i.fingerprint', 'alias = "base", mode = "local"']) {
       terraform.write(box(`source = { type = "image", ${source} }`));
       expect((await terraform.plan()).output).toContain('Plan: 0 to add, 1 to change, 0 to destroy');
@@ -337,7 +337,7 @@ resource "gantry_container_exec" "at_once" {
     expect((await terraform.plan()).output).toContain('gantry_container.a must be replaced');
   });
 
-  test('finds no drift after an apply, whether it looks at one container or at many', async () => {
+  test('A refresh finds no drift after an apply, for one container and for many', async () => {
     const many = Array.from({ length: 5 }, (_, at) =>
       container(`m${at}`, 'profiles = [gantry_profile.web.name]\n  running = false'),
     ).join('');
@@ -358,7 +358,7 @@ resource "gantry_storage_volume" "v" {
     }
   });
 
-  test('says why a name cannot be there twice, and keeps what was there', async () => {
+  test('A name that already exists is refused with the reason, and the existing object stays', async () => {
     const twice = (revision: number): string => `
 resource "terraform_data" "r" {
   input = ${revision}
@@ -382,7 +382,7 @@ resource "gantry_profile" "p" {
     expect(await terraform.apply()).toContain('1 added, 1 changed, 1 destroyed');
   });
 
-  test('moves addresses and counts without touching what they name', async () => {
+  test('Moved addresses and counts do not touch their objects', async () => {
     const off = 'profiles = [gantry_profile.web.name]\n  running = false';
     terraform.write(`${base}
 resource "gantry_container" "c" {
@@ -411,7 +411,7 @@ moved {
     await terraform.expectNoChanges();
   });
 
-  test('shows nothing that is sensitive, in plans, errors and what it works out', async () => {
+  test('Plans, errors and computed values show nothing sensitive', async () => {
     const secret = 'do-not-say-this';
     const box = (exit: number, memory: string): string => `${base}
 variable "pw" {
@@ -435,7 +435,7 @@ ${container(
     expect(await terraform.apply()).not.toContain(secret);
   });
 
-  test('generates a configuration from what is there that plans to nothing', async () => {
+  test('A configuration generated from existing objects plans to nothing', async () => {
     terraform.write(`${base}${image()}
 ${container('a', 'profiles = [gantry_profile.web.name]\n  source = { type = "image", alias = gantry_image_alias.a.name }')}
 resource "gantry_storage_volume" "v" {

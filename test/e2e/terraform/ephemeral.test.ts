@@ -1,5 +1,5 @@
-// Ephemeral resources with real Terraform, on the simulation: what is read in a container reaches what needs it, and no state, no plan
-// and no log has it.
+// Ephemeral resources with real Terraform, on the simulation: a secret from a container reaches its users, and no state, no plan and no
+// log has it.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inflateRawSync } from 'node:zlib';
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)('a secret in a container', { timeout: 120
   }, 60_000);
   afterAll(() => release?.remove());
 
-  test('reaches what needs it and is in no state, no plan, and no log', async () => {
+  test('A secret in a container reaches its users and is in no state, no plan, and no log', async () => {
     const daemon = await makeDaemon();
     const logPath = join(release.directory, 'provider.log');
     const terraform = new Terraform(release, {
@@ -126,7 +126,7 @@ describe.skipIf(missing !== undefined)('an ephemeral resource', { timeout: 120_0
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));
 
-  test('waits for the container of the same apply when its triggers do', async () => {
+  test('An ephemeral resource with triggers waits for the container of the same apply', async () => {
     const config = (triggers: string): string => `${pool}${container('server')}
 ephemeral "gantry_container_exec" "hello" {
   container = gantry_container.server.name
@@ -147,7 +147,7 @@ resource "gantry_server_config" "s" {
     await terraform.expectNoChanges();
   });
 
-  test('says what went wrong without what was written', async () => {
+  test('An error of an ephemeral resource does not show the output', async () => {
     terraform.write(pool + container('server'));
     await terraform.apply();
     const config = (body: string): string => `${pool}${container('server')}
@@ -176,7 +176,7 @@ ephemeral "gantry_container_${body}
     expect(await terraform.fails('plan')).toContain('The provider has no remote "west"');
   });
 
-  test('refuses files that are too large, and gives bytes that are no text in base64 only', async () => {
+  test('A file that is too large is refused, and bytes that are not text are returned only in base64', async () => {
     terraform.write(pool + container('server'));
     await terraform.apply();
     const headers = { 'content-type': 'application/octet-stream' };

@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () 
   let terraform: Terraform;
   useTerraform((world) => ({ daemon, terraform } = world));
 
-  test('of resources and functions are planned', async () => {
+  test('Every example of a resource or function can be planned', async () => {
     const { certPem } = await makeClient('ci');
     writeFileSync(join(terraform.dir, 'ci.crt'), certPem);
     const examples = [...provider.resources, ...provider.functions].map(({ example }) => example);
@@ -29,13 +29,13 @@ describe.skipIf(missing !== undefined)('the examples', { timeout: 120_000 }, () 
     expect((await terraform.plan()).output).toContain(`${provider.resources.length} to add, 0 to change`);
   });
 
-  test('of ephemeral resources are valid', async () => {
+  test('Every example of an ephemeral resource is valid', async () => {
     terraform.write(provider.ephemeralResources.map(({ example }) => example).join('\n'));
     const { code, output } = await terraform.run(['validate']);
     expect(code, output).toBe(0);
   });
 
-  test('of data sources are read', async () => {
+  test('Every example of a data source can be read', async () => {
     await seed(daemon);
     await daemon.call('POST', '/1.0/networks', {
       name: 'lan0',
@@ -63,16 +63,16 @@ resource "gantry_image_alias" "i" {
     expect(await terraform.state('data.gantry_image.base')).toMatchObject({ fingerprint: image.fingerprint });
     expect(await terraform.state('data.gantry_network.lan')).toMatchObject({ managed: true });
     expect(await terraform.state('data.gantry_containers.running')).toMatchObject({ containers: {} });
-    // The one that is left takes a server with projects.
+    // The remaining example needs a server with projects.
     terraform.write(provider.dataSources.find(({ typeName }) => typeName === 'gantry_project')?.example ?? '');
     expect(await terraform.fails('plan')).toMatch(/cannot have projects|no project/);
   });
 
-  test('in examples/terraform is applied, changed live, and taken away again', async () => {
+  test('The configuration in examples/terraform is applied, changed live, and destroyed', async () => {
     const image = await buildBusyboxImage(join(terraform.dir, 'image'));
     const example = readFileSync(join(repository, 'examples/terraform/main.tf'), 'utf8');
     writeFileSync(join(terraform.dir, 'main.tf'), replaceTaken([example]).here(example));
-    // One that is attached has our environment, so the address comes by another way here.
+    // An attached provider has the environment of this test, so the address comes from elsewhere here.
     writeFileSync(
       join(terraform.dir, 'address_override.tf'),
       `provider "gantry" {\n  address = "unix://${daemon.socketPath}"\n}\n`,
@@ -91,7 +91,7 @@ resource "gantry_image_alias" "i" {
 describe('a release', () => {
   const input = { version: '1.2.3', programs: new Map([['main.cjs', Buffer.from('x')]]), license: Buffer.from('l') };
 
-  test('is the same bytes each time, and says what it is', () => {
+  test('A release is the same bytes each time, and describes itself', () => {
     const [first, second] = [releaseFiles(input), releaseFiles(input)];
     for (const [name, { content }] of first) expect(second.get(name)?.content.equals(content), name).toBe(true);
     const names = [...first.keys()];

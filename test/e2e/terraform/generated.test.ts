@@ -1,4 +1,4 @@
-// Configurations that Terraform generates from imports: that they plan to nothing and make the same objects again.
+// Configurations that Terraform generates from imports: they plan to nothing and create equal objects again.
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)('a generated configuration', { timeout: 1
     return readFileSync(file, 'utf8');
   }
 
-  test('of a network has all that makes it, plans to nothing, and makes it anew as it was', async () => {
+  test('A generated network configuration is complete, plans to nothing, and creates an equal network again', async () => {
     await daemon.call('POST', '/1.0/networks', {
       name: 'gen0',
       type: 'bridge',
@@ -42,7 +42,7 @@ describe.skipIf(missing !== undefined)('a generated configuration', { timeout: 1
     });
   });
 
-  test('is not needed: a written one that leaves to the server what it picked plans to nothing and takes nothing away', async () => {
+  test('A written network configuration that leaves values to the server plans to nothing and removes nothing', async () => {
     await daemon.call('POST', '/1.0/networks', { name: 'gen0', config: { 'ipv6.address': 'none' } });
     const { config } = await daemon.get('/1.0/networks/gen0');
     const written = (more: string): string => `
@@ -66,14 +66,14 @@ output "address" {
     await terraform.expectNoChanges();
     expect((await daemon.get('/1.0/networks/gen0')).config).toEqual({ ...config, 'user.x': '1' });
     expect((await terraform.outputs())['address']).toBe(config['ipv4.address'].split('/')[0]);
-    // Once it is configured, taking a key out of the configuration takes it away.
+    // Removing a configured key from the configuration removes it from the server.
     terraform.write(written(', "user.x" = "1", "ipv4.nat" = "false"'));
     await terraform.apply();
     terraform.write(written(', "user.x" = "1"'));
     expect((await terraform.plan()).changes).toBe(true);
   });
 
-  test('of a snapshot that never expires says nothing of a year 1', async () => {
+  test('A generated configuration of a snapshot without expiry does not mention the year 1', async () => {
     terraform.write(`
 resource "gantry_storage_pool" "p" {
   name   = "fast"

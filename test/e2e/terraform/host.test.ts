@@ -38,7 +38,7 @@ describe.skipIf(noTerraform !== undefined)('terraform', { timeout: 300_000 }, ()
     for (const terraform of opened.splice(0, opened.length)) terraform.remove();
   });
 
-  // The command sleeps: a busy stock LXD at times loses what a command wrote that ended at once.
+  // The command sleeps: a busy stock LXD sometimes loses the output of a command that ends at once.
   /** Network, pool, profile, image and a running container with an address; changed, restarted, imported, destroyed. */
   async function realStory(address: string, bridge: string, read: (path: string) => Promise<unknown>): Promise<void> {
     const run = open(address);
@@ -94,7 +94,7 @@ resource "gantry_snapshot" "s" {
       config: { 'security.nesting': 'true' },
     });
     await run.expectNoChanges();
-    // Another name is the same container, with its snapshot and an address again.
+    // A rename keeps the container with its snapshot, and it gets an address again.
     const { created_at: created } = (await read('/1.0/containers/tfc')) as { created_at: string };
     const renamed = (name: string): string =>
       config('config = { "limits.memory" = "64MiB", "security.nesting" = "true" }').replace('"tfc"', `"${name}"`);
@@ -115,7 +115,7 @@ resource "gantry_snapshot" "s" {
     expect(await read('/1.0/containers')).toEqual([]);
   }
 
-  test.skipIf(noHost !== undefined)('runs a real container from creation to destruction', async () => {
+  test.skipIf(noHost !== undefined)('Terraform manages a real container from creation to destruction', async () => {
     const programs = buildPrograms();
     try {
       await withRealNetwork('tfbr0', async () => {
@@ -132,7 +132,7 @@ resource "gantry_snapshot" "s" {
     }
   });
 
-  test.skipIf(noLxd !== undefined)('manages a stock LXD server as well', async () => {
+  test.skipIf(noLxd !== undefined)('Terraform manages a stock LXD server as well', async () => {
     await withRealNetwork('tfbr1', async () => {
       const lxd = await startStockLxd();
       try {
@@ -167,7 +167,7 @@ output "version" {
     });
     afterAll(() => daemon?.cleanUp());
 
-    test('needs the right certificates on both sides, and says which are not', async () => {
+    test('A connection over TLS needs the right certificates on both sides, and errors name the wrong one', async () => {
       const address = `https://${daemon.daemon.httpsAddress() ?? ''}`;
       const pin = (await daemon.get('/1.0')).environment.certificate_fingerprint as string;
       const client = await makeClient('terraform');
@@ -200,7 +200,7 @@ output "version" {
       expect(await run.fails('plan')).not.toContain('guess-123');
       run.write(provider(`${files}  server_certificate = "${pin}"\n  trust_password = "sesame"\n`));
       await run.apply();
-      // From now on the certificate is known.
+      // From now on the server trusts the certificate.
       run.write(provider(`${files}  server_certificate = "${pin}"\n`));
       await run.expectNoChanges();
     });
@@ -217,7 +217,7 @@ output "version" {
       programs?.remove();
     });
 
-    test('leaves no object that the state does not know, whenever it is killed', async () => {
+    test('A daemon killed at any moment leaves no object that the state does not know', async () => {
       gantryd = await startGantryd(programs, { runtime: 'sim' });
       const run = open(gantryd.host);
       const count = 6;
@@ -238,7 +238,7 @@ resource "gantry_container" "c" {
       let killed = false;
       const ran = await run.run(['apply', '-auto-approve'], {
         heard(text) {
-          // Some have been made, others are being made.
+          // Some objects exist, others are being created.
           if (killed || !text.includes('Creation complete') || !text.includes('gantry_container.c[0]: Creating'))
             return;
           killed = true;
@@ -262,7 +262,7 @@ resource "gantry_container" "c" {
       expect(await daemon.get('/1.0/containers')).toEqual([]);
     });
 
-    test('is not asked about each of many containers at a plan', async () => {
+    test('A plan reads many containers with few requests', async () => {
       const daemon = await makeDaemon();
       const proxy = await countRequests(daemon.socketPath);
       try {
@@ -281,11 +281,11 @@ resource "gantry_container" "c" {
         proxy.requests.length = 0;
         await run.expectNoChanges();
         const asked = proxy.requests.filter((line) => line.startsWith('GET /1.0/containers'));
-        // However slowly Terraform asks for them.
+        // At any speed of Terraform's requests.
         const lists = asked.filter((line) => line === 'GET /1.0/containers?recursion=2');
         expect([lists.length, asked.length <= 4]).toEqual([1, true]);
       } finally {
-        // What still stands ends with the daemon.
+        // Open connections end with the daemon.
         const closed = proxy.close();
         await daemon.cleanUp();
         await closed;

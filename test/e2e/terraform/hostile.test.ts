@@ -1,5 +1,4 @@
-// What Terraform does to a provider when little is known and others are quicker: every argument unknown at once, and the same objects
-// applied from two places.
+// Stress for the provider: every argument unknown at once, and the same objects applied from two places.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -23,7 +22,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     await daemon.cleanUp();
   });
 
-  /** Each with a provider of its own, as Terraform starts them. */
+  /** Each has its own provider process, as Terraform starts them. */
   async function here(): Promise<Terraform> {
     const attached = await serveHere();
     served.push(attached);
@@ -32,10 +31,10 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     return terraform;
   }
 
-  test('plans every resource and data source of which every argument is unknown', async () => {
+  test('Every resource and data source can be planned with every argument unknown', async () => {
     const terraform = await here();
     const { resources, dataSources } = gantryProvider({ env: {}, log() {} });
-    // Of a type that is not known either, so that it fits everywhere.
+    // The type is unknown as well, so that the value fits everywhere.
     const late = '${jsondecode(terraform_data.late.output)}';
     const argumentsOf = (attributes: Attributes): object =>
       Object.fromEntries(
@@ -75,7 +74,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     expect(output).toContain(`Plan: ${resources.length + 2} to add, 0 to change, 0 to destroy`);
   });
 
-  test('of the same new objects from two places: one makes each, the other says so and its state knows only its own', async () => {
+  test('Two concurrent applies of the same new objects create each once, and each state has only its own objects', async () => {
     const both = [await here(), await here()];
     const config = [0, 1, 2, 3]
       .map(
@@ -100,7 +99,7 @@ resource "gantry_storage_pool" "p${at}" {
         return stdout.split('\n').filter((line) => line !== '');
       }),
     );
-    // Nobody has what the other made, and nothing is without an owner.
+    // No state has an object of the other, and every object is in a state.
     expect(owners.flat().toSorted((a, b) => a.localeCompare(b))).toEqual(
       races.map((name) => `gantry_storage_pool.p${name.slice(-1)}`),
     );

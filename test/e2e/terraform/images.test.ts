@@ -1,4 +1,4 @@
-// Images on the simulation: from a server that no authority vouches for, that others had before, imported, with the names they have there.
+// Images on the simulation: from a server with a self-signed certificate, already existing ones, imported ones, and copied aliases.
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
@@ -52,7 +52,7 @@ resource "gantry_image" "i" {
 `;
   const images = async (): Promise<readonly string[]> => daemon.get('/1.0/images');
 
-  test('is fetched by its certificate, for the store and for a container, and without it the message says where that goes', async () => {
+  test('An image is fetched with the certificate of its server, for the store and for a container, and an error without it names the attribute', async () => {
     terraform.write(image('', source().replace(/, certificate = .*/, '')));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('give it as source.certificate');
     terraform.write(`${image()}
@@ -75,7 +75,7 @@ resource "gantry_container" "c" {
     expect(await terraform.fails('plan')).toContain('must be an X.509 certificate in PEM form');
   });
 
-  test('that was there before is used with a warning, and stays with its names when the resource goes', async () => {
+  test('An image that already existed is used with a warning, and stays with its aliases on destroy', async () => {
     const body = { type: 'image', mode: 'pull', server, protocol: 'lxd', alias: 'base', certificate };
     await daemon.ok('POST', '/1.0/images', { source: body });
     await daemon.call('POST', '/1.0/images/aliases', { name: 'theirs', target: fingerprint });
@@ -86,7 +86,7 @@ resource "gantry_container" "c" {
     await terraform.destroy();
     const left = await daemon.get(`/1.0/images/${fingerprint}`);
     expect(left.aliases.map(({ name }: { name: string }) => name)).toEqual(['theirs']);
-    // Other than it is, it is not changed under its owner's feet.
+    // With other values the image of another owner is not changed.
     terraform.write(image('public = true'));
     const said = await terraform.fails('apply', '-auto-approve');
     expect(said).toContain(`The image ${fingerprint} already exists`);
@@ -94,7 +94,7 @@ resource "gantry_container" "c" {
     expect((await daemon.get(`/1.0/images/${fingerprint}`)).public).toBe(false);
   });
 
-  test('that the resource brought goes with it, and so do the names that came along', async () => {
+  test('An image that the resource created is destroyed together with its copied aliases', async () => {
     terraform.write(image('copy_aliases = true'));
     expect(await terraform.apply()).not.toContain('already');
     await terraform.expectNoChanges();
@@ -103,20 +103,20 @@ resource "gantry_container" "c" {
     expect(await images()).toEqual([]);
   });
 
-  test('is imported by the id that the documentation gives, and plans to nothing', async () => {
+  test('An image is imported by the documented id, and plans to nothing', async () => {
     terraform.write(image());
     await terraform.apply();
     await terraform.forget('gantry_image.i');
     await terraform.import('gantry_image.i', `${fingerprint},server=${server},alias=base`);
     await terraform.expectNoChanges();
-    // Another way to fetch the same is no other image; another name there is.
+    // Another way to fetch the image does not replace it; another alias does.
     terraform.write(image('', source(', architecture = "x86_64"')));
     await terraform.expectNoChanges();
     terraform.write(image('', source().replace('"base"', '"other"')));
     expect((await terraform.plan()).output).toContain('gantry_image.i must be replaced');
   });
 
-  test('for another architecture than asked for is refused, and not left behind', async () => {
+  test('An image of another architecture than configured is refused, and not left behind', async () => {
     terraform.write(image('', source(', architecture = "aarch64"')));
     expect(await terraform.fails('apply', '-auto-approve')).toContain('The image is not for aarch64');
     expect(await images()).toEqual([]);

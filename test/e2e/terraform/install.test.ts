@@ -1,5 +1,5 @@
-// The ways from the sources or the npm package to a provider that Terraform finds: `terraform-provider-gantry install`, mirrors
-// named by a CLI configuration, and packing beside a daemon that runs from dist/.
+// Installation of the provider from the sources or the npm package: `terraform-provider-gantry install`, mirrors in a CLI
+// configuration, and packaging while a daemon runs from dist/.
 import { spawnSync } from 'node:child_process';
 import {
   existsSync,
@@ -59,10 +59,10 @@ function run(argv: readonly string[], cwd: string, env: Readonly<Record<string, 
 }
 
 describe.skipIf(missing !== undefined)('the provider from the npm package', { timeout: 120_000 }, () => {
-  test('is found by terraform init after install, without any configuration of Terraform', () => {
+  test('terraform init finds the installed provider without any CLI configuration', () => {
     const home = folder('home');
     const work = folder('own-place', { 'main.tf': uses('gantry/gantry') });
-    // Nothing may be asked of a registry.
+    // No request may go to a registry.
     const env = { HOME: home, HTTPS_PROXY: 'http://127.0.0.1:1' };
     expect(run(['terraform', 'init', '-no-color'], work, env).code).toBe(1);
     const installed = run([process.execPath, program, 'install'], work, env);
@@ -81,7 +81,7 @@ describe.skipIf(missing !== undefined)('the provider from the npm package', { ti
     ]);
   });
 
-  test('is found in another directory by the block that install prints, and other providers still come from their registry', () => {
+  test('The printed block finds the provider in another directory, and other providers still come from their registry', () => {
     const work = folder('other-place', { 'main.tf': uses('gantry/gantry') });
     const directory = join(place, 'plug ins');
     const installed = run([process.execPath, program, 'install', '--plugin-dir', directory], work);
@@ -93,11 +93,11 @@ describe.skipIf(missing !== undefined)('the provider from the npm package', { ti
     const other = folder('other-provider', { 'main.tf': uses('hashicorp/null') });
     const ran = run(['terraform', 'init', '-no-color'], other, env);
     expect(ran.code).toBe(1);
-    // The registry was asked, where nobody answers; a mirror alone would have said that it has no such provider.
+    // Terraform asked the registry, which does not answer; a mirror alone would have reported a missing provider.
     expect(ran.output).toContain('127.0.0.1:1');
   });
 
-  test('says what it did not understand, what is missing and where it cannot run', () => {
+  test('install names wrong arguments, a missing package and an unsupported platform', () => {
     expect(run([process.execPath, program, 'install', '--to', 'x'], place)).toMatchObject({
       code: 2,
       output: expect.stringMatching(/--to[\s\S]*--plugin-dir DIR/),
@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)('the provider from the npm package', { ti
 });
 
 describe('npm run package:provider', { timeout: 120_000 }, () => {
-  test('leaves dist/ alone, where a daemon may run from, and replaces no directory with files of others', () => {
+  test('npm run package:provider leaves dist/ alone, where a daemon may run, and replaces no directory with files of others', () => {
     const dist = join(repository, 'dist');
     mkdirSync(dist, { recursive: true });
     const before = statSync(dist).ino;

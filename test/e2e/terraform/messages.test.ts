@@ -1,9 +1,9 @@
-// What Terraform is told when a configuration is wrong: at the plan where that can be known, and without values that may be secrets.
+// Messages about wrong configurations: they appear at the plan where possible, and without values that may be secrets.
 import { describe, expect, test } from 'vitest';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 import { useTerraform } from '../../support/terraform/world.ts';
 
-const missing = terraformMissing('what Terraform is told');
+const missing = terraformMissing('messages to Terraform');
 
 describe.skipIf(missing !== undefined)('a configuration that is wrong', { timeout: 120_000 }, () => {
   let terraform: Terraform;
@@ -24,7 +24,7 @@ resource "gantry_container" "c" {
 }
 `;
 
-  test('is refused by the plan: drivers that there are not or not here, schedules, keys of volumes', async () => {
+  test('The plan refuses unknown and unavailable drivers, wrong schedules, and wrong keys of volumes', async () => {
     terraform.write(pool.replace('"dir"', '"dri"'));
     expect(await terraform.fails('plan')).toContain('There is no storage driver dri (did you mean dir?)');
     terraform.write(pool.replace('"dir"', '"ceph"'));
@@ -50,7 +50,7 @@ resource "gantry_storage_volume" "v" {
     await terraform.expectNoChanges();
   });
 
-  test('never has the value of a sensitive variable in its messages', async () => {
+  test('Messages never contain the value of a sensitive variable', async () => {
     const secret = 'do-not-say-this-1';
     const variable = `
 variable "pw" {

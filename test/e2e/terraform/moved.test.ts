@@ -1,5 +1,5 @@
-// Users of the providers for LXD and Incus come over with `moved` blocks: states as those providers write them, current and older,
-// become ours by Terraform itself, and nothing on the server changes. The providers there are stand-ins with no more than schemas.
+// `moved` blocks from the providers for LXD and Incus: Terraform turns their states, current and older, into states of this provider, and
+// nothing on the server changes. Stubs with only schemas replace those providers.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -30,10 +30,10 @@ const types = [
   'image',
 ];
 
-/** Terraform loads the schemas of all providers that a state names; nothing else of them is asked. */
+/** Terraform loads the schemas of all providers that a state names and calls nothing else. */
 function standIn(name: 'lxd' | 'incus'): AnyProvider<object> {
   const attributes: Attributes = { name: text({ doc: '' }) };
-  const never = (): Promise<never> => Promise.reject(new Error('the stand-in was asked'));
+  const never = (): Promise<never> => Promise.reject(new Error('Terraform called the stub'));
   const of = (short: string): AnyResource<object> =>
     resource<object>()({
       typeName: `${name}_${short}`,
@@ -229,7 +229,7 @@ resource "gantry_snapshot" "s" {
         holder: 'instance',
       },
     ],
-  ] as const)('from %s brings %o over and changes nothing on the server', async (provider, names) => {
+  ] as const)('A moved block from %s moves %o and changes nothing on the server', async (provider, names) => {
     const { terraform, daemon } = world;
     packImage(terraform.dir, 'image.tar.gz', 'one');
     const path = join(terraform.dir, 'image.tar.gz');
@@ -323,7 +323,7 @@ resource "gantry_snapshot" "s" {
       expect(isSaid, `${from}\n${output}`).toBe(true);
     }
     expect(output).not.toMatch(/must be replaced|will be created|will be destroyed/);
-    // What only configurations know (what the image and the container were made from) is noted.
+    // The state gets values that only configurations know: the sources of the image and the container.
     expect(await terraform.apply()).toContain('0 added, 2 changed, 0 destroyed');
     await terraform.expectNoChanges();
     expect((await daemon.get('/1.0/containers/box')).created_at).toBe(created);
@@ -332,13 +332,13 @@ resource "gantry_snapshot" "s" {
       project: null,
       status: 'Running',
     });
-    // The old provider is needed no more.
+    // The old provider is no longer needed.
     terraform.env['TF_REATTACH_PROVIDERS'] = world.attached.env['TF_REATTACH_PROVIDERS'] ?? '';
     terraform.write(own);
     await terraform.expectNoChanges();
   });
 
-  test('from what the provider does not have says what it takes', async () => {
+  test('A moved block from an unsupported type lists the supported types', async () => {
     const { terraform } = world;
     withOthers();
     const move = async (type: string, attributes: object, to: string, config: string): Promise<string> => {
@@ -359,7 +359,7 @@ resource "gantry_snapshot" "s" {
   });
 });
 
-test('a state of another provider says the remote and project of the object, and is refused when it does not say which one', () => {
+test('A state of another provider gives the remote and project of the object, and is refused without an identity', () => {
   const from = (
     type: string,
     target: string,

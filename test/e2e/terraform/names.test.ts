@@ -1,4 +1,4 @@
-// Names that change in a configuration: on the simulation everything that the API can rename is renamed with all that it holds.
+// Changed names in a configuration, on the simulation: every object that the API can rename is renamed with its contents.
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { packImage } from '../../support/cli/daemon-with-manifests.ts';
@@ -29,7 +29,7 @@ resource "gantry_container" "c" {
 }
 `;
 
-  test('renames a container with its files, snapshots, commands and data, and it runs again', async () => {
+  test('Another name renames a container with its files, snapshots, commands and data, and the container runs again', async () => {
     const all = (name: string, snapshot = 'one'): string => `${pool}${container(
       name,
       'exec = { a = { command = ["sh", "-c", "echo ran >>/log"], on = "create" } }',
@@ -68,7 +68,7 @@ resource "gantry_container_exec" "e" {
     expect(await daemon.get('/1.0/containers/shop/snapshots/two')).toMatchObject({ created_at: snapshot.created_at });
   });
 
-  test('of a container that may not restart is refused by the plan, and taken while it is stopped', async () => {
+  test('The plan refuses to rename a container that may not restart, and accepts it while it is stopped', async () => {
     terraform.write(`${pool}${container('web', 'allow_restart = false')}`);
     await terraform.apply();
     terraform.write(`${pool}${container('shop', 'allow_restart = false')}`);
@@ -81,7 +81,7 @@ resource "gantry_container_exec" "e" {
     expect(await daemon.get('/1.0/containers/shop')).toMatchObject({ status: 'Stopped' });
   });
 
-  test('that another container has already leaves both as they are, and the state with them', async () => {
+  test('A name that another container already has leaves both containers and the state as they are', async () => {
     terraform.write(`${pool}${container('web')}`);
     await terraform.apply();
     await daemon.ok('POST', '/1.0/containers', {
@@ -100,7 +100,7 @@ resource "gantry_container_exec" "e" {
     await terraform.expectNoChanges();
   });
 
-  test('renames profiles, networks, volumes, their snapshots and aliases, and changes nothing of their users', async () => {
+  test('Another name renames profiles, networks, volumes, their snapshots and aliases, and does not change their users', async () => {
     packImage(terraform.dir, 'image.tar.gz', 'names');
     const all = (n: string): string => `${pool}
 resource "gantry_image" "i" {
@@ -164,7 +164,7 @@ resource "gantry_container" "copy" {
     await terraform.destroy();
   });
 
-  test('of an alias or a container that turns out to be another one is refused at the apply, and then replaces', async () => {
+  test('A new name that turns out to be another alias or container is refused at the apply, and the next plan replaces', async () => {
     for (const name of ['one', 'two']) packImage(terraform.dir, `${name}.tar.gz`, name);
     const all = (n: string): string => `${pool}
 resource "gantry_image" "one" {
@@ -191,7 +191,7 @@ ${container('web', `source = { type = "image", alias = gantry_image_alias.${n}.n
     await terraform.expectNoChanges();
   });
 
-  test('of a pool, which the API cannot rename, makes another pool', async () => {
+  test('Another name of a pool, which the API cannot rename, replaces the pool', async () => {
     terraform.write(pool);
     await terraform.apply();
     terraform.write(pool.replace('"fast"', '"slow"'));

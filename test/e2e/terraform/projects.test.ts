@@ -1,5 +1,5 @@
-// `project` on resources, data sources and in import ids: on a stock LXD server, which has projects, and on gantryd, which says that
-// it has the default one only.
+// `project` on resources, data sources and in import ids: on a stock LXD server, which has projects, and on gantryd, which has only the
+// default one.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../../support/hosts/stock-lxd.ts';
 import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
@@ -81,7 +81,7 @@ output "names" {
     'gantry_snapshot.s',
   ];
 
-  test('has objects of its own, imported by either form of id, moved by replacement, destroyed with it', async () => {
+  test('A project has its own objects, imported by either form of id, moved by replacement, destroyed with it', async () => {
     terraform.write(stack('gantry_project.team.name'));
     expect(await terraform.apply()).toContain('8 added, 0 changed, 0 destroyed');
     await terraform.expectNoChanges();
@@ -114,7 +114,7 @@ output "names" {
     expect((await lxd.get('/1.0/projects')) as string[]).toEqual(['/1.0/projects/default']);
   });
 
-  test('that went behind its back takes its objects along: the next plan makes both', async () => {
+  test('A project deleted outside Terraform takes its objects with it, and the next plan creates both', async () => {
     const team = `resource "gantry_project" "t" {\n  name = "gone"\n}\n`;
     terraform.write(`${team}resource "gantry_profile" "p" {\n  name = "web"\n  project = gantry_project.t.name\n}\n`);
     await terraform.apply();
@@ -133,7 +133,7 @@ describe.skipIf(noTerraform !== undefined)('a project on gantryd', { timeout: 12
   const profile = (project: string): string =>
     `resource "gantry_profile" "p" {\n  name = "web"\n  project = ${project}\n}\n`;
 
-  test('is the default one, also by name; any other is refused with the reason', async () => {
+  test('Only the default project exists on gantryd, also by name, and any other is refused with the reason', async () => {
     const { terraform, daemon } = world;
     terraform.write(profile('"default"'));
     await terraform.apply();
@@ -141,7 +141,7 @@ describe.skipIf(noTerraform !== undefined)('a project on gantryd', { timeout: 12
     await terraform.forget('gantry_profile.p');
     await terraform.import('gantry_profile.p', 'web,project=default');
     await terraform.expectNoChanges();
-    // The same place said otherwise is no reason to replace.
+    // Another notation of the same project replaces nothing.
     terraform.write(profile('null'));
     expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
     await terraform.expectNoChanges();
@@ -164,7 +164,7 @@ describe.skipIf(noTerraform !== undefined)('a project on gantryd', { timeout: 12
     }
   });
 
-  test('is none of those where a pool is: its id cannot name one', async () => {
+  test('An import id of a pool cannot name a project', async () => {
     const { terraform } = world;
     terraform.write('resource "gantry_storage_pool" "p" {\n  name = "fast"\n  driver = "dir"\n}\n');
     await terraform.apply();

@@ -1,5 +1,5 @@
 // Objects on several servers from one provider block: `remote` on resources, data sources and in import ids, with certificates, and
-// what is said of remotes that there are not or that do not answer.
+// errors about unknown and unreachable remotes.
 import { join } from 'node:path';
 import { writeFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -79,7 +79,7 @@ output "names" {
 }
 `;
 
-  test('has objects of its own beside those of the provider block, imported and destroyed there', async () => {
+  test('A remote has its own objects next to those of the provider block, imported and destroyed there', async () => {
     const { terraform, daemon } = world;
     write(onBoth);
     expect(await terraform.apply()).toContain('6 added, 0 changed, 0 destroyed');
@@ -90,7 +90,7 @@ output "names" {
     const file = await west.call('GET', '/1.0/containers/west/files?path=/etc/at');
     expect(file.bytes.toString()).toBe('west');
 
-    // What changed there is seen and healed there.
+    // Drift on the remote is found and corrected there.
     await west.call('PATCH', '/1.0/containers/west', { config: { 'user.at': 'elsewhere' } });
     expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
     expect((await west.get('/1.0/containers/west')).config['user.at']).toBe('west');
@@ -113,7 +113,7 @@ output "names" {
     expect(await daemon.get('/1.0/containers')).toEqual([]);
   });
 
-  test('that changes makes another object there, and null means the server of the provider block', async () => {
+  test('Another remote replaces the object, and null means the server of the provider block', async () => {
     const { terraform, daemon } = world;
     const profile = (remote: string): string =>
       `resource "gantry_profile" "p" {\n  name = "p"\n  remote = ${remote}\n}\n`;
@@ -130,7 +130,7 @@ output "names" {
     expect(await daemon.get('/1.0/profiles')).toContain('/1.0/profiles/p');
   });
 
-  test('has images of its own, made from local files', async () => {
+  test('A remote has its own images, made from local files', async () => {
     const { terraform, daemon } = world;
     packImage(terraform.dir, 'image.tar.gz', 'one');
     write(`
@@ -155,7 +155,7 @@ data "gantry_image" "i" {
     await terraform.expectNoChanges();
   });
 
-  test('that there is not, that is named wrongly or that does not answer is an error of what is there only', async () => {
+  test('An unknown, misnamed or unreachable remote is an error only for its own objects', async () => {
     const { terraform, daemon } = world;
     write(`resource "gantry_profile" "p" {\n  name = "p"\n  remote = "wets"\n}\n`);
     const unknown = await terraform.fails('plan');

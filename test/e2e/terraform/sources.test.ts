@@ -1,4 +1,4 @@
-// What containers and images are made from, on the simulation: backup files, containers, snapshots of them.
+// Sources of containers and images, on the simulation: backup files, containers, snapshots.
 import { copyFileSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -22,7 +22,7 @@ describe.skipIf(missing !== undefined)('a container of a backup file', { timeout
   useTerraform((world) => ({ daemon, terraform } = world));
   beforeEach(() => seed(daemon));
 
-  /** Makes a backup of a container of its own and writes it to the file. */
+  /** Backs up a new container and writes the backup to the file. */
   const backUp = async (file: string, content: string, config: Record<string, string> = {}): Promise<string> => {
     const name = `of-${content}`;
     await createContainer(daemon, name, { config: { 'user.old': content, ...config }, description: 'of old' });
@@ -44,7 +44,7 @@ resource "gantry_container" "c" {
 `;
   const mark = (): string => readFileSync(join(rootfs(daemon, 'again'), 'mark'), 'utf8');
 
-  test('has its files and snapshots, of its config what is written, and is replaced when the file changes', async () => {
+  test('A container from a backup has its files and snapshots and the configured keys, and a changed file replaces it', async () => {
     const file = await backUp('web.backup', 'one');
     terraform.write(container(file, 'config = { "user.new" = "1" }'));
     await terraform.apply();
@@ -54,7 +54,7 @@ resource "gantry_container" "c" {
     expect(ownKeys(live.config)).toEqual(['user.new']);
     expect(await daemon.get('/1.0/containers/again/snapshots')).toHaveLength(1);
     expect(mark()).toBe('one');
-    // The same content elsewhere is the same backup, and so is one that is gone.
+    // The same content at another path is the same backup, and so is a file that is gone.
     const moved = join(terraform.dir, 'moved.backup');
     copyFileSync(file, moved);
     terraform.write(container(moved));
@@ -69,7 +69,7 @@ resource "gantry_container" "c" {
     expect((await terraform.state('gantry_container.c')).source.sha256).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('is never replaced by an import, with the file in the id or without', async () => {
+  test('An import never replaces a container from a backup, with the file in the id or without', async () => {
     const file = await backUp('web.backup', 'one');
     terraform.write(container(file));
     await terraform.apply();
@@ -88,7 +88,7 @@ resource "gantry_container" "c" {
     );
   });
 
-  test('that brings access to the host is refused, and taken when the configuration allows it', async () => {
+  test('A backup with access to the host is refused, and accepted when the configuration allows it', async () => {
     const file = await backUp('web.backup', 'one', { 'security.privileged': 'true' });
     terraform.write(container(file));
     const said = await terraform.fails('apply', '-auto-approve');
@@ -98,7 +98,7 @@ resource "gantry_container" "c" {
     terraform.write(container(file, '', ', allow_host_access = true'));
     await terraform.apply();
     await terraform.expectNoChanges();
-    // Allowed or not: what nobody wrote is not there.
+    // In both cases the container has only the configured keys.
     expect(ownKeys((await daemon.get('/1.0/containers/again')).config)).toEqual([]);
     terraform.write(container(file, 'config = { "security.privileged" = "true" }'));
     await terraform.apply();
@@ -106,7 +106,7 @@ resource "gantry_container" "c" {
     expect(mark()).toBe('one');
   });
 
-  test('is refused by the plan without its file, with a type of instances, and when nothing can be read', async () => {
+  test('The plan refuses a backup without its file, with an instance type, and an unreadable one', async () => {
     terraform.write(container('', ''));
     expect(await terraform.fails('plan')).toContain('The backup file is missing');
     terraform.write(container('gone.backup', ''));
@@ -144,14 +144,14 @@ resource "gantry_container" "c" {
   const ofBefore = copy('source = "web", snapshot = "before"');
   const mark = (): string => readFileSync(join(rootfs(daemon, 'copy'), 'mark'), 'utf8');
 
-  test('begins as the container was then, and another snapshot replaces it', async () => {
+  test('A copy of a snapshot has its state, and another snapshot replaces it', async () => {
     terraform.write(ofBefore);
     await terraform.apply();
     await terraform.expectNoChanges();
     expect(mark()).toBe('before');
     expect(ownKeys((await daemon.get('/1.0/containers/copy')).config)).toEqual([]);
     expect(await daemon.get('/1.0/containers/copy/snapshots')).toEqual([]);
-    // The word of the API for the same.
+    // The notation of the API for the same snapshot.
     terraform.write(copy('source = "web/before"'));
     expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
     terraform.write(copy('source = "web", snapshot = "later"'));
@@ -161,7 +161,7 @@ resource "gantry_container" "c" {
     expect(mark()).toBe('since');
   });
 
-  test('stays when it is imported, and when its snapshot or container gets another name', async () => {
+  test('A copy of a snapshot stays when it is imported, and when its snapshot or container is renamed', async () => {
     terraform.write(ofBefore);
     await terraform.apply();
     writeFileSync(join(rootfs(daemon, 'copy'), 'mark'), 'written since');
@@ -194,7 +194,7 @@ ${copy('source = gantry_container.w.name, snapshot = gantry_snapshot.s.name')}`;
     expect(mark()).toBe('written since');
   });
 
-  test('is refused in words when the snapshot is given twice, is of no copy, or is not there', async () => {
+  test('A snapshot that is set twice, set without a copy, or missing is refused with a message', async () => {
     terraform.write(copy('source = "web/before", snapshot = "before"'));
     expect(await terraform.fails('plan')).toContain('The snapshot to copy is set twice');
     terraform.write(ofBefore.replace('"copy", source = "web"', '"none"'));
@@ -231,7 +231,7 @@ resource "gantry_container" "c" {
   const ofSnapshot = 'type = "snapshot", container = "web", snapshot = "before"';
   const mark = (): string => readFileSync(join(rootfs(daemon, 'made'), 'mark'), 'utf8');
 
-  test('or of a snapshot has the files of its moment, also while the container runs, and another source replaces it', async () => {
+  test('An image of a container or snapshot has the files of that moment, also while the container runs, and another source replaces it', async () => {
     await daemon.run('PUT', '/1.0/containers/web/state', { action: 'start' });
     terraform.write(made(ofSnapshot));
     await terraform.apply();
@@ -247,7 +247,7 @@ resource "gantry_container" "c" {
     expect(await daemon.get('/1.0/images')).toEqual([]);
   });
 
-  test('or of a snapshot stays when it is imported by the id that the documentation gives', async () => {
+  test('An image of a container or snapshot stays when it is imported by the documented id', async () => {
     terraform.write(made(ofSnapshot));
     await terraform.apply();
     const { fingerprint } = await terraform.state('gantry_image.i');
@@ -261,7 +261,7 @@ resource "gantry_container" "c" {
     await terraform.expectNoChanges();
   });
 
-  test('or of a snapshot is refused in words when a part of its name is missing or nothing has it', async () => {
+  test('An image of a container or snapshot is refused with a message when a part of its name is missing or does not exist', async () => {
     terraform.write(made('type = "snapshot", container = "web"'));
     expect(await terraform.fails('plan')).toContain('source.snapshot is missing');
     terraform.write(made('type = "snapshot", snapshot = "before"'));

@@ -1,4 +1,4 @@
-// States that older versions of the provider wrote: read without a difference, and configurations stay as they are.
+// States of older versions of the provider: they are read without a difference, with unchanged configurations.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -43,7 +43,7 @@ describe.skipIf(missing !== undefined)('a state of version 0', { timeout: 120_00
   let world: TerraformWorld;
   useTerraform((own) => (world = own));
 
-  test('of a container is read, and its expanded devices are referred to as before', async () => {
+  test('A state of version 0 of a container is read, and references to its expanded devices still work', async () => {
     const { terraform } = world;
     terraform.write(stack);
     await terraform.apply();

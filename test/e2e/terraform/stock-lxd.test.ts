@@ -1,4 +1,4 @@
-// What Terraform does on a stock LXD server where that is not as gantryd: modes of files, copies, projects, restricted certificates, names.
+// Terraform on a stock LXD server where it differs from gantryd: modes of files, copies, projects, restricted certificates, names.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ resource "gantry_container" "${name}" {
 }
 `;
 
-  test('hides a file whose mode changes, and refuses what cannot be done to a directory', async () => {
+  test('A file with a changed mode is hidden, and a change that is impossible for a directory is refused', async () => {
     const files = (mode: string, directory = '0755'): string => `${base}${container(
       'a',
       `files = { "/etc/secret" = { content = "hush", mode = "${mode}" } }`,
@@ -89,7 +89,7 @@ resource "gantry_container_exec" "modes" {
     await terraform.destroy();
   });
 
-  test('copies a container that says nothing of profiles, with those of its source', async () => {
+  test('A copy without configured profiles gets those of its source', async () => {
     terraform.write(`${base}
 resource "gantry_profile" "x" {
   name    = "disks"
@@ -113,7 +113,7 @@ resource "gantry_container" "b" {
     await terraform.destroy();
   });
 
-  test('copies a snapshot, publishes one, and makes a container of a backup file, with what is written only', async () => {
+  test('A snapshot is copied and published, and a container from a backup has only the configured values', async () => {
     const all = `${base}
 resource "gantry_profile" "x" {
   name    = "disks"
@@ -166,7 +166,7 @@ resource "gantry_container" "r" {
     await terraform.destroy();
   });
 
-  test('renames a running container with its snapshots and files, its volume, profile and image alias', async () => {
+  test('A running container is renamed with its snapshots and files, and so are its volume, profile and image alias', async () => {
     const all = (n: string): string => `${base}
 resource "gantry_image_alias" "a" {
   name   = "base${n}"
@@ -204,7 +204,7 @@ resource "gantry_container_file" "f" {
     await terraform.destroy();
   });
 
-  test('plugs devices of their own into a running container beside the update of that, and out again', async () => {
+  test('Separate devices are added to a running container in parallel with its update, and removed again', async () => {
     const devices = (count: number, description: string): string => `${base}
 resource "gantry_storage_volume" "v" {
   count = 6
@@ -240,7 +240,7 @@ resource "gantry_container_device" "d" {
     await terraform.destroy();
   });
 
-  test('restricts certificates, copies volumes of other projects, and empties a project that is to go with all it has', async () => {
+  test('Certificates are restricted, volumes are copied from other projects, and a project is destroyed with its contents', async () => {
     const key = join(terraform.dir, 'ci.key');
     const ran = spawnSync(
       'openssl',
@@ -290,7 +290,7 @@ resource "gantry_certificate" "ci" {
     await terraform.apply();
     await terraform.expectNoChanges();
     expect(await trusted()).toMatchObject({ restricted: false });
-    // What others make in the project goes with it.
+    // Objects of others in the project are deleted with it.
     const made = async (path: string, body: object): Promise<void> => {
       const answer = await lxd.call('POST', `${path}?project=team`, body);
       if (answer.status === 202) await lxd.call('GET', `${String(answer.body.operation)}/wait`);

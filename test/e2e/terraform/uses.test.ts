@@ -1,4 +1,4 @@
-// Objects that are taken out of a configuration together with their use: Terraform deletes them beside the update that ends it.
+// Objects that leave a configuration together with their use: Terraform deletes them in parallel with the update that ends the use.
 import { describe, expect, test } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
@@ -46,7 +46,7 @@ resource "gantry_profile" "x" {
     data = { type = "disk", pool = gantry_storage_pool.p.name, source = ${volume}, path = "/data" }`;
   const referring = base('gantry_profile.x.name', devices('gantry_network.n.name', 'gantry_storage_volume.v.name'));
 
-  test('is deleted while the update that ends the use runs beside it, where names are written out', async () => {
+  test('An object named in text is deleted in parallel with the update that ends its use', async () => {
     terraform.write(used() + base('', ''));
     await terraform.apply();
     const named = base('"extra"', devices('"uses0"', '"data"'));
@@ -58,7 +58,7 @@ resource "gantry_profile" "x" {
     expect(await daemon.get('/1.0/storage-pools/fast/volumes/custom')).toEqual([]);
   });
 
-  test('is deleted after the update with create_before_destroy, where it was referred to', async () => {
+  test('An object with create_before_destroy is deleted after the update that ends its use', async () => {
     terraform.write(used(lifecycle) + referring);
     await terraform.apply();
     terraform.write(base('', ''));
@@ -66,7 +66,7 @@ resource "gantry_profile" "x" {
     await terraform.expectNoChanges();
   });
 
-  test('is not deleted before the update, where it was referred to: the message says how both go', async () => {
+  test('An object that was referred to is not deleted before the update, and the message explains how to delete it', async () => {
     terraform.write(used() + referring);
     await terraform.apply();
     terraform.write(base('', ''));
@@ -80,7 +80,7 @@ resource "gantry_profile" "x" {
     expect(await daemon.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
   });
 
-  test('is not waited for when nothing that this provider does ends the use: the message names the user', async () => {
+  test('An object whose use this provider does not end is refused at once, and the message names the user', async () => {
     terraform.write(used() + base('', ''));
     await terraform.apply();
     await daemon.call('PATCH', '/1.0/containers/web', { profiles: ['extra'] });

@@ -1,4 +1,4 @@
-// Real Terraform with the provider from its mirror against gantryd on the simulation: everything a user does with it.
+// Real Terraform with the provider from its mirror against gantryd on the simulation: the usual tasks of a user.
 import { mkdirSync, writeFileSync, readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -74,14 +74,14 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     await daemon.cleanUp();
   });
 
-  /** Started by Terraform itself, from the mirror. */
+  /** Terraform itself starts the provider, from the mirror. */
   const installed = (): Terraform => {
     terraform.remove();
     terraform = new Terraform(release, { address: `unix://${daemon.socketPath}` });
     return terraform;
   };
 
-  test('applies a stack, finds nothing to do, changes live, restarts with a warning, replaces, and destroys', async () => {
+  test('A stack is applied, plans to nothing, changes live, restarts with a warning, is replaced, and is destroyed', async () => {
     installed();
     terraform.write(stack + container('wait_for = [{ type = "ipv4" }]'));
     await terraform.init();
@@ -118,7 +118,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     expect(await daemon.get('/1.0/storage-pools')).toEqual([]);
   });
 
-  test('installs from the zip too, in a project of modules', async () => {
+  test('The provider is installed from the zip in a project of modules', async () => {
     const packed = new Terraform(release, { packed: true, address: `unix://${daemon.socketPath}` });
     try {
       writeFileSync(join(packed.dir, 'package.json'), '{"type":"module"}');
@@ -145,7 +145,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     }
   });
 
-  test('has the schema that it says it has, to the letter', async () => {
+  test('The schema of the provider equals the schema that Terraform prints', async () => {
     installed();
     terraform.write('');
     await terraform.init();
@@ -157,7 +157,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
     expect(isDeepStrictEqual(ours, real)).toBe(true);
   });
 
-  test('imports every kind, and has nothing to do afterwards', async () => {
+  test('Every kind is imported, and then plans to nothing', async () => {
     const image = await buildBusyboxImage(join(terraform.dir, 'image'));
     const { certPem } = await makeClient('ci');
     writeFileSync(join(terraform.dir, 'ci.pem'), certPem);
@@ -230,7 +230,7 @@ resource "gantry_container_file" "f" {
     const blocks = Object.entries(ids).map(([to, id]) => `import {\n  to = ${to}\n  id = "${id}"\n}\n`);
     writeFileSync(join(terraform.dir, 'imports.tf'), blocks.join(''));
     const { output } = await terraform.plan();
-    // What only the configuration knows is noted; nothing is done on the server for it.
+    // The state gets values that only the configuration knows, without a change on the server.
     expect(output).toMatch(/gantry_container\.c will be updated in-place[\s\S]*stop_timeout += 30 -> 1/);
     expect(output).toContain('14 to import, 0 to add, 1 to change, 0 to destroy');
     expect(await terraform.apply()).toContain('14 imported, 0 added, 1 changed, 0 destroyed');
@@ -238,7 +238,7 @@ resource "gantry_container_file" "f" {
     expect(await terraform.fails('import', 'gantry_container.c', 'a/b/c')).toMatch(/not understood|already managed/);
   });
 
-  test('sees drift and undoes it, keeps what only the server knows, and drops what is gone', async () => {
+  test('Drift is found and corrected, keys of the server stay, and missing objects leave the state', async () => {
     const files = 'files = { "/etc/gantry/motd" = { content = "hello\\n" } }';
     terraform.write(stack + container(`description = "mine"\n  ${files}`));
     await terraform.apply();
@@ -262,14 +262,14 @@ resource "gantry_container_file" "f" {
     expect((await terraform.plan()).output).toContain('1 to add, 0 to change, 0 to destroy');
   });
 
-  test('knows equal values in other spellings', async () => {
+  test('Equal values in other spellings are no difference', async () => {
     terraform.write(stack + container('config = { "limits.memory" = "1GiB", "boot.autostart" = "true" }'));
     await terraform.apply();
     terraform.write(stack + container('config = { "limits.memory" = "1024MiB", "boot.autostart" = "yes" }'));
     await terraform.expectNoChanges();
   });
 
-  test('runs commands, keeps what they wrote, and fails with their output', async () => {
+  test('Commands run, keep their output, and fail with it', async () => {
     terraform.write(`${stack}${container('exec = { hello = { command = ["echo", "hi"] } }')}
 resource "gantry_container_exec" "e" {
   container = gantry_container.c.name
@@ -286,13 +286,13 @@ output "said" {
     terraform.write(stack + container('exec = { hello = { command = ["sh", "-c", "echo why; exit 3"] } }'));
     const said = await terraform.fails('apply', '-auto-approve');
     expect(said).toMatch(/A command in web1 failed.*exited with 3.*why/);
-    // It exists and the state says so: the next apply goes on from there.
+    // The container exists and is in the state, so the next apply continues from there.
     terraform.write(stack + container(''));
     await terraform.apply();
     await terraform.expectNoChanges();
   });
 
-  test('takes the default profile over, and gives it back empty', async () => {
+  test('The default profile is adopted, and emptied on destroy', async () => {
     terraform.write('resource "gantry_profile" "d" {\n  name   = "default"\n  config = { "user.a" = "b" }\n}\n');
     await terraform.apply();
     expect((await daemon.get('/1.0/profiles/default')).config).toEqual({ 'user.a': 'b' });
@@ -302,7 +302,7 @@ output "said" {
     expect(await terraform.fails('apply', '-auto-approve')).toMatch(/default is not empty.*terraform import/);
   });
 
-  test('sends a trust password once, and stores it nowhere', async () => {
+  test('A trust password is sent once, and never stored', async () => {
     terraform.write(`resource "gantry_server_config" "s" {
   config                 = { "images.auto_update_interval" = "12" }
   trust_password         = "hush-hush"
@@ -320,7 +320,7 @@ output "said" {
     expect((await daemon.get('/1.0')).config).toEqual({});
   });
 
-  test('keeps a container whose start failed as tainted, and makes it anew', async () => {
+  test('A container whose start failed is tainted, and the next apply creates it again', async () => {
     daemon.sim.faults.inject({ operation: 'start', container: 'web1', error: 'no such luck', times: 1 });
     terraform.write(stack + container());
     expect(await terraform.fails('apply', '-auto-approve')).toContain('no such luck');
@@ -330,7 +330,7 @@ output "said" {
     await terraform.expectNoChanges();
   });
 
-  test('waits for a file and for a port, and says what it found when they do not come', async () => {
+  test('A wait for a file or a port that times out shows the state of the container', async () => {
     const listener = createServer().listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as AddressInfo;
@@ -355,7 +355,7 @@ output "said" {
     }
   });
 
-  test('stops at Ctrl-C without forgetting what is there', async () => {
+  test('Ctrl-C stops an apply without losing objects', async () => {
     installed();
     terraform.write(stack + container('wait_for = [{ type = "command", command = ["false"], timeout = "10m" }]'));
     await terraform.init();
@@ -377,7 +377,7 @@ output "said" {
     await terraform.expectNoChanges();
   });
 
-  test('says which attribute is wrong, and what to do', async () => {
+  test('An error names the wrong attribute and the remedy', async () => {
     terraform.write(`resource "gantry_container" "c" {
   name    = "web 1"
   config  = { "limits.memroy" = "1GiB", "limits.memory" = "lots" }
@@ -407,7 +407,7 @@ resource "gantry_storage_pool" "p" {
     }
   });
 
-  test('waits for what is known only after apply, and judges it then', async () => {
+  test('Values that are known only after apply are validated at the apply', async () => {
     terraform.write(`${stack}
 resource "terraform_data" "late" {
   input = "64MiB"
@@ -419,7 +419,7 @@ ${container('config = { "limits.memory" = terraform_data.late.output }\n  descri
     await terraform.expectNoChanges();
   });
 
-  test('does not reach a daemon that is not there, and says where it looked', async () => {
+  test('An unreachable daemon is an error that names its address', async () => {
     const lost = new Terraform(release, { address: 'unix:///nonexistent/unix.socket' });
     const unset = new Terraform(release);
     try {
@@ -435,7 +435,7 @@ ${container('config = { "limits.memory" = terraform_data.late.output }\n  descri
     }
   });
 
-  test('refuses projects and cluster members on a server without them', async () => {
+  test('Projects and cluster members are refused on a server without them', async () => {
     terraform.write(`resource "gantry_cluster_member" "m" {
   name = "node2"
 }

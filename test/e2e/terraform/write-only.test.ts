@@ -1,4 +1,4 @@
-// Write-only arguments with real Terraform, on the simulation: what they are given reaches the container, and no state and no plan has it.
+// Write-only arguments with real Terraform, on the simulation: their values reach the container, and no state and no plan has them.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -50,7 +50,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
   const mode = async (): Promise<unknown> =>
     (await daemon.call('GET', '/1.0/containers/web/files?path=/etc/token')).headers['x-svc-mode'];
 
-  /** Plans into a file and applies that; returns everything that Terraform wrote, and that it shows of the plan. */
+  /** Plans into a file and applies it; returns all output of Terraform, including the shown plan. */
   async function applied(secret: string): Promise<string> {
     const value = `-var=secret=${secret}`;
     const planned = await terraform.run(['plan', '-input=false', '-out=plan.bin', value]);
@@ -68,13 +68,13 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     return everything;
   }
 
-  test('content_wo of a file is written once for each version, and stored nowhere, nor is its hash', async () => {
+  test('content_wo of a file is written once for each version, and neither it nor its hash is stored', async () => {
     terraform.write(file('content_wo = var.secret\n  content_wo_version = 1'));
     await applied('hush-1-hush');
     expect(await content()).toBe('hush-1-hush');
     expect(await terraform.state('gantry_container_file.f')).toMatchObject({ sha256: null, content: null });
     expect((await terraform.plan('-var=secret=hush-1-hush')).changes).toBe(false);
-    // Without another version another value is no difference, neither alone nor with another mode.
+    // Without a new version another value is no difference, neither alone nor with another mode.
     expect((await terraform.plan('-var=secret=hush-2-hush')).changes).toBe(false);
     terraform.write(file('content_wo = var.secret\n  content_wo_version = 1\n  mode = "0600"'));
     await applied('hush-2-hush');
@@ -83,13 +83,13 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     await applied('hush-2-hush');
     expect([await content(), await mode()]).toEqual(['hush-2-hush', '0600']);
     expect((await terraform.plan('-var=secret=hush-2-hush')).changes).toBe(false);
-    // What is gone is written again.
+    // A deleted file is written again.
     await daemon.call('DELETE', '/1.0/containers/web/files?path=/etc/token');
     await applied('hush-3-hush');
     expect(await content()).toBe('hush-3-hush');
   });
 
-  test('content_wo takes the place of content and gives it back', async () => {
+  test('content_wo replaces content, and content replaces content_wo', async () => {
     terraform.write(file('content = "open"'));
     await terraform.apply();
     terraform.write(file('content_wo = var.secret\n  content_wo_version = 1'));
@@ -102,7 +102,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     await terraform.expectNoChanges();
   });
 
-  test('content_wo is imported without reading what the file holds', async () => {
+  test('content_wo is imported without reading the file', async () => {
     terraform.write(file('content_wo = var.secret\n  content_wo_version = 3'));
     await applied('hush-5-hush');
     await terraform.forget('gantry_container_file.f');
@@ -115,7 +115,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     expect((await terraform.plan('-var=secret=hush-5-hush')).changes).toBe(false);
   });
 
-  test('environment_wo reaches the command, over environment, and another version runs it again', async () => {
+  test('environment_wo overrides environment for the command, and another version runs it again', async () => {
     const config = (version: number, more = ''): string =>
       exec(`environment_wo = { TOKEN = var.secret }\n  environment_wo_version = ${version}\n  ${more}`);
     terraform.write(config(1, 'record_output = false'));
@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     expect(failed).toContain('It exited with 3: sh');
   });
 
-  test('that fails says so without the value', async () => {
+  test('A failed command with a write-only argument does not show its value', async () => {
     terraform.write(
       exec('environment_wo = { TOKEN = var.secret }').replace(
         'echo the',
@@ -143,7 +143,7 @@ describe.skipIf(missing !== undefined)('a write-only argument', { timeout: 120_0
     expect(failed).not.toContain('hush-9-hush');
   });
 
-  test('is refused where it has no meaning, and its version where it is missing', async () => {
+  test('A write-only argument is refused where it has no meaning, and so is its version without it', async () => {
     terraform.write(file('content = "x"\n  content_wo = "y"'));
     expect(await terraform.fails('validate')).toContain('Give exactly one of content, source, content_wo.');
     terraform.write(file('type = "directory"\n  content_wo = "y"'));

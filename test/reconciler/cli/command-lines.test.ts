@@ -76,7 +76,7 @@ describe('apply', () => {
     expect(failed.code).toBe(1);
     expect(failed.stderr).toContain('Error: cannot start container/c1');
     expect(failed.stderr).toContain('no cgroup');
-    expect(failed.stderr).toMatch(/ {2}-> correct what the message names/);
+    expect(failed.stderr).toMatch(/ {2}-> fix the cause that the message names/);
     expect(failed.stdout).toContain('Apply incomplete: 2 added, 0 changed, 0 destroyed, 1 failed.');
   });
 
