@@ -117,7 +117,7 @@ resource "gantry_container_device" "many" {
     terraform.write(container('', declared) + device('http', 18_086));
     const second = await terraform.fails('apply', '-auto-approve', '-input=false');
     expect(second).toContain('The container web already has a device http');
-    expect(second).toContain('take it out of devices of the gantry_container web');
+    expect(second).toContain('remove it from devices of the gantry_container web');
     await applied(container('', declared));
     // One apply moves the device to the other resource: the container is first, since the device refers to it.
     await applied(container() + device('http', 18_086));
