@@ -55,14 +55,14 @@ describe('diff', () => {
     ]);
   });
 
-  test('an empty list of profiles is not the same as none written', () => {
+  test('an empty list of profiles differs from an omitted list', () => {
     const live = liveContainer('c', { profiles: ['default'] });
     expect(paths('container', { profiles: [] }, live)).toEqual(['profiles']);
     expect(paths('container', {}, live)).toEqual([]);
     expect(paths('container', { profiles: ['default'] }, live)).toEqual([]);
   });
 
-  test('the source is provenance and instance types are told once: neither is ever a difference', () => {
+  test('the source and the instance type apply at creation only: neither is ever a difference', () => {
     const values = { source: { type: 'image', alias: 'other' }, instance_type: 'c2-m4' };
     expect(paths('container', values, liveContainer('c'))).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe('diff', () => {
     expect(paths('container', { architecture: 'nonsense' }, liveContainer('c'))).toEqual(['architecture']);
   });
 
-  test('auto is fulfilled by what the server picked, not by none', () => {
+  test('the value that the server picked fulfils auto, none does not', () => {
     const auto = { config: { 'ipv4.address': 'auto' } };
     expect(paths('network', auto, liveNetwork('n'))).toEqual([]);
     expect(paths('network', auto, liveNetwork('n', { config: { 'ipv4.address': 'none' } }))).toEqual([
@@ -82,7 +82,7 @@ describe('diff', () => {
     expect(diff('network', {}, liveNetwork('n')).unmanaged).toEqual([]);
   });
 
-  test('a pool lies where the server says; another driver is another pool', () => {
+  test('the source of a pool is the one that the server reports; another driver needs another pool', () => {
     const live = livePool('p', { config: { source: 'UUID', 'volatile.initial_source': '/dev/sdb' } });
     const sourceAt = (source: string, at = live): readonly unknown[] =>
       diff('storage_pool', { driver: 'dir', config: { source } }, at).changes.map(({ path, effect }) => [path, effect]);
@@ -114,7 +114,7 @@ describe('diff', () => {
     expect(paths('container', values, live, ['config.limits.cpu', 'devices.eth0.*'])).toEqual(['config.limits.cpus']);
   });
 
-  test('what a key costs a running container is in the change', () => {
+  test('the change holds the effect of a key on a running container', () => {
     const change = diff('container', { config: { 'security.privileged': 'true' } }, liveContainer('c')).changes[0];
     expect(change?.effect).toBe('restart');
     expect(diff('container', { architecture: 'aarch64' }, liveContainer('c')).changes[0]?.effect).toBe('recreate');
@@ -137,7 +137,7 @@ describe('edits', () => {
     expect(live.config['user.a']).toBe('1');
   });
 
-  test('a step is stale when what it edits was changed by others, not when it is done already or others changed elsewhere', () => {
+  test('a step is stale when others changed a value that it edits, not when it is done already or others changed other values', () => {
     const live = liveContainer('c', { config: { 'user.a': '1' } });
     const edits = diff('container', { config: { 'user.a': '2' } }, live).changes;
     const step = {

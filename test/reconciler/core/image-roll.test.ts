@@ -63,7 +63,7 @@ async function running(image: string, more = ''): Promise<void> {
 }
 
 describe('an alias that moved', () => {
-  test.each(['none', 'new-only'])('means nothing to an existing container with image: %s', async (image) => {
+  test.each(['none', 'new-only'])('does not affect an existing container with image: %s', async (image) => {
     await running(image);
     point('base', next);
     expect((await run('plan', '--detailed-exitcode', file())).code).toBe(0);
@@ -87,7 +87,7 @@ describe('an alias that moved', () => {
     expect((await run('plan', '--detailed-exitcode', file())).code).toBe(0);
   });
 
-  test('waits for gantry update where there is a lock file, which also pins new containers', async () => {
+  test('waits for gantry update when there is a lock file, which also pins new containers', async () => {
     await running('rebuild');
     expect((await run('update', file())).stdout).toContain(`base: ${old.slice(0, 12)}`);
     point('base', next);
@@ -115,7 +115,7 @@ describe('an alias that moved', () => {
     expect(baseOf()).toBe(next);
   });
 
-  test('is not followed by what is protected', async () => {
+  test('is not followed by a protected container', async () => {
     await running('rebuild', ', protect: true');
     point('base', next);
     expect((await apply()).code).toBe(4);
@@ -138,7 +138,7 @@ describe('a rebuild', () => {
     expect([...world.objects.container.keys()]).toEqual(['c1']);
   });
 
-  test('that breaks off anywhere is gone on with by the next run', async () => {
+  test('that is interrupted at any step is continued by the next run', async () => {
     await running('rebuild');
     const begin = structuredClone(world.objects);
     point('base', next);
@@ -180,7 +180,7 @@ describe('a rebuild', () => {
 });
 
 describe('a lock file', () => {
-  test('that cannot be used is told before anything is asked of the server', async () => {
+  test('that is invalid is reported before the first request to the server', async () => {
     write('rebuild');
     for (const [text, message] of [
       ['version: 2', 'has version 2'],
@@ -196,7 +196,7 @@ describe('a lock file', () => {
     expect((await run('plan', file(), '--lock-file', join(folder, 'none'))).code).toBe(64);
   });
 
-  test('that pins what nobody has is an error, not a surprise', async () => {
+  test('that pins an image which the server lacks is an error', async () => {
     write('new-only');
     writeFileSync(lockFile(), `version: 1\nimages: {base: ${fingerprintOf('lost')}}\n`);
     const refused = await run('plan', file());

@@ -50,7 +50,7 @@ describe('the order of steps', () => {
     { type: 'ipv4' as const, timeoutMs: 1 },
   ];
 
-  test('files are there before the first start, commands run after the boot and before what they bring about, snapshots are last', () => {
+  test('files are written before the first start, commands run after the boot and before waits for their results, snapshots are last', () => {
     expect(stepsOf(plan(container(values, { manage: { wait } }), empty()))).toEqual([
       'create',
       '+/srv +/srv/a',
@@ -71,13 +71,13 @@ describe('the order of steps', () => {
     expect(stepsOf(plan(container(values), after))).toEqual(['start', 'exec first', 'exec second']);
   });
 
-  test('what is dropped goes before the record forgets it, what is written comes after', () => {
+  test('dropped files are removed before the record forgets them, and new files are written after it', () => {
     const before = container({ files: { '/srv': { type: 'directory' }, '/srv/a': file('1'), '/b': file('1') } });
     const after = container({ files: { '/b': file('2') } });
     expect(stepsOf(plan(after, applied(before)))).toEqual(['-/srv/a -/srv', 'update', '+/b']);
   });
 
-  test('what the set never wrote is not taken away, nor what is ignored', () => {
+  test('files that the set never wrote and ignored files are not removed', () => {
     const live = Object.assign(liveContainer('c1'), { files: { '/own': file('1') } });
     const observed = world({ profiles: [liveProfile('default')], containers: [live] });
     // Only the record is written.
@@ -87,7 +87,7 @@ describe('the order of steps', () => {
     expect(stepsOf(plan(ignoring, other))).toEqual([]);
   });
 
-  test('a destroy of what the set did not make takes its files out and leaves the rest', () => {
+  test('a destroy removes the files of the set from a container that it did not create, and leaves the rest', () => {
     const live = Object.assign(liveContainer('c1'), { files: {} });
     const one = container({ files: { '/srv': { type: 'directory' }, '/srv/a': file('1') } });
     const observed = applied(one, world({ profiles: [liveProfile('default')], containers: [live] }));
@@ -102,7 +102,7 @@ describe('a command is due', () => {
   const exec = (spec: JsonObject, more: JsonObject = {}): Document =>
     container({ exec: { it: { command: ['a'], timeout_ms, ...spec } }, ...more });
 
-  test('once after it was made, and again when it is another', () => {
+  test('once after its creation, and again when its text changes', () => {
     const after = applied(exec({}));
     expect(stepsOf(plan(exec({}), after))).toEqual([]);
     const other = plan(exec({ environment: { A: '1' } }), after);
@@ -112,7 +112,7 @@ describe('a command is due', () => {
     expect(stepsOf(plan(exec({ timeout_ms: 5 }), after))).toEqual([]);
   });
 
-  test('when what it depends on changes in the manifest, and when somebody changed that by hand', () => {
+  test('when its triggers change in the manifest, and when a user changed them by hand', () => {
     const of = (digit: string): Document => exec({ on_change: ['/etc'] }, { files: { '/etc/a': file(digit) } });
     const after = applied(of('1'));
     expect(stepsOf(plan(of('1'), after))).toEqual([]);
@@ -133,7 +133,7 @@ describe('a command is due', () => {
     expect(stepsOf(plan(of('1'), cut))).toEqual(['exec it']);
   });
 
-  test('after a start, whoever did it', () => {
+  test('after every start, by gantry or by a user', () => {
     const boot = exec({ on_start: true });
     const after = applied(boot);
     expect(stepsOf(plan(boot, after))).toEqual([]);
@@ -146,7 +146,7 @@ describe('a command is due', () => {
     expect(stepsOf(plan(boot, { ...after, containers: stopped }))).toEqual(['start', 'exec it']);
   });
 
-  test('in a frozen container only when it is thawed, and in one that is started again', () => {
+  test('in a frozen container only when it is thawed or started again', () => {
     const live = liveContainer('c1', { status: 'Frozen', status_code: 110 });
     const observed = world({ profiles: [liveProfile('default')], containers: [live] });
     expect(stepsOf(plan(exec({}), observed))).toEqual(['update', 'start', 'exec it']);
@@ -156,7 +156,7 @@ describe('a command is due', () => {
     expect(stepsOf(plan(changed, observed))).toEqual(['update', 'restart', 'exec it']);
   });
 
-  test('while what it makes is not there, whatever ran', () => {
+  test('while its result does not exist, even if it ran before', () => {
     const make = exec({ creates: '/made' });
     const after = applied(make);
     expect(stepsOf(plan(make, after))).toEqual([]);
@@ -165,14 +165,14 @@ describe('a command is due', () => {
     expect(reasonsOf(plan(make, { ...after, containers: gone }))).toEqual(['exec["it"] runs: there is no /made']);
   });
 
-  test('never where nobody keeps records, but in a new container', () => {
+  test('without records only in a new container', () => {
     const nobody = (observed: Observed): Plan => planChanges({ documents: [exec({})], observed });
     expect(stepsOf(nobody(empty()))).toEqual(['create', 'start', 'exec it']);
     expect(stepsOf(nobody(applyPlan(nobody(empty()), empty())))).toEqual([]);
   });
 });
 
-test('a snapshot that is there is not taken again, one whose time is over is not missed, none is taken away', () => {
+test('an existing snapshot is not taken again, an expired one is not missed, and none is deleted', () => {
   const spec = { expires_at: '2030-01-01T00:00:00.000Z' };
   const of = (snapshots: JsonObject): Observed =>
     world({ profiles: [liveProfile('default')], containers: [Object.assign(liveContainer('c1'), { snapshots })] });
@@ -186,7 +186,7 @@ test('a snapshot that is there is not taken again, one whose time is over is not
   expect(steps({ a: spec, other: {} }, container({ snapshots: {} }))).toEqual([]);
 });
 
-test('two sets may ask for one snapshot, but not say different things of it; what only one says is its own', () => {
+test('two sets may declare one snapshot with equal attributes; attributes of one set belong to it', () => {
   const until = (year: number): Document =>
     container({ snapshots: { fresh: { expires_at: `${year}-01-01T00:00:00.000Z` } } });
   const team: SetOwner = { set: 'team', hash: keyHash('b3RoZXI') };
@@ -206,7 +206,7 @@ test('two sets may ask for one snapshot, but not say different things of it; wha
   expect(plan(until(2099), taken).guards).toMatchObject([{ code: 'conflict' }]);
 });
 
-test('values are spelled for people: short hashes, commands as they are typed, secrets hidden', () => {
+test('values are readable: short hashes, commands as they are typed, secrets hidden', () => {
   const one = container(
     {
       files: { '/a': file('1'), '/pw': file('2', '0600'), '/l': { type: 'symlink', target: 'a' } },
@@ -225,7 +225,7 @@ test('values are spelled for people: short hashes, commands as they are typed, s
   expect(text).toContain('+ exec["words"] = echo "two words" (secret)\n');
 });
 
-test('policies see files with their hashes, but for those that are secret', () => {
+test('the JSON plan holds files with their hashes, except for secret ones', () => {
   const values = { files: { '/a': file('1'), '/pw': file('2') } };
   const json = planJson(plan(container(values, { secrets: ['files./pw.content'] }), empty()));
   const [change] = json['resource_changes'] as readonly {
@@ -235,7 +235,7 @@ test('policies see files with their hashes, but for those that are secret', () =
   expect(change?.change.after_sensitive).toMatchObject({ files: { '/pw': { content: true } } });
 });
 
-test('paths and triggers', () => {
+test('on_change names paths inside and keys of the document', () => {
   expect(pathText(['config', 'limits.memory'])).toBe('config.limits.memory');
   expect(pathText(['files', '/etc/a"b', 'mode'])).toBe(String.raw`files["/etc/a\"b"].mode`);
   const values = { files: { '/etc/a': file('1'), '/etcetera': file('1') }, config: { 'limits.memory': '1GiB' } };

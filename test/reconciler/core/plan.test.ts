@@ -54,7 +54,7 @@ const withContainers = (...containers: readonly ReturnType<typeof liveContainer>
 const codes = (made: Plan): readonly string[] => made.diagnostics.map((diagnostic) => diagnostic.code);
 
 describe('order', () => {
-  test('everything is made before what needs it, and a container waits for its image by alias', () => {
+  test('objects are created before their dependents, and a container waits for its image by alias', () => {
     const made = plan(
       [
         document('container', 'web1', { profiles: ['web'], source: { type: 'image', alias: 'app' } }),
@@ -114,7 +114,7 @@ describe('order', () => {
 });
 
 describe('power', () => {
-  test('a container runs unless it says stopped; unmanaged power is left alone', () => {
+  test('a container runs unless it is declared stopped; unmanaged power is left alone', () => {
     const live = withContainers(liveContainer('a', stopped), liveContainer('b'), liveContainer('c', stopped));
     const made = plan(
       [
@@ -127,7 +127,7 @@ describe('power', () => {
     expect(ids(made)).toEqual(['container/a#start', 'container/b#stop']);
   });
 
-  test('a key that counts at start restarts a running container after the update, and nothing more on a stopped one', () => {
+  test('a key that takes effect at start restarts a running container after the update, and only updates a stopped one', () => {
     const documents = ['a', 'b'].map((name) =>
       document(
         'container',
@@ -142,7 +142,7 @@ describe('power', () => {
     expect(summaryLine(made.summary)).toBe('Plan: 0 to add, 2 to change (1 restart), 0 to destroy');
   });
 
-  test('a key that the profiles set to the same value costs nothing', () => {
+  test('a key that the profiles set to the same value has no effect', () => {
     const profiles = [liveProfile('default', { config: { 'security.privileged': 'true' } })];
     const containers = [liveContainer('a', { config: { 'security.privileged': 'true' } })];
     const made = plan(
@@ -182,12 +182,12 @@ describe('replacement', () => {
     document('container', 'a', { architecture: 'aarch64', source }, { manage: { disruption } }),
   ];
 
-  test('it is refused by default and shown with what forces it', () => {
+  test('it is refused by default and shown with its cause', () => {
     const made = plan(changed('restart'), live);
     expect(made.changes[0]).toMatchObject({ action: 'replace', guard: { code: 'disruption' }, steps: [] });
   });
 
-  test('where allowed it keeps hardware addresses and settings of others', () => {
+  test('when allowed it keeps hardware addresses and settings of others', () => {
     const made = plan(changed('recreate'), live);
     expect(ids(made)).toEqual(['container/a#stop', 'container/a#delete', 'container/a#create', 'container/a#start']);
     const create = made.steps[2] as Step & { body: unknown };
@@ -198,7 +198,7 @@ describe('replacement', () => {
     });
   });
 
-  test('--replace recreates without a change, but never what is protected', () => {
+  test('--replace recreates without a change, but never a protected object', () => {
     const documents = [document('container', 'a', { source })];
     expect(plan(documents, live, { replace: ['container/a'] }).changes[0]?.action).toBe('replace');
     const guarded = [document('container', 'a', { source }, { manage: { protect: true } })];
@@ -215,7 +215,7 @@ describe('replacement', () => {
     expect(plan([document('container', 'a', { source: { type: 'image', alias: 'new' } })], other).steps).toEqual([]);
   });
 
-  test('a network or pool in use is not made anew', () => {
+  test('a network or pool in use is not recreated', () => {
     const observed = withContainers(liveContainer('a', { devices: { eth0 } }));
     const made = plan(
       [document('storage_pool', 'fast', { driver: 'btrfs' }, { manage: { disruption: 'recreate' } })],
@@ -237,7 +237,7 @@ describe('profiles', () => {
   const edit = document('profile', 'web', { config: { 'security.privileged': 'true' } });
   const mine = ['mine', 'own-value'].map((name) => document('container', name));
 
-  test('an edit shows whom it reaches, and restarts only declared containers that it really changes', () => {
+  test('an edit lists the containers that it reaches, and restarts only declared containers that it really changes', () => {
     const made = plan([edit, ...mine], observed);
     expect(made.changes.find((change) => change.address === 'profile/web')?.affects).toEqual([
       { address: 'container/mine', effect: 'restart', foreign: false },
@@ -260,7 +260,7 @@ describe('profiles', () => {
 });
 
 describe('references', () => {
-  test('a name that is nowhere is an error with the nearest one, of the documents or of the server', () => {
+  test('an unknown name is an error with the nearest name of the documents or of the server', () => {
     const made = plan([
       document('container', 'c', { source: { type: 'image', alias: 'bsae' }, profiles: ['wbe'] }),
       document('profile', 'web'),
@@ -272,7 +272,7 @@ describe('references', () => {
     expect(made.steps).toEqual([]);
   });
 
-  test('offline it is a warning, the default profile is known, and broken documents are not called missing', () => {
+  test('offline it is a warning, the default profile is known, and broken documents are not reported as missing', () => {
     const documents = [
       document(
         'container',
@@ -288,7 +288,7 @@ describe('references', () => {
     ]);
   });
 
-  test('a circle is told whole, from the same end whatever the order', () => {
+  test('a cycle is reported as a whole, and its message does not depend on the order of documents', () => {
     const documents = ['a', 'b', 'c'].map((name, index) =>
       document('container', name, { source }, { manage: { dependsOn: [`container/${['b', 'c', 'a'][index] ?? ''}`] } }),
     );
@@ -341,7 +341,7 @@ describe('references', () => {
     expect(codes(copied)).toEqual([]);
   });
 
-  test('an empty ipv4.nat beside no address is an error of a new network, and taken away from one that is there', () => {
+  test('an empty ipv4.nat without an address is an error of a new network, and is removed from an existing one', () => {
     const wanted = [document('network', 'lan9', { config: { 'ipv4.nat': null } })];
     expect(plan(wanted, world({})).diagnostics).toMatchObject([{ code: 'bad-value', path: 'config.ipv4.nat' }]);
     const live = liveNetwork('lan9', { config: { 'ipv4.address': '10.9.0.1/24', 'ipv4.nat': 'true' } });
@@ -349,7 +349,7 @@ describe('references', () => {
     expect([codes(there), there.steps.map(({ action }) => action)]).toEqual([[], ['update']]);
   });
 
-  test('overlapping subnets, an address and a port of the host that two containers want are warned of, each with both names', () => {
+  test('overlapping subnets, and addresses and ports that two containers claim, are warnings with both names', () => {
     const nic = { type: 'nic', network: 'lan0', 'ipv4.address': '10.1.0.5' };
     const proxy = { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' };
     const container = (name: string, devices: JsonObject, more: object = {}) =>
@@ -390,7 +390,7 @@ describe('references', () => {
 });
 
 describe('targets', () => {
-  test('a target brings what it needs and nothing else', () => {
+  test('a target includes its dependencies and nothing else', () => {
     const documents = [
       document('profile', 'web', { devices: { eth0: { ...eth0, parent: 'db0' } } }),
       document('network', 'db0', { type: 'bridge' }),
@@ -414,7 +414,7 @@ describe('destroy', () => {
     document('container', 'never-made', { source }),
   ];
 
-  test('a volume goes before its pool, and after the container that has it', () => {
+  test('a volume is deleted before its pool, and after the container that uses it', () => {
     const data = { type: 'disk', pool: 'vast', source: 'data', path: '/data' };
     const live = world({
       containers: [liveContainer('a', { ...stopped, devices: { data } })],
@@ -434,7 +434,7 @@ describe('destroy', () => {
     expect(ids(made)).toEqual(['container/a#delete', 'storage_volume/vast/data#delete', 'storage_pool/vast#delete']);
   });
 
-  test('users go before what they use, and the default profile is only emptied of what was declared', () => {
+  test('users are deleted before the objects they use, and the default profile only loses its declared values', () => {
     const made = planDestroy({ documents, observed });
     expect(checkPlan(made, observed)).toEqual([]);
     expect(made.guards).toEqual([]);
@@ -449,7 +449,7 @@ describe('destroy', () => {
     expect(made.summary).toMatchObject({ add: 0, change: 1, destroy: 4 });
   });
 
-  test('what others still use stays, and so does what they need', () => {
+  test('objects that others still use stay, and so do the dependencies of those others', () => {
     const made = planDestroy({ documents: documents.filter((one) => one.name !== 'a'), observed });
     expect(made.guards.map((guard) => `${guard.code} ${guard.address}`)).toEqual([
       'in-use storage_pool/fast',
@@ -457,7 +457,7 @@ describe('destroy', () => {
     ]);
   });
 
-  test('protection on the live container outlives the document that set it', () => {
+  test('protection on the live container survives the document that set it', () => {
     const guarded = withContainers(
       liveContainer('b', { ...stopped, config: { 'security.protection.delete': 'true' } }),
     );
@@ -466,7 +466,7 @@ describe('destroy', () => {
     ]);
   });
 
-  test('a target takes with it what needs it', () => {
+  test('a target includes its dependents', () => {
     const made = planDestroy({ documents, observed, options: { targets: ['network/web0'] } });
     expect([...new Set(made.steps.map((step) => step.address))].sort()).toEqual(['container/a', 'network/web0']);
   });
@@ -497,7 +497,7 @@ describe('the checker', () => {
     return { ...good, steps: [step], changes: [] };
   };
 
-  test('it sees steps before their needs, unknown needs, double ids and steps without a change', () => {
+  test('it reports steps before their needs, unknown needs, duplicate ids and steps without a change', () => {
     const [first, second] = good.steps as [Step, Step];
     expect(messages({ ...good, steps: [second, first] })).toContain('comes before network/db0#create');
     expect(messages({ ...good, steps: [second] })).toContain('which the plan lacks');
@@ -508,7 +508,7 @@ describe('the checker', () => {
     );
   });
 
-  test('it sees deletes of what is used, protected, permanent or not there, and creates of what is there', () => {
+  test('it reports deletes of used, protected, permanent and missing objects, and creates of existing ones', () => {
     expect(messages(remove('network', 'web0'), observed)).toContain('deletes an object that container/a still uses');
     expect(messages(remove('container', 'a'), observed)).toContain('deletes a protected object');
     expect(messages(remove('profile', 'default'), observed)).toContain('deletes an object that cannot be deleted');
@@ -561,7 +561,7 @@ describe('what people read', () => {
   });
 });
 
-test('volumes that no document makes again, and network ACLs, are left out of an export and named', () => {
+test('an export leaves out and names volumes that no document can recreate, and network ACLs', () => {
   const volume = (name: string, content_type: string) =>
     [`fast/${name}`, { object: { ...liveVolume(`fast/${name}`), content_type } }] as const;
   const observed = {
@@ -585,7 +585,7 @@ describe('a frozen container', () => {
   const observed = world({ profiles: [liveProfile('default')], containers: [frozen] });
   const of = (extra: object) => plan([document('container', 'c', {}, extra)], observed);
 
-  test('that is to run is thawed, with the reason in the plan, and then nothing is left to do', () => {
+  test('that should run is thawed with the reason in the plan, and the next plan is empty', () => {
     const made = of({ state: 'running' });
     expect(made.steps.map(({ id }) => id)).toEqual(['container/c#start']);
     expect(renderPlan(made, { color: false })).toContain('it is frozen and should run: it is thawed');
@@ -594,14 +594,14 @@ describe('a frozen container', () => {
     expect(plan([document('container', 'c', {}, { state: 'running' })], after).steps).toEqual([]);
   });
 
-  test('whose power nobody manages stays as it is, and is exported so that a plan of it is empty', () => {
+  test('with unmanaged power stays as it is, and is exported so that a plan of it is empty', () => {
     expect(of({ manage: { power: 'ignore' } }).steps).toEqual([]);
     const [exported] = exportWorld(observed).filter(({ kind }) => kind === 'container');
     expect(exported?.values).toMatchObject({ manage: { power: 'ignore' } });
   });
 });
 
-test('empty fields and keys that the server fills in are fulfilled by whatever is there', () => {
+test('any live value fulfils empty fields and keys that the server fills in', () => {
   const live = liveContainer('c', { config: { 'image.os': 'debian', 'volatile.x': '1', 'user.a': '1' } });
   const observed = world({ profiles: [liveProfile('default')], containers: [live], networks: [liveNetwork('lan0')] });
   const made = plan(

@@ -84,7 +84,7 @@ describe('names in documents of a project', () => {
     ]);
   });
 
-  test('are those of default for what the project shares with it', () => {
+  test('are those of default for kinds that the project shares with it', () => {
     const sharing = document('project', 'team', { config: shared });
     expect(steps(plan([container, sharing], withTeam(undefined)))).toContain('container/c1@team#create');
     expect(codes(plan([container], withTeam({ ...shared, 'features.profiles': 'true' })))).toEqual([
@@ -108,7 +108,7 @@ describe('names in documents of a project', () => {
     expect(steps(gone)).toEqual(['profile/default@team#update']);
   });
 
-  test('lead to a project that must be there', () => {
+  test('refer to a project that must exist', () => {
     expect(codes(plan([inTeam('profile', 'web')], withTeam(undefined)))).toEqual([
       'missing-reference profile/web@team',
     ]);
@@ -129,7 +129,7 @@ describe('an edit of a profile', () => {
     expect(reached(document('profile', 'web', edited))).toEqual([]);
   });
 
-  test('of default reaches those of projects that share it, and restarts what is declared', () => {
+  test('of default reaches containers of projects that share it, and restarts the declared ones', () => {
     const observed = withTeam(shared, teamsContainer(['web']));
     const declared = inTeam('container', 'c1', { profiles: ['web'] });
     const made = plan([document('profile', 'web', edited), declared], observed);
@@ -142,7 +142,7 @@ describe('a project', () => {
   const team = document('project', 'team');
   const observed = withTeam(shared, teamsContainer(['web']));
 
-  test('goes after what is in it, and stays while there is more', () => {
+  test('is deleted after its contents, and stays while it has others', () => {
     const all = planDestroy({ documents: [team, inTeam('container', 'c1')], observed });
     expect(checkPlan(all, observed)).toEqual([]);
     expect(steps(all).at(-1)).toBe('project/team#delete');
@@ -152,7 +152,7 @@ describe('a project', () => {
     ]);
   });
 
-  test('keeps its features while something is in it', () => {
+  test('keeps its features while it is not empty', () => {
     const turned = document('project', 'team', { config: { 'features.profiles': 'true' } });
     expect(plan([turned], observed).guards.map(({ code }) => code)).toEqual(['in-use']);
     expect(plan([turned], withTeam(shared)).guards).toEqual([]);

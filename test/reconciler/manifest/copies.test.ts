@@ -49,7 +49,7 @@ snapshots:
   - { name: s2 }
 `;
 
-test('volumes are copied once the other is there, and their snapshots are taken once and described anew', async () => {
+test('volumes are copied when their source exists, and their snapshots are taken once and keep their description up to date', async () => {
   say(volumes('old'));
   const shown = await applied();
   expect(shown).toContain('snapshots["s1"]');
@@ -64,14 +64,14 @@ test('volumes are copied once the other is there, and their snapshots are taken 
   expect(await run('destroy', '-y')).toMatchObject({ code: 0 });
 });
 
-test('a volume with a source that is none, or a copy of nothing, is refused before anything is made', async () => {
+test('a volume with an invalid or missing source is refused before the first step', async () => {
   say('kind: storage_volume\npool: pre\nname: a\nsource: { type: migration, name: b }\n');
   expect((await run('plan')).stderr).toContain('source.type must be copy');
   say('kind: storage_volume\npool: pre\nname: a\nsource: { type: copy, name: b }\n');
   expect((await run('plan')).stderr).toContain('pre/b');
 });
 
-test('a copy in exact mode has nothing of its source that it does not say itself', async () => {
+test('a copy in exact mode keeps only the values that it declares', async () => {
   say(`
 kind: container
 name: first

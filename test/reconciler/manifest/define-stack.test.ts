@@ -70,7 +70,7 @@ test('a name that is declared twice is refused at once', () => {
   ).toThrow('profile/web is declared twice');
 });
 
-test('projects are referred to like all else, and members and sources are said as in YAML', async () => {
+test('projects are referred to like all other objects, and members and sources are written as in YAML', async () => {
   const stack = defineStack((s) => {
     const team = s.project('team', { config: { 'limits.containers': 3 } });
     const members = { node2: { config: { source: '/dev/sdb' } } };

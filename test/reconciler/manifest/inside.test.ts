@@ -87,7 +87,7 @@ describe('files', () => {
     expect(Object.keys(contents ?? {})).toEqual(['/srv/www/css/a.css', '/srv/www/index.html']);
   });
 
-  test('contents out of a secret store keep that they are secret, under the path they have inside', async () => {
+  test('contents from a secret store stay secret under their path inside', async () => {
     const document = await read(
       'files:\n  - { path: /etc/a, content: x }\n  - { path: /etc/pw, content: { from_env: PW } }\n',
       { PW: 'hush' },
@@ -96,7 +96,7 @@ describe('files', () => {
     expect(document.contents?.['/etc/pw']).toEqual({ text: 'hush' });
   });
 
-  test('what is wrong is told with its place', async () => {
+  test('problems are reported with their place', async () => {
     expect(await told('files:\n  - { path: /a, kontent: x }\n  - { path: b, content: x, uid: root }\n')).toEqual([
       'unknown-key 2: files.0.kontent is not a key of this kind (did you mean content?)',
       expect.stringMatching(/^wrong-type 3: files\.1\.uid must /) as string,
@@ -183,7 +183,7 @@ exec:
     expect(secrets).toEqual(['exec.a.command.2', 'exec.b.command.1', 'exec.b.environment.PW']);
   });
 
-  test('what is wrong is told with its place', async () => {
+  test('problems are reported with their place', async () => {
     expect(
       await told(`exec:
   - { name: 1, command: [a] }
@@ -214,7 +214,7 @@ exec:
     ]);
   });
 
-  test('of a container that is declared stopped they are told not to run', async () => {
+  test('of a container that is declared stopped cause a warning that they do not run', async () => {
     expect(await told('state: stopped\nexec: [{ name: a, command: [a] }]\n')).toEqual([
       'not-used 2: the container is declared stopped: its commands run once it is not',
     ]);
@@ -241,7 +241,7 @@ describe('snapshots', () => {
     });
   });
 
-  test('what is wrong is told with its place', async () => {
+  test('problems are reported with their place', async () => {
     expect(
       await told(`config: { snapshots.expiry: 1d }
 snapshots:
@@ -262,7 +262,7 @@ snapshots:
   });
 });
 
-test('a stack in TypeScript says the same', async () => {
+test('a stack in TypeScript declares the same', async () => {
   const stack = defineStack((s) => {
     s.container('c1', {
       source: { type: 'none' },

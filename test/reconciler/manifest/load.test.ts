@@ -61,7 +61,7 @@ ephemeral: no
     expect(plan.steps[0]).toMatchObject({ body: { config: { 'security.nesting': 'true', 'user.mode': '0660' } } });
   });
 
-  test('an empty list of profiles is kept, null is as if left out, and a container may say that it is stopped', async () => {
+  test('an empty list of profiles is kept, null means omitted, and a container may be declared stopped', async () => {
     const loaded = await load(
       'kind: container\nname: a\nprofiles: []\nstate: stopped\n---\nkind: container\nname: b\nprofiles: null\n',
     );
@@ -213,7 +213,7 @@ describe('images', () => {
     expect(unread.documents[0]?.files?.fingerprint).toBeUndefined();
   });
 
-  test('a file that is missing is told with its neighbour', async () => {
+  test('a missing file is reported with the nearest name', async () => {
     put('image.tar', 'x');
     const loaded = await loadManifests({ paths: [put('i.yaml', 'kind: image\nname: u\nfile: imgae.tar\n')] });
     expect(problems(loaded)).toEqual([
@@ -233,7 +233,7 @@ describe('files', () => {
     expect(loaded.files).toEqual([join(folder, 'a.yml'), join(folder, 'b.yaml')]);
   });
 
-  test('what cannot be read is a diagnostic among the others', async () => {
+  test('an unreadable file is a diagnostic among the others', async () => {
     put('bad.yaml', new Uint8Array([0xff, 0xfe, 0x00]));
     put('web.yaml', 'kind: profile\nname: b\n');
     mkdirSync(join(folder, 'empty'));
@@ -289,7 +289,7 @@ describe('hostile texts', () => {
     expect(Date.now() - started).toBeLessThan(5000);
   });
 
-  test('an empty text and empty documents are nothing at all', async () => {
+  test('an empty text and empty documents declare nothing', async () => {
     for (const text of ['', '---\n---\n', '# only a comment\n']) {
       const loaded = await load(text);
       expect([loaded.documents, loaded.diagnostics]).toEqual([[], []]);

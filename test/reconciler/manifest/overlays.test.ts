@@ -76,7 +76,7 @@ test('an overlay may be read before its base', async () => {
   expect(documents[0]?.values['description']).toBe('Early');
 });
 
-test('a problem is told where it was written', async () => {
+test('a problem is reported where it was written', async () => {
   const { diagnostics } = await load(base, 'kind: profile\nname: web\npatch: true\nconfig: { limits.memory: 1 gig }\n');
   expect(diagnostics).toMatchObject([{ file: join(folder, '1.yaml'), line: 4, path: 'config.limits.memory' }]);
   const other = await load(

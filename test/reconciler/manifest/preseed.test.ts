@@ -57,7 +57,7 @@ describe('a preseed document', () => {
     expect(documents[1]?.location).toMatchObject({ file: '<stdin>', line: 4 });
   });
 
-  test('tells what is wrong at its place', async () => {
+  test('has its problems reported at their places', async () => {
     const { diagnostics } = await load(
       'profiles:\n  - name: a\n    config: { limits.memory: 1 gig }\n  - nme: b\nnetworks: 5\n',
     );
@@ -158,7 +158,7 @@ describe.skipIf(missing !== undefined)('a dump of a stock LXD', () => {
     });
   });
 
-  test('what servers compute and print is left out with a note, also in a pasted `show` with a kind', async () => {
+  test('computed members are left out with a warning, also in a pasted `show` with a kind', async () => {
     const dump = `config: { core.trust_password: true, core.https_address: "[::]:8443" }
 storage_pools:
   - { name: p, driver: dir, used_by: [/1.0/profiles/default], status: Created, locations: [none], config: { volatile.initial_source: /x } }

@@ -58,7 +58,7 @@ describe('references', () => {
     expect(decrypted).toEqual([join(folder, 's.yaml')]);
   });
 
-  test('that lead nowhere are told with what to do', async () => {
+  test('that cannot be resolved are reported with a remedy', async () => {
     mkdirSync(join(folder, 'dir'));
     const one = async (value: Json): Promise<string> => {
       const { findings } = await resolve({ config: { a: value } });
@@ -74,12 +74,12 @@ describe('references', () => {
     expect(await one({ from_env: 5 })).toContain('from_env must be a text');
   });
 
-  test('are not followed where nothing is to be read', async () => {
+  test('are not resolved by an offline load', async () => {
     const { value, findings } = await resolve({ a: { from_env: 'NOT_SET' } }, false);
     expect([value, findings]).toEqual([{ a: 'unread' }, []]);
   });
 
-  test('to a program that is not there say which', async () => {
+  test('to a missing program name it', async () => {
     const { findings } = await resolveSecrets(
       { a: { from_sops: 'x.yaml#a' } },
       { folder, env: { PATH: folder } },

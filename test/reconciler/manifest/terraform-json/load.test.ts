@@ -242,7 +242,7 @@ describe('configurations of the well-known providers', () => {
     ]);
   });
 
-  test('what cannot be carried over is refused by name', () => {
+  test('arguments that documents cannot express are refused by name', () => {
     const one = (body: Json): readonly string[] =>
       codes({ resource: { lxd_instance: { i: { name: 'c', image: 'a', ...(body as object) } } } });
     expect(one({ image: 'ours:alpine/3.20' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/image']);
@@ -511,7 +511,7 @@ describe('everything that is not evaluated is refused, all at once', () => {
     for (const { code } of loaded.problems) expect(rows[code].hint).not.toBe('');
   });
 
-  test('several problems are told together, with the construct and the place in the expression', () => {
+  test('several problems are reported together, with the construct and the place in the expression', () => {
     const loaded = load({
       resource: {
         gantry_storage_pool: {
@@ -528,7 +528,7 @@ describe('everything that is not evaluated is refused, all at once', () => {
     ]);
   });
 
-  test('what every synthesized file has is passed over in silence, what is of no consequence otherwise is noticed', () => {
+  test('settings of every synthesized file are ignored silently, and other settings without effect cause a notice', () => {
     const loaded = load({
       terraform: { required_version: '>= 1', required_providers: {}, backend: { local: {} } },
       moved: [{ from: 'a', to: 'b' }],
@@ -547,7 +547,7 @@ describe('everything that is not evaluated is refused, all at once', () => {
     }
   });
 
-  test('several files are one configuration, and what is declared in two of them is told', () => {
+  test('several files are one configuration, and a duplicate declaration is reported', () => {
     const file = (name: string, value: Json) => ({ file: name, folder: '.', value });
     const two = loadTerraform(
       [file('a.tf.json', withPool({})), file('b.tf.json', { locals: { x: 1 }, ...(withPool({}) as object) })],
