@@ -246,6 +246,51 @@ describe('the routes', () => {
   });
 });
 
+/** Rings of files that import each other, types included: each as its files in order of path. */
+function ringsOf(files: readonly Source[]): string[][] {
+  const targets = new Map(
+    files.map(({ path, imports }) => [path, imports.filter((i) => i.isOwn).map((i) => i.target)]),
+  );
+  const order = new Map<string, number>();
+  const lowest = new Map<string, number>();
+  const open: string[] = [];
+  const rings: string[][] = [];
+  const visit = (path: string): void => {
+    order.set(path, order.size);
+    lowest.set(path, order.size - 1);
+    open.push(path);
+    for (const target of targets.get(path) ?? []) {
+      if (!targets.has(target)) continue;
+      if (!order.has(target)) visit(target);
+      if (open.includes(target)) lowest.set(path, Math.min(lowest.get(path) ?? 0, lowest.get(target) ?? 0));
+    }
+    if (lowest.get(path) !== order.get(path)) return;
+    const ring = open.splice(open.indexOf(path));
+    if (ring.length > 1) rings.push(ring.sort());
+  };
+  for (const path of targets.keys()) if (!order.has(path)) visit(path);
+  return rings;
+}
+
+/** A module of Terraform JSON and its instances evaluate each other; their types say so. */
+const knownRing = 'reconciler/manifest/terraform-json/evaluation/';
+
+describe('rings', () => {
+  test('no files import each other in a ring, not even for types', () => {
+    const rings = ringsOf(all).filter((ring) => !ring.every((path) => path.startsWith(knownRing)));
+    expect(rings.map((ring) => ring.join(', '))).toEqual([]);
+  });
+
+  test('the check notices a ring', () => {
+    const file = (path: string, target: string): Source => ({
+      path,
+      text: '',
+      imports: [{ target, isOwn: true, typeOnly: true }],
+    });
+    expect(ringsOf([file('a.ts', 'b.ts'), file('b.ts', 'c.ts'), file('c.ts', 'b.ts')])).toEqual([['b.ts', 'c.ts']]);
+  });
+});
+
 describe('the pure core', () => {
   const pure = all.filter(({ path }) => /^(reconciler\/core|server\/api)\//.test(path));
 
@@ -274,6 +319,15 @@ describe('files', () => {
     expect(longFiles.filter((path) => !existsSync(join(root, path)))).toEqual([]);
   });
 
+  test('a folder holds at most 25 files', () => {
+    const folders = ['server', 'reconciler', 'provider', 'docs', 'examples', 'test'].flatMap(foldersBelow);
+    const full = folders
+      .map((folder) => ({ folder, files: filesIn(folder).length }))
+      .filter(({ folder, files }) => files > 25 && !/^test\/(golden|fixtures)\b|\/generated\b/.test(folder))
+      .map(({ folder, files }) => `${folder}: ${files}`);
+    expect(full).toEqual([]);
+  });
+
   test('the root listing is the architecture', () => {
     const visible = readdirSync(root).filter(
       (name) => !name.startsWith('.') && name !== 'node_modules' && name !== 'dist',
@@ -296,6 +350,21 @@ describe('files', () => {
     );
   });
 });
+
+const entriesOf = (folder: string) =>
+  readdirSync(join(root, folder), { withFileTypes: true }).filter(({ name }) => name !== 'node_modules');
+
+const filesIn = (folder: string): string[] =>
+  entriesOf(folder)
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name);
+
+const foldersBelow = (folder: string): string[] => [
+  folder,
+  ...entriesOf(folder)
+    .filter((entry) => entry.isDirectory())
+    .flatMap(({ name }) => foldersBelow(`${folder}/${name}`)),
+];
 
 /** Without comments and without the text of literals. */
 function codeOnly(text: string): string {

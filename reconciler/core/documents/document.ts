@@ -3,11 +3,8 @@
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { WaitCondition } from '../../../server/api/container/wait-condition.ts';
 import type { Contents } from './inside.ts';
-
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
-export interface JsonObject {
-  readonly [key: string]: Json;
-}
+import { type JsonObject } from './json.ts';
+export { type Json, type JsonObject } from './json.ts';
 
 /** Stable identity of an object in a plan: `container/web1`. */
 export type Address = `${KindName}/${string}`;

@@ -1,7 +1,7 @@
 // The inside of a container in a document: files, commands and snapshots, in the form that plans read. The manifest room reads them,
 // the engine applies them.
 import { posix } from '../text/posix-paths.ts';
-import type { Json, JsonObject } from './document.ts';
+import type { Json, JsonObject } from './json.ts';
 import { isMap, mapOf } from './json-values.ts';
 
 /** The source of a file's bytes. The document stores it separately: its values hold only the hash. */

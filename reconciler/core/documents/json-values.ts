@@ -1,5 +1,5 @@
 // Typed reads of document values: maps of text, devices, lists of text.
-import type { Json, JsonObject } from './document.ts';
+import type { Json, JsonObject } from './json.ts';
 
 export const isMap = (value: Json | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
 // The live objects that a plan reads: plain data of the list calls (recursion=1). The engine requests it.
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
 import { kinds, listedKinds, type KindName, type ListedKind } from '../../../server/api/kinds.ts';
-import type { SetState } from '../ownership/set-state.ts';
+import type { SetState } from './ownership-records.ts';
 
 export interface Live<T> {
   readonly object: T;

@@ -8,6 +8,8 @@ import { coreKind } from '../kinds/index.ts';
 import { asText, isMap, mapOf, presentTexts } from '../documents/json-values.ts';
 import { labelPrefix } from '../documents/labels.ts';
 import { compareText } from '../text/listing-order.ts';
+import { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
+export { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
 
 /** A short keyed hash (HMAC) of a text. The key belongs to the set and is stored on the server. */
 export type KeyHash = (text: string) => string;
@@ -21,27 +23,6 @@ export const recordKey = (set: string): string => `${recordPrefix}${set}`;
 /** Set names are parts of config keys. */
 export const setNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 export const defaultSet = 'default';
-
-/** Paths as nested objects, a hash at each leaf: `{config: {'limits.memory': 'x8…'}, devices: {eth0: {parent: '…'}}}`. */
-export interface OwnedTree {
-  readonly [key: string]: string | OwnedTree;
-}
-
-export interface OwnerRecord {
-  readonly keys: OwnedTree;
-  /** The set owns the whole object, because it created or adopted it. Otherwise it owns only these keys. */
-  readonly whole: boolean;
-  readonly policy: RecordedPolicy;
-  /** Commands that ran in the container, by name, with what `decide-inside.ts` marks a run by. */
-  readonly ran?: Readonly<Record<string, string>>;
-}
-
-/** The `manage:` of the last apply, which applies after the document is removed. */
-export interface RecordedPolicy {
-  readonly protect: boolean;
-  readonly onDelete: Manage['onDelete'];
-  readonly prune: boolean | 'confirm' | undefined;
-}
 
 export const policyOf = ({ protect, onDelete, prune }: Manage): RecordedPolicy => ({ protect, onDelete, prune });
 

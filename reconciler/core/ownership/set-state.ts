@@ -2,23 +2,10 @@
 // restarts and waits of an interrupted run. Encodes and decodes it; the engine writes it.
 import type { Address, Json, JsonObject } from '../documents/document.ts';
 import { isMap, mapOf, presentTexts, textOf, textsOf } from '../documents/json-values.ts';
+import type { SetState } from '../documents/ownership-records.ts';
+export type { SetState } from '../documents/ownership-records.ts';
 import { compareText } from '../text/listing-order.ts';
 import { notePrefix, readRecord, renderRecord, type OwnerRecord } from './owner-records.ts';
-
-export interface SetState {
-  /** Key of the set's hashes, base64url. */
-  readonly key: string;
-  /** Counts the runs: a different number means that another run happened meanwhile. */
-  readonly runs: number;
-  /** Records of objects without config, under their API names: `image/<fingerprint>`, `image_alias/debian/12`. */
-  readonly inventory: ReadonlyMap<Address, OwnerRecord>;
-  /** Containers that need a restart for a change to take effect, each with its last start before the change. */
-  readonly restarts: ReadonlyMap<string, string>;
-  /** Fingerprints of fetched images with their project, by the hash of their source (image-sources.ts). */
-  readonly sources: ReadonlyMap<string, string>;
-  /** Containers whose `manage.wait` conditions are not met yet. */
-  readonly unready: ReadonlySet<string>;
-}
 
 export const emptySetState = (key: string): SetState => ({
   key,

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { sha256Of } from '../../../server/client/files/file-helpers.ts';
 import type { Content, FileEntry } from '../../core/documents/inside.ts';
 import { wrong, type Finding } from '../text/finding.ts';
-import type { EntrySpec, InsideSetting } from './read-inside.ts';
+import type { EntrySpec, InsideSetting } from './inside-settings.ts';
 
 export interface PlacedEntry {
   readonly path: string;

@@ -10,13 +10,8 @@ import { listOf, numberOf } from './entries.ts';
 import { readCommands } from './read-commands.ts';
 import { readNamed, readSnapshots } from './read-snapshots.ts';
 import type { LooseDocument } from './read-document.ts';
-
-export interface InsideSetting {
-  /** The folder to which local paths are relative. */
-  readonly folder: string;
-  /** False: local files must exist but are not read. */
-  readonly read: boolean;
-}
+import { type InsideSetting, type EntrySpec } from './inside-settings.ts';
+export { type InsideSetting, type EntrySpec } from './inside-settings.ts';
 
 /** The limit of entries; more belong into an image or a volume, since the container stores the names of all. */
 const mostFiles = 1000;
@@ -112,14 +107,6 @@ async function readFiles(
   }
   checkTogether(placed, findings);
   return placed;
-}
-
-/** The written attributes of an entry, without its content. */
-export interface EntrySpec {
-  readonly type: FileEntry['type'];
-  readonly mode?: string;
-  readonly uid?: number;
-  readonly gid?: number;
 }
 
 const modePattern = /^0?[0-7]{3}$/;

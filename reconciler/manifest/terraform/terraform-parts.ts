@@ -8,8 +8,10 @@ import type { Problem } from '../terraform-json/problem.ts';
 import { rows } from '../terraform-json/unsupported.ts';
 import { isTerraform } from './is-terraform.ts';
 import { readModuleFiles, type Part } from './module-files.ts';
-import { loadWithData, type LiveData } from './load-with-data.ts';
+import { loadWithData } from './load-with-data.ts';
 import { declaredIn, givenValues } from './variable-values.ts';
+import { type TerraformInput } from './terraform-input.ts';
+export { type TerraformInput } from './terraform-input.ts';
 
 export interface TerraformParts {
   /** The texts that are not Terraform JSON. */
@@ -18,19 +20,6 @@ export interface TerraformParts {
   readonly diagnostics: readonly Diagnostic[];
   /** Files that were read in addition to the given texts: modules, values of variables. */
   readonly files: readonly string[];
-}
-
-/** Inputs from outside the files. */
-export interface TerraformInput {
-  /** Of the command line; names may be meant for manifests beside it. */
-  readonly vars: Readonly<Record<string, string>>;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** For modules that declare them, weaker than `vars`. */
-  readonly offered?: Readonly<Record<string, string>>;
-  /** Files of --var-file, weakest first; they override those of the folder. */
-  readonly valueFiles?: readonly string[];
-  /** Reads data sources from the server; without it their values are unknown. */
-  readonly live?: LiveData;
 }
 
 /** The files of one directory are one configuration. */

@@ -4,7 +4,7 @@ import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import type { Given } from '../terraform-json/evaluation/variables.ts';
-import type { TerraformInput } from './terraform-parts.ts';
+import type { TerraformInput } from './terraform-input.ts';
 import { automaticFiles, readTfvars } from './tfvars.ts';
 
 export interface Values {

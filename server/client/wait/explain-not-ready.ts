@@ -5,7 +5,7 @@ import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
 import { within } from '../../lib/shared/deadline.ts';
 import { lastLines } from './last-lines.ts';
-import type { WaitDeps } from './wait-for.ts';
+import type { WaitDeps } from './wait-deps.ts';
 
 const limitMs = 5000;
 const linesShown = 5;

@@ -7,7 +7,7 @@ import { filesOf } from '../files/container-files.ts';
 import type { WaitCondition } from '../../api/container/wait-condition.ts';
 import { globalAddresses } from './describe-state.ts';
 import { discard } from '../files/file-helpers.ts';
-import type { WaitDeps } from './wait-for.ts';
+import type { WaitDeps } from './wait-deps.ts';
 import { Tail } from './last-lines.ts';
 
 /** The awaited condition was not met; the message shows the current state. */

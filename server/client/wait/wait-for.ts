@@ -2,20 +2,12 @@
 import type { LifecycleMetadata } from '../../api/event.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { WaitCondition } from '../../api/container/wait-condition.ts';
-import type { Client } from '../client.ts';
 import { DeadlineError, within } from '../../lib/shared/deadline.ts';
 import { describeState } from './describe-state.ts';
 import { findOut } from './explain-not-ready.ts';
 import { look, NotReadyError, type Sight } from './readiness.ts';
-
-/** The part of a client that waiting needs: small, so that a test can replace it. */
-export interface WaitDeps {
-  readonly client: Pick<Client, 'containerState' | 'exec' | 'events' | 'get' | 'http' | 'networkLeases'>;
-  readonly nowMs: () => number;
-  readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
-  /** The condition and the state so far. */
-  readonly onProgress: (text: string) => void;
-}
+import { type WaitDeps } from './wait-deps.ts';
+export { type WaitDeps } from './wait-deps.ts';
 
 const firstPauseMs = 100;
 const longestPauseMs = 1000;

@@ -8,38 +8,13 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { inspectImage } from '../../drivers/image/archive.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';
-import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
+import type { ImageDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { imageLock, imageUrl, type ImageStoreDeps } from './image-store.ts';
+import { imageLock, imageUrl } from './image-deps.ts';
 import { repairImage, storedDamage } from './repair-image.ts';
 import { addImageSaga, type AddParams } from './sagas/image-add.ts';
-
-export type AddImageDeps = Pick<
-  ImageStoreDeps,
-  'records' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock' | 'dir' | 'damage'
->;
-
-/** An image to be: its files, and what is said of it beside what metadata.yaml says. */
-export interface NewImage {
-  readonly metadataPath: string;
-  readonly rootfsPath?: string;
-  readonly filename: string;
-  readonly public: boolean;
-  /** Over those of metadata.yaml. */
-  readonly properties: Readonly<Record<string, string>>;
-  readonly aliases: readonly { readonly name: string; readonly description: string }[];
-  /** Fetched because something needed it: goes when nothing does for long. */
-  readonly cached?: boolean;
-  readonly autoUpdate?: boolean;
-  readonly source?: ImageSourceDocument;
-  /** Over that of metadata.yaml. */
-  readonly expiresAt?: string;
-}
-
-export interface Upload extends NewImage {
-  /** What the sender says it must be. */
-  readonly fingerprint?: string;
-}
+import { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
+export { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
 
 /** Where a request body is written before it is known to be an image; emptied at daemon start. */
 export async function uploadPath(dir: string): Promise<string> {

@@ -4,48 +4,24 @@ import { errors } from '../../api/errors.ts';
 import type { Image, ImagePut } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { detectFormat } from '../../drivers/image/format.ts';
-import type { DamageCheck } from '../../drivers/image/damage.ts';
 import type { ImageFiles } from '../../drivers/storage/driver.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Operations } from '../../operations/manager.ts';
-import type { Sagas } from '../../operations/saga.ts';
 import type { ImageDocument } from '../../records/documents.ts';
-import type { Entry, Records } from '../../records/records.ts';
+import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
-import type { Pools } from '../storage/pools.ts';
 import { storedImage } from './image-files.ts';
-import type { ImageSecrets } from './image-secrets.ts';
-import type { ImageUsers } from './image-users.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
-
-export interface ImageStoreDeps {
-  readonly records: Records;
-  readonly pools: Pools;
-  readonly operations: Operations;
-  readonly sagas: Sagas;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly clock: Clock;
-  readonly secrets: ImageSecrets;
-  readonly users: ImageUsers;
-  /** Where image files are: FINGERPRINT and, for split images, FINGERPRINT.rootfs. */
-  readonly dir: string;
-  readonly damage: DamageCheck;
-}
+import { type ImageStoreDeps, imageUrl, imageLock } from './image-deps.ts';
+export { type ImageStoreDeps, imageUrl, imageLock } from './image-deps.ts';
 
 const touchEveryMs = 60_000;
-export const imageUrl = (fingerprint: string): string => `/1.0/images/${fingerprint}`;
 
 export interface ImagePart {
   readonly field: string;
   readonly filename: string;
   readonly path: string;
 }
-export const imageLock = (fingerprint: string): string => `image/${fingerprint}`;
 
 export class ImageStore {
   readonly #deps: ImageStoreDeps;

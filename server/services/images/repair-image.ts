@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import type { ImageDocument } from '../../records/documents.ts';
-import type { AddImageDeps, NewImage } from './add-image.ts';
+import type { AddImageDeps, NewImage } from './new-image.ts';
 import { placeImageFiles, storedImage } from './image-files.ts';
 
 /** Undefined also for an image that is being made or deleted: its files are not to be touched. */

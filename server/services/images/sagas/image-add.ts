@@ -1,6 +1,6 @@
 // The files of an image are placed and recorded with its aliases, or deleted.
 import type { ImageDocument } from '../../../records/documents.ts';
-import type { Upload, AddImageDeps } from '../add-image.ts';
+import type { Upload, AddImageDeps } from '../new-image.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { placeImageFiles, removeImageFiles } from '../image-files.ts';

@@ -3,7 +3,7 @@ import { errors } from '../../../api/errors.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { makeReady, removeRecord } from '../../saga-records.ts';
 import { removeImageFiles } from '../image-files.ts';
-import type { ImageStoreDeps } from '../image-store.ts';
+import type { ImageStoreDeps } from '../image-deps.ts';
 
 export interface DeleteImageParams {
   readonly fingerprint: string;

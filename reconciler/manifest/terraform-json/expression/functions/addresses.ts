@@ -2,7 +2,7 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { ConversionError, type Value } from '../values.ts';
 import { text, whole } from './arguments.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 
 interface Network {
   readonly bits: 32 | 128;

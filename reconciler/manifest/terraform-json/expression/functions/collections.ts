@@ -1,6 +1,6 @@
 // Functions of lists, sets and objects.
 import { list, map, sequence, textsOf, whole } from './arguments.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 import {
   charactersOf,
   ConversionError,

@@ -1,7 +1,7 @@
 // Functions that turn a value of one kind into another: conversions of type, JSON, digests.
 import { createHash } from 'node:crypto';
 import { text } from './arguments.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 import { jsonText, readJson } from '../json-text.ts';
 import {
   ConversionError,

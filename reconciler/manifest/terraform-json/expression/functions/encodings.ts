@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ConversionError, mapFrom, type Value } from '../values.ts';
 import { text } from './arguments.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 
 function fromBase64(source: string): Buffer {
   const bytes = Buffer.from(source, 'base64');

@@ -5,7 +5,7 @@ import { ConversionError, isMap, setOf, typeName, type Value } from '../values.t
 import { text } from './arguments.ts';
 import type { FileReader } from './file-reader.ts';
 import { globPattern } from './glob.ts';
-import type { FunctionContext, FunctionRow } from './table.ts';
+import type { FunctionContext, FunctionRow } from './function-row.ts';
 
 function filesOf({ files }: FunctionContext): FileReader {
   if (files === undefined) throw new ConversionError('files cannot be read here');

@@ -1,6 +1,6 @@
 // Functions of numbers.
 import { list, number, text, whole } from './arguments.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 import { ConversionError, tidy, toNumber, type Value } from '../values.ts';
 
 const extreme = (pick: (...values: number[]) => number): FunctionRow => ({

@@ -2,7 +2,7 @@
 import { parseBytes } from '../../../../../server/api/text/byte-size.ts';
 import { ConversionError, type Value } from '../values.ts';
 import { text } from './arguments.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 
 function size(source: string): number {
   const bytes = source === '' ? undefined : parseBytes(source);

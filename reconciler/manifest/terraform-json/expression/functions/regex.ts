@@ -2,7 +2,7 @@
 import { ConversionError, mapFrom, type Value } from '../values.ts';
 import { text } from './arguments.ts';
 import { readRegex } from './regex-dialect.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 
 function resultOf(match: RegExpExecArray): Value {
   if (match.length === 1) return match[0];

@@ -4,7 +4,6 @@ import { collections } from './collections.ts';
 import { conversions } from './conversions.ts';
 import { addresses } from './addresses.ts';
 import { encodings } from './encodings.ts';
-import type { FileReader } from './file-reader.ts';
 import { files } from './files.ts';
 import { numbers } from './numbers.ts';
 import { ownFunctions } from './provider-functions.ts';
@@ -14,26 +13,9 @@ import { texts } from './texts.ts';
 import { times } from './times.ts';
 import { yamls } from './yaml.ts';
 import { ExpressionError, type Span } from '../syntax.ts';
-import { ConversionError, isWhole, unknown, type Value, type ValueMap } from '../values.ts';
-
-/** The environment of functions, besides their arguments. */
-export interface FunctionContext {
-  readonly files?: FileReader;
-  /** The value of a template whose names are these variables. Throws ConversionError. */
-  readonly render: (template: string, variables: ValueMap) => Value;
-}
-
-/** A function of values; throws ConversionError when it cannot use them. */
-export interface FunctionRow {
-  readonly least: number;
-  /** Absent: any number. */
-  readonly most?: number;
-  /** Sees unknown values itself; the others answer unknown as soon as an argument is not wholly known. */
-  readonly seesUnknown?: true;
-  /** The others refuse null. */
-  readonly takesNull?: true;
-  readonly run: (args: readonly Value[], context: FunctionContext) => Value;
-}
+import { ConversionError, isWhole, unknown, type Value } from '../values.ts';
+import { type FunctionContext, type FunctionRow } from './function-row.ts';
+export { type FunctionContext, type FunctionRow } from './function-row.ts';
 
 const table: Readonly<Record<string, FunctionRow>> = {
   ...texts,

@@ -2,7 +2,7 @@
 import { list, text, textsOf, truth, whole } from './arguments.ts';
 import { formatTexts } from './format.ts';
 import { replaceAll } from './regex.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 import { charactersOf, ConversionError, type Value } from '../values.ts';
 
 const change = (edit: (value: string) => string): FunctionRow => ({

@@ -1,7 +1,7 @@
 // Functions of times: timestamps (RFC 3339), durations as Go writes them, formats in letters.
 import { ConversionError } from '../values.ts';
 import { text } from './arguments.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 
 interface Moment {
   readonly year: number;

@@ -2,7 +2,7 @@
 import { ConversionError, isMap, isSet, keysOf, numberText, unknown, type Value } from '../values.ts';
 import { text } from './arguments.ts';
 import { readYaml } from './yaml-reader.ts';
-import type { FunctionRow } from './table.ts';
+import type { FunctionRow } from './function-row.ts';
 
 const isCollection = (value: Value): boolean => typeof value === 'object' && value !== null;
 

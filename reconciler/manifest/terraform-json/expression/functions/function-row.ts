@@ -1,0 +1,22 @@
+// What a function of expressions is: a row of the table of functions. Types only.
+import type { FileReader } from './file-reader.ts';
+import type { Value, ValueMap } from '../values.ts';
+
+/** The environment of functions, besides their arguments. */
+export interface FunctionContext {
+  readonly files?: FileReader;
+  /** The value of a template whose names are these variables. Throws ConversionError. */
+  readonly render: (template: string, variables: ValueMap) => Value;
+}
+
+/** A function of values; throws ConversionError when it cannot use them. */
+export interface FunctionRow {
+  readonly least: number;
+  /** Absent: any number. */
+  readonly most?: number;
+  /** Sees unknown values itself; the others answer unknown as soon as an argument is not wholly known. */
+  readonly seesUnknown?: true;
+  /** The others refuse null. */
+  readonly takesNull?: true;
+  readonly run: (args: readonly Value[], context: FunctionContext) => Value;
+}

@@ -1,0 +1,15 @@
+// What Terraform JSON is read with: values of variables, the environment, and the server. Types only.
+import type { LiveData } from './load-with-data.ts';
+
+/** Inputs from outside the files. */
+export interface TerraformInput {
+  /** Of the command line; names may be meant for manifests beside it. */
+  readonly vars: Readonly<Record<string, string>>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** For modules that declare them, weaker than `vars`. */
+  readonly offered?: Readonly<Record<string, string>>;
+  /** Files of --var-file, weakest first; they override those of the folder. */
+  readonly valueFiles?: readonly string[];
+  /** Reads data sources from the server; without it their values are unknown. */
+  readonly live?: LiveData;
+}
