@@ -184,7 +184,7 @@ output "version" {
       run.write(provider(`  server_certificate = "abc"\n`));
       expect(await run.fails('plan')).toContain('fingerprint of 64 hex digits');
       run.write(provider(`  server_certificate = "${pin}"\n`));
-      expect(await run.fails('plan')).toMatch(/does not trust this client: give client_certificate/);
+      expect(await run.fails('plan')).toMatch(/does not trust this client: set client_certificate/);
       run.write(provider(`${files}  client_key = "x"\n  server_certificate = "${pin}"\n`));
       expect(await run.fails('plan')).toContain('client_key and client_key_file exclude each other');
       run.write(
