@@ -194,20 +194,20 @@ async function loadDocument(
     return undefined;
   }
   const location = source.locationAt(raw.offset);
-  const told = { value: expanded.value, tainted: raw.secrets ?? [] };
+  const written = { value: expanded.value, tainted: raw.secrets ?? [] };
   const known = load.known?.get(document.address);
   if (document.kind === 'container' || document.kind === 'storage_volume') {
     const setting = { folder: source.folder, read: load.readImages !== false };
     const inside = await readInside(document, setting, signal);
     inside.findings.forEach(report);
     if (inside.findings.every(({ severity }) => severity !== 'error'))
-      return { document: { ...inside.document, location }, ...told };
+      return { document: { ...inside.document, location }, ...written };
     load.broken.push(document.address);
     return undefined;
   }
-  if (document.files === undefined) return { document: { ...document, location }, ...told };
+  if (document.files === undefined) return { document: { ...document, location }, ...written };
   if (known !== undefined)
-    return { document: { ...document, location, files: { ...document.files, ...known } }, ...told };
+    return { document: { ...document, location, files: { ...document.files, ...known } }, ...written };
   const read = await readImageFiles(
     document.files,
     source.folder,
@@ -216,7 +216,7 @@ async function loadDocument(
     load.host?.images,
   );
   read.findings.forEach(report);
-  if (read.findings.length === 0) return { document: { ...document, location, files: read.files }, ...told };
+  if (read.findings.length === 0) return { document: { ...document, location, files: read.files }, ...written };
   load.broken.push(document.address);
   return undefined;
 }

@@ -118,12 +118,12 @@ const pemOf = (text: string): string =>
 function creationComments({ kind, live }: Own): readonly string[] {
   if (kind !== 'storage_pool') return [];
   const config = mapOf(live['config']);
-  const told = ['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name'].filter(
+  const origin = ['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name'].filter(
     (key) => asText(config[key]) !== '',
   );
-  return told.length === 0
+  return origin.length === 0
     ? []
-    : [`on this server, chosen at its creation: ${told.map((key) => `${key}: ${asText(config[key])}`).join(', ')}`];
+    : [`on this server, chosen at its creation: ${origin.map((key) => `${key}: ${asText(config[key])}`).join(', ')}`];
 }
 
 function remarksOf({ kind }: Own, values: JsonObject): Exported['remarks'] {

@@ -24,16 +24,16 @@ export function containerClashes(containers: readonly Expected[]): readonly Diag
   const claimed = new Map<string, Claimed[]>();
   const found: Diagnostic[] = [];
   for (const container of containers) {
-    const told = new Set<string>();
+    const reported = new Set<string>();
     for (const claim of claimsOf(container)) {
       const others = claimed.get(claim.place) ?? [];
       const other = others.find((one) => isSameHost(one.host, claim.host));
       if (
         other !== undefined &&
         container.document !== undefined &&
-        !told.has(`${claim.device} ${other.container.address}`)
+        !reported.has(`${claim.device} ${other.container.address}`)
       ) {
-        told.add(`${claim.device} ${other.container.address}`);
+        reported.add(`${claim.device} ${other.container.address}`);
         found.push(clash(container, claim, other));
       }
       claimed.set(claim.place, [...others, { ...claim, container }]);

@@ -54,8 +54,8 @@ function createChanges(document: Document): readonly Change[] {
     document.secrets,
   );
   const { source } = document.values;
-  const told = source === undefined ? changes : [...changes, sourceChange(source)];
-  return told.map((change) => (change.effect === 'live' ? change : { ...change, effect: 'live' }));
+  const shown = source === undefined ? changes : [...changes, sourceChange(source)];
+  return shown.map((change) => (change.effect === 'live' ? change : { ...change, effect: 'live' }));
 }
 
 const sourceChange = (source: Json): Change => ({

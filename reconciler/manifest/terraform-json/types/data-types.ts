@@ -6,17 +6,17 @@ import type { Members } from './argument-shapes.ts';
 
 const later = (): Value => unknown;
 
-interface Taking {
+interface DataType {
   readonly shapes: Members;
-  readonly told: readonly string[];
+  readonly attributes: readonly string[];
 }
 
-const taking = (shapes: Members, ...told: readonly string[]): Taking => ({ shapes, told });
+const dataType = (shapes: Members, ...attributes: readonly string[]): DataType => ({ shapes, attributes });
 
-const typeOf = (shapes: Members, told: readonly string[]): ReferableType => ({
+const typeOf = (shapes: Members, attributes: readonly string[]): ReferableType => ({
   arguments: new Set(Object.keys(shapes)),
   shapes,
-  computed: Object.fromEntries(told.map((name) => [name, later] as const)),
+  computed: Object.fromEntries(attributes.map((name) => [name, later] as const)),
 });
 
 const facts = [
@@ -33,8 +33,8 @@ const facts = [
   'mac_address',
 ];
 
-const types: Readonly<Record<string, Taking>> = {
-  gantry_container: taking(
+const types: Readonly<Record<string, DataType>> = {
+  gantry_container: dataType(
     { name: 'text' },
     ...facts,
     'config',
@@ -43,8 +43,8 @@ const types: Readonly<Record<string, Taking>> = {
     'expanded_devices',
     'interfaces',
   ),
-  gantry_containers: taking({ name_prefix: 'text', status: 'text', profile: 'text', config: 'map' }, 'containers'),
-  gantry_image: taking(
+  gantry_containers: dataType({ name_prefix: 'text', status: 'text', profile: 'text', config: 'map' }, 'containers'),
+  gantry_image: dataType(
     { alias: 'text', fingerprint: 'text' },
     'aliases',
     'architecture',
@@ -54,8 +54,8 @@ const types: Readonly<Record<string, Taking>> = {
     'created_at',
     'uploaded_at',
   ),
-  gantry_profile: taking({ name: 'text' }, 'description', 'config', 'devices', 'used_by'),
-  gantry_network: taking(
+  gantry_profile: dataType({ name: 'text' }, 'description', 'config', 'devices', 'used_by'),
+  gantry_network: dataType(
     { name: 'text' },
     'description',
     'type',
@@ -66,8 +66,8 @@ const types: Readonly<Record<string, Taking>> = {
     'used_by',
     'locations',
   ),
-  gantry_network_leases: taking({ network: 'text' }, 'leases'),
-  gantry_storage_pool: taking(
+  gantry_network_leases: dataType({ network: 'text' }, 'leases'),
+  gantry_storage_pool: dataType(
     { name: 'text' },
     'description',
     'driver',
@@ -77,8 +77,8 @@ const types: Readonly<Record<string, Taking>> = {
     'space_used_bytes',
     'space_total_bytes',
   ),
-  gantry_project: taking({ name: 'text' }, 'description', 'config', 'used_by'),
-  gantry_server: taking(
+  gantry_project: dataType({ name: 'text' }, 'description', 'config', 'used_by'),
+  gantry_server: dataType(
     {},
     'name',
     'version',
@@ -94,8 +94,8 @@ const types: Readonly<Record<string, Taking>> = {
     'storage',
     'config',
   ),
-  gantry_resources: taking({}, 'cpu_total', 'memory_total_bytes', 'memory_used_bytes', 'cpu_names'),
-  gantry_cluster: taking({}, 'enabled', 'server_name', 'members'),
+  gantry_resources: dataType({}, 'cpu_total', 'memory_total_bytes', 'memory_used_bytes', 'cpu_names'),
+  gantry_cluster: dataType({}, 'enabled', 'server_name', 'members'),
 };
 
 /** Of the server as a whole. */
@@ -109,9 +109,9 @@ const inNoProject: ReadonlySet<string> = new Set([
 
 /** Arguments of every data source. */
 export const dataTypes: Readonly<Record<string, ReferableType>> = Object.fromEntries(
-  Object.entries(types).map(([name, { shapes, told }]) => {
+  Object.entries(types).map(([name, { shapes, attributes }]) => {
     const scope: Members = { remote: 'text', ...(inNoProject.has(name) ? {} : { project: 'text' }) };
-    return [name, typeOf({ ...shapes, ...scope }, told)] as const;
+    return [name, typeOf({ ...shapes, ...scope }, attributes)] as const;
   }),
 );
 
