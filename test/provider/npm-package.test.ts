@@ -64,6 +64,7 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
         'dist/reconciler',
         'dist/server/api',
         'dist/server/client',
+        'dist/server/lib',
         'docs',
         'examples',
         'package.json',

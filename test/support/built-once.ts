@@ -1,5 +1,5 @@
 // Programs or releases that several test files of one run need: the first file builds them and the others copy them.
-import { cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** The folder of this run for built things; set by store-setup.ts. Without it every test file builds. */
@@ -22,6 +22,8 @@ export function keepBuilt(name: string, folder: string): void {
   if (to === undefined) return;
   const copy = mkdtempSync(join(dirname(to), `${name}-`));
   cpSync(folder, copy, { recursive: true });
+  // Copies have the mode of this folder, and programs also run as other users.
+  chmodSync(copy, 0o755);
   try {
     renameSync(copy, to);
   } catch {

@@ -256,7 +256,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       const url = `  type: url\n  url: ${server.url}/busy\n`;
       const changed = await host.gantry('apply', image(`${url}  fingerprint: ${wrong}\n`), '--auto-approve');
       expect(changed.code).toBe(1);
-      expect(changed.stderr + changed.stdout).toContain(`is the image ${sha256(bytes)}, expected is ${wrong}`);
+      expect(changed.stderr + changed.stdout).toContain(`is the image ${sha256(bytes)}, expected ${wrong}`);
       await host.empty();
 
       const tree = busy({ '20240101': split() });
@@ -273,7 +273,7 @@ for (const { host: name, scheme, reason, open } of hosts) {
       expect(secret.stdout).not.toContain('hush');
       const update = await host.gantry('update', from('nothing'));
       expect(update.code).toBe(1);
-      expect(update.stderr).toContain('cannot look for image/busy at its source');
+      expect(update.stderr).toContain('cannot fetch image/busy from its source');
       expect(existsSync(host.lock)).toBe(false);
     });
   });
