@@ -1,13 +1,13 @@
 // Runs the steps of a plan: each when its dependencies are done, within the concurrency limit. steps/ performs them.
 import type { Operation } from '../../server/api/operation.ts';
 import { remedyFor } from '../../server/client/client-error.ts';
-import { DeadlineError, pause, within } from '../../server/lib/shared/deadline.ts';
+import { pause, within } from '../../server/lib/shared/deadline.ts';
 import type { KeyHash } from '../core/ownership/owner-records.ts';
 import type { Plan, Step } from '../core/plan/plan.ts';
 import type { EngineEvent, Failure } from './steps/events.ts';
 import { bindImages, type Made } from './bind-images.ts';
-import { failureOf, StepTimeoutError } from './failure.ts';
-import type { EngineClient, Note, StepContext } from './steps/context.ts';
+import { failureOf } from './failure.ts';
+import type { EngineClient, StepContext } from './steps/context.ts';
 import { StepQueue } from './step-queue.ts';
 import { runStep } from './steps/run-step.ts';
 
@@ -130,7 +130,10 @@ class Run {
     const startedMs = this.#nowMs();
     emit({ type: 'apply_start', step, atMs: startedMs });
     try {
-      const note = await this.#limited(step);
+      const bound = bindImages(step, this.#byId, this.#made);
+      // A wait has its own limit, with a better message.
+      const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;
+      const note = await within(timeoutMs, (signal) => runStep(this.#context(step), bound, signal), this.#signal);
       this.#outcomes.set(step.id, 'done');
       this.#queue.done(step.id);
       const atMs = this.#nowMs();
@@ -144,18 +147,6 @@ class Run {
       this.#isUnreachable ||= failure.code === 'unreachable' && remedyFor(error, false) === 'retry';
       const atMs = this.#nowMs();
       emit({ type: 'apply_errored', step, atMs, elapsedMs: atMs - startedMs, failure });
-    }
-  }
-
-  async #limited(step: Step): Promise<Note> {
-    const bound = bindImages(step, this.#byId, this.#made);
-    // A wait has its own limit, with a better message.
-    const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;
-    try {
-      return await within(timeoutMs, (signal) => runStep(this.#context(step), bound, signal), this.#signal);
-    } catch (error) {
-      if (!(error instanceof DeadlineError)) throw error;
-      throw new StepTimeoutError(`it did not end within ${step.timeoutMs / 1000} s`, { cause: error });
     }
   }
 

@@ -1,15 +1,11 @@
 // Turns the error of a step into a message for users: what was tried, why it failed, what to do. Pure.
 import { ClientError } from '../../server/client/client-error.ts';
+import { DeadlineError } from '../../server/lib/shared/deadline.ts';
 import { pathText } from '../core/documents/inside.ts';
 import type { Step } from '../core/plan/plan.ts';
 import type { Failure, FailureCode } from './steps/events.ts';
 import { NotReadyError } from '../../server/client/wait/readiness.ts';
 import { StaleError } from './steps/context.ts';
-
-/** A step took longer than its object allows (`manage.timeout`). */
-export class StepTimeoutError extends Error {
-  override readonly name = 'StepTimeoutError';
-}
 
 export function failureOf(step: Step, error: unknown, isInterrupted: boolean): Failure {
   const code = isInterrupted ? 'interrupted' : codeOf(error);
@@ -18,7 +14,7 @@ export function failureOf(step: Step, error: unknown, isInterrupted: boolean): F
     address: step.address,
     code,
     what: whatOf(step),
-    why: isInterrupted ? 'cancelled while it was running' : whyOf(error),
+    why: isInterrupted ? 'cancelled while it was running' : whyOf(step, error),
     remedy: remedyOf(step, code, error),
     ...(error instanceof ClientError && error.details.length > 0 ? { details: error.details } : {}),
   };
@@ -34,13 +30,15 @@ function whatOf(step: Step): string {
 function codeOf(error: unknown): FailureCode {
   if (error instanceof StaleError) return 'stale';
   if (error instanceof NotReadyError) return 'not-ready';
-  if (error instanceof StepTimeoutError) return 'timeout';
+  if (error instanceof DeadlineError) return 'timeout';
   if (!(error instanceof ClientError)) return 'failed';
   if (error.code === 'unreachable' || error.code === 'untrusted') return 'unreachable';
   return error.code === 'timeout' ? 'timeout' : 'failed';
 }
 
-function whyOf(error: unknown): string {
+function whyOf(step: Step, error: unknown): string {
+  // The step took longer than its object allows (`manage.timeout`).
+  if (error instanceof DeadlineError) return `it did not end within ${step.timeoutMs / 1000} s`;
   if (!(error instanceof Error)) return String(error);
   const details = error instanceof ClientError ? error.details : [];
   const lines = details

@@ -26,7 +26,7 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
   const { context, step } = inItsProject(given, planned);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await act(context, step, signal);
+      return await dispatch(context, step, signal);
     } catch (error) {
       signal.throwIfAborted();
       if (attempt >= attempts) throw error;
@@ -51,7 +51,7 @@ function inItsProject(context: StepContext, step: Step): { readonly context: Ste
   return { context: { ...context, client }, step: { ...step, name: plainName(step.name, project) } };
 }
 
-function act(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
+function dispatch(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
   switch (step.action) {
     case 'create':
       if (step.kind === 'image' && step.upload === undefined) return createRemoteImage(context, step, signal);

@@ -136,5 +136,8 @@ test('a missing root disk, a profile that is listed twice and a reserved key are
   };
   await refused('kind: container\nname: r\nprofiles: []\nsource: { type: none }\n', 'container/r has no root disk');
   await refused('kind: container\nname: r\nprofiles: [default, default]\nsource: { type: none }\n', 'listed twice');
-  await refused('kind: profile\nname: o\nconfig: { user.gantry.own.default: x }\n', 'is a note that gantry keeps');
+  await refused(
+    'kind: profile\nname: o\nconfig: { user.gantry.own.default: x }\n',
+    'is a key that gantry writes on the server itself',
+  );
 });

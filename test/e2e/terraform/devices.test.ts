@@ -124,9 +124,9 @@ resource "gantry_container_device" "many" {
     terraform.write(container('', declared) + device('http', 18_086));
     const first = await terraform.fails('plan', '-input=false');
     expect(first).toContain('The device http of the container web is declared twice');
-    expect(first).toContain('take the gantry_container_device out of the configuration');
+    expect(first).toContain('remove the gantry_container_device from the configuration');
     terraform.write(container(`config = { "${key}" = "[]" }`) + device('http', 18_086));
-    expect(await terraform.fails('plan', '-input=false')).toContain('is written by gantry_container_device');
+    expect(await terraform.fails('plan', '-input=false')).toContain('is reserved for gantry_container_device');
     await applied(container() + device('http', 18_086));
   });
 

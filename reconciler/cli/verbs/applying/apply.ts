@@ -2,7 +2,7 @@
 import type { Client } from '../../../../server/client/client.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
-import type { RunResult } from '../../../engine/execute.ts';
+import type { ApplyDeps } from '../../../engine/runs/apply.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { CliContext, OpenContext, Run } from '../../session/context.ts';
@@ -157,7 +157,10 @@ export async function carryOut(
   const { plan } = planned;
   const report = reporterFor(io, { json: context.isJson, color: options.color !== false }, plan.steps.length);
   if (!context.isJson) context.onInterrupt = (text) => report.say(text);
-  const result = await runPlan(context, client, planned, report).finally(() => report.finish());
+  const result = await applyDepsOf(context, client, planned, report)
+    .then(async (deps) => (await import('../../../engine/runs/apply.ts')).applyPlan(plan, deps, context.cancel))
+    .catch(withLockRemedy)
+    .finally(() => report.finish());
   const counts = countDone(plan, result);
   tell?.(counts);
   const line = outcomeLine(plan, counts, result);
@@ -168,19 +171,17 @@ export async function carryOut(
   return exitCodeOf(result);
 }
 
-async function runPlan(
+async function applyDepsOf(
   context: OpenContext<CarryOutOptions>,
   client: Client,
   planned: Planned,
   report: Reporter,
-): Promise<RunResult> {
+): Promise<ApplyDeps> {
   const { io, options } = context;
-  const { plan, observed, owner } = planned;
-  const [{ applyPlan }, { SetRun }, { Journal, stateDirectory }, { LockedError }, { pause }] = await Promise.all([
-    import('../../../engine/runs/apply.ts'),
+  const { observed, owner } = planned;
+  const [{ SetRun }, { Journal, stateDirectory }, { pause }] = await Promise.all([
     import('../../../engine/runs/set-run.ts'),
     import('../../../engine/runs/journal.ts'),
-    import('../../../engine/runs/lock.ts'),
     import('../../../../server/lib/shared/deadline.ts'),
   ]);
   const parallelism = parseCount('--parallelism', options.parallelism);
@@ -191,7 +192,8 @@ async function runPlan(
   const noted = notes === undefined ? {} : { notes };
   const run = new SetRun({ ...owner, client, runs, lockTimeoutMs, nowMs: io.nowMs, pause, warn, ...noted });
   const place = { directory: stateDirectory(io.env), set: owner.set, host: hostName(context, client) };
-  const deps = {
+  io.compileLess?.();
+  return {
     client,
     run,
     journal: new Journal(place, run.id, io.nowMs, warn),
@@ -201,12 +203,13 @@ async function runPlan(
     failFast: options.failFast === true,
     ...(parallelism === undefined ? {} : { parallelism }),
   };
-  io.compileLess?.();
-  return applyPlan(plan, deps, context.cancel).catch((error: unknown) => {
-    if (!(error instanceof LockedError)) throw error;
-    const remedy = 'wait with --lock-timeout, or remove the lock with gantry force-unlock if no run is active';
-    throw new CliError(`${error.message}: ${remedy}`, exitCodes.locked, error);
-  });
+}
+
+async function withLockRemedy(error: unknown): Promise<never> {
+  const { LockedError } = await import('../../../engine/runs/lock.ts');
+  if (!(error instanceof LockedError)) throw error;
+  const remedy = 'wait with --lock-timeout, or remove the lock with gantry force-unlock if no run is active';
+  throw new CliError(`${error.message}: ${remedy}`, exitCodes.locked, error);
 }
 
 function paintOutcome(context: CliContext, line: string, isGood: boolean): string {

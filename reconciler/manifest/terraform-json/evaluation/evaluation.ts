@@ -1,36 +1,18 @@
 // Evaluates a whole configuration: every resource of every module, outputs, checks; each once. It knows resource types only by the
 // small tables that it gets.
-import { filesFrom, type FileReader } from '../expression/functions/file-reader.ts';
+import { filesFrom } from '../expression/functions/file-reader.ts';
 import { toPlain } from '../expression/json-text.ts';
 import type { Value } from '../expression/values.ts';
 import type { Resource } from '../config/blocks.ts';
 import type { ModuleTree } from '../config/module-tree.ts';
-import type { Report } from '../problem.ts';
-import type { DataAnswer, DataRequest, Instance, ReferableType } from './instance.ts';
+import type { Instance, Module, Shared } from './instance.ts';
 import { ModuleEvaluation } from './module-evaluation.ts';
 import { Parsed, References } from './references.ts';
-import type { Given } from './variables.ts';
 
-export interface EvaluationInput {
+export interface EvaluationInput extends Pick<Shared, 'given' | 'typeOf' | 'dataTypeOf' | 'read' | 'report'> {
   readonly tree: ModuleTree;
-  /** Variables of the root by name. */
-  readonly given: ReadonlyMap<string, Given>;
-  readonly typeOf: (type: string) => ReferableType | undefined;
-  readonly dataTypeOf: (type: string) => ReferableType | undefined;
-  readonly read: (request: DataRequest) => DataAnswer;
   /** The folder of the root, to which paths are relative. */
   readonly folder: string;
-  readonly report: Report;
-}
-
-/** State that all modules of one evaluation share. */
-export interface Shared extends Pick<EvaluationInput, 'given' | 'typeOf' | 'dataTypeOf' | 'read' | 'report'> {
-  readonly files: FileReader;
-  readonly parsed: Parsed;
-  /** The values under evaluation, outermost first. */
-  readonly busy: string[];
-  /** Of data sources inside of check blocks. */
-  readonly warn: (text: string) => void;
 }
 
 export interface Output {
@@ -43,7 +25,7 @@ export class Evaluation {
   readonly root: ModuleEvaluation;
   readonly #warnings = new Set<string>();
   #instances: readonly Instance[] | undefined;
-  readonly #needed = new Map<ModuleEvaluation, Map<Resource, readonly Instance[]>>();
+  readonly #needed = new Map<Module, Map<Resource, readonly Instance[]>>();
   readonly #byResource = new Map<string, Instance[]>();
 
   constructor({ tree, folder, given, typeOf, dataTypeOf, read, report }: EvaluationInput) {

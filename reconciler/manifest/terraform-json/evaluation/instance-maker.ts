@@ -4,16 +4,15 @@ import { below, metaArguments, type Resource } from '../config/blocks.ts';
 import { toPlain } from '../expression/json-text.ts';
 import { isWhole, mapFrom, unknown, type Value, type ValueMap } from '../expression/values.ts';
 import { shaped, ShapeError, withComputed, type Members } from '../types/argument-shapes.ts';
-import type { Context, Instance, ReferableType } from './instance.ts';
-import type { ModuleEvaluation } from './module-evaluation.ts';
+import type { Context, Instance, Module, ReferableType } from './instance.ts';
 import { projectFor } from './provider-of.ts';
 
 export class InstanceMaker {
-  readonly #module: ModuleEvaluation;
+  readonly #module: Module;
   readonly #resource: Resource;
   readonly #type: ReferableType | undefined;
 
-  constructor(module: ModuleEvaluation, resource: Resource) {
+  constructor(module: Module, resource: Resource) {
     this.#module = module;
     this.#resource = resource;
     const { typeOf, dataTypeOf } = module.shared;

@@ -1,9 +1,13 @@
-// The result of an evaluation: instances of resources with their values.
+// The result of an evaluation: instances of resources with their values, and the modules that they are in. Types only.
 import type { Json } from '../../../core/documents/document.ts';
 import type { Piece, Resource } from '../config/blocks.ts';
 import type { Value } from '../expression/values.ts';
 import type { Members } from '../types/argument-shapes.ts';
-import type { ModuleEvaluation } from './module-evaluation.ts';
+import type { ModuleTree } from '../config/module-tree.ts';
+import type { FileReader } from '../expression/functions/file-reader.ts';
+import type { Report } from '../problem.ts';
+import type { Parsed, References } from './references.ts';
+import type { Given } from './variables.ts';
 
 /** The facts about a resource type that the evaluation needs: the attributes for references besides its arguments. */
 export interface ReferableType {
@@ -19,7 +23,7 @@ export interface ReferableType {
 export interface Instance {
   readonly resource: Resource;
   /** The instance of the module that it is in. */
-  readonly module: ModuleEvaluation;
+  readonly module: Module;
   /** `gantry_container.web[0]`, `module.net["a"].gantry_network.lan`. */
   readonly address: string;
   /** `web[0]`, in modules with the way to them: what documents without a name on the server are called. */
@@ -52,3 +56,42 @@ export type DataAnswer =
   | { readonly value: Value }
   | { readonly error: string; readonly isMissing: boolean }
   | undefined;
+
+/** State that all modules of one evaluation share. */
+export interface Shared {
+  /** Variables of the root by name. */
+  readonly given: ReadonlyMap<string, Given>;
+  readonly typeOf: (type: string) => ReferableType | undefined;
+  readonly dataTypeOf: (type: string) => ReferableType | undefined;
+  readonly read: (request: DataRequest) => DataAnswer;
+  readonly report: Report;
+  readonly files: FileReader;
+  readonly parsed: Parsed;
+  /** The values under evaluation, outermost first. */
+  readonly busy: string[];
+  /** Of data sources inside of check blocks. */
+  readonly warn: (text: string) => void;
+}
+
+export interface Repeated {
+  /** Nothing, `[0]`, `["a"]`. */
+  readonly key: string;
+  readonly context: Context;
+}
+
+/** One instance of a module, as its resources know it. */
+export interface Module {
+  readonly tree: ModuleTree;
+  /** `module.net["a"].`; of the root nothing. */
+  readonly address: string;
+  readonly parent: Module | undefined;
+  readonly references: References;
+  readonly shared: Shared;
+  needsOf(resource: Resource): ReadonlySet<string>;
+  /** True unless both are in different instances of one module block. */
+  isRelated(other: Module): boolean;
+  evaluate(json: Json, context: Context): Value;
+  /** Undefined, with a problem, when `count` or `for_each` is unusable or unknown. */
+  repetition(piece: Piece): readonly Repeated[] | undefined;
+  judge(kind: 'precondition' | 'postcondition', resource: Resource, context: Context): void;
+}

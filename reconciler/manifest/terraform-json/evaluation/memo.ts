@@ -4,8 +4,7 @@ import { ExpressionError } from '../expression/syntax.ts';
 import { ConversionError, unknown, type Value } from '../expression/values.ts';
 import type { Problem } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
-import type { Shared } from './evaluation.ts';
-import type { Context } from './instance.ts';
+import type { Context, Shared } from './instance.ts';
 
 export class Memo {
   readonly #shared: Shared;

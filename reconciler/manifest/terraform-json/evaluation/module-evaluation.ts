@@ -8,13 +8,12 @@ import { fromJson } from '../expression/json-text.ts';
 import { ExpressionError } from '../expression/syntax.ts';
 import { ConversionError, mapFrom, unknown, type Value } from '../expression/values.ts';
 import { judge, judgeCheck } from './conditions.ts';
-import type { Shared } from './evaluation.ts';
-import type { Context, Instance } from './instance.ts';
+import type { Context, Instance, Module, Repeated, Shared } from './instance.ts';
 import { InstanceMaker } from './instance-maker.ts';
 import type { References } from './references.ts';
 import { valueOfJson, type Leaf } from './json-value.ts';
 import { Memo, orUnknown } from './memo.ts';
-import { gathered, repetitionOf, type Repeated } from './repetition.ts';
+import { gathered, repetitionOf } from './repetition.ts';
 import { readVariable, unknownArguments, validateVariable, type Given } from './variables.ts';
 
 interface ModuleInput {
@@ -23,17 +22,17 @@ interface ModuleInput {
   readonly references: References;
   /** `module.net["a"].`; of the root nothing. */
   readonly address: string;
-  readonly parent?: ModuleEvaluation;
+  readonly parent?: Module;
   /** The module block that calls it, with its instance key. */
   readonly call?: Context;
 }
 
 type Found = { readonly value: Value; readonly used: number } | undefined;
 
-export class ModuleEvaluation {
+export class ModuleEvaluation implements Module {
   readonly tree: ModuleTree;
   readonly address: string;
-  readonly parent: ModuleEvaluation | undefined;
+  readonly parent: Module | undefined;
   readonly references: References;
   readonly shared: Shared;
   readonly #call: Context | undefined;
@@ -72,19 +71,14 @@ export class ModuleEvaluation {
     return this.references.needsOf(resource);
   }
 
-  /** True unless both are in different instances of one module block. */
-  isRelated(other: ModuleEvaluation): boolean {
+  isRelated(other: Module): boolean {
     if (this === other) return true;
-    const [own, others] = [this.#chain(), other.#chain()];
+    const [own, others] = [chainOf(this), chainOf(other)];
     for (let at = 0; at < Math.min(own.length, others.length); at++) {
       if (own[at]?.tree !== others[at]?.tree) return true;
       if (own[at] !== others[at]) return false;
     }
     return true;
-  }
-
-  #chain(): readonly ModuleEvaluation[] {
-    return this.parent === undefined ? [this] : [...this.parent.#chain(), this];
   }
 
   /** Instances of the modules that it calls. */
@@ -296,3 +290,7 @@ export class ModuleEvaluation {
 }
 
 const found = (value: Value | undefined, used: number): Found => (value === undefined ? undefined : { value, used });
+
+/** The module after those that call it. */
+const chainOf = (module: Module): readonly Module[] =>
+  module.parent === undefined ? [module] : [...chainOf(module.parent), module];

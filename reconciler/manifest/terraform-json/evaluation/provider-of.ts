@@ -1,12 +1,12 @@
 // Finds the provider block of a resource: its own module's, or the one that the module call passes down.
 import { isMap } from '../../../core/documents/json-values.ts';
 import { bareName, below, type Piece, type Resource } from '../config/blocks.ts';
-import type { ModuleEvaluation } from './module-evaluation.ts';
+import type { Module } from './instance.ts';
 
 export interface ProviderBlock {
   readonly piece: Piece;
   /** The scope of its expressions. */
-  readonly module: ModuleEvaluation;
+  readonly module: Module;
   readonly name: string;
 }
 
@@ -17,7 +17,7 @@ export function providerName({ type, body }: Resource): string {
 }
 
 /** Undefined when it is not declared. */
-export function providerBlock(module: ModuleEvaluation, name: string): ProviderBlock | undefined {
+export function providerBlock(module: Module, name: string): ProviderBlock | undefined {
   const piece = module.tree.config.providers.get(name);
   if (piece !== undefined) return { piece, module, name };
   const { parent } = module;
@@ -29,7 +29,7 @@ export function providerBlock(module: ModuleEvaluation, name: string): ProviderB
 }
 
 /** The project that a provider block names. */
-export function projectFor(module: ModuleEvaluation, resource: Resource): string | undefined {
+export function projectFor(module: Module, resource: Resource): string | undefined {
   const block = providerBlock(module, providerName(resource));
   if (block === undefined) return undefined;
   const place = below(block.piece, 'project');

@@ -3,13 +3,7 @@ import { below, type Piece } from '../config/blocks.ts';
 import { isMap, isSet, keysOf, mapFrom, toNumber, typeName, unknown, type Value } from '../expression/values.ts';
 import type { Report } from '../problem.ts';
 import type { Code } from '../unsupported.ts';
-import type { Context } from './instance.ts';
-
-export interface Repeated {
-  /** Nothing, `[0]`, `["a"]`. */
-  readonly key: string;
-  readonly context: Context;
-}
+import type { Repeated } from './instance.ts';
 
 const most = 10_000;
 

@@ -104,7 +104,7 @@ describe('creating a container', () => {
     [{ type: 'copy' }, 400, ['source.source']],
     [{ type: 'copy', source: 'nobody' }, 404, []],
     [{ type: 'migration' }, 400, ['source.operation', 'source.secrets.control', 'source.secrets.fs']],
-    [{ type: 'migration', mode: 'relay' }, 501, []],
+    [{ type: 'migration', mode: 'relay' }, 400, []],
     [{ type: 'teleport' }, 400, ['source.type']],
     [{}, 400, ['source.type']],
     [undefined, 400, ['source']],

@@ -83,7 +83,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     expect(await post({ name: '' }, 'custom')).toBe(400);
     expect(await post({ name: 'x', config: { nonsense: '1' } }, 'custom')).toBe(400);
     expect(await post({ name: 'x', source: { name, type: 'migration' } }, 'custom')).toBe(400);
-    expect(await post({ name: 'x', source: { type: 'migration', mode: 'relay' } }, 'custom')).toBe(501);
+    expect(await post({ name: 'x', source: { type: 'migration', mode: 'relay' } }, 'custom')).toBe(400);
     expect(await post({ name: 'x', source: { name: 'none' } }, 'custom')).toBe(404);
     expect((await daemon.call('GET', volumes('nowhere'))).status).toBe(404);
     expect((await daemon.call('GET', volumes(pool, 'nonsense'))).status).toBe(400);
