@@ -23,8 +23,6 @@ export async function loadInputOf(
   readImages: boolean,
 ): Promise<LoadInput> {
   const { options, io, host } = context;
-  // Reading and comparing thousands of documents takes a tenth less processor time so.
-  io.compileLess?.();
   return {
     ...(await inputFiles(args, options, host?.vars, io.env)),
     ...(options.recursive === true ? { recursive: true } : {}),
@@ -69,6 +67,8 @@ export async function loadQuietly(
   planOptionsOf(context.options);
   objectSelector(context.options);
   const { loadManifests } = await import('../../manifest/load.ts');
+  // Reading and comparing thousands of documents then takes a tenth less processor time.
+  context.io.compileLess?.();
   const input = await loadInputOf(context, args, readImages);
   const loaded = await loadManifests({ ...input, live: (requests) => askServer(context, requests) }, context.stop);
   const { referenceCycles } = await import('../../core/graph/check-documents.ts');

@@ -16,16 +16,13 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
       throw error;
     }
     if (isNotFound(error)) return 'it was already gone';
-    if (step.kind !== 'container' || !isRunning(error)) throw error;
+    if (step.kind !== 'container' || !isRefused(error, 'running')) throw error;
   }
   // A daemon that just started starts its containers one after another, perhaps this one only after the plan.
   await perform(context, () => client.putContainerState(step.name, { action: 'stop', force: true }, signal), signal);
   await perform(context, () => client.delete(step.kind, step.name, signal), signal);
   return 'it was running again and was stopped first';
 }
-
-/** Neither gantryd nor real LXD has an error code for it. */
-const isRunning = (error: unknown): boolean => isRefused(error, 'running');
 
 async function isGone(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<boolean> {
   try {
