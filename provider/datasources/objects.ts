@@ -1,6 +1,6 @@
 // Data sources of images, profiles, networks with their leases, storage pools and projects.
 import type { Static } from 'typebox';
-import type { Project } from '../../server/api/cluster/cluster.ts';
+import type { Project } from '../../server/api/project/project.ts';
 import type { Image, ImageAlias } from '../../server/api/image/image.ts';
 import type { Network } from '../../server/api/network/network.ts';
 import type { PoolResources, StoragePool } from '../../server/api/storage/pool.ts';

@@ -1,5 +1,5 @@
 // Deletes the contents of a project, before the project itself is deleted.
-import type { Project } from '../../server/api/cluster/cluster.ts';
+import type { Project } from '../../server/api/project/project.ts';
 import type { Client } from '../../server/client/client.ts';
 import type { Link } from '../connection/link.ts';
 import type { Context } from '../framework/object-type.ts';

@@ -1,6 +1,6 @@
 // gantry_project: a name space, on servers that have projects.
 import type { Static } from 'typebox';
-import type { Project } from '../../server/api/cluster/cluster.ts';
+import type { Project } from '../../server/api/project/project.ts';
 import { projectName } from '../../server/api/names.ts';
 import { ClientError } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';

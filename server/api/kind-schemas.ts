@@ -1,6 +1,6 @@
 // The wire form of each kind's objects: as they are read, created and written.
 import type { Static, TSchema } from 'typebox';
-import { Project, ProjectCreate, ProjectPut } from './cluster/cluster.ts';
+import { Project, ProjectCreate, ProjectPut } from './project/project.ts';
 import { Container, ContainerCreate, ContainerPut } from './container/container.ts';
 import { Profile, ProfileCreate, ProfilePut } from './container/profile.ts';
 import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from './image/image.ts';

@@ -29,7 +29,11 @@ const plain =
   };
 
 export const profileName = plain(64, 'printable ASCII without space, slash and %');
-export const projectName: NameRule = (name) => (name.includes('*') ? 'must not contain *' : profileName(name));
+/** As the real system has it; a project's name also stands in lists, in queries and in front of names on the host. */
+export const projectName: NameRule = (name) => {
+  const bad = /[*_'":,\\]/.exec(name)?.[0];
+  return bad === undefined ? profileName(name) : `must not contain ${bad}`;
+};
 export const snapshotName = plain(64, 'printable ASCII without space, slash and %');
 export const deviceName = plain(64, 'printable ASCII without space, slash and %');
 
@@ -62,7 +66,9 @@ export const networkName: NameRule = (name) => {
 export const aliasName: NameRule = (name) => {
   if (name.length === 0) return 'must not be empty';
   if (name.length > 255) return `must have at most 255 characters, has ${name.length}`;
-  return /[^!-~]/.test(name) ? 'must be printable ASCII without spaces' : undefined;
+  return /[^!-~]|%/.test(name) ? 'must be printable ASCII without spaces and %' : undefined;
 };
 
-export const containerUrl = (name: string): string => `/1.0/containers/${encodeURIComponent(name)}`;
+/** For clients; the daemon, which knows names with their projects, uses project-names.ts. */
+export const containerPath = (name: string, ...parts: readonly string[]): string =>
+  ['/1.0/containers', ...[name, ...parts].map(encodeURIComponent)].join('/');

@@ -103,13 +103,15 @@ const tlsOf = ({ certificate, peers }: ListenersDeps) => ({ certificate, peers }
 
 /** What all listeners of one dialect share. */
 async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
-  const { identify, commonHeaders, refusal, log, events, operations, loop, allowedOrigin, claimOperation } = deps;
+  const { identify, commonHeaders, refusal, namesIn, log, events, operations, loop, allowedOrigin, claimOperation } =
+    deps;
   const handler = await createApp({
     routes,
     dialect,
     identify,
     commonHeaders,
     refusal,
+    namesIn,
     log,
     loop,
     allowedOrigin,

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { identifyCaller } from '../auth/identify.ts';
 import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
+import { namesIn } from '../services/project-scope.ts';
 import { settingOf } from '../services/server/settings.ts';
 import type { AddressListener } from '../services/server/server.ts';
 import type { Services } from './compose-services.ts';
@@ -35,6 +36,7 @@ export async function openListeners(base: Foundation, services: Services, option
       if (fingerprint !== trust.own && !trust.isTrusted(fingerprint)) operations.revoke(fingerprint);
     },
     commonHeaders: (origin) => server.commonHeaders(origin),
+    namesIn: (project) => namesIn(records, project),
     refusal: (endpoint) => room?.refusal(endpoint),
     identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),
     stateDir: options.stateDir,

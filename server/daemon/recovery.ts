@@ -16,6 +16,7 @@ export async function recover({ records, dirs, log, isDryRun }: Foundation, serv
   await settleLimits({ records, pools, log });
   await containers.settle();
   if (isDryRun) return;
-  await running.resume(containers.names());
-  await guests.resume(containers.names());
+  const names = records.containers.list().map(({ name }) => name);
+  await running.resume(names);
+  await guests.resume(names);
 }

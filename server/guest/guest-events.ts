@@ -1,6 +1,6 @@
 // Tells containers what changes of their config and devices, as it changes: one comparison per container and change, for all of
 // its listeners. Without listeners it costs nothing.
-import { containerUrl } from '../api/names.ts';
+import { containerUrl } from '../api/project/project-names.ts';
 import type { WebSocket } from 'ws';
 import { AppError, errors } from '../api/errors.ts';
 import type { LifecycleMetadata } from '../api/event.ts';

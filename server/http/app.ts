@@ -5,6 +5,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { endpoints } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
+import { defaultProject } from '../api/project/project-names.ts';
 import { originProblem } from '../auth/origin.ts';
 import { decide } from '../auth/policy.ts';
 import { jsonOf } from '../lib/cached-json.ts';
@@ -15,6 +16,8 @@ import { drain } from './drain-upload.ts';
 import { identityOf, type Identify } from './caller-identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate-errors.ts';
+import type { ProjectNames } from '../services/project-scope.ts';
+import { qualifiedParams } from './project-params.ts';
 import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 
@@ -26,6 +29,8 @@ export interface AppDeps {
   readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
   /** Why the server cannot take this request at the moment. */
   readonly refusal: (endpoint: Endpoint) => AppError | undefined;
+  /** Throws AppError notFound when there is no such project. */
+  readonly namesIn: (project: string) => ProjectNames;
   readonly log: Log;
   readonly loop: Pick<LoopWatch, 'enter'>;
   /** core.https_allowed_origin as it is now. */
@@ -138,11 +143,12 @@ async function serve(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   try {
-    const identity = identityOf(deps.identify, request.raw);
     const query = request.query as Record<string, string>;
+    const project = query['project'] || defaultProject;
+    const identity = identityOf(deps.identify, request.raw, project);
     checkAccess(deps, endpoint, request, identity.caller.class);
     checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
-    checkProject(query);
+    const names = deps.namesIn(project);
     checkTarget(query);
     const refusal = deps.refusal(endpoint);
     if (refusal !== undefined) {
@@ -153,7 +159,8 @@ async function serve(
     const hasBody = endpoint.body !== undefined && !hasOwnBody(endpoint, request.raw);
     const result = await handler({
       ...identity,
-      params: request.params as Record<string, string>,
+      params: qualifiedParams(endpoint.path, request.params as Record<string, string>, names),
+      names,
       query,
       ifMatch: request.headers['if-match'],
       body: hasBody && endpoint.body !== undefined ? await readBody(request.raw, endpoint.body) : undefined,
@@ -197,12 +204,6 @@ export function checkOrigin(allowed: string, request: IncomingMessage, isEffecti
   const { origin, host } = request.headers;
   const problem = originProblem({ origin, host, isEffective, allowed });
   if (problem !== undefined) throw errors.forbidden(`${labelOf(request)} is refused: ${problem}`);
-}
-
-function checkProject(query: Readonly<Record<string, string>>): void {
-  const project = query['project'] ?? '';
-  if (project === '' || project === 'default') return;
-  throw new AppError('notFound', `The project ${project} was not found: this release has the project default only`);
 }
 
 /** `none` is what servers without a cluster call themselves (`location`). */

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
+import { defaultProject } from '../api/project/project-names.ts';
 import type { Caller } from '../services/caller.ts';
 
 export interface Identity {
@@ -17,11 +18,12 @@ export type Identify = (connection: { readonly transport: 'unix' | 'tls'; readon
 };
 
 /** Local socket: anyone who may open it. TLS: by client certificate, asked anew at each request since trust can end. */
-export function identityOf(identify: Identify, request: IncomingMessage): Identity {
+export function identityOf(identify: Identify, request: IncomingMessage, project = defaultProject): Identity {
   const { socket } = request;
   if (!(socket instanceof TLSSocket)) {
     const found = identify({ transport: 'unix' });
-    return { caller: { class: found.class, requestor: { username: '', protocol: 'unix', address: '@' } } };
+    const requestor = { username: '', protocol: 'unix', address: '@' };
+    return { caller: { class: found.class, requestor, project } };
   }
   const peer = socket.getPeerCertificate();
   const peerCertificate = peer.raw === undefined || peer.raw.length === 0 ? undefined : peer.raw;
@@ -31,6 +33,7 @@ export function identityOf(identify: Identify, request: IncomingMessage): Identi
     caller: {
       class: found.class,
       requestor: { username: found.fingerprint ?? '', protocol: 'tls', address: remoteHost },
+      project,
     },
     ...(peerCertificate === undefined ? {} : { peerCertificate }),
     remoteHost,

@@ -6,10 +6,14 @@ import type { Static, TSchema } from 'typebox';
 import type { EndpointId, endpoints } from '../api/endpoints/endpoint-table.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Caller } from '../services/caller.ts';
+import type { ProjectNames } from '../services/project-scope.ts';
 
 export interface RouteContext<Params = Readonly<Record<string, string>>, Query = TextQuery, Body = unknown> {
   readonly caller: Caller;
+  /** Names of objects of a project are qualified names (`project-names.ts`). */
   readonly params: Params;
+  /** Qualifies names in bodies. */
+  readonly names: ProjectNames;
   readonly query: Query;
   readonly ifMatch: string | undefined;
   /** Parsed and checked against the endpoint's schema; undefined where it has none. */

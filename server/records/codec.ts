@@ -14,6 +14,7 @@ const newestVersion: { readonly [K in Kind]: number } = {
   images: 1,
   aliases: 1,
   certificates: 1,
+  projects: 1,
   server: 1,
   sagas: 1,
 };

@@ -140,6 +140,16 @@ export interface CertificateDocument {
   readonly type: string;
   readonly name: string;
   readonly pem: string;
+  /** The only projects that its client may use; absent: all, and the server itself. */
+  readonly projects?: readonly string[];
+}
+
+/** Objects of a project are stored by names that hold the project's (`qualifiedName`). */
+export interface ProjectDocument {
+  readonly v: 1;
+  readonly description: string;
+  readonly config: ConfigMap;
+  readonly lifecycle: Lifecycle;
 }
 
 /** One record, named `config`. Values as stored: strings; hidden ones hashed. */
@@ -170,6 +180,7 @@ export interface Documents {
   readonly images: ImageDocument;
   readonly aliases: AliasDocument;
   readonly certificates: CertificateDocument;
+  readonly projects: ProjectDocument;
   readonly server: ServerDocument;
   readonly sagas: SagaDocument;
 }
@@ -188,6 +199,7 @@ export const kindNames = [
   'images',
   'aliases',
   'certificates',
+  'projects',
   'server',
   'sagas',
 ] as const satisfies readonly Kind[];

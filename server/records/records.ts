@@ -188,6 +188,9 @@ export class Records {
   get certificates(): Collection<'certificates'> {
     return this.#collections.certificates;
   }
+  get projects(): Collection<'projects'> {
+    return this.#collections.projects;
+  }
   get server(): Collection<'server'> {
     return this.#collections.server;
   }

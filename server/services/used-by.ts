@@ -3,6 +3,8 @@
 import type { ContainerDocument } from '../records/documents.ts';
 import type { Entry, Records } from '../records/records.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from './expand.ts';
+import { projectOf } from '../api/project/project-names.ts';
+import { profileIn, profilesOf, volumeKeyIn } from './project-scope.ts';
 
 /** What containers use: by name, a volume by `POOL/NAME`. */
 export type UsedKind = 'network' | 'pool' | 'volume' | 'hwaddr';
@@ -44,8 +46,9 @@ class DeviceUsers {
     const { containers, profiles } = this.#records;
     if (profiles.generation !== this.#profiles) {
       const changed = profiles.changedSince(this.#profiles);
-      const isTouched = ({ document }: ContainerEntry): boolean =>
-        changed === undefined || document.profiles.some((profile) => changed.has(profile));
+      const isTouched = ({ name, document }: ContainerEntry): boolean =>
+        changed === undefined ||
+        document.profiles.some((profile) => changed.has(profileIn(this.#records, projectOf(name), profile)));
       for (const entry of containers.list()) if (isTouched(entry)) this.#note(entry.name);
       this.#profiles = profiles.generation;
     }
@@ -66,7 +69,7 @@ class DeviceUsers {
     this.#uses.delete(name);
     const document = this.#records.containers.get(name)?.document;
     if (document === undefined) return;
-    const uses = usesOf(document, this.#records);
+    const uses = usesOf(name, document, this.#records);
     this.#uses.set(name, uses);
     for (const use of uses) {
       const names = this.#users.get(use);
@@ -76,8 +79,9 @@ class DeviceUsers {
   }
 }
 
-function usesOf(document: ContainerDocument, { profiles }: Records): readonly string[] {
-  const { devices } = expand(document, (name) => profiles.get(name)?.document);
+function usesOf(container: string, document: ContainerDocument, records: Records): readonly string[] {
+  const project = projectOf(container);
+  const { devices } = expand(document, profilesOf(records, container));
   const addresses = [
     ...Object.values(devices).flatMap((device) => device['hwaddr'] ?? []),
     ...Object.entries(document.config).flatMap(([key, value]) => (key.endsWith('.hwaddr') ? value : [])),
@@ -86,7 +90,7 @@ function usesOf(document: ContainerDocument, { profiles }: Records): readonly st
     ...new Set([
       ...nicNetworks(devices).map((name) => `network ${name}`),
       ...[document.pool, ...devicePools(devices)].map((name) => `pool ${name}`),
-      ...attachedVolumes(devices).map(({ pool, name }) => `volume ${pool}/${name}`),
+      ...attachedVolumes(devices).map(({ pool, name }) => `volume ${volumeKeyIn(records, project, pool, name)}`),
       ...addresses.map((address) => `hwaddr ${address.toLowerCase()}`),
     ]),
   ];

@@ -1,6 +1,6 @@
 // Problems of keys and devices that only LXD has are left to the server; misspelled names stay problems.
 import { expect, test } from 'vitest';
-import { projectConfigProblems } from '../../server/api/cluster/project-config.ts';
+import { projectConfigProblems } from '../../server/api/project/project-config.ts';
 import { validateContainerConfig } from '../../server/api/container/container-config.ts';
 import { validateDevices, type Devices } from '../../server/api/devices/index.ts';
 import { validateNetworkConfig } from '../../server/api/network/validate-network-config.ts';

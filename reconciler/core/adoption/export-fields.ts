@@ -1,5 +1,5 @@
 // Exports the fields of a live object: only values that a user chose.
-import { findProjectConfigKey } from '../../../server/api/cluster/project-config.ts';
+import { findProjectConfigKey } from '../../../server/api/project/project-config.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import { findNetworkConfigKey } from '../../../server/api/network/network-config.ts';
 import { sameText } from '../../../server/api/text/equality.ts';

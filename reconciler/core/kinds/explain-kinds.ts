@@ -5,7 +5,7 @@ import { hostsSchema } from '../../../server/api/schema/hosts-schema.ts';
 import { kindNames, kindRow, kinds, type KindName } from '../../../server/api/kinds.ts';
 import { documentSchema } from '../../../server/api/schema/document-schema.ts';
 import type { JsonSchema } from '../../../server/api/schema/json-schema.ts';
-import { findProjectConfigKey, projectConfigKeys } from '../../../server/api/cluster/project-config.ts';
+import { findProjectConfigKey, projectConfigKeys } from '../../../server/api/project/project-config.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../../server/api/network/network-config.ts';
 import { serverConfigKeys, type ServerConfigKey } from '../../../server/api/server/server-config.ts';
 import { isNewerSeed, isSeedKey } from '../../../server/api/container/cloud-init-seed-keys.ts';

@@ -2,7 +2,7 @@
 // object of the document's project, or of `default` when the project shares that kind. Pure.
 import { isInProject, kindRow, type KindName } from '../../../server/api/kinds.ts';
 import { isTrue } from '../../../server/api/container/container-config.ts';
-import { findProjectConfigKey } from '../../../server/api/cluster/project-config.ts';
+import { findProjectConfigKey } from '../../../server/api/project/project-config.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { Reference } from '../kinds/kind.ts';

@@ -24,7 +24,7 @@ import {
 } from '../../../server/api/server/lxd-keys.ts';
 import { nearestName } from '../../../server/api/text/nearest-word.ts';
 import { findNetworkConfigKey, networkConfigKeys } from '../../../server/api/network/network-config.ts';
-import { findProjectConfigKey, projectConfigKeys } from '../../../server/api/cluster/project-config.ts';
+import { findProjectConfigKey, projectConfigKeys } from '../../../server/api/project/project-config.ts';
 import { serverConfigKeys } from '../../../server/api/server/server-config.ts';
 import { poolConfigKeys, volumeConfigKeys } from '../../../server/api/storage/storage-config.ts';
 import { containerConfigKeys } from '../../../server/api/container/container-config-keys.ts';

@@ -8,7 +8,7 @@ import { effectOfDeviceChange, isRoot, validateDevices, type Devices } from '../
 import type { Effect } from '../../../server/api/schema/field.ts';
 import { validateNetworkConfig } from '../../../server/api/network/validate-network-config.ts';
 import type { Problem } from '../../../server/api/problem.ts';
-import { projectConfigProblems } from '../../../server/api/cluster/project-config.ts';
+import { projectConfigProblems } from '../../../server/api/project/project-config.ts';
 import { lxdServerDefault } from '../../../server/api/server/lxd-keys.ts';
 import { serverConfigKeys, validateServerConfig } from '../../../server/api/server/server-config.ts';
 import {

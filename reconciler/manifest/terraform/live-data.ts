@@ -1,6 +1,7 @@
 // Reads data sources of the gantry provider through the API when a plan is made, with the same members as the provider's.
 import type { Static } from 'typebox';
-import type { Cluster, ClusterMember, Project } from '../../../server/api/cluster/cluster.ts';
+import type { Cluster, ClusterMember } from '../../../server/api/cluster/cluster.ts';
+import type { Project } from '../../../server/api/project/project.ts';
 import type { Container, ContainerState } from '../../../server/api/container/container.ts';
 import type { Image, ImageAlias } from '../../../server/api/image/image.ts';
 import type { Network } from '../../../server/api/network/network.ts';

@@ -1,6 +1,5 @@
-// Cluster membership and projects on the wire (spec 2.16, 4.13, 4.14; shapes after the real system).
-import { Type, type Static } from 'typebox';
-import { ConfigMap, Description, UsedBy } from '../schema/common-schemas.ts';
+// Cluster membership on the wire (spec 2.16, 4.13; shapes after the real system).
+import { Type } from 'typebox';
 
 export const Cluster = Type.Object({
   server_name: Type.String(),
@@ -34,22 +33,3 @@ export const ClusterMember = Type.Object({
   message: Type.String(),
 });
 export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
-
-export const Project = Type.Object({
-  name: Type.String(),
-  description: Description,
-  config: ConfigMap,
-  used_by: UsedBy,
-});
-export const ProjectPut = Type.Object({
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(ConfigMap),
-});
-export const ProjectCreate = Type.Object({
-  name: Type.String(),
-  description: Type.Optional(Type.String()),
-  config: Type.Optional(ConfigMap),
-});
-export type Project = Static<typeof Project>;
-export type ProjectPut = Static<typeof ProjectPut>;
-export type ProjectCreate = Static<typeof ProjectCreate>;

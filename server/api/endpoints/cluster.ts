@@ -1,13 +1,6 @@
 // Endpoints of the cluster and of projects (spec 4.13, 4.14).
-import {
-  Cluster,
-  ClusterMember,
-  ClusterMemberPost,
-  ClusterPut,
-  Project,
-  ProjectCreate,
-  ProjectPut,
-} from '../cluster/cluster.ts';
+import { Cluster, ClusterMember, ClusterMemberPost, ClusterPut } from '../cluster/cluster.ts';
+import { Project, ProjectCreate, ProjectPut } from '../project/project.ts';
 import { endpoint } from './endpoint.ts';
 import { RenamePost } from '../container/profile.ts';
 import { recursion, unbuilt } from './shared.ts';

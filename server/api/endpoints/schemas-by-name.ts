@@ -10,6 +10,7 @@ import * as image from '../image/image.ts';
 import * as network from '../network/network.ts';
 import * as operation from '../operation.ts';
 import * as pool from '../storage/pool.ts';
+import * as project from '../project/project.ts';
 import * as profile from '../container/profile.ts';
 import * as server from '../server/server.ts';
 import * as snapshot from '../container/snapshot.ts';
@@ -30,6 +31,7 @@ const modules: readonly object[] = [
   pool,
   volume,
   cluster,
+  project,
 ];
 
 /** Every exported schema: their names begin with a capital, other exports (tables, lists of words) do not. */

@@ -1,6 +1,6 @@
 // Runs commands in containers and attaches to consoles: starts the operation, carries the streams over its channels, returns the exit
 // code.
-import { containerUrl } from '../../api/names.ts';
+import { containerPath } from '../../api/names.ts';
 import type { Readable, Writable } from 'node:stream';
 import type { ConsolePost, ExecPost } from '../../api/container/container-exec.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -78,7 +78,7 @@ export async function startExec(
     ...(group === undefined ? {} : { group }),
     ...(cwd === undefined ? {} : { cwd }),
   };
-  const session = await open(deps, `${containerUrl(name)}/exec`, body, signal);
+  const session = await open(deps, `${containerPath(name)}/exec`, body, signal);
   const outputs =
     terminal === undefined
       ? [session.channel('1').writeTo(options.stdout), session.channel('2').writeTo(options.stderr)]
@@ -114,7 +114,7 @@ export async function startConsole(
 ): Promise<ConsoleSession> {
   const { size } = options;
   const body: ConsolePost = size === undefined ? {} : { width: size.columns, height: size.rows };
-  const session = await open(deps, `${containerUrl(name)}/console`, body, signal);
+  const session = await open(deps, `${containerPath(name)}/console`, body, signal);
   const channel = session.channel('0');
   channel.readFrom(options.stdin);
   const finish = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 // Copies containers between servers, or on one: instructs both sides, relays the streams when they cannot reach each other, and waits
 // for both. A move is a copy whose original is deleted afterwards.
-import { containerUrl } from '../../api/names.ts';
+import { containerPath } from '../../api/names.ts';
 import { randomBytes } from 'node:crypto';
 import type { Container, ContainerSource } from '../../api/container/container.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -105,7 +105,7 @@ async function movePool(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const json = { name: target, migration: true, live: false, pool: options.storage, ...flagsOf(options) };
-  const path = containerUrl(name);
+  const path = containerPath(name);
   const started = operationOf(await client.http.send({ method: 'POST', path, json }, signal), path);
   await client.operations.wait(started, signal, options.onUpdate);
 }
@@ -121,7 +121,7 @@ async function describe({ client, name }: ContainerAt, signal: AbortSignal | und
   const slash = name.indexOf('/');
   if (slash < 0) return (await client.get('container', name, signal)).metadata;
   const [container, snapshot] = [name.slice(0, slash), name.slice(slash + 1)];
-  const path = `${containerUrl(container)}/snapshots/${encodeURIComponent(snapshot)}`;
+  const path = containerPath(container, 'snapshots', snapshot);
   return (await client.http.send<Wanted>({ method: 'GET', path }, signal)).metadata;
 }
 
@@ -235,10 +235,7 @@ async function startSource(
   signal: AbortSignal | undefined,
 ): Promise<Operation> {
   const [container = '', snapshot] = name.split('/', 2);
-  const path =
-    snapshot === undefined
-      ? containerUrl(container)
-      : `${containerUrl(container)}/snapshots/${encodeURIComponent(snapshot)}`;
+  const path = snapshot === undefined ? containerPath(container) : containerPath(container, 'snapshots', snapshot);
   const json = {
     migration: true,
     ...flagsOf(options),

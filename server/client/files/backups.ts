@@ -1,5 +1,5 @@
 // Backups of a container: creates, lists, fetches and deletes them, and creates containers from their files. Streams; stores no files.
-import { containerUrl } from '../../api/names.ts';
+import { containerPath } from '../../api/names.ts';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
@@ -26,7 +26,7 @@ export interface ContainerBackups {
 }
 
 export function backupsOf(http: Http, container: string): ContainerBackups {
-  const url = `${containerUrl(container)}/backups`;
+  const url = `${containerPath(container)}/backups`;
   const one = (name: string): string => `${url}/${encodeURIComponent(name)}`;
   return {
     list: async (signal) =>

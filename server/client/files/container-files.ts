@@ -1,5 +1,5 @@
 // Files of a container: reads, writes and deletes them as streams, with the headers of either dialect. Walks no directories.
-import { containerUrl } from '../../api/names.ts';
+import { containerPath } from '../../api/names.ts';
 import { Readable } from 'node:stream';
 import { ClientError } from '../client-error.ts';
 import type { Http } from '../transport/http.ts';
@@ -38,7 +38,7 @@ export interface Files {
 }
 
 export function filesOf(http: Http, container: string): Files {
-  const url = `${containerUrl(container)}/files`;
+  const url = `${containerPath(container)}/files`;
   const post = async (
     path: string,
     body: Readable | string,

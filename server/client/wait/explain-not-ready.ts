@@ -1,5 +1,5 @@
 // Collects facts about a container that did not get ready: its state, its leases, its last output. Never fails.
-import { containerUrl } from '../../api/names.ts';
+import { containerPath } from '../../api/names.ts';
 import type { Readable } from 'node:stream';
 import type { ContainerState } from '../../api/container/container.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -59,7 +59,7 @@ async function said(
   heading: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const path = `${containerUrl(name)}/${file}`;
+  const path = `${containerPath(name)}/${file}`;
   const { body } = await context.client.http.open({ method: 'GET', path }, signal);
   return lastLines(await endOf(body), linesShown).map((line) => `${heading}: ${line}`);
 }

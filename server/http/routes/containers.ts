@@ -2,7 +2,7 @@
 import type { ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
-import { containerUrl } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import { async_, done, recursionOf, sync, type RouteReply, type RouteTable, type ContextOf } from '../route.ts';
 import { isBackupUpload } from './backups.ts';
@@ -13,10 +13,12 @@ export function containerRoutes(
   restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>,
 ) {
   return {
-    'containers.list': async ({ query }) => {
+    'containers.list': async ({ query, caller: { project } }) => {
       const recursion = recursionOf(query);
-      if (recursion >= 2) return sync(await containers.listFull());
-      return sync(recursion === 1 ? containers.list() : containers.names().map(containerUrl));
+      if (recursion >= 2) return sync(await containers.listFull(project));
+      return sync(
+        recursion === 1 ? containers.list(project) : containers.names(project).map((name) => containerUrl(name)),
+      );
     },
     'containers.create': (context) => {
       const { caller, body } = context;

@@ -4,7 +4,8 @@ import { randomUUID } from 'node:crypto';
 import type { Backup, BackupCreate } from '../../api/container/backup.ts';
 import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
-import { snapshotName, containerUrl } from '../../api/names.ts';
+import { snapshotName } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
@@ -19,8 +20,7 @@ import type { BackupDeps, CreateBackupParams } from './write-backup.ts';
 import { renderBackup, type BackupEntry } from './render-backup.ts';
 import { createBackupSaga } from './sagas/backup-create.ts';
 
-export const backupUrlOf = (container: string, backup: string): string =>
-  `${containerUrl(container)}/backups/${encodeURIComponent(backup)}`;
+export const backupUrlOf = (container: string, backup: string): string => containerUrl(container, 'backups', backup);
 
 export class Backups {
   readonly #deps: BackupDeps;

@@ -5,7 +5,8 @@ import { type ConfigMap, never } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
-import { containerName, snapshotName, containerUrl } from '../../api/names.ts';
+import { containerName, snapshotName } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { EntryLimits } from '../../drivers/image/check-entries.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
@@ -26,6 +27,7 @@ import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
 import { receiveContainerSaga, type ReceiveContainerParams } from '../migration/sagas/container-receive.ts';
 import { inspectBackup, readIndex } from './tarball-reader.ts';
 import { unpackBackup } from './unpack-backup.ts';
+import { profilesOf } from '../project-scope.ts';
 
 export type RestoreDeps = Pick<
   ContainerDeps,
@@ -98,7 +100,7 @@ async function restoreNow(
   checkHostAccess(parts, isAllowed(deps, upload));
   await deps.locks.run(lockOf(name), async () => {
     const params = draft(deps, name, pool, parts);
-    const profileOf = (profile: string) => deps.records.profiles.get(profile)?.document;
+    const profileOf = profilesOf(deps.records, name);
     const { devices } = expand(params.document, profileOf);
     const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
       isTrue(expand(machine, profileOf).config['security.privileged'] ?? '');
@@ -160,9 +162,9 @@ function choosePool({ records, pools }: RestoreDeps, index: BackupIndex, wanted:
 /** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
 function draft(deps: RestoreDeps, name: string, pool: string, parts: SavedParts): ReceiveContainerParams {
   const saved = parts.container;
-  const machine = machineOf(deps, saved, pool);
+  const machine = machineOf(deps, name, saved, pool);
   checkDraft(deps.records, name, { ...machine, config: withoutServerKeys(machine.config) });
-  const expanded = expand(machine, (profile) => deps.records.profiles.get(profile)?.document);
+  const expanded = expand(machine, profilesOf(deps.records, name));
   const document: ContainerDocument = {
     v: 1,
     uuid: randomUUID(),
@@ -177,10 +179,10 @@ function draft(deps: RestoreDeps, name: string, pool: string, parts: SavedParts)
     lifecycle: 'ready',
   };
   deps.idMaps.check(name, document);
-  return { name, document, snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, snapshot, pool)) };
+  return { name, document, snapshots: parts.snapshots.map((snapshot) => snapshotOf(deps, name, snapshot, pool)) };
 }
 
-function machineOf(deps: RestoreDeps, saved: SavedMachine, pool: string) {
+function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: string) {
   const template = saved.config[applyTemplateKey];
   const machine = {
     architecture: checkArchitecture(saved.architecture, deps.architecture),
@@ -193,7 +195,7 @@ function machineOf(deps: RestoreDeps, saved: SavedMachine, pool: string) {
     },
     devices: saved.devices,
   };
-  return { ...machine, devices: withRootIn(deps.records, machine, pool) };
+  return { ...machine, devices: withRootIn(deps.records, name, machine, pool) };
 }
 
 /** Hardware addresses that a container here has: two on one network would not do. */
@@ -204,13 +206,18 @@ function withoutTaken({ records }: RestoreDeps, config: ConfigMap): Record<strin
   );
 }
 
-function snapshotOf(deps: RestoreDeps, saved: SavedParts['snapshots'][number], pool: string): SnapshotEntry {
+function snapshotOf(
+  deps: RestoreDeps,
+  container: string,
+  saved: SavedParts['snapshots'][number],
+  pool: string,
+): SnapshotEntry {
   const { name } = saved;
   const rule = snapshotName(name);
   if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
   const document: SnapshotDocument = {
     v: 1,
-    ...machineOf(deps, saved, pool),
+    ...machineOf(deps, container, saved, pool),
     ephemeral: saved.ephemeral,
     description: saved.description,
     createdAt: saved.createdAt ?? deps.clock.timestamp(),

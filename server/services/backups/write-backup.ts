@@ -16,6 +16,7 @@ import { packerOf } from '../compression.ts';
 import { backupPath } from './backup-files.ts';
 import { renderIndex, type BackupContent } from './index-yaml.ts';
 import { writeTarball } from './tarball-writer.ts';
+import { profilesOf } from '../project-scope.ts';
 
 export type BackupDeps = Pick<
   ContainerDeps,
@@ -122,10 +123,10 @@ function contentOf(deps: WriteBackupDeps, container: string, document: BackupDoc
     .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? -1 : 1));
   return {
     container: deps.view.render(entry),
-    snapshots: snapshots.map((snapshot) => renderSnapshot(deps.records, snapshot)),
+    snapshots: snapshots.map((snapshot) => renderSnapshot(deps.records, container, snapshot)),
     pool: { name: pool, document: found },
     profiles: profiles.flatMap((name) => {
-      const profile = deps.records.profiles.get(name)?.document;
+      const profile = profilesOf(deps.records, container)(name);
       return profile === undefined ? [] : [{ name, document: profile }];
     }),
     optimized: document.optimizedStorage,

@@ -17,9 +17,10 @@ import { renderBackup } from '../backups/render-backup.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
 import { etagOf } from '../etag.ts';
 import { ownedBy } from '../owned-records.ts';
+import { ofProject } from '../project-scope.ts';
 import { createContainer } from './life/create.ts';
 import { lockOf, anyContainer } from './find.ts';
-import { containerUrl } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import { stopForHost } from './life/host-shutdown.ts';
 import { moveContainer } from './life/move.ts';
 import { deleteContainer, removeNow, renameContainer } from './life/remove.ts';
@@ -48,17 +49,19 @@ export class Containers {
     this.#deps = deps;
   }
 
-  names(): readonly string[] {
-    return this.#deps.records.containers.list().map((entry) => entry.name);
+  /** Qualified names. */
+  names(project: string): readonly string[] {
+    return ofProject(this.#deps.records.containers.list(), project).map((entry) => entry.name);
   }
 
-  list(): readonly Container[] {
-    return this.#deps.view.renderAll();
+  list(project: string): readonly Container[] {
+    return this.#deps.view.renderAll(project);
   }
 
   /** recursion=2: with state, snapshots and backups (extension container_full). */
-  listFull(): Promise<readonly ContainerFull[]> {
-    return Promise.all(this.#deps.records.containers.list().map((entry) => this.#full(entry)));
+  listFull(project: string): Promise<readonly ContainerFull[]> {
+    const entries = ofProject(this.#deps.records.containers.list(), project);
+    return Promise.all(entries.map((entry) => this.#full(entry)));
   }
 
   get(name: string): { readonly object: Container; readonly etag: string } {
@@ -132,7 +135,7 @@ export class Containers {
       else this.#unsettled.push(exit);
     });
     this.#stopBetween = this.#deps.runtime.betweenBoots((name) => templatesBetweenBoots(this.#deps, name));
-    await this.#deps.runtime.recover(this.names());
+    await this.#deps.runtime.recover(this.#deps.records.containers.list().map((entry) => entry.name));
   }
 
   /** Once recovery is done: records what ended while no daemon looked, and what was started but not yet recorded. */
@@ -165,7 +168,7 @@ export class Containers {
   async #full(entry: ContainerEntry): Promise<ContainerFull> {
     const state = await this.#deps.view.state(entry.name);
     const snapshots = snapshotsOf(this.#deps.records, entry.document.uuid).map((snapshot) =>
-      renderSnapshot(this.#deps.records, snapshot),
+      renderSnapshot(this.#deps.records, entry.name, snapshot),
     );
     const backups = ownedBy(this.#deps.records, 'backups', entry.document.uuid).map(renderBackup);
     return {

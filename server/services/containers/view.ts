@@ -5,7 +5,9 @@ import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver
 import { keepJson } from '../../lib/cached-json.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
+import { plainName } from '../../api/project/project-names.ts';
 import { expand, type Expanded } from '../expand.ts';
+import { ofProject, profilesOf } from '../project-scope.ts';
 
 export type ContainerEntry = Entry<ContainerDocument>;
 
@@ -26,7 +28,7 @@ export class ContainerView {
   #profilesGeneration = -1;
   /** What clients last saw of an entry; kept until its expansion or status is another. */
   readonly #rendered = new WeakMap<ContainerEntry, Rendered>();
-  #list: WeakRef<readonly Container[]> | undefined;
+  readonly #lists = new Map<string, WeakRef<readonly Container[]>>();
   /** Set while an action is under way, so that readers see Starting, Stopping … */
   readonly #transient = new Map<string, StatusCode>();
 
@@ -42,7 +44,7 @@ export class ContainerView {
     }
     let expanded = this.#expanded.get(entry);
     if (expanded === undefined) {
-      expanded = expand(entry.document, (name) => profiles.get(name)?.document);
+      expanded = expand(entry.document, profilesOf(this.#deps.records, entry.name));
       this.#expanded.set(entry, expanded);
     }
     return expanded;
@@ -79,13 +81,13 @@ export class ContainerView {
     return object;
   }
 
-  /** All containers, in order of name: the same list for as long as it has the same members. It is long, so it is held weakly: a
-   *  daemon that nobody asks gives its memory back. */
-  renderAll(): readonly Container[] {
-    const objects = this.#deps.records.containers.list().map((entry) => this.render(entry));
-    const last = this.#list?.deref();
+  /** The containers of a project, in order of name: the same list for as long as it has the same members. It is long, so it is held
+   *  weakly: a daemon that nobody asks gives its memory back. */
+  renderAll(project: string): readonly Container[] {
+    const objects = ofProject(this.#deps.records.containers.list(), project).map((entry) => this.render(entry));
+    const last = this.#lists.get(project)?.deref();
     if (last?.length === objects.length && objects.every((object, index) => object === last[index])) return last;
-    this.#list = new WeakRef(keepJson(objects));
+    this.#lists.set(project, new WeakRef(keepJson(objects)));
     return objects;
   }
 
@@ -101,7 +103,7 @@ export class ContainerView {
 
 function renderContainer({ name, document }: ContainerEntry, expanded: Expanded, code: StatusCode): Container {
   return {
-    name,
+    name: plainName(name),
     architecture: document.architecture,
     profiles: document.profiles as string[],
     ephemeral: document.ephemeral,

@@ -14,7 +14,7 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
-import { containerUrl } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import { snapshotKey } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { readMetadataText } from '../containers/files/volume-files.ts';

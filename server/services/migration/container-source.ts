@@ -12,7 +12,7 @@ import type { ContainerDocument, SnapshotDocument } from '../../records/document
 import type { Caller } from '../caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
-import { containerUrl } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
@@ -23,6 +23,7 @@ import { ownersOf } from './owners.ts';
 import { startMigration } from './operation.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';
 import { dropCheckpoint } from '../containers/sagas/container-drop-state.ts';
+import { profilesOf } from '../project-scope.ts';
 
 export type ContainerSourceDeps = Pick<
   ContainerDeps,
@@ -73,7 +74,7 @@ export async function migrateContainer(
         if (!isRunning) return serve(deps, peer, sending, handle, signal);
         const converse = (store: () => Promise<void>, sent: () => void): Promise<void> =>
           serve(deps, peer, { ...sending, store, sent }, handle, signal);
-        const { config } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+        const { config } = expand(document, profilesOf(deps.records, name));
         const volumeDir = deps.pools.volumePath(volume.pool, volume.ref);
         const rounds = memoryRounds(deps.runtime.checkpoints, { name, volumeDir, config }, deps.log);
         await withCheckpoint(deps, caller, name, rounds, converse, signal);

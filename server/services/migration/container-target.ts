@@ -7,7 +7,8 @@ import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/co
 import { validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/container/migration-messages.ts';
-import { snapshotName, containerUrl } from '../../api/names.ts';
+import { snapshotName } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
@@ -33,6 +34,7 @@ import { goOnOrRemove, type LiveDeps } from './live.ts';
 import { startMigration } from './operation.ts';
 import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.ts';
 import { receiveContainerSaga, type ReceiveContainer, type ReceiveContainerParams } from './sagas/container-receive.ts';
+import { profilesOf } from '../project-scope.ts';
 
 export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'architecture'> &
   TargetDeps &
@@ -41,7 +43,7 @@ export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 
 
 /** POST containers {source: {type: migration}}. What the body alone says is judged at once, the rest when the offer is there. */
 export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
-  const name = freeName(deps.records, body.name);
+  const name = freeName(deps.records, caller.project, body.name);
   checkBody(deps, name, body);
   const meeting = targetMeeting(body.source);
   return startMigration(deps, {
@@ -68,7 +70,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
       });
       // It is here and recorded: that the source left early changes nothing any more.
       await peer.send({ type: 'done' }).catch(() => {});
-      const { devices } = expand(params.document, (profile) => deps.records.profiles.get(profile)?.document);
+      const { devices } = expand(params.document, profilesOf(deps.records, name));
       await deps.hosts.settle(nicNetworks(devices));
       deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
     },
@@ -78,7 +80,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
 /** Before the connection: problems of the body alone. */
 function checkBody(deps: ContainerTargetDeps, name: string, body: ContainerCreate): void {
   checkArchitecture(body.architecture, deps.architecture);
-  const missing = (body.profiles ?? []).filter((profile) => !deps.records.profiles.has(profile));
+  const missing = (body.profiles ?? []).filter((profile) => profilesOf(deps.records, name)(profile) === undefined);
   const problems = [
     ...missing.map((profile) => ({ path: 'profiles', message: `there is no profile ${profile} on this server` })),
     ...validateContainerConfig(withoutServerKeys(replaceConfig(body.config)), { profile: false }),
@@ -115,7 +117,7 @@ function draft(
     },
   };
   const { pool } = checkDraft(deps.records, name, { ...wanted, config: withoutServerKeys(wanted.config) });
-  const expanded = expand(wanted, (profile) => deps.records.profiles.get(profile)?.document);
+  const expanded = expand(wanted, profilesOf(deps.records, name));
   const document: ContainerDocument = {
     v: 1,
     uuid: randomUUID(),
@@ -163,7 +165,7 @@ export function snapshotEntry(records: Records, offer: ContainerSnapshotOffer, p
     profiles,
     ephemeral,
     config: arrived(offer.config),
-    devices: withRootIn(records, offer, pool),
+    devices: withRootIn(records, name, offer, pool),
     description,
     createdAt: offer.createdAt,
     lastUsedAt: offer.lastUsedAt,

@@ -16,7 +16,7 @@ import type { Caller } from '../caller.ts';
 import { copyOrigin } from '../containers/life/copy.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
-import { containerUrl } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import { withRootIn } from '../containers/life/draft.ts';
 import { snapshotsOf, type SnapshotEntry } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
@@ -70,7 +70,7 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
         await deps.locks.unshared(lockOf(name));
         const origin = copyOrigin(deps.records, body.source);
         const document = stopped(deps, name);
-        const snapshots = origin.snapshots.toSorted(byAge).map((one) => asArrived(deps, one, document.pool));
+        const snapshots = origin.snapshots.toSorted(byAge).map((one) => asArrived(deps, name, one, document.pool));
         const { driver } = deps.pools.use(document.pool);
         const plan = planRefresh({
           source: snapshots.map(plannedOf),
@@ -286,9 +286,14 @@ const plannedOf = ({ name, document }: SnapshotEntry): PlannedSnapshot => ({ nam
 const byAge = (a: SnapshotEntry, b: SnapshotEntry): number =>
   Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
 
-const asArrived = ({ records }: RefreshDeps, { name, document }: SnapshotEntry, pool: string): SnapshotEntry => ({
+const asArrived = (
+  { records }: RefreshDeps,
+  container: string,
+  { name, document }: SnapshotEntry,
+  pool: string,
+): SnapshotEntry => ({
   name,
-  document: { ...document, config: arrived(document.config), devices: withRootIn(records, document, pool) },
+  document: { ...document, config: arrived(document.config), devices: withRootIn(records, container, document, pool) },
 });
 
 const labelOf = (volume: VolumeRef, { snapshot }: RefreshPart): string =>

@@ -1,5 +1,6 @@
 // Profiles: use cases of the API, and passing a change on to the containers that use it.
-import { containerUrl, profileName } from '../../api/names.ts';
+import { profileName } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../../api/container/profile.ts';
 import { validateContainerConfig } from '../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';

@@ -1,6 +1,8 @@
 // Renaming a profile that more containers use than one transaction can hold: both names exist until the last one has moved.
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Changes, Entry, Records } from '../../records/records.ts';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
+import { profileIn } from '../project-scope.ts';
 
 export interface ProfileRename {
   readonly name: string;
@@ -11,8 +13,14 @@ export interface ProfileRename {
 export const maxUsersPerTransaction = 126;
 type Users = readonly Entry<ContainerDocument>[];
 
+/** Containers that have the profile of this qualified name. */
 export function usersOfProfile(records: Records, name: string): Users {
-  return records.containers.list().filter(({ document }) => document.profiles.includes(name));
+  const plain = plainName(name);
+  return records.containers
+    .list()
+    .filter(
+      (entry) => entry.document.profiles.includes(plain) && profileIn(records, projectOf(entry.name), plain) === name,
+    );
 }
 
 /** Records that name a profile: containers, and snapshots, which are to be put back under the new name. */
@@ -21,7 +29,15 @@ export type Naming =
   | { readonly kind: 'snapshots'; readonly entry: Entry<SnapshotDocument> };
 
 export function namingProfile(records: Records, name: string): readonly Naming[] {
-  const snapshots = records.snapshots.list().filter(({ document }) => document.profiles.includes(name));
+  const plain = plainName(name);
+  const owners = new Map(records.containers.list().map((entry) => [entry.document.uuid, entry.name]));
+  const isUser = (key: string): boolean => {
+    const owner = owners.get(key.slice(0, key.indexOf('/')));
+    return owner !== undefined && profileIn(records, projectOf(owner), plain) === name;
+  };
+  const snapshots = records.snapshots
+    .list()
+    .filter((entry) => entry.document.profiles.includes(plain) && isUser(entry.name));
   return [
     ...usersOfProfile(records, name).map((entry): Naming => ({ kind: 'containers', entry })),
     ...snapshots.map((entry): Naming => ({ kind: 'snapshots', entry })),
@@ -31,7 +47,7 @@ export function namingProfile(records: Records, name: string): readonly Naming[]
 /** Puts the new name in the place of the old one. */
 export function moveNames(changes: Changes, naming: readonly Naming[], name: string, to: string): void {
   const renamed = (profiles: readonly string[]): string[] =>
-    profiles.map((profile) => (profile === name ? to : profile));
+    profiles.map((profile) => (profile === plainName(name) ? plainName(to) : profile));
   for (const { kind, entry } of naming) {
     const profiles = renamed(entry.document.profiles);
     if (kind === 'containers') changes.put(kind, entry.name, { ...entry.document, profiles });

@@ -29,6 +29,7 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'profiles':
     case 'aliases':
     case 'certificates':
+    case 'projects':
     case 'server':
     case 'sagas':
       return [];

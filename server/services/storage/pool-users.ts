@@ -4,7 +4,7 @@ import type { Records } from '../../records/records.ts';
 import { devicePools } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
 import { containersWith } from '../used-by.ts';
-import { containerUrl } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 
 export const poolUrl = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
@@ -34,8 +34,6 @@ export function snapshotsInPool(records: Records, name: string): readonly string
     .list()
     .filter(({ document }) => document.pool === name)
     .flatMap((entry) =>
-      ownedBy(records, 'snapshots', entry.document.uuid).map(
-        (one) => `${containerUrl(entry.name)}/snapshots/${encodeURIComponent(one.name)}`,
-      ),
+      ownedBy(records, 'snapshots', entry.document.uuid).map((one) => containerUrl(entry.name, 'snapshots', one.name)),
     );
 }

@@ -6,6 +6,7 @@ import { rootSize } from '../containers/devices/root-size.ts';
 import { expand } from '../expand.ts';
 import type { Pools } from './pools.ts';
 import { refOf, volumeSize } from './custom-volumes.ts';
+import { profilesOf } from '../project-scope.ts';
 
 interface Deps {
   readonly records: Records;
@@ -43,13 +44,12 @@ async function settle(
 }
 
 function wantedIn(records: Records, pool: string): readonly Wanted[] {
-  const profileOf = (name: string) => records.profiles.get(name)?.document;
   const containers = records.containers
     .list()
     .filter(({ document }) => document.pool === pool && document.lifecycle === 'ready')
     .map(({ name, document }) => ({
       volume: { type: 'container' as const, name },
-      bytes: rootSize(expand(document, profileOf).devices),
+      bytes: rootSize(expand(document, profilesOf(records, name)).devices),
     }));
   const volumes = records.volumes
     .list()

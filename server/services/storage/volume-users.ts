@@ -1,5 +1,5 @@
 // Who uses a custom volume: the containers and profiles with a disk device that names it.
-import { containerUrl } from '../../api/names.ts';
+import { containerUrl } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Changes, Records } from '../../records/records.ts';

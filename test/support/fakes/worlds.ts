@@ -1,6 +1,6 @@
 // Generated documents and live worlds for tests and benchmarks: builders with sensible defaults, and whole hosts of a size.
 import type { Certificate } from '../../../server/api/server/certificate.ts';
-import type { Project } from '../../../server/api/cluster/cluster.ts';
+import type { Project } from '../../../server/api/project/project.ts';
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Image, ImageAlias } from '../../../server/api/image/image.ts';
 import type { KindName } from '../../../server/api/kinds.ts';

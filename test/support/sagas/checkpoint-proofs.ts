@@ -24,7 +24,11 @@ import { createPoolSaga } from '../../../server/services/storage/sagas/pool-crea
 import { StoragePools } from '../../../server/services/storage/storage-pools.ts';
 
 const signal = new AbortController().signal;
-const trusted = { class: 'trusted', requestor: { username: '', protocol: 'unix', address: '@' } } as const;
+const trusted = {
+  class: 'trusted',
+  requestor: { username: '', protocol: 'unix', address: '@' },
+  project: 'default',
+} as const;
 export const container: ContainerDocument = {
   v: 1,
   uuid: 'c-uuid',

@@ -37,7 +37,11 @@ import { deleteImageSaga } from '../../../server/services/images/sagas/image-del
 import { moveContainerSaga } from '../../../server/services/containers/sagas/container-move.ts';
 
 const signal = new AbortController().signal;
-const trusted = { class: 'trusted', requestor: { username: '', protocol: 'unix', address: '@' } } as const;
+const trusted = {
+  class: 'trusted',
+  requestor: { username: '', protocol: 'unix', address: '@' },
+  project: 'default',
+} as const;
 
 async function world() {
   const dir = await mkdtemp(join(tmpdir(), 'gtya-saga-'));

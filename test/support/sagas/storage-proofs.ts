@@ -41,7 +41,11 @@ import { StoragePools } from '../../../server/services/storage/storage-pools.ts'
 import { moveVolumeSaga } from '../../../server/services/storage/sagas/volume-move.ts';
 
 const signal = new AbortController().signal;
-const trusted = { class: 'trusted', requestor: { username: '', protocol: 'unix', address: '@' } } as const;
+const trusted = {
+  class: 'trusted',
+  requestor: { username: '', protocol: 'unix', address: '@' },
+  project: 'default',
+} as const;
 const volume = { pool: 'p', name: 'v' };
 const base = { v: 1, description: '', createdAt: '', lifecycle: 'ready' } as const;
 const root = { type: 'disk', path: '/', pool: 'p' };

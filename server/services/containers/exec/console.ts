@@ -8,7 +8,7 @@ import type { Operation } from '../../../api/operation.ts';
 import { ChannelSet, type Channel } from '../../../operations/channels.ts';
 import type { Caller } from '../../caller.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { requireRunning, sizeOf, waitFor } from './exec.ts';
 import { drain, feed, obey } from './streams.ts';
 import { readyContainer } from '../find.ts';

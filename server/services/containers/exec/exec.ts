@@ -13,7 +13,7 @@ import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../caller.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { relayPipes, relayTerminal } from './streams.ts';
 import { readyContainer } from '../find.ts';
 import { idMapKeys } from '../life/id-maps.ts';
@@ -196,7 +196,7 @@ async function runRecorded(
         deps.log.warn(
           `${output} of the command ${handle.id} in ${name} was cut: ${dropped} bytes more than ${maxRecordedBytes}`,
         );
-      return { url: `${containerUrl(name)}/logs/${file}`, dropped };
+      return { url: containerUrl(name, 'logs', file), dropped };
     };
     const [stdout, stderr, code] = await Promise.all([
       store(process.stdout, 'stdout'),

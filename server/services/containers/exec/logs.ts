@@ -4,7 +4,8 @@ import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { errors } from '../../../api/errors.ts';
-import { containerName, containerUrl } from '../../../api/names.ts';
+import { containerName } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import type { ScheduledTask } from '../../server/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
 
@@ -21,7 +22,7 @@ export const execLogName = (operation: string, output: 'stdout' | 'stderr'): str
 /** URLs; none for containers that have no logs, known or not. */
 export async function listLogs(deps: LogDeps, name: string): Promise<readonly string[]> {
   const files = await namesIn(dirOf(deps, name));
-  return files.filter(isLog).map((file) => `${containerUrl(name)}/logs/${encodeURIComponent(file)}`);
+  return files.filter(isLog).map((file) => containerUrl(name, 'logs', file));
 }
 
 export async function readLog(deps: LogDeps, name: string, file: string): Promise<Readable> {

@@ -6,7 +6,7 @@ import type { Caller } from '../../caller.ts';
 import { checkIfMatch, etagOf } from '../../etag.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { volumeDir } from './file-tree.ts';
 import { checkMetadata, templateNameRule } from './metadata-check.ts';
 import type { ContainerEntry } from '../view.ts';

@@ -83,7 +83,7 @@ export async function copySnapshots(
   await putSnapshots(
     deps.records,
     to.document.uuid,
-    snapshots.map((one) => asCopied(deps.records, one, to.document.pool)),
+    snapshots.map((one) => asCopied(deps.records, to.name, one, to.document.pool)),
   );
 }
 
@@ -107,7 +107,7 @@ function snapshotSource(pools: ContainerDeps['pools'], from: CopyFrom, name: str
 }
 
 /** Restoring it must neither give the copy the addresses of the original, nor ask for the pool that the original is in. */
-function asCopied(records: Records, { name, document }: SnapshotEntry, pool: string): SnapshotEntry {
-  const devices = withRootIn(records, document, pool);
+function asCopied(records: Records, container: string, { name, document }: SnapshotEntry, pool: string): SnapshotEntry {
+  const devices = withRootIn(records, container, document, pool);
   return { name, document: { ...document, devices, config: baseOf(document).config } };
 }

@@ -17,11 +17,12 @@ import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../find.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../snapshots/records.ts';
 import { createContainerSaga, type CreateParams } from '../sagas/container-create.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
@@ -40,7 +41,7 @@ type CreateDeps = Pick<
 
 /** POST /1.0/containers. Everything that can be refused is refused before the operation starts. */
 export function createContainer(deps: CreateDeps, caller: Caller, body: ContainerCreate): Operation {
-  const name = freeName(deps.records, body.name);
+  const name = freeName(deps.records, caller.project, body.name);
   const remote = remoteImageOf(body.source);
   if (remote !== undefined) return createFromRemote(deps, caller, name, body, remote);
   return deps.operations.start({
@@ -101,7 +102,7 @@ function prepareContainer(
           deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
         );
       await (origin.fingerprint === undefined ? make() : deps.images.using(origin.fingerprint, make));
-      const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+      const { devices } = expand(document, profilesOf(deps.records, name));
       await deps.hosts.settle(nicNetworks(devices));
       deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
     });
@@ -163,7 +164,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     Object.entries(draft.config).filter(([key]) => !isServerKey(key) || key in sent),
   );
   const { pool } = checkDraft(deps.records, name, { ...draft, config: userConfig });
-  const expanded = expand(draft, (profile) => deps.records.profiles.get(profile)?.document);
+  const expanded = expand(draft, profilesOf(deps.records, name));
   return {
     v: 1,
     uuid: randomUUID(),

@@ -17,6 +17,8 @@ import { containersWith } from '../../used-by.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from '../../expand.ts';
 import { petName } from './pet-name.ts';
 import { rootSize } from '../devices/root-size.ts';
+import { ofProject, profileIn, profilesOf, projectWith, volumeKeyIn } from '../../project-scope.ts';
+import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
 
@@ -27,11 +29,11 @@ export function checkDraft(
   draft: Draft,
   previous?: ContainerDocument,
 ): { readonly pool: string } {
-  const profileOf = (profile: string) => records.profiles.get(profile)?.document;
+  const profileOf = profilesOf(records, name);
   const expanded = expand(draft, profileOf);
   const root = rootDisk(expanded.devices);
   const problems = [
-    ...profileProblems(records, draft.profiles),
+    ...profileProblems(records, projectOf(name), draft.profiles),
     ...validateContainerConfig(draft.config, {
       profile: false,
       ...(previous === undefined ? {} : { previous: previous.config }),
@@ -45,36 +47,54 @@ export function checkDraft(
   return { pool: root?.pool ?? '' };
 }
 
-/** The name that a new container asks for, or one of ours. Throws AppError invalidName, exists. */
-export function freeName(records: Records, asked: string | undefined): string {
-  const name = asked === undefined || asked === '' ? petName((taken) => records.containers.has(taken)) : asked;
-  const rule = containerName(name);
-  if (rule !== undefined) throw errors.invalidName('container', name, rule);
-  if (records.containers.has(name)) throw errors.exists('container', name);
-  return name;
+/** The qualified name of a new container: of the name that it asks for, or one of ours. Throws AppError invalidName, exists. */
+export function freeName(records: Records, project: string, asked: string | undefined): string {
+  const isTaken = (plain: string): boolean => records.containers.has(qualifiedName(project, plain));
+  const plain = asked === undefined || asked === '' ? petName(isTaken) : asked;
+  const rule = containerName(plain);
+  if (rule !== undefined) throw errors.invalidName('container', plain, rule);
+  if (isTaken(plain)) throw errors.exists('container', plain);
+  return qualifiedName(project, plain);
 }
 
 /** First step of everything that makes a container: the name is free and becomes its, and what it refers to is there and stays. */
 export function beginContainer(records: Records, changes: Changes, name: string, document: ContainerDocument): void {
   if (records.containers.has(name)) throw errors.exists('container', name);
-  for (const profile of document.profiles) {
-    if (!records.profiles.has(profile)) throw errors.notFound('profile', profile);
-    changes.require('profiles', profile);
-  }
-  requirePlaces(records, changes, document);
+  requireProfiles(records, changes, name, document);
+  requirePlaces(records, changes, name, document);
   changes.put('containers', name, { ...document, lifecycle: 'creating' });
 }
 
+/** The profiles that it names must be there and stay. */
+export function requireProfiles(
+  records: Records,
+  changes: Changes,
+  container: string,
+  { profiles }: Pick<ContainerDocument, 'profiles'>,
+): void {
+  for (const profile of profiles) {
+    const name = profileIn(records, projectOf(container), profile);
+    if (!records.profiles.has(name)) throw errors.notFound('profile', profile);
+    changes.require('profiles', name);
+  }
+}
+
 /** Pools and managed networks that the container uses must be there and stay: none of them is on its way out. */
-export function requirePlaces(records: Records, changes: Changes, document: ContainerDocument): void {
-  const { devices } = expand(document, (profile) => records.profiles.get(profile)?.document);
+export function requirePlaces(
+  records: Records,
+  changes: Changes,
+  container: string,
+  document: ContainerDocument,
+): void {
+  const { devices } = expand(document, profilesOf(records, container));
   for (const name of new Set([document.pool, ...devicePools(devices)])) {
     if (records.pools.get(name)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', name);
     changes.require('pools', name);
   }
   for (const { pool, name } of attachedVolumes(devices)) {
-    const key = `${pool}/${name}`;
-    if (records.volumes.get(key)?.document.lifecycle !== 'ready') throw errors.notFound('storage volume', key);
+    const key = volumeKeyIn(records, projectOf(container), pool, name);
+    if (records.volumes.get(key)?.document.lifecycle !== 'ready')
+      throw errors.notFound('storage volume', `${pool}/${name}`);
     changes.require('volumes', key);
   }
   for (const name of nicNetworks(devices)) {
@@ -89,10 +109,11 @@ export function requirePlaces(records: Records, changes: Changes, document: Cont
 /** The devices, with the root disk in that pool whatever it was before: where its files are is not the description's to say. */
 export function withRootIn(
   records: Records,
+  container: string,
   machine: Pick<ContainerDocument, 'profiles' | 'config' | 'devices'>,
   pool: string,
 ): DeviceMap {
-  const { devices } = expand(machine, (profile) => records.profiles.get(profile)?.document);
+  const { devices } = expand(machine, profilesOf(records, container));
   const root = rootDisk(devices);
   if (root?.pool === pool) return machine.devices;
   const name = root?.name ?? 'root';
@@ -110,17 +131,18 @@ export function checkArchitecture(sent: string | undefined, host: string): strin
   return known;
 }
 
-function profileProblems(records: Records, profiles: readonly string[]): Problem[] {
+function profileProblems(records: Records, project: string, profiles: readonly string[]): Problem[] {
   const problems: Problem[] = [];
   const seen = new Set<string>();
   for (const [index, profile] of profiles.entries()) {
     const path = `profiles.${index}`;
     if (seen.has(profile)) problems.push({ path, message: `the profile ${profile} is listed twice` });
     seen.add(profile);
-    if (records.profiles.has(profile)) continue;
+    if (records.profiles.has(profileIn(records, project, profile))) continue;
+    const there = ofProject(records.profiles.list(), projectWith(records, project, 'features.profiles'));
     const near = nearestName(
       profile,
-      records.profiles.list().map((entry) => entry.name),
+      there.map((entry) => plainName(entry.name)),
     );
     problems.push({
       path,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errorText } from '../../../lib/log.ts';
 import { daemonCaller } from '../../caller.ts';
 import { lockOf } from '../find.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { type StateDeps } from './state-deps.ts';
 import { halt, afterStop } from './stop.ts';
 import type { ContainerEntry } from '../view.ts';

@@ -9,6 +9,7 @@ import type { ContainerDocument, ProfileDocument } from '../../../records/docume
 import type { Records } from '../../../records/records.ts';
 import { expand } from '../../expand.ts';
 import { readyContainer } from '../find.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export const idMapKeys = {
   base: 'volatile.idmap.base',
@@ -127,7 +128,8 @@ export class IdMaps {
     mine: symbol | undefined,
     profiles?: ReadonlyMap<string, ProfileDocument>,
   ): IdMapPlan {
-    const profileOf = (profile: string) => profiles?.get(profile) ?? this.#deps.records.profiles.get(profile)?.document;
+    const stored = profilesOf(this.#deps.records, name);
+    const profileOf = (profile: string) => profiles?.get(profile) ?? stored(profile);
     const { config } = expand(document, profileOf);
     const kept = Number(document.config[idMapKeys.base] ?? '');
     const plan = planIdMap(this.#deps.ids, config, kept > 0 ? kept : undefined, () => this.#taken(name, mine));

@@ -1,7 +1,8 @@
 // Moving a stopped container into another pool of this server, under its name or another, as a saga.
 import { errors } from '../../../api/errors.ts';
 import { isWithoutSnapshots, type ContainerPost } from '../../../api/container/container.ts';
-import { containerName, containerUrl } from '../../../api/names.ts';
+import { containerName } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../caller.ts';

@@ -2,7 +2,8 @@
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
-import { containerName, containerUrl } from '../../../api/names.ts';
+import { containerName } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../caller.ts';
 import { nicNetwork, nicNetworks } from '../../expand.ts';
@@ -79,12 +80,12 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   }
   await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
   for (const snapshot of snapshots) {
-    const url = `${containerUrl(name)}/snapshots/${encodeURIComponent(snapshot.name)}`;
+    const url = containerUrl(name, 'snapshots', snapshot.name);
     const context = { snapshot_name: `${name}/${snapshot.name}` };
     deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
   }
   for (const backup of backups) {
-    const url = `${containerUrl(name)}/backups/${encodeURIComponent(backup.name)}`;
+    const url = containerUrl(name, 'backups', backup.name);
     const context = { backup_name: `${name}/${backup.name}` };
     deps.events.lifecycle('container-backup-deleted', url, context, caller.requestor);
   }

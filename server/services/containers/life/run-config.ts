@@ -7,6 +7,7 @@ import { nicNetwork, type Expanded } from '../../expand.ts';
 import type { HostVolumes } from '../../storage/host-volumes.ts';
 import { deviceRuns, volatileKeys } from '../devices/prepare-devices.ts';
 import type { ContainerEntry } from '../view.ts';
+import { plainName } from '../../../api/project/project-names.ts';
 
 export interface RunPaths {
   readonly rootfs: string;
@@ -37,7 +38,7 @@ export async function prepareRun(entry: ContainerEntry, expanded: Expanded, path
   return {
     run: {
       name,
-      hostname: name,
+      hostname: plainName(name),
       rootfs: paths.rootfs,
       logDir: paths.logDir,
       architecture: document.architecture,

@@ -9,7 +9,7 @@ import { statusCodes } from '../../../api/status.ts';
 import { assertNever } from '../../../lib/shared/assert-never.ts';
 import type { Caller } from '../../caller.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 
 /** What a timer can hold, some 24 days. */
 const longestMs = 2 ** 31 - 1;

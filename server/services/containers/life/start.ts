@@ -6,7 +6,7 @@ import type { RunConfig } from '../../../drivers/runtime/driver.ts';
 import type { StateDeps } from './state-deps.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
 import { checkpointDirOf, checkpointLogName, needCheckpoints } from './checkpoint.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { errorText } from '../../../lib/log.ts';
 import { errors } from '../../../api/errors.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';

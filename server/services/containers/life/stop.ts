@@ -2,7 +2,7 @@
 import type { Caller } from '../../caller.ts';
 import type { StateDeps, Wanted } from './state-deps.ts';
 import { checkpointLogName, needCheckpoints } from './checkpoint.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { join } from 'node:path';

@@ -14,11 +14,12 @@ import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from '
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import type { Reserve } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { limitRoot, rootSize } from '../devices/root-size.ts';
 import type { ContainerEntry } from '../view.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
@@ -81,7 +82,7 @@ async function change(
         checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
         const wanted = next(document);
         for (const profile of wanted.profiles) changes.require('profiles', profile);
-        requirePlaces(deps.records, changes, wanted);
+        requirePlaces(deps.records, changes, name, wanted);
         changes.put('containers', name, reserve(name, wanted));
       });
       await bringIntoForce(deps, name, original, before, reserve);
@@ -193,7 +194,7 @@ function finish(
   before: ContainerDocument,
   wanted: ContainerDocument,
 ): ContainerDocument {
-  const profileOf = (profile: string) => deps.records.profiles.get(profile)?.document;
+  const profileOf = profilesOf(deps.records, name);
   const [had, has] = [expand(before, profileOf).devices, expand(wanted, profileOf).devices];
   const isOfLostDevice = (key: string): boolean => {
     const device = /^volatile\.(.+)\.(hwaddr|name|host_name)$/.exec(key)?.[1];

@@ -10,6 +10,7 @@ import { expand } from '../../expand.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
 import { removeCheckpoint, checkpointDirOf } from '../life/checkpoint.ts';
 import { removeRecord } from '../../saga-records.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export interface CreateParams {
   readonly name: string;
@@ -47,7 +48,7 @@ export function createContainerSaga(deps: Pick<ContainerDeps, 'records' | 'pools
       {
         name: 'size',
         async execute({ name, document }) {
-          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          const { devices } = expand(document, profilesOf(deps.records, name));
           await limitNewRoot(deps.pools, document.pool, name, devices, { mustHold: true });
         },
       },

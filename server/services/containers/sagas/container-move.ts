@@ -11,6 +11,7 @@ import type { Records, Changes } from '../../../records/records.ts';
 import { readyContainer } from '../find.ts';
 import { withRootIn } from '../life/draft.ts';
 import { snapshotsOf, snapshotKey } from '../snapshots/records.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export interface ContainerLocation {
   readonly name: string;
@@ -52,7 +53,7 @@ export function moveContainerSaga(
           const source = { container: from.name, pool: from.pool };
           const files = copyVolumeSource(pools, source, to.pool);
           await pools.createVolume(to.pool, volumeOf(to), files, () => {}, signal);
-          const { devices } = expand(moved(records, from, to.pool), (name) => records.profiles.get(name)?.document);
+          const { devices } = expand(moved(records, from, to.pool), profilesOf(records, to.name));
           await limitNewRoot(pools, to.pool, to.name, devices);
           await copySnapshotFiles(pools, source, to, snapshots, signal);
         },
@@ -79,7 +80,7 @@ export function moveContainerSaga(
 /** What the container is once it is there. */
 export function moved(records: Records, from: ContainerLocation, pool: string) {
   const { document } = readyContainer(records, from.name);
-  return { ...document, pool, devices: withRootIn(records, document, pool) };
+  return { ...document, pool, devices: withRootIn(records, from.name, document, pool) };
 }
 
 function commitMove(records: Records, changes: Changes, { from, to, snapshots }: MoveParams): void {
@@ -89,6 +90,7 @@ function commitMove(records: Records, changes: Changes, { from, to, snapshots }:
   for (const one of snapshotsOf(records, document.uuid)) {
     const key = snapshotKey(document.uuid, one.name);
     if (!snapshots.includes(one.name)) changes.delete('snapshots', key);
-    else changes.put('snapshots', key, { ...one.document, devices: withRootIn(records, one.document, to.pool) });
+    else
+      changes.put('snapshots', key, { ...one.document, devices: withRootIn(records, to.name, one.document, to.pool) });
   }
 }

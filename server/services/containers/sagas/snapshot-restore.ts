@@ -9,12 +9,12 @@ import {
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../find.ts';
-import { errors } from '../../../api/errors.ts';
-import { requirePlaces } from '../life/draft.ts';
+import { requirePlaces, requireProfiles } from '../life/draft.ts';
 import { snapshotKey } from '../snapshots/records.ts';
 import { removeCheckpoint } from '../life/checkpoint.ts';
 import { expand } from '../../expand.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export type RestoreParams = SnapshotParams & {
   /** The container's record as it is to be afterwards. */
@@ -28,11 +28,8 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams>
     onRestart: 'finish',
     begin(changes, { container, uuid, snapshot, document }) {
       readyContainer(deps.records, container);
-      for (const profile of document.profiles) {
-        if (!deps.records.profiles.has(profile)) throw errors.notFound('profile', profile);
-        changes.require('profiles', profile);
-      }
-      requirePlaces(deps.records, changes, document);
+      requireProfiles(deps.records, changes, container, document);
+      requirePlaces(deps.records, changes, container, document);
       readySnapshot(deps, container, uuid, snapshot);
       changes.require('containers', container);
       changes.require('snapshots', snapshotKey(uuid, snapshot));
@@ -55,7 +52,7 @@ export function restoreSnapshotSaga(deps: SnapshotSagaDeps): Saga<RestoreParams>
       {
         name: 'size',
         async execute({ pool, container, document }) {
-          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          const { devices } = expand(document, profilesOf(deps.records, container));
           await limitNewRoot(deps.pools, pool, container, devices);
         },
       },

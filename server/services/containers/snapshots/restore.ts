@@ -9,7 +9,7 @@ import { checkIfMatch, etagOf } from '../../etag.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { checkDraft, withHardwareAddresses } from '../life/draft.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
 import { type StateDeps } from '../life/state-deps.ts';
@@ -17,6 +17,7 @@ import { startNow } from '../life/start.ts';
 import { halt } from '../life/stop.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
 import { restoreSnapshotSaga } from '../sagas/snapshot-restore.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export function restoreSnapshot(
   deps: StateDeps,
@@ -139,7 +140,7 @@ function restored(
   };
   const own = Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
   checkDraft(deps.records, name, { ...wanted, config: own }, now);
-  const { devices } = expand(wanted, (profile) => deps.records.profiles.get(profile)?.document);
+  const { devices } = expand(wanted, profilesOf(deps.records, name));
   return { ...wanted, config: withHardwareAddresses(deps.records, config, devices) };
 }
 

@@ -6,7 +6,7 @@ import { daemonCaller } from '../../caller.ts';
 import type { ScheduledTask } from '../../server/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../find.ts';
-import { containerUrl } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import { isExpired } from './names.ts';
 import { snapshotKey, snapshotsOf } from './records.ts';
 import type { Snapshots } from './snapshots.ts';
@@ -86,7 +86,7 @@ async function inOneOperation(
   if (names.length === 0) return;
   const operation = deps.operations.start({
     description,
-    resources: { containers: names.map(containerUrl) },
+    resources: { containers: names.map((name) => containerUrl(name)) },
     run: async (_handle, signal) => {
       const failed: string[] = [];
       for (const name of names) {

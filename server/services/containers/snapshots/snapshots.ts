@@ -1,7 +1,8 @@
 // Snapshots of containers: the use cases of the API (spec 2.7, 4.6). Putting one back is restore.ts, schedules are
 // snapshot-schedule.ts.
 import { errors } from '../../../api/errors.ts';
-import { snapshotName, containerUrl } from '../../../api/names.ts';
+import { snapshotName } from '../../../api/names.ts';
+import { containerUrl } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
@@ -16,14 +17,14 @@ import type { SnapshotParams } from './snapshot-files.ts';
 import { renameSnapshotSaga } from '../sagas/snapshot-rename.ts';
 import { createSnapshotSaga } from '../sagas/snapshot-create.ts';
 import { deleteSnapshotSaga } from '../sagas/snapshot-delete.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export type SnapshotDeps = Pick<
   ContainerDeps,
   'records' | 'runtime' | 'pools' | 'view' | 'operations' | 'sagas' | 'events' | 'locks' | 'clock'
 >;
 
-export const snapshotUrlOf = (container: string, name: string): string =>
-  `${containerUrl(container)}/snapshots/${encodeURIComponent(name)}`;
+export const snapshotUrlOf = (container: string, name: string): string => containerUrl(container, 'snapshots', name);
 
 export class Snapshots {
   readonly #deps: SnapshotDeps;
@@ -37,11 +38,11 @@ export class Snapshots {
   }
 
   list(container: string): readonly Snapshot[] {
-    return this.#all(container).map((entry) => this.#render(entry));
+    return this.#all(container).map((entry) => this.#render(container, entry));
   }
 
   get(container: string, name: string): Snapshot {
-    return this.#render(this.#find(container, name));
+    return this.#render(container, this.#find(container, name));
   }
 
   create(caller: Caller, container: string, body: SnapshotCreate): Operation {
@@ -199,13 +200,17 @@ export class Snapshots {
     return { name, document: entry.document };
   }
 
-  #render(entry: SnapshotEntry): Snapshot {
-    return renderSnapshot(this.#deps.records, entry);
+  #render(container: string, entry: SnapshotEntry): Snapshot {
+    return renderSnapshot(this.#deps.records, container, entry);
   }
 }
 
-export function renderSnapshot(records: ContainerDeps['records'], { name, document }: SnapshotEntry): Snapshot {
-  const expanded = expand(document, (profile) => records.profiles.get(profile)?.document);
+export function renderSnapshot(
+  records: ContainerDeps['records'],
+  container: string,
+  { name, document }: SnapshotEntry,
+): Snapshot {
+  const expanded = expand(document, profilesOf(records, container));
   return {
     name,
     architecture: document.architecture,

@@ -8,6 +8,7 @@ import { expand } from '../../expand.ts';
 import { limitNewRoot } from '../../containers/devices/root-size.ts';
 import { removeCheckpoint, checkpointDirOf } from '../../containers/life/checkpoint.ts';
 import { removeRecord } from '../../saga-records.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export interface ReceiveContainerParams {
   readonly name: string;
@@ -41,7 +42,7 @@ export function receiveContainerSaga(
       {
         name: 'size',
         async execute({ name, document }) {
-          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          const { devices } = expand(document, profilesOf(deps.records, name));
           await limitNewRoot(deps.pools, document.pool, name, devices);
         },
       },

@@ -11,6 +11,7 @@ import { putSnapshots, snapshotKey, type SnapshotEntry } from '../../containers/
 import { removeCheckpoint, checkpointDirOf } from '../../containers/life/checkpoint.ts';
 import { expand } from '../../expand.ts';
 import { removeRecord } from '../../saga-records.ts';
+import { profilesOf } from '../../project-scope.ts';
 
 export interface RefreshParams {
   readonly name: string;
@@ -64,7 +65,7 @@ export function refreshContainerSaga(
         name: 'size',
         async execute({ name, pool }) {
           const { document } = readyContainer(deps.records, name);
-          const { devices } = expand(document, (profile) => deps.records.profiles.get(profile)?.document);
+          const { devices } = expand(document, profilesOf(deps.records, name));
           await limitNewRoot(deps.pools, pool, name, devices);
         },
       },

@@ -1,0 +1,58 @@
+// Which objects a project works with: its own, or those of the project default (`features.*`). Reads records only.
+import { errors } from '../api/errors.ts';
+import { isTrue } from '../api/text/value-checks.ts';
+import { defaultProject, projectOf, qualifiedName } from '../api/project/project-names.ts';
+import type { ProfileDocument } from '../records/documents.ts';
+import type { Records } from '../records/records.ts';
+
+export type ProjectFeature = 'features.images' | 'features.profiles' | 'features.storage.volumes';
+
+/** The project whose objects of that kind this one uses: itself or `default`. */
+export function projectWith(records: Pick<Records, 'projects'>, project: string, feature: ProjectFeature): string {
+  if (project === defaultProject) return defaultProject;
+  const config = records.projects.get(project)?.document.config;
+  return config !== undefined && !isTrue(config[feature]) ? defaultProject : project;
+}
+
+/** The profile of that name for objects of the project. */
+export const profileIn = (records: Records, project: string, name: string): string =>
+  qualifiedName(projectWith(records, project, 'features.profiles'), name);
+
+/** Finds the profiles that a container names, by its qualified name. */
+export const profilesOf =
+  (records: Records, container: string) =>
+  (name: string): ProfileDocument | undefined =>
+    records.profiles.get(profileIn(records, projectOf(container), name))?.document;
+
+/** The custom volume `POOL/NAME` of that name for objects of the project, as its record is named. */
+export const volumeKeyIn = (records: Records, project: string, pool: string, name: string): string =>
+  `${pool}/${qualifiedName(projectWith(records, project, 'features.storage.volumes'), name)}`;
+
+/** The objects of one project, in order of name, of a list in order of qualified name. */
+export const ofProject = <T extends { readonly name: string }>(list: readonly T[], project: string): readonly T[] =>
+  list.filter(({ name }) => projectOf(name) === project);
+
+/** Qualifies the names that a request in one project uses. */
+export interface ProjectNames {
+  readonly project: string;
+  readonly container: (name: string) => string;
+  readonly profile: (name: string) => string;
+  /** A fingerprint, or the beginning of one. */
+  readonly image: (fingerprint: string) => string;
+  readonly alias: (name: string) => string;
+  readonly volume: (name: string) => string;
+}
+
+/** Throws AppError notFound when there is no such project. */
+export function namesIn(records: Records, project: string): ProjectNames {
+  if (project !== defaultProject && !records.projects.has(project)) throw errors.notFound('project', project);
+  const of = (feature: ProjectFeature) => (name: string) => qualifiedName(projectWith(records, project, feature), name);
+  return {
+    project,
+    container: (name) => qualifiedName(project, name),
+    profile: of('features.profiles'),
+    image: of('features.images'),
+    alias: of('features.images'),
+    volume: of('features.storage.volumes'),
+  };
+}
