@@ -62,8 +62,8 @@ function runningDaemon(
   };
   return {
     socketPath: listeners.socketPath,
-    httpsAddress: () => listeners.tls.address,
-    lxdHttpsAddress: () => listeners.lxdAddress,
+    httpsAddress: () => listeners.tls.svc.address,
+    lxdHttpsAddress: () => listeners.tls.lxd.address,
     runtime: host.runtime.name,
     runtimeReason: host.reason,
     stop: () => end(),

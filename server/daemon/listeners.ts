@@ -33,54 +33,45 @@ export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit
 
 export class Listeners {
   readonly socketPath: string;
-  /** Listens where the config of the server says (`ServerSettings.attachListener`). */
-  readonly tls: TlsListener;
-  readonly #lxdTls: TlsListener | undefined;
+  /** One for each dialect. They listen where the flags or the config of the server say (`ServerSettings.attachListeners`). */
+  readonly tls: { readonly svc: TlsListener; readonly lxd: TlsListener };
   readonly #listeners: readonly (Listener | TlsListener)[];
   readonly #websockets: readonly Websockets[];
 
   private constructor(parts: {
     readonly socketPath: string;
-    readonly tls: TlsListener;
-    readonly lxdTls: TlsListener | undefined;
+    readonly tls: { readonly svc: TlsListener; readonly lxd: TlsListener };
     readonly local: readonly Listener[];
     readonly spoken: readonly ListenerDeps[];
   }) {
     this.socketPath = parts.socketPath;
     this.tls = parts.tls;
-    this.#lxdTls = parts.lxdTls;
-    this.#listeners = [...parts.local, parts.tls, ...(parts.lxdTls === undefined ? [] : [parts.lxdTls])];
+    this.#listeners = [...parts.local, parts.tls.svc, parts.tls.lxd];
     this.#websockets = parts.spoken.map(({ websockets }) => websockets);
   }
 
   /** Requests on the local sockets are served when it returns. On a throw nothing is open. */
   static async open(deps: ListenersDeps): Promise<Listeners> {
     const svc = await speaking(deps, svcDialect, deps.routesOf(svcDialect));
-    const lxd =
-      deps.lxd === undefined ? undefined : await speaking(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
-    const tls = new TlsListener({ ...svc, ...tlsOf(deps) });
-    const lxdTls = lxd === undefined ? undefined : new TlsListener({ ...lxd, ...tlsOf(deps) });
-    const spoken = [svc, ...(lxd === undefined ? [] : [lxd])];
+    const lxd = await speaking(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
+    const tls = {
+      svc: new TlsListener({ ...svc, ...tlsOf(deps) }),
+      lxd: new TlsListener({ ...lxd, ...tlsOf(deps) }),
+    };
     const socketPath = join(deps.stateDir, 'unix.socket');
     const local: Listener[] = [];
-    const opened = () => new Listeners({ socketPath, tls, lxdTls, local, spoken });
+    const opened = () => new Listeners({ socketPath, tls, local, spoken: [svc, lxd] });
     try {
       local.push(await listenUnix(svc, socketPath, deps.group));
-      if (lxd !== undefined && deps.lxd?.socket !== undefined) {
+      if (deps.lxd?.socket !== undefined) {
         await mkdir(dirname(deps.lxd.socket), { recursive: true, mode: 0o711 });
         local.push(await listenUnix(lxd, deps.lxd.socket, deps.group));
       }
-      await lxdTls?.listen(deps.lxd?.https);
       return opened();
     } catch (error) {
       await opened().close();
       throw error;
     }
-  }
-
-  /** host:port of the TLS listener for clients of LXD; undefined without one. */
-  get lxdAddress(): string | undefined {
-    return this.#lxdTls?.address;
   }
 
   /** No new connections. Resolves when the open ones ended; those of websockets do not by themselves. */

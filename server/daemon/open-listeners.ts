@@ -5,13 +5,15 @@ import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
 import { settingOf } from '../services/server/settings.ts';
-import type { AddressListener } from '../services/server/server.ts';
+import type { AddressListener } from '../services/server/https-listeners.ts';
 import type { Services } from './compose-services.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import type { Foundation } from './foundation.ts';
 import { Listeners } from './listeners.ts';
 
 const noListener: AddressListener = { address: undefined, listen: () => Promise.resolve() };
+
+const httpsFlag = (address: string | undefined) => (address === undefined ? {} : { fixed: address });
 
 /** Requests are served when it resolves. */
 export async function openListeners(base: Foundation, services: Services, options: DaemonOptions): Promise<Listeners> {
@@ -27,7 +29,7 @@ export async function openListeners(base: Foundation, services: Services, option
     peers.end(fingerprint, asking);
   };
   const listeners = await Listeners.open({
-    routesOf: ({ headerPrefix }) => routesOf(services, { operations, dirs, headerPrefix, endTrust }),
+    routesOf: (dialect) => routesOf(services, { operations, dirs, dialect, endTrust }),
     peers,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
     claimOperation: (id, fingerprint) => {
@@ -49,7 +51,11 @@ export async function openListeners(base: Foundation, services: Services, option
     loop,
   });
   try {
-    await server.attachListener(base.isDryRun ? noListener : listeners.tls, options.https);
+    const { svc, lxd } = base.isDryRun ? { svc: noListener, lxd: noListener } : listeners.tls;
+    await server.attachListeners([
+      { dialect: 'svc', listener: svc, ...httpsFlag(options.https) },
+      { dialect: 'lxd', listener: lxd, ...httpsFlag(options.lxd?.https) },
+    ]);
     return listeners;
   } catch (error) {
     await listeners.close();

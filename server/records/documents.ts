@@ -156,6 +156,8 @@ export interface ProjectDocument {
 export interface ServerDocument {
   readonly v: 1;
   readonly config: ConfigMap;
+  /** The dialect that is spoken at core.https_address; absent: the daemon's own. */
+  readonly httpsDialect?: string;
 }
 
 /** A host change of several steps in progress; found at start only after a crash. */

@@ -23,6 +23,7 @@ import type { Profiles } from '../../services/profiles/profiles.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import type { Volumes } from '../../services/storage/volumes.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import type { RouteTable } from '../route.ts';
 import { backupRoutes, receiveBackup } from './backups.ts';
 import { certificateRoutes } from './certificates.ts';
@@ -66,16 +67,14 @@ export interface RouteEdge {
   readonly operations: Operations;
   /** Where uploads are received. */
   readonly dirs: { readonly backups: string; readonly images: string };
-  readonly headerPrefix: string;
+  readonly dialect: Pick<Dialect, 'name' | 'headerPrefix'>;
   /** Ends all that the client with this certificate has open; the socket is the one on which that was asked. */
   readonly endTrust: (fingerprint: string, asking: Socket) => void;
 }
 
 /** One table for each dialect. */
-export function routesOf(
-  services: RoutedServices,
-  { operations, dirs, headerPrefix, endTrust }: RouteEdge,
-): RouteTable {
+export function routesOf(services: RoutedServices, { operations, dirs, dialect, endTrust }: RouteEdge): RouteTable {
+  const { headerPrefix } = dialect;
   const uploads = {
     restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
       restoreBackup(services.restoreDeps, caller, upload, signal),
@@ -83,7 +82,7 @@ export function routesOf(
     headerPrefix,
   };
   return {
-    ...serverRoutes(services.server),
+    ...serverRoutes(services.server, dialect.name),
     ...certificateRoutes(services.certificates, endTrust),
     ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
     ...backupRoutes(services),

@@ -26,6 +26,7 @@ import type { Caller } from '../caller.ts';
 import { packerOf } from '../compression.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import type { Pools } from '../storage/pools.ts';
+import { HttpsListeners, type Configured, type DialectListener } from './https-listeners.ts';
 
 export interface ServerSettingsDeps {
   readonly records: Records;
@@ -38,12 +39,6 @@ export interface ServerSettingsDeps {
   readonly loop: { readonly figures: LoopFigures };
   /** Why writes are refused at the moment. */
   readonly readOnly: () => string | undefined;
-}
-
-/** The TLS listener as this room sees it. */
-export interface AddressListener {
-  readonly address: string | undefined;
-  listen(address: string | undefined): Promise<void>;
 }
 
 const noConfig: StoredServerConfig = {};
@@ -59,56 +54,62 @@ interface TrustedView {
 export class ServerSettings {
   readonly #deps: ServerSettingsDeps;
   readonly #fingerprint: string;
-  #view: TrustedView | undefined;
-  #listener: AddressListener | undefined;
-  /** The address given on the command line, over the config. */
-  #fixedAddress: string | undefined;
+  /** By dialect. */
+  readonly #views = new Map<string, TrustedView>();
+  readonly #listeners = new HttpsListeners();
 
   constructor(deps: ServerSettingsDeps) {
     this.#deps = deps;
     this.#fingerprint = createHash('sha256').update(new X509Certificate(deps.certificate).raw).digest('hex');
   }
 
-  /** Opens the TLS listener where the config (or `fixed`) wants it. Only a fixed address must succeed: a daemon that cannot
-   *  be started because of a config key could not be told another one. */
-  async attachListener(listener: AddressListener, fixed: string | undefined): Promise<void> {
-    this.#listener = listener;
-    this.#fixedAddress = fixed;
-    if (fixed !== undefined) return listener.listen(fixed);
-    const wanted = serverConfigValue(this.#config(), 'core.https_address');
+  /** Opens the TLS listeners where the flags and the config want them. Only the address of a flag must succeed: a daemon that
+   *  cannot be started because of a config key could not be told another one. */
+  async attachListeners(listeners: readonly DialectListener[]): Promise<void> {
+    await this.#listeners.attach(listeners);
+    const configured = this.#configuredHttps();
     try {
-      await listener.listen(wanted);
+      await this.#listeners.follow(configured);
     } catch (error) {
-      this.#deps.log.error(`Listening on core.https_address ${wanted} failed: ${errorText(error)}`);
+      this.#deps.log.error(`Listening on core.https_address ${configured.address} failed: ${errorText(error)}`);
     }
   }
 
-  async get(caller: Caller): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
+  async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
     if (caller.class !== 'trusted') return { object: { ...untrustedView, auth: caller.class } };
-    return this.#trustedView();
+    return this.#trustedView(dialect);
   }
 
   /** Read by every client before anything else: made anew only when what it is made from has changed. */
-  #trustedView(): TrustedView {
+  #trustedView(dialect: string): TrustedView {
     const stored = this.#config();
+    const addresses = this.#listeners.addresses(dialect);
     const { generation } = this.#deps.records.pools;
     const { longestMs, overLimit } = this.#deps.loop.figures;
     const readOnly = this.#deps.readOnly();
-    const of = [stored, generation, this.#listener?.address, hostname(), longestMs, overLimit, readOnly];
-    if (this.#view === undefined || of.some((part, index) => part !== this.#view?.of[index])) {
-      const config = renderServerConfig(stored);
-      const object = keepJson({
-        ...untrustedView,
-        auth: 'trusted' as const,
-        config,
-        environment: this.#environment(readOnly),
-      });
-      this.#view = { of, object, etag: etagOf.serverConfig(config) };
-    }
-    return this.#view;
+    const of = [stored, generation, addresses.join(), hostname(), longestMs, overLimit, readOnly];
+    const kept = this.#views.get(dialect);
+    if (kept !== undefined && of.every((part, index) => part === kept.of[index])) return kept;
+    const config = renderServerConfig(stored);
+    const object = keepJson({
+      ...untrustedView,
+      auth: 'trusted' as const,
+      config,
+      environment: this.#environment(addresses, readOnly),
+    });
+    const view = { of, object, etag: etagOf.serverConfig(config) };
+    this.#views.set(dialect, view);
+    return view;
   }
 
-  async change(caller: Caller, mode: 'put' | 'patch', body: ServerPut, ifMatch: string | undefined): Promise<void> {
+  /** A new core.https_address is for the clients of this dialect. */
+  async change(
+    caller: Caller,
+    dialect: string,
+    mode: 'put' | 'patch',
+    body: ServerPut,
+    ifMatch: string | undefined,
+  ): Promise<void> {
     if (body.config === undefined && mode === 'patch') return;
     const sent = body.config ?? {};
     const problems = validateServerConfig(sent);
@@ -124,11 +125,12 @@ export class ServerSettings {
       const current = this.#config();
       checkIfMatch(ifMatch, etagOf.serverConfig(renderServerConfig(current)), 'server', 'config');
       const merged = mergeServerConfig(current, sent, mode);
-      changes.put('server', 'config', { v: 1, config: { ...merged.config, ...hashed } });
+      const httpsDialect = merged.changed.includes('core.https_address') ? dialect : this.#httpsDialect();
+      changes.put('server', 'config', { v: 1, config: { ...merged.config, ...hashed }, httpsDialect });
       return merged.changed;
     });
     this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
-    const isSentAgain = (sent['core.https_address'] ?? '') !== '' && this.#listener?.address === undefined;
+    const isSentAgain = (sent['core.https_address'] ?? '') !== '' && !this.#listeners.isOpen(this.#httpsDialect());
     if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
   }
 
@@ -165,26 +167,32 @@ export class ServerSettings {
 
   /** The value stays stored when binding fails, as in the real system: the next start tries again. */
   async #moveListener(): Promise<void> {
-    if (this.#fixedAddress !== undefined) return;
-    const wanted = serverConfigValue(this.#config(), 'core.https_address');
+    const configured = this.#configuredHttps();
     try {
-      await this.#listener?.listen(wanted);
+      await this.#listeners.follow(configured);
     } catch (error) {
-      throw errors.internal(`core.https_address was saved, but listening on ${wanted} failed`, error);
+      throw errors.internal(`core.https_address was saved, but listening on ${configured.address} failed`, error);
     }
+  }
+
+  #configuredHttps(): Configured {
+    return { address: serverConfigValue(this.#config(), 'core.https_address'), dialect: this.#httpsDialect() };
+  }
+
+  #httpsDialect(): string {
+    return this.#deps.records.server.get('config')?.document.httpsDialect ?? 'svc';
   }
 
   #config(): StoredServerConfig {
     return this.#deps.records.server.get('config')?.document.config ?? noConfig;
   }
 
-  #environment(readOnly: string | undefined): ServerEnvironment {
+  #environment(addresses: readonly string[], readOnly: string | undefined): ServerEnvironment {
     const { runtime, pools, certificate, loop } = this.#deps;
     const { limitMs, longestMs, overLimit } = loop.figures;
     const drivers = pools.driversInUse();
-    const address = this.#listener?.address;
     return {
-      addresses: address === undefined ? [] : [address],
+      addresses: [...addresses],
       architectures: architecturesOfHost(machine()),
       certificate,
       certificate_fingerprint: this.#fingerprint,

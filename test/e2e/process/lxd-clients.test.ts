@@ -8,6 +8,7 @@ import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { hostRemains, makeDaemon, realRuntimeMissing, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { clientMissing, lxcClient, runProgram } from '../../support/hosts/lxd-clients.ts';
+import { freePort } from '../../support/hosts/free-port.ts';
 import { until } from '../../support/until.ts';
 
 const missing = {
@@ -32,9 +33,10 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
     beforeAll(async () => {
       work = await mkdtemp(join(await realpath(tmpdir()), 'gtyl-'));
       socket = join(work, 'lxd', 'unix.socket');
-      daemon = await makeDaemon({ runtime, lxd: { socket, https: '127.0.0.1:0' } });
+      daemon = await makeDaemon({ runtime, lxd: { socket } });
       await seed(daemon);
       lxc = lxcClient(join(work, 'lxd'), work);
+      if (missing.client === undefined) await lxc('config', 'set', `core.https_address=127.0.0.1:${await freePort()}`);
       const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
       await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=bb' });
     }, 60_000);

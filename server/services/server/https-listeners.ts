@@ -1,0 +1,68 @@
+// The TLS listeners, one for each dialect: which of them listens where, by the flags of the daemon and core.https_address.
+import { isIP } from 'node:net';
+import { networkInterfaces } from 'node:os';
+
+/** A TLS listener as this room sees it. */
+export interface AddressListener {
+  readonly address: string | undefined;
+  /** undefined or empty: none. */
+  listen(address: string | undefined): Promise<void>;
+}
+
+export interface DialectListener {
+  readonly dialect: string;
+  readonly listener: AddressListener;
+  /** The address given on the command line, over the config. */
+  readonly fixed?: string;
+}
+
+/** What the config of the server says. */
+export interface Configured {
+  readonly address: string;
+  readonly dialect: string;
+}
+
+export class HttpsListeners {
+  #all: readonly DialectListener[] = [];
+
+  /** Opens those with a fixed address; a failure to do so throws. */
+  async attach(all: readonly DialectListener[]): Promise<void> {
+    this.#all = all;
+    for (const { listener, fixed } of all) if (fixed !== undefined) await listener.listen(fixed);
+  }
+
+  /** The others: that of the configured dialect listens at the configured address, after the rest has given up theirs. */
+  async follow({ address, dialect }: Configured): Promise<void> {
+    const free = this.#all.filter(({ fixed }) => fixed === undefined);
+    for (const each of free) if (each.dialect !== dialect) await each.listener.listen(undefined);
+    await free.find((each) => each.dialect === dialect)?.listener.listen(address);
+  }
+
+  isOpen(dialect: string): boolean {
+    return this.#addressOf(dialect) !== undefined;
+  }
+
+  /** Where clients of this dialect may connect: each HOST:PORT. */
+  addresses(dialect: string): readonly string[] {
+    const bound = this.#addressOf(dialect);
+    return bound === undefined ? [] : reachable(bound, globalAddresses);
+  }
+
+  #addressOf(dialect: string): string | undefined {
+    return this.#all.find((each) => each.dialect === dialect)?.listener.address;
+  }
+}
+
+/** PURE but for `global`: a listener on all addresses is reached at each global one (real system section 1.3). */
+export function reachable(bound: string, global: () => readonly string[]): readonly string[] {
+  const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(bound) ?? [];
+  if (host !== '[::]' && host !== '0.0.0.0') return [bound];
+  const fitting = global().filter((address) => host === '[::]' || isIP(address) === 4);
+  return fitting.map((address) => `${isIP(address) === 6 ? `[${address}]` : address}:${port}`);
+}
+
+const globalAddresses = (): readonly string[] =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ address, internal }) => !internal && !/^(?:fe[89ab]|169\.254\.)/i.test(address))
+    .map(({ address }) => address);
