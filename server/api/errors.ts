@@ -14,7 +14,10 @@ export const errorTable = {
   running: { status: 400, doc: 'The container must be stopped for this.' },
   notCancellable: { status: 400, doc: 'The operation has ended or cannot be cancelled.' },
   forbidden: { status: 403, doc: 'The caller may not do this.' },
-  protectedObject: { status: 403, doc: 'The default profile can be neither renamed nor deleted.' },
+  protectedObject: {
+    status: 403,
+    doc: 'The default profile and the project default can be neither renamed nor deleted.',
+  },
   notFound: { status: 404, doc: 'There is no such object or path.' },
   exists: { status: 409, doc: 'The name is in use.' },
   conflict: { status: 409, doc: 'The object kept changing under the request; try again.' },

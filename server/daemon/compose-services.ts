@@ -36,6 +36,7 @@ import { snapshotTasks } from '../services/containers/snapshots/schedule.ts';
 import { makeImage } from '../services/images/make-image.ts';
 import { Aliases } from '../services/images/aliases.ts';
 import { Profiles } from '../services/profiles/profiles.ts';
+import { Projects } from '../services/projects/projects.ts';
 import { StoragePools } from '../services/storage/storage-pools.ts';
 import { Networks } from '../services/networks/networks.ts';
 import { Certificates } from '../services/server/certificates.ts';
@@ -109,6 +110,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     networks: new Networks(common),
     pools,
     profiles: new Profiles({ ...common, running, guests }),
+    projects: new Projects(common),
     restoreDeps: { ...common, architecture },
     running,
     sagas,

@@ -10,6 +10,7 @@ import type {
   NetworkDocument,
   PoolDocument,
   ProfileDocument,
+  ProjectDocument,
   VolumeDocument,
 } from '../records/documents.ts';
 import { withoutServerKeys } from './expand.ts';
@@ -37,6 +38,7 @@ export const etagOf = {
     canonicalHash([withoutServerKeys(v.config), v.description]),
   image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties]),
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
+  project: (p: ProjectDocument) => canonicalHash([p.config, p.description]),
   certificate: (c: CertificateDocument) => canonicalHash([c.name, c.type]),
   serverConfig: (config: Readonly<Record<string, string | boolean>>) => canonicalHash(config),
 } as const;

@@ -6,7 +6,8 @@ import { containerEndpoints, snapshotEndpoints } from './containers.ts';
 import { imageEndpoints } from './images.ts';
 import { networkEndpoints, operationEndpoints, profileEndpoints } from './networks.ts';
 import { storageEndpoints } from './storage.ts';
-import { clusterEndpoints, projectEndpoints } from './cluster.ts';
+import { clusterEndpoints } from './cluster.ts';
+import { projectEndpoints } from './projects.ts';
 
 export const endpoints = [
   ...serverEndpoints,

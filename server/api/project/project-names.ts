@@ -35,4 +35,5 @@ export const containerUrl = (qualified: string, ...parts: readonly string[]): st
   urlInProject('/1.0/containers', qualified, ...parts);
 export const profileUrl = (qualified: string): string => urlInProject('/1.0/profiles', qualified);
 export const imageUrl = (qualified: string): string => urlInProject('/1.0/images', qualified);
+export const projectUrl = (name: string): string => `/1.0/projects/${encodeURIComponent(name)}`;
 export const aliasUrl = (qualified: string): string => urlInProject('/1.0/images/aliases', qualified);

@@ -1,21 +1,19 @@
 // Profile endpoints: requests to use cases and back.
 import type { Profiles } from '../../services/profiles/profiles.ts';
+import { profileUrl, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
-
-const urlOf = (name: string): string => `/1.0/profiles/${encodeURIComponent(name)}`;
 
 export function profileRoutes(profiles: Profiles) {
   return {
-    'profiles.list': ({ query }) =>
+    'profiles.list': ({ query, caller: { project } }) =>
       collection(
         query,
-        () => profiles.names().map(urlOf),
-        () => profiles.list(),
+        () => profiles.names(project).map(profileUrl),
+        () => profiles.list(project),
       ),
-    'profiles.create': async ({ caller, body }) => {
-      const create = body;
-      await profiles.create(caller, create);
-      return movedTo(urlOf(create.name));
+    'profiles.create': async ({ caller, body, names }) => {
+      await profiles.create(caller, body);
+      return movedTo(profileUrl(names.profile(body.name)));
     },
     'profiles.get': (context) => {
       const { object, etag } = profiles.get(context.params.name);
@@ -32,7 +30,7 @@ export function profileRoutes(profiles: Profiles) {
     'profiles.post': async (context) => {
       const { name } = context.body;
       await profiles.rename(context.caller, context.params.name, name);
-      return movedTo(urlOf(name));
+      return movedTo(profileUrl(qualifiedName(projectOf(context.params.name), name)));
     },
     'profiles.delete': async (context) => {
       await profiles.delete(context.caller, context.params.name);

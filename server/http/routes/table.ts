@@ -19,6 +19,7 @@ import type { ImageStore } from '../../services/images/image-store.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { Networks } from '../../services/networks/networks.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
+import type { Projects } from '../../services/projects/projects.ts';
 import type { Profiles } from '../../services/profiles/profiles.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
@@ -36,6 +37,7 @@ import { networkRoutes } from './networks.ts';
 import { operationRoutes } from './operations.ts';
 import { poolRoutes } from './pools.ts';
 import { profileRoutes } from './profiles.ts';
+import { projectRoutes } from './projects.ts';
 import { serverRoutes } from './server.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
@@ -55,6 +57,7 @@ export interface RoutedServices {
   readonly networks: Networks;
   readonly storagePools: StoragePools;
   readonly profiles: Profiles;
+  readonly projects: Projects;
   readonly restoreDeps: RestoreDeps;
   readonly server: ServerSettings;
   readonly sessions: ReturnType<typeof containerSessions>;
@@ -102,6 +105,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     ...operationRoutes(operations),
     ...poolRoutes(services.storagePools),
     ...profileRoutes(services.profiles),
+    ...projectRoutes(services.projects),
     ...snapshotRoutes(services.snapshots, services.migrations),
     ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations),
   };

@@ -1,6 +1,6 @@
 // Profiles: use cases of the API, and passing a change on to the containers that use it.
 import { profileName } from '../../api/names.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, plainName, profileUrl, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../../api/container/profile.ts';
 import { validateContainerConfig } from '../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../api/container/raw-lxc.ts';
@@ -20,6 +20,7 @@ import type { RunningDevices } from '../containers/devices/running-devices.ts';
 import type { ContainerEntry, ContainerView } from '../containers/view.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { expand, type Expanded } from '../expand.ts';
+import { ofProject, profileIn, profilesOf, projectWith } from '../project-scope.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../patch.ts';
 import type { Pools } from '../storage/pools.ts';
 import { maxUsersPerTransaction, moveNames, namingProfile, usersOfProfile } from './rename.ts';
@@ -39,7 +40,6 @@ export interface ProfilesDeps {
 }
 
 export const defaultProfile = 'default';
-const urlOf = (name: string): string => `/1.0/profiles/${encodeURIComponent(name)}`;
 
 export class Profiles {
   readonly #deps: ProfilesDeps;
@@ -56,20 +56,28 @@ export class Profiles {
     );
   }
 
-  names(): readonly string[] {
-    return this.#deps.records.profiles.list().map((entry) => entry.name);
+  /** Qualified names of the profiles that objects of this project may have. */
+  names(project: string): readonly string[] {
+    return this.#of(project).map((entry) => entry.name);
   }
 
-  list(): readonly Profile[] {
+  list(project: string): readonly Profile[] {
+    const { records } = this.#deps;
     const users = new Map<string, string[]>();
-    for (const { name, document } of this.#deps.records.containers.list()) {
+    for (const { name, document } of records.containers.list()) {
       for (const profile of document.profiles) {
-        const urls = users.get(profile) ?? [];
+        const found = profileIn(records, projectOf(name), profile);
+        const urls = users.get(found) ?? [];
         urls.push(containerUrl(name));
-        users.set(profile, urls);
+        users.set(found, urls);
       }
     }
-    return this.#deps.records.profiles.list().map((entry) => render(entry, users.get(entry.name) ?? []));
+    return this.#of(project).map((entry) => render(entry, users.get(entry.name) ?? []));
+  }
+
+  #of(project: string): readonly Entry<ProfileDocument>[] {
+    const { records } = this.#deps;
+    return ofProject(records.profiles.list(), projectWith(records, project, 'features.profiles'));
   }
 
   get(name: string): { readonly object: Profile; readonly etag: string } {
@@ -79,9 +87,9 @@ export class Profiles {
   }
 
   async create(caller: Caller, body: ProfileCreate): Promise<void> {
-    const { name } = body;
-    const rule = profileName(name);
-    if (rule !== undefined) throw errors.invalidName('profile', name, rule);
+    const rule = profileName(body.name);
+    if (rule !== undefined) throw errors.invalidName('profile', body.name, rule);
+    const name = profileIn(this.#deps.records, caller.project, body.name);
     const document: ProfileDocument = {
       v: 1,
       description: body.description ?? '',
@@ -93,7 +101,7 @@ export class Profiles {
       if (this.#deps.records.profiles.has(name)) throw errors.exists('profile', name);
       changes.put('profiles', name, document);
     });
-    this.#deps.events.lifecycle('profile-created', urlOf(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('profile-created', profileUrl(name), undefined, caller.requestor);
   }
 
   put(caller: Caller, name: string, body: ProfilePut, ifMatch: string | undefined): Promise<void> {
@@ -115,17 +123,18 @@ export class Profiles {
   }
 
   /** Containers and their snapshots follow: in the same transaction where that has room for them, else batch by batch. */
-  async rename(caller: Caller, name: string, to: string): Promise<void> {
-    if (name === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
+  async rename(caller: Caller, name: string, newName: string): Promise<void> {
+    if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
-    if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', to);
-    const rule = profileName(to);
-    if (rule !== undefined) throw errors.invalidName('profile', to, rule);
+    const rule = profileName(newName);
+    if (rule !== undefined) throw errors.invalidName('profile', newName, rule);
+    const to = qualifiedName(projectOf(name), newName);
+    if (this.#deps.records.profiles.has(to)) throw errors.exists('profile', newName);
     if (namingProfile(this.#deps.records, name).length > maxUsersPerTransaction) {
       const context = { signal: new AbortController().signal, progress: () => {} };
       await this.#deps.sagas.run(renameProfileSaga(this.#deps), { name, to }, context);
     } else await this.#renameAtOnce(name, to);
-    this.#deps.events.lifecycle('profile-renamed', urlOf(name), { new_name: to }, caller.requestor);
+    this.#deps.events.lifecycle('profile-renamed', profileUrl(name), { new_name: newName }, caller.requestor);
   }
 
   async #renameAtOnce(name: string, to: string): Promise<void> {
@@ -139,14 +148,14 @@ export class Profiles {
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
-    if (name === defaultProfile) throw errors.protectedObject('The default profile cannot be deleted');
+    if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be deleted');
     await this.#deps.records.retry((changes) => {
       this.#find(name);
       const users = this.#users(name).map((user) => user.name);
       if (users.length > 0) throw errors.inUse('profile', name, users);
       changes.delete('profiles', name);
     });
-    this.#deps.events.lifecycle('profile-deleted', urlOf(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('profile-deleted', profileUrl(name), undefined, caller.requestor);
   }
 
   async #change(
@@ -166,7 +175,7 @@ export class Profiles {
       this.#checkUsers(name, wanted);
       changes.put('profiles', name, wanted);
     });
-    this.#deps.events.lifecycle('profile-updated', urlOf(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('profile-updated', profileUrl(name), undefined, caller.requestor);
     const failures = await this.#applyLive(users, before);
     if (failures.length > 0) {
       throw errors.internal(`The profile ${name} was saved, but could not be applied to: ${failures.join('; ')}`);
@@ -194,9 +203,8 @@ export class Profiles {
   /** The root disk of a container that uses the profile must stay in the pool where its files are; its id map must be possible. */
   #checkUsers(name: string, wanted: ProfileDocument): void {
     const broken = this.#users(name).flatMap((user) => {
-      const expanded = expand(user.document, (profile) =>
-        profile === name ? wanted : this.#deps.records.profiles.get(profile)?.document,
-      );
+      const found = profilesOf(this.#deps.records, user.name);
+      const expanded = expand(user.document, (profile) => (profile === plainName(name) ? wanted : found(profile)));
       const pool = rootDisk(expanded.devices)?.pool;
       if (pool === user.document.pool) return [];
       const now =
@@ -207,7 +215,7 @@ export class Profiles {
     });
     if (broken.length > 0) throw errors.invalid(`profile ${name}`, broken.slice(0, 20));
     for (const user of this.#users(name)) {
-      this.#deps.idMaps.check(user.name, user.document, new Map([[name, wanted]]));
+      this.#deps.idMaps.check(user.name, user.document, new Map([[plainName(name), wanted]]));
     }
   }
 
@@ -234,7 +242,7 @@ function checkProfile(name: string, document: ProfileDocument, previous?: Profil
 
 function render({ name, document }: Entry<ProfileDocument>, usedBy: readonly string[]): Profile {
   return {
-    name,
+    name: plainName(name),
     description: document.description,
     config: { ...document.config },
     devices: { ...document.devices },

@@ -110,6 +110,11 @@ const freshProfile = async (): Promise<string> => {
   await daemon.call('POST', '/1.0/profiles', { name });
   return `/1.0/profiles/${name}`;
 };
+const freshProject = async (): Promise<string> => {
+  const name = fresh();
+  await daemon.call('POST', '/1.0/projects', { name });
+  return `/1.0/projects/${name}`;
+};
 const freshNetwork = async (): Promise<string> => {
   const name = `gtyan${(count += 1)}`;
   await daemon.call('POST', '/1.0/networks', { name, config: { 'ipv4.address': 'none', 'ipv6.address': 'none' } });
@@ -294,6 +299,16 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'profiles.patch': on('PATCH', freshProfile, { description: 'x' }),
   'profiles.post': on('POST', freshProfile, () => ({ name: fresh() })),
   'profiles.delete': on('DELETE', freshProfile),
+  'projects.list': get('/1.0/projects'),
+  'projects.create': on(
+    'POST',
+    () => '/1.0/projects',
+    () => ({ name: fresh() }),
+  ),
+  'projects.get': get('/1.0/projects/default'),
+  'projects.put': on('PUT', freshProject, { description: 'x' }),
+  'projects.patch': on('PATCH', freshProject, { description: 'x' }),
+  'projects.delete': on('DELETE', freshProject),
   'pools.list': get('/1.0/storage-pools'),
   'pools.create': on(
     'POST',

@@ -1,0 +1,32 @@
+// Endpoints of projects (spec 4.14).
+import { RenamePost } from '../container/profile.ts';
+import { Project, ProjectCreate, ProjectPut } from '../project/project.ts';
+import { endpoint } from './endpoint.ts';
+import { recursion } from './shared.ts';
+
+const projects = { extension: 'projects' } as const;
+
+export const projectEndpoints = [
+  endpoint('projects.list', 'GET /1.0/projects', 'sync', 'Projects.', { ...projects, ...recursion }),
+  endpoint('projects.create', 'POST /1.0/projects', 'sync', 'Create one.', { ...projects, body: ProjectCreate }),
+  endpoint('projects.get', 'GET /1.0/projects/:name', 'sync', 'One project.', {
+    ...projects,
+    result: Project,
+    etag: true,
+  }),
+  endpoint('projects.put', 'PUT /1.0/projects/:name', 'sync', 'Replace it.', {
+    ...projects,
+    body: ProjectPut,
+    etag: true,
+  }),
+  endpoint('projects.patch', 'PATCH /1.0/projects/:name', 'sync', 'Change it.', {
+    ...projects,
+    body: ProjectPut,
+    etag: true,
+  }),
+  endpoint('projects.post', 'POST /1.0/projects/:name', 'async', 'Rename it.', {
+    built: false,
+    body: RenamePost,
+  }),
+  endpoint('projects.delete', 'DELETE /1.0/projects/:name', 'sync', 'Delete it.', { ...projects, status: 202 }),
+];

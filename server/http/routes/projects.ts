@@ -1,0 +1,35 @@
+// Project endpoints: requests to use cases and back.
+import { projectUrl } from '../../api/project/project-names.ts';
+import type { Projects } from '../../services/projects/projects.ts';
+import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
+
+export function projectRoutes(projects: Projects) {
+  return {
+    'projects.list': ({ query }) =>
+      collection(
+        query,
+        () => projects.names().map(projectUrl),
+        () => projects.list(),
+      ),
+    'projects.create': async ({ caller, body }) => {
+      await projects.create(caller, body);
+      return movedTo(projectUrl(body.name));
+    },
+    'projects.get': ({ params }) => {
+      const { object, etag } = projects.get(params.name);
+      return sync(object, etag);
+    },
+    'projects.put': async ({ caller, params, body, ifMatch }) => {
+      await projects.put(caller, params.name, body, ifMatch);
+      return done;
+    },
+    'projects.patch': async ({ caller, params, body, ifMatch }) => {
+      await projects.patch(caller, params.name, body, ifMatch);
+      return done;
+    },
+    'projects.delete': async ({ caller, params }) => {
+      await projects.delete(caller, params.name);
+      return done;
+    },
+  } satisfies Partial<RouteTable>;
+}

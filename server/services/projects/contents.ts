@@ -1,0 +1,66 @@
+// What is in a project: the objects that are stored under its name. Pure.
+import {
+  aliasUrl,
+  containerUrl,
+  imageUrl,
+  plainName,
+  profileUrl,
+  projectOf,
+  urlInProject,
+} from '../../api/project/project-names.ts';
+import type { Records } from '../../records/records.ts';
+
+/** One object of a project. */
+export interface Held {
+  readonly label: 'container' | 'image' | 'image alias' | 'profile' | 'volume';
+  /** The name that users see. */
+  readonly name: string;
+  readonly url: string;
+}
+
+type Reader = (records: Records) => readonly (Held & { readonly project: string })[];
+
+const readers: readonly Reader[] = [
+  ({ containers }) => containers.list().map(({ name }) => held('container', name, containerUrl(name))),
+  ({ images }) => images.list().map(({ name }) => held('image', name, imageUrl(name))),
+  ({ aliases }) => aliases.list().map(({ name }) => held('image alias', name, aliasUrl(name))),
+  ({ profiles }) => profiles.list().map(({ name }) => held('profile', name, profileUrl(name))),
+  ({ volumes }) =>
+    volumes.list().map(({ name: key }) => {
+      const at = key.indexOf('/');
+      const name = key.slice(at + 1);
+      return held('volume', name, urlInProject(`/1.0/storage-pools/${key.slice(0, at)}/volumes/custom`, name));
+    }),
+];
+
+const held = (label: Held['label'], qualified: string, url: string): Held & { readonly project: string } => ({
+  label,
+  name: plainName(qualified),
+  url,
+  project: projectOf(qualified),
+});
+
+/** The objects of every project that has some, in one pass. */
+export function contentsOfAll(records: Records): ReadonlyMap<string, readonly Held[]> {
+  const found = new Map<string, Held[]>();
+  for (const read of readers)
+    for (const object of read(records)) {
+      const objects = found.get(object.project);
+      if (objects === undefined) found.set(object.project, [object]);
+      else objects.push(object);
+    }
+  return found;
+}
+
+export const contentsOf = (records: Records, project: string): readonly Held[] =>
+  readers.flatMap((read) => read(records).filter((object) => object.project === project));
+
+/** URLs of what the real system lists as the users of a project: aliases go with their images. */
+export const usedByOf = (objects: readonly Held[]): string[] =>
+  objects.filter(({ label }) => label !== 'image alias').map(({ url }) => url);
+
+/** What keeps a project from being deleted, or from having other features: all but its own default profile. */
+export const blockers = (records: Records, project: string): readonly string[] =>
+  contentsOf(records, project)
+    .filter(({ label, name }) => label !== 'profile' || name !== 'default')
+    .map(({ label, name }) => `the ${label} ${name}`);

@@ -1,0 +1,177 @@
+// Projects: use cases of the API.
+import { errors } from '../../api/errors.ts';
+import { projectName } from '../../api/names.ts';
+import type { Problem } from '../../api/problem.ts';
+import { defaultProject, projectUrl, qualifiedName } from '../../api/project/project-names.ts';
+import type { Project, ProjectCreate, ProjectPut } from '../../api/project/project.ts';
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { ProjectDocument } from '../../records/documents.ts';
+import type { Changes, Entry, Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { mergeConfig, replaceConfig } from '../patch.ts';
+import { blockers, contentsOf, contentsOfAll, usedByOf, type Held } from './contents.ts';
+import { changedFeatures, configProblems, defaultConfig, withDefaults } from './features.ts';
+
+export interface ProjectsDeps {
+  readonly records: Records;
+  readonly events: EventHub;
+}
+
+export class Projects {
+  readonly #deps: ProjectsDeps;
+
+  constructor(deps: ProjectsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Every server has the project `default`. */
+  async ensureDefault(): Promise<void> {
+    if (this.#deps.records.projects.has(defaultProject)) return;
+    await this.#deps.records.commit((changes) =>
+      changes.put('projects', defaultProject, {
+        v: 1,
+        description: 'Default project',
+        config: defaultConfig,
+        lifecycle: 'ready',
+      }),
+    );
+  }
+
+  names(): readonly string[] {
+    return this.#deps.records.projects.list().map((entry) => entry.name);
+  }
+
+  list(): readonly Project[] {
+    const contents = contentsOfAll(this.#deps.records);
+    return this.#deps.records.projects.list().map((entry) => render(entry, contents.get(entry.name) ?? []));
+  }
+
+  get(name: string): { readonly object: Project; readonly etag: string } {
+    const entry = this.#find(name);
+    return { object: render(entry, contentsOf(this.#deps.records, name)), etag: etagOf.project(entry.document) };
+  }
+
+  async create(caller: Caller, body: ProjectCreate): Promise<void> {
+    const { records } = this.#deps;
+    const { name } = body;
+    const config = withDefaults(replaceConfig(body.config));
+    const rule = projectName(name);
+    const problems: readonly Problem[] = [
+      ...(rule === undefined ? [] : [{ path: 'name', message: rule }]),
+      ...configProblems(config),
+    ];
+    if (problems.length > 0) throw errors.invalid(`project ${JSON.stringify(name)}`, problems);
+    await records.retry((changes) => {
+      if (records.projects.has(name)) throw errors.exists('project', name);
+      changes.put('projects', name, { v: 1, description: body.description ?? '', config, lifecycle: 'ready' });
+      keepOwnProfile(records, changes, name, config);
+    });
+    this.#deps.events.lifecycle('project-created', projectUrl(name), undefined, caller.requestor);
+  }
+
+  put(caller: Caller, name: string, body: ProjectPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, () => ({
+      description: body.description ?? '',
+      config: replaceConfig(body.config),
+    }));
+  }
+
+  patch(caller: Caller, name: string, body: ProjectPut, ifMatch: string | undefined): Promise<void> {
+    return this.#change(caller, name, ifMatch, (document) => ({
+      description: body.description ?? document.description,
+      config: mergeConfig(document.config, body.config),
+    }));
+  }
+
+  async delete(caller: Caller, name: string): Promise<void> {
+    const { records } = this.#deps;
+    if (name === defaultProject) throw errors.protectedObject('The project default cannot be deleted');
+    await records.retry((changes) => {
+      this.#ready(name);
+      const users = blockers(records, name);
+      if (users.length > 0) throw errors.inUse('project', name, users);
+      changes.delete('projects', name);
+      const profile = qualifiedName(name, 'default');
+      if (records.profiles.has(profile)) changes.delete('profiles', profile);
+      dropFromCertificates(records, changes, name);
+    });
+    this.#deps.events.lifecycle('project-deleted', projectUrl(name), undefined, caller.requestor);
+  }
+
+  async #change(
+    caller: Caller,
+    name: string,
+    ifMatch: string | undefined,
+    next: (document: ProjectDocument) => Pick<ProjectDocument, 'description' | 'config'>,
+  ): Promise<void> {
+    const { records } = this.#deps;
+    await records.retry((changes) => {
+      const { document } = this.#ready(name);
+      checkIfMatch(ifMatch, etagOf.project(document), 'project', name);
+      const wanted = { ...document, ...next(document) };
+      const problems = configProblems(wanted.config, document.config);
+      if (problems.length > 0) throw errors.invalid(`project ${name}`, problems);
+      this.#checkFeatures(name, document.config, wanted.config);
+      changes.put('projects', name, wanted);
+      if (name !== defaultProject) keepOwnProfile(records, changes, name, wanted.config);
+    });
+    this.#deps.events.lifecycle('project-updated', projectUrl(name), undefined, caller.requestor);
+  }
+
+  /** Objects would vanish from the project, or others appear in it. */
+  #checkFeatures(name: string, before: ConfigMap, after: ConfigMap): void {
+    const features = changedFeatures(before, after);
+    if (features.length === 0) return;
+    const refuse = (why: string) =>
+      errors.invalid(
+        `project ${name}`,
+        features.map((key) => ({ path: `config.${key}`, message: why })),
+      );
+    if (name === defaultProject) throw refuse('cannot change in the project default, whose objects others share');
+    const users = blockers(this.#deps.records, name);
+    if (users.length > 0)
+      throw refuse(`changes only while the project is empty: it has ${users.slice(0, 5).join(', ')}`);
+  }
+
+  #find(name: string): Entry<ProjectDocument> {
+    const entry = this.#deps.records.projects.get(name);
+    if (entry === undefined) throw errors.notFound('project', name);
+    return entry;
+  }
+
+  #ready(name: string): Entry<ProjectDocument> {
+    const entry = this.#find(name);
+    if (entry.document.lifecycle !== 'ready')
+      throw errors.unavailable(`The project ${name} is being renamed; try again`);
+    return entry;
+  }
+}
+
+/** A project with profiles of its own has a `default` one, without devices. */
+function keepOwnProfile(records: Records, changes: Changes, project: string, config: ConfigMap): void {
+  const name = qualifiedName(project, 'default');
+  const isThere = records.profiles.has(name);
+  const isWanted = isTrue(config['features.profiles']);
+  if (isThere && !isWanted) changes.delete('profiles', name);
+  if (isThere || !isWanted) return;
+  changes.put('profiles', name, {
+    v: 1,
+    description: `Default profile of the project ${project}`,
+    config: {},
+    devices: {},
+  });
+}
+
+/** A certificate that is restricted to the project stays restricted, to the others that it names. */
+function dropFromCertificates(records: Records, changes: Changes, project: string): void {
+  for (const { name, document } of records.certificates.list())
+    if (document.projects?.includes(project) === true)
+      changes.put('certificates', name, { ...document, projects: document.projects.filter((one) => one !== project) });
+}
+
+function render({ name, document }: Entry<ProjectDocument>, contents: readonly Held[]): Project {
+  return { name, description: document.description, config: { ...document.config }, used_by: usedByOf(contents) };
+}
