@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setFlagsFromString } from 'node:v8';
 import { createClient, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
-import { compileLess } from '../../server/client/defer-optimization.ts';
+import { deferOptimization } from '../../server/client/defer-optimization.ts';
 import { hint } from '../../server/api/text/nearest-word.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -23,7 +23,7 @@ export async function openLink(
 ): Promise<Configured<Link>> {
   // undici's parser is WebAssembly. V8's optimizing compiler would delay the end of a process that lives a second.
   setFlagsFromString('--liftoff-only');
-  compileLess();
+  deferOptimization();
   const servers = new Servers(own, remotes);
   const client = await servers.at(defaultScope, signal);
   return { client, close: () => servers.close() };

@@ -52,7 +52,7 @@ export class ClientError extends Error {
 }
 
 /** The error with another message, and itself as the cause; code and refusals stay. */
-export function retold(error: unknown, message: string): Error {
+export function withMessage(error: unknown, message: string): Error {
   return error instanceof ClientError ? error.withMessage(message) : new Error(message, { cause: error });
 }
 

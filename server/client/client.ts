@@ -5,7 +5,7 @@ import type { ContainerState, ContainerStatePut } from '../api/container/contain
 import type { NetworkLease } from '../api/network/network.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Server, ServerPut } from '../api/server/server.ts';
-import { ClientError, isNotFound } from './client-error.ts';
+import { ClientError } from './client-error.ts';
 import { parseEndpoint, renderEndpoint, type Endpoint } from './transport/host-endpoint.ts';
 import { EventSocket, type EventSocketHandlers } from './events/event-socket.ts';
 import { eventStream, type EventsOptions } from './events/event-stream.ts';
@@ -18,11 +18,21 @@ import {
   type ExecOptions,
   type ExecSession,
 } from './channels/exec.ts';
-import { createHttp, type Call, type Http } from './transport/http.ts';
+import { createHttp, type Http } from './transport/http.ts';
 import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './files/image-files.ts';
 import { kinds, type KindName } from '../api/kinds.ts';
 import type { KindTypes } from '../api/kind-schemas.ts';
-import { partsOfVolume, pathOf, volumesOf } from './kind-paths.ts';
+import { partsOfVolume, pathOf } from './kind-paths.ts';
+import {
+  creating,
+  listOf,
+  listVolumes,
+  readList,
+  readServer,
+  sharedWhileAsked,
+  writing,
+  type Send,
+} from './object-calls.ts';
 import { OperationFollower, type Operations } from './operations.ts';
 import { isObject, type Reply } from './transport/reply.ts';
 import { Transport, type TlsOptions } from './transport/transport.ts';
@@ -142,7 +152,7 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
       handlers,
     );
   const operations = new OperationFollower({ http, openEvents: (handlers) => openEvents(['operation'], handlers) });
-  const send = <T>(call: Call, signal?: AbortSignal): Promise<Reply<T>> => http.send<T>(call, signal);
+  const send: Send = (call, signal) => http.send(call, signal);
   const pools = sharedWhileAsked((signal) => listOf(send, kinds.storage_pool.collection, signal));
   return {
     host: renderEndpoint(endpoint),
@@ -239,64 +249,4 @@ export function dialectOf(server: Server): Dialect {
   const environment: unknown = server.environment;
   const name = isObject(environment) ? environment['server'] : undefined;
   return name === 'lxd' || name === 'incus' ? 'lxd' : 'svc';
-}
-
-type Send = <T>(call: Call, signal?: AbortSignal) => Promise<Reply<T>>;
-
-const listOf = async (send: Send, path: string, signal?: AbortSignal): Promise<readonly unknown[]> =>
-  readList(await send({ method: 'GET', path, query: { recursion: 1 } }, signal), path);
-
-/** The server config in the form of other objects. */
-async function readServer(send: Send, signal?: AbortSignal): Promise<Reply<KindTypes['server_config']['object']>> {
-  const reply: Reply<Server> = await send({ method: 'GET', path: '/1.0' }, signal);
-  return { ...reply, metadata: { name: 'server', config: reply.metadata.config } };
-}
-
-type Ask = (signal?: AbortSignal) => Promise<readonly unknown[]>;
-
-/** A reader of the whole server reads pools, and the volumes in them, at the same time: the two reads share one answer. */
-function sharedWhileAsked(ask: Ask): Ask {
-  const asked = new Map<AbortSignal, ReturnType<Ask>>();
-  return (signal) => {
-    if (signal === undefined) return ask();
-    const under = asked.get(signal);
-    if (under !== undefined) return under;
-    const answer = ask(signal).finally(() => asked.delete(signal));
-    asked.set(signal, answer);
-    return answer;
-  };
-}
-
-/** Custom volumes of all pools. A pool that is deleted meanwhile counts as empty. */
-async function listVolumes(send: Send, pools: Ask, signal?: AbortSignal): Promise<readonly unknown[]> {
-  const found = (await pools(signal)) as readonly { readonly name: string }[];
-  const lists = await Promise.all(
-    found.map(async ({ name: pool }) => {
-      const volumes = await listOf(send, volumesOf(pool), signal).catch((error: unknown) => {
-        if (isNotFound(error)) return [];
-        throw error;
-      });
-      return volumes.map((volume) => ({ ...(volume as object), pool }));
-    }),
-  );
-  return lists.flat();
-}
-
-function creating(kind: KindName, json: object): Pick<Call, 'path' | 'json'> {
-  if (kind !== 'storage_volume') return { path: kinds[kind].collection, json };
-  const { pool, ...volume } = json as KindTypes['storage_volume']['create'];
-  return { path: volumesOf(pool), json: { ...volume, type: 'custom' } };
-}
-
-function writing(options: WriteOptions): Pick<Call, 'ifMatch' | 'query'> {
-  return {
-    ...(options.ifMatch === undefined ? {} : { ifMatch: options.ifMatch }),
-    ...(options.target === undefined ? {} : { query: { target: options.target } }),
-  };
-}
-
-function readList(reply: Reply<unknown>, path: string): readonly unknown[] {
-  if (reply.metadata === null) return [];
-  if (!Array.isArray(reply.metadata)) throw new ClientError('badReply', `GET ${path}: the answer is no list`);
-  return reply.metadata;
 }

@@ -5,6 +5,6 @@ import { setFlagsFromString } from 'node:v8';
  * From now on a function must run twelve times as long before V8 optimizes it: that took a quarter of the processor time of a large
  * apply or of a Terraform plan. The flag belongs to the V8 of Node 20; other versions would warn about it, and keep their default.
  */
-export function compileLess(): void {
+export function deferOptimization(): void {
   if (process.versions.v8.startsWith('11.')) setFlagsFromString('--interrupt-budget=800000');
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ensureServerCertificate } from '../auth/server-certificate.ts';
 import { EventHub } from '../events/hub.ts';
 import { systemClock } from '../lib/clock.ts';
-import { LoopWatch } from '../lib/event-loop-watch.ts';
+import { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { Operations } from '../operations/manager.ts';
 import { Records } from '../records/records.ts';
@@ -26,8 +26,8 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const clock = options.time?.clock ?? systemClock();
   const events = new EventHub(clock);
   const log = options.log(events);
-  const loop = new LoopWatch({
-    onHold: (heldMs, underWay) =>
+  const loop = new EventLoopMonitor({
+    onBlocked: (heldMs, underWay) =>
       log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
   });
   open.add(() => loop.stop());

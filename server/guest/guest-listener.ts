@@ -7,7 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocketServer } from 'ws';
 import { errors } from '../api/errors.ts';
-import type { LoopWatch } from '../lib/event-loop-watch.ts';
+import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { toAppError } from '../services/translate-errors.ts';
 import { answerGuest, refusal, text, type GuestAnswer, type GuestAnswerDeps } from './guest-answers.ts';
@@ -17,7 +17,7 @@ import { Pace } from './rate-limit.ts';
 export interface GuestListenerDeps extends GuestAnswerDeps {
   readonly events: GuestEvents;
   readonly websockets: WebSocketServer;
-  readonly loop?: Pick<LoopWatch, 'enter'>;
+  readonly loop?: Pick<EventLoopMonitor, 'enter'>;
   /** Undefined where containers have no processes of this host's kernel. */
   readonly peerOf?: (name: string, socketFd: number) => 'root' | 'user' | 'stranger';
 }

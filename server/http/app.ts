@@ -10,9 +10,9 @@ import { originProblem } from '../auth/origin.ts';
 import { decide } from '../auth/policy.ts';
 import { jsonOf } from '../lib/cached-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
-import type { LoopWatch } from '../lib/event-loop-watch.ts';
+import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { readBody } from './request-body.ts';
-import { drain } from './drain-upload.ts';
+import { discardBody } from './discard-body.ts';
 import { identityOf, type Identify } from './caller-identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate-errors.ts';
@@ -32,7 +32,7 @@ export interface AppDeps {
   /** Throws AppError notFound when there is no such project. */
   readonly namesIn: (project: string) => ProjectNames;
   readonly log: Log;
-  readonly loop: Pick<LoopWatch, 'enter'>;
+  readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
   /** The operation was started by the client with this certificate, and ends when that is no longer trusted. */
@@ -42,7 +42,7 @@ export interface AppDeps {
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** What is read of a refused request's body rather than closing the connection. */
-const drainedBytes = 64 * 1024;
+const discardedBytes = 64 * 1024;
 const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Bodies that the endpoint reads itself. */
 function hasOwnBody(endpoint: Endpoint, request: IncomingMessage): boolean {
@@ -152,7 +152,7 @@ async function serve(
     checkTarget(query);
     const refusal = deps.refusal(endpoint);
     if (refusal !== undefined) {
-      await drain(request.raw);
+      await discardBody(request.raw);
       throw refusal;
     }
     if (handler === undefined) throw unservable(endpoint);
@@ -246,7 +246,7 @@ function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply
   const rendered = deps.dialect.error(error);
   // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
   // Ansible with a body in every GET, a closed connection looks like no answer.
-  const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= drainedBytes);
+  const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= discardedBytes);
   const headers = isLeft ? { ...rendered.headers, connection: 'close' } : rendered.headers;
   return answer(deps, request, reply, { ...rendered, headers });
 }

@@ -9,7 +9,7 @@ import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event
 import { decide } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
-import type { LoopWatch } from '../lib/event-loop-watch.ts';
+import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { checkOrigin, labelOf } from './app.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
@@ -21,7 +21,7 @@ export interface WebsocketDeps {
   readonly operations: Operations;
   readonly identify: Identify;
   readonly dialect: Dialect;
-  readonly loop: Pick<LoopWatch, 'enter'>;
+  readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
 }

@@ -6,7 +6,7 @@ import { isFinal, statusCodes } from '../api/status.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
-import type { LoopWatch } from '../lib/event-loop-watch.ts';
+import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Admission, ChannelSet } from './channels.ts';
 import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
 
@@ -50,7 +50,7 @@ export interface OperationsDeps {
   readonly events: EventHub;
   readonly log: Log;
   /** Receives running operations. */
-  readonly loop?: Pick<LoopWatch, 'enter'>;
+  readonly loop?: Pick<EventLoopMonitor, 'enter'>;
 }
 
 export class Operations {

@@ -1,6 +1,6 @@
 // The reasons that the client recognizes in a server's refusal.
 import { expect, test } from 'vitest';
-import { isRefused, retold } from '../../server/client/client-error.ts';
+import { isRefused, withMessage } from '../../server/client/client-error.ts';
 import { parseReply } from '../../server/client/transport/reply.ts';
 
 const refused = (text: string, what: string): unknown => {
@@ -23,7 +23,10 @@ test('The name of an object in the request does not count as a refusal', () => {
 });
 
 test('An error with another message keeps its refusals', () => {
-  const error = retold(refused('The network is currently in use', 'DELETE /1.0/networks/net0'), 'network/net0 stays');
+  const error = withMessage(
+    refused('The network is currently in use', 'DELETE /1.0/networks/net0'),
+    'network/net0 stays',
+  );
   expect(error.message).toBe('network/net0 stays');
   expect(isRefused(error, 'inUse')).toBe(true);
 });

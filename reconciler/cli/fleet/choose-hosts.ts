@@ -1,5 +1,5 @@
 // Which hosts of the hosts file a command works on: those of --host and --selector, in the order of the file.
-import { matchesHost, parseHostPattern, strangeTo, type HostPattern } from '../../core/documents/host-pattern.ts';
+import { matchesHost, parseHostPattern, unknownNameIn, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { matchesSelector } from '../../core/documents/label-selector.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
@@ -57,7 +57,7 @@ const wordsOf = (text: string): readonly string[] =>
 function patternOf(word: string, all: readonly Host[]): HostPattern {
   const pattern = parseHostPattern(word);
   if (typeof pattern === 'string') throw usageError(`--host ${JSON.stringify(word)}: ${pattern}`);
-  const strange = strangeTo(pattern, all);
+  const strange = unknownNameIn(pattern, all);
   if (strange !== undefined) throw usageError(`--host: ${strange}`);
   return pattern;
 }

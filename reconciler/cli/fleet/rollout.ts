@@ -3,7 +3,7 @@
 import { hasChanges } from '../../core/plan/summary.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
-import { carryOutOrReplan, resume } from '../verbs/applying/apply.ts';
+import { replanWhenOvertaken, resume } from '../verbs/applying/apply.ts';
 import { confirm } from '../session/confirm.ts';
 import type { OpenContext } from '../session/context.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
@@ -12,7 +12,6 @@ import type { RunOptions } from '../flags/plan-flags.ts';
 import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
 import type { Counts } from '../output/outcome.ts';
 import { withClient } from '../session/connect.ts';
-import type { Planned } from '../session/make-plan.ts';
 import { setNameOf } from '../flags/set-name.ts';
 import { CliError } from '../errors/usage-error.ts';
 import { batchesOf, checkBatchFlags, type Batch } from './batches.ts';
@@ -154,18 +153,19 @@ async function runHost(context: OpenContext, one: PlannedHost): Promise<HostResu
     counts = made;
   };
   const outcome = await outcomeOf(host, () =>
-    withClient(own, async (client) => {
-      const attempt = async (planned: Planned, round: number): Promise<ExitCode> => {
-        if (planned.plan.steps.length === 0) return exitCodes.ok;
-        const again = async (): Promise<ExitCode> => {
-          if (replan === undefined)
+    withClient(own, (client) =>
+      replanWhenOvertaken(
+        own,
+        client,
+        async (round) => {
+          const planned = round === 1 ? one.planned : await replan?.(client);
+          if (planned === undefined)
             throw new CliError('another run has worked on the set since the plan was made', exitCodes.stale);
-          return attempt(await replan(client), round + 1);
-        };
-        return carryOutOrReplan(own, client, planned, round, again, tell);
-      };
-      return attempt(one.planned, 1);
-    }),
+          return planned.plan.steps.length === 0 ? exitCodes.ok : planned;
+        },
+        tell,
+      ),
+    ),
   );
   const done = counts === undefined ? {} : { counts };
   if (outcome.failure === undefined)

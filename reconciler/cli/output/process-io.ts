@@ -1,7 +1,7 @@
 // The process as the CLI sees it: streams, environment, signals. All input and output goes through it.
 import { spawnSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { compileLess } from '../../../server/client/defer-optimization.ts';
+import { deferOptimization } from '../../../server/client/defer-optimization.ts';
 
 export interface CliIo {
   readonly argv: readonly string[];
@@ -16,7 +16,7 @@ export interface CliIo {
   /** On a terminal: every key is input, every byte of output is shown as it is. */
   readonly setRaw?: (isRaw: boolean) => void;
   /** Tells V8 to optimize less, since the daemon needs the processors more. */
-  readonly compileLess?: () => void;
+  readonly deferOptimization?: () => void;
 }
 
 export function processIo(): CliIo {
@@ -35,7 +35,7 @@ export function processIo(): CliIo {
       if (isRaw) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
     },
     // Compilation would take processor time away from the daemon.
-    compileLess,
+    deferOptimization,
     onInterrupt(listener) {
       const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
       let count = 0;

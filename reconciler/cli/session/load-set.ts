@@ -68,7 +68,7 @@ export async function loadQuietly(
   objectSelector(context.options);
   const { loadManifests } = await import('../../manifest/load.ts');
   // Reading and comparing thousands of documents then takes a tenth less processor time.
-  context.io.compileLess?.();
+  context.io.deferOptimization?.();
   const input = await loadInputOf(context, args, readImages);
   const loaded = await loadManifests({ ...input, live: (requests) => askServer(context, requests) }, context.stop);
   const { referenceCycles } = await import('../../core/graph/check-documents.ts');

@@ -1,6 +1,6 @@
 // Counts recent repairs of each object, so that gantry run pauses for an object that something keeps changing back.
 import type { Address, Document } from '../../core/documents/document.ts';
-import { restMs } from '../../core/drift/repair-pace.ts';
+import { repairPauseMs } from '../../core/drift/repair-pace.ts';
 
 interface Repaired {
   /** The document at that time. */
@@ -26,7 +26,7 @@ export class RepairLog {
     const found = new Map<Address, number>();
     for (const address of addresses) {
       const repaired = this.#repaired.get(address);
-      const rest = repaired === undefined || this.isNew(address) ? 0 : restMs(repaired.times, nowMs);
+      const rest = repaired === undefined || this.isNew(address) ? 0 : repairPauseMs(repaired.times, nowMs);
       if (rest > 0) found.set(address, rest);
     }
     return found;

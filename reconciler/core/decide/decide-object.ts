@@ -1,7 +1,7 @@
 // Decides about one object: leave, create, update or replace it, its power action, and the guard that refuses it.
 import { ownershipAfter, ownershipBefore } from '../diff/decide-ownership.ts';
 import { diffObject, type Diff, type Ownership } from '../diff/diff.ts';
-import { allows, lookedAt } from '../diff/policy.ts';
+import { allows, unchangedByPolicy } from '../diff/policy.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
@@ -31,7 +31,7 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const found = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
   const conflicts = snapshotConflicts(document, live.object as JsonObject, before?.others);
   const diff = conflicts.length === 0 ? found : { ...found, conflicts: [...found.conflicts, ...conflicts] };
-  if (!allows(document.manage, 'update')) return { change: lookedAt(document, live, diff), sketches: [] };
+  if (!allows(document.manage, 'update')) return { change: unchangedByPolicy(document, live, diff), sketches: [] };
   const decision = decideExisting(document, live, aside !== undefined, diff, before, context);
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }

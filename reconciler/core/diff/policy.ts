@@ -13,7 +13,7 @@ export const allows = ({ policy }: Manage, word: PolicyWord): boolean => policy 
 const rule = { path: '*', reason: 'manage.policy does not allow update' };
 
 /** An existing object that may not be updated: its differences are listed, and it has no steps. */
-export function lookedAt(document: Document, live: Live<object>, diff: Diff): Omit<ResourceChange, 'steps'> {
+export function unchangedByPolicy(document: Document, live: Live<object>, diff: Diff): Omit<ResourceChange, 'steps'> {
   const ignored = [...diff.changes.map((change): IgnoredDifference => ({ ...change, rule })), ...diff.ignored];
   return {
     ...unchangedObject(document),

@@ -36,7 +36,7 @@ export function matchesHost(pattern: HostPattern, host: HostFacts): boolean {
 }
 
 /** The message for a name or group that no host has. A label without a host is allowed, since the next host may have it. */
-export function strangeTo(pattern: HostPattern, hosts: readonly HostFacts[]): string | undefined {
+export function unknownNameIn(pattern: HostPattern, hosts: readonly HostFacts[]): string | undefined {
   if (pattern.by === 'labels' || hosts.some((host) => matchesHost(pattern, host))) return undefined;
   const isGroup = pattern.by === 'group';
   const word = isGroup ? pattern.group : pattern.name;

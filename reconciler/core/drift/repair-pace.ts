@@ -36,7 +36,7 @@ const firstRestMs = 5000;
 const longestRestMs = 300_000;
 
 /** The pause after `heals` (times in ms, oldest first): none at first, then longer each time. */
-export function restMs(heals: readonly number[], nowMs: number): number {
+export function repairPauseMs(heals: readonly number[], nowMs: number): number {
   const recent = heals.filter((atMs) => nowMs - atMs < spanMs);
   const last = recent.at(-1);
   if (last === undefined || recent.length < freeHeals) return 0;

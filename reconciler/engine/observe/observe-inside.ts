@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises';
 import { statusCodes } from '../../../server/api/status.ts';
 import { pathOf } from '../../../server/client/kind-paths.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
-import { isRefused, isNotFound, retold } from '../../../server/client/client-error.ts';
+import { isRefused, isNotFound, withMessage } from '../../../server/client/client-error.ts';
 import { discard, readIfThere, sha256Of } from '../../../server/client/files/file-helpers.ts';
 import { filesOf, type FileEntry as LiveEntry, type Files } from '../../../server/client/files/container-files.ts';
 import type { Http } from '../../../server/client/transport/http.ts';
@@ -168,7 +168,7 @@ async function named<T>(name: string, path: string, reading: Promise<T>): Promis
     return await reading;
   } catch (error) {
     const why = reasonOf(error);
-    throw retold(error, `cannot read ${path} in container/${name}: ${why}`);
+    throw withMessage(error, `cannot read ${path} in container/${name}: ${why}`);
   }
 }
 

@@ -89,8 +89,8 @@ export class RevisionNotes implements RunNotes {
     return addRevision(config, this.#set, this.#revision, isKept ? undefined : documents?.text, this.#limits);
   }
 
-  closed(config: ServerConfig, result: RunResult | undefined, isFarewell: boolean): Patch {
-    if (isFarewell) return dropHistory(config, this.#set);
+  closed(config: ServerConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch {
+    if (isSetRemoved) return dropHistory(config, this.#set);
     const kept = readHistory(config, this.#set).revisions.find(({ number }) => number === this.#revision?.number);
     if (kept === undefined) return {};
     const failed = result?.failures.length ?? 0;

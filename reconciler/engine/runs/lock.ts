@@ -78,6 +78,30 @@ export function isAbandoned(lock: Lock): boolean {
 /** By the local clock, which may be wrong: the lock may be taken only if nobody renews it during a further watch. */
 export const isOverdue = (lock: Lock, nowMs: number): boolean => !(Date.parse(lock.expires) > nowMs);
 
+/** Remembers how long a lock has not been renewed. */
+export class LockWatch {
+  readonly #graceMs: number;
+  readonly #nowMs: () => number;
+  #seen = '';
+  #sinceMs = 0;
+  constructor(graceMs: number, nowMs: () => number) {
+    this.#graceMs = graceMs;
+    this.#nowMs = nowMs;
+  }
+  isUnrenewed(lock: Lock): boolean {
+    const seen = `${lock.id} ${lock.beat}`;
+    if (seen !== this.#seen) this.#sinceMs = this.#nowMs();
+    this.#seen = seen;
+    return this.#nowMs() - this.#sinceMs >= this.#graceMs;
+  }
+}
+
+/** The lock may be taken: its holder is gone, or is overdue and did not renew it while it was watched. */
+export function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {
+  const isUnrenewed = watch.isUnrenewed(lock);
+  return isAbandoned(lock) || (isOverdue(lock, nowMs) && isUnrenewed);
+}
+
 function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

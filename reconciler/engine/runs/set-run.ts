@@ -1,17 +1,8 @@
 // One run of a set: takes its lock, records in advance the inventory, restarts and waits that it will owe, renews the lock, and at the
 // end records the results and releases the lock. Begin and end are one write to the server each.
 import { randomBytes } from 'node:crypto';
-import type { Address, JsonObject } from '../../core/documents/document.ts';
-import { applyEdits } from '../../core/plan/apply-edits.ts';
-import {
-  hasConfig,
-  isRelease,
-  makeRecord,
-  type KeyHash,
-  type OwnerRecord,
-} from '../../core/ownership/owner-records.ts';
-import { sourceHash } from '../../core/live/image-sources.ts';
-import { mapOf } from '../../core/documents/json-values.ts';
+import type { Address } from '../../core/documents/document.ts';
+import type { KeyHash, OwnerRecord } from '../../core/ownership/owner-records.ts';
 import type { Plan, Step } from '../../core/plan/plan.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import {
@@ -22,9 +13,20 @@ import {
   stateKey,
   type SetState,
 } from '../../core/ownership/set-state.ts';
-import { bindImages } from '../bind-images.ts';
 import type { RunResult } from '../execute.ts';
-import { held, isAbandoned, isOverdue, LockedError, lockIn, lockTtlMs, newLock, renewed, type Lock } from './lock.ts';
+import {
+  held,
+  isFree,
+  isOverdue,
+  LockedError,
+  lockIn,
+  lockTtlMs,
+  LockWatch,
+  newLock,
+  renewed,
+  type Lock,
+} from './lock.ts';
+import { claimsOf, settle, withMade } from './settle-state.ts';
 import { changeNotes, type Patch, type ServerConfig } from './server-notes.ts';
 import type { EngineClient } from '../steps/context.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
@@ -51,8 +53,8 @@ export interface SetRunDeps {
 /** Further keys to write at the begin and the end of a run. Both functions may be called again with a newer config before a write succeeds. */
 export interface RunNotes {
   opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch;
-  /** `isFarewell`: the set has no objects left. */
-  closed(config: ServerConfig, result: RunResult | undefined, isFarewell: boolean): Patch;
+  /** `isSetRemoved`: the set has no objects left, so all that is recorded about it goes. */
+  closed(config: ServerConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch;
 }
 
 /** Another run of the set happened after the plan. */
@@ -71,8 +73,8 @@ export class SetRun {
   #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #isLocked = false;
-  /** The set has no objects after a successful run, so its notes are deleted as well. */
-  #isFarewell = false;
+  /** After a successful run the set has no objects, so its notes are deleted as well. */
+  #removesSet = false;
 
   constructor(deps: SetRunDeps) {
     this.#deps = deps;
@@ -88,7 +90,7 @@ export class SetRun {
   async begin(plan: Plan, signal: AbortSignal): Promise<void> {
     this.#steps = plan.steps;
     this.#plan = plan;
-    this.#isFarewell = plan.mode === 'destroy' && plan.isPartial !== true && plan.guards.length === 0;
+    this.#removesSet = plan.mode === 'destroy' && plan.isPartial !== true && plan.guards.length === 0;
     this.#claims = claimsOf(plan, this.#deps.hash);
     const restarts = await this.#restarts(signal);
     const { notes, nowMs } = this.#deps;
@@ -149,7 +151,7 @@ export class SetRun {
     const settled = settle(found, this.#before, this.#steps, new Set(result?.done));
     const state = this.#plan === undefined ? settled : withMade(settled, this.#plan, result, this.#deps.hash);
     const isOver = state.inventory.size + state.sources.size + state.restarts.size + state.unready.size === 0;
-    const isWhole = isOver && this.#isFarewell && result?.failures.length === 0 && result.skipped.length === 0;
+    const isWhole = isOver && this.#removesSet && result?.failures.length === 0 && result.skipped.length === 0;
     const left = isWhole ? { [stateKey(set)]: '' } : renderSetState(set, state, config);
     return { ...left, ...this.#deps.notes?.closed(config, result, isWhole), [lockKey(set)]: '' };
   }
@@ -208,107 +210,4 @@ export class SetRun {
       warn(`the lock of the set ${set} could not be renewed: ${reasonOf(error)}`);
     }
   }
-}
-
-/** Remembers how long a lock has not been renewed. */
-class LockWatch {
-  readonly #graceMs: number;
-  readonly #nowMs: () => number;
-  #seen = '';
-  #sinceMs = 0;
-  constructor(graceMs: number, nowMs: () => number) {
-    this.#graceMs = graceMs;
-    this.#nowMs = nowMs;
-  }
-  isStill(lock: Lock): boolean {
-    const seen = `${lock.id} ${lock.beat}`;
-    if (seen !== this.#seen) this.#sinceMs = this.#nowMs();
-    this.#seen = seen;
-    return this.#nowMs() - this.#sinceMs >= this.#graceMs;
-  }
-}
-
-function isFree(lock: Lock, watch: LockWatch, nowMs: number): boolean {
-  const isStill = watch.isStill(lock);
-  return isAbandoned(lock) || (isOverdue(lock, nowMs) && isStill);
-}
-
-/** Objects without config whose record is in the notes, under their API names. */
-function claimsOf(plan: Plan, hash: KeyHash): ReadonlyMap<Address, OwnerRecord> {
-  const claims = new Map<Address, OwnerRecord>();
-  const live = new Map(plan.changes.map((change) => [change.address, change.live]));
-  for (const step of plan.steps) {
-    if (hasConfig(step.kind) || (step.action !== 'create' && step.action !== 'update')) continue;
-    if (step.owner === undefined || isRelease(step.owner)) continue;
-    const before = (live.get(step.address) ?? {}) as JsonObject;
-    const object = step.action === 'create' ? step.body : applyEdits(before, step.edits);
-    claims.set(`${step.kind}/${step.name}`, makeRecord(step.owner, object, hash));
-  }
-  return claims;
-}
-
-/** The notes after the steps in `done`: objects of failed steps keep their former records. */
-export function settle(now: SetState, before: SetState, steps: readonly Step[], done: ReadonlySet<string>): SetState {
-  const inventory = new Map(now.inventory);
-  const restarts = new Map(now.restarts);
-  const sources = new Map(now.sources);
-  const unready = new Set(now.unready);
-  const byId = new Map(steps.map((step) => [step.id, step]));
-  const undone = new Set(steps.filter((step) => step.action === 'wait' && !done.has(step.id)).map(({ name }) => name));
-  for (const step of steps) {
-    const address: Address = `${step.kind}/${step.name}`;
-    const isDone = done.has(step.id);
-    if (step.action === 'restart' && (isDone || !isOwed(step, byId, done))) restarts.delete(step.name);
-    if (step.action === 'wait' && !undone.has(step.name)) unready.delete(step.name);
-    if (step.action === 'delete' && isDone) {
-      inventory.delete(address);
-      if (step.kind === 'image') for (const [hash, image] of sources) if (image === step.name) sources.delete(hash);
-      restarts.delete(step.name);
-      unready.delete(step.name);
-    }
-    if (step.action !== 'create' && step.action !== 'update') continue;
-    if (!isDone) restore(inventory, before, address);
-    else if (step.owner !== undefined && isRelease(step.owner)) inventory.delete(address);
-  }
-  return { ...now, inventory, restarts, sources, unready };
-}
-
-/** Records fetched images under their fingerprints, with their source, and replaces references to them by fingerprints. */
-function withMade(state: SetState, plan: Plan, result: RunResult | undefined, hash: KeyHash): SetState {
-  const { made = new Map<string, string>(), done = [] } = result ?? {};
-  if (made.size === 0) return state;
-  const inventory = new Map(state.inventory);
-  const sources = new Map(state.sources);
-  const byId = new Map(plan.steps.map((step) => [step.id, step]));
-  const steps = plan.steps.map((step): Step => {
-    const fingerprint = made.get(step.id);
-    return fingerprint === undefined
-      ? bindImages(step, byId, made)
-      : { ...step, name: scopedName(fingerprint, step.project) };
-  });
-  const claims = claimsOf({ ...plan, steps }, hash);
-  for (const [index, step] of steps.entries()) {
-    const planned = plan.steps[index];
-    if (planned === undefined || planned === step || !done.includes(step.id)) continue;
-    inventory.delete(`${planned.kind}/${planned.name}`);
-    const record = claims.get(`${step.kind}/${step.name}`);
-    if (record !== undefined) inventory.set(`${step.kind}/${step.name}`, record);
-    if (step.kind === 'image' && step.action === 'create')
-      sources.set(sourceHash(mapOf(step.body['source']), step.project, hash), step.name);
-  }
-  return { ...state, inventory, sources };
-}
-
-/** A restart that did not happen is owed when a change that needs it did happen, or when it was owed before. */
-function isOwed(restart: Step, byId: ReadonlyMap<string, Step>, done: ReadonlySet<string>): boolean {
-  const needs = new Set<string>(restart.needs);
-  for (const id of needs) for (const need of byId.get(id)?.needs ?? []) needs.add(need);
-  const updates = [...needs].filter((id) => byId.get(id)?.action === 'update');
-  return updates.length === 0 || updates.some((id) => done.has(id));
-}
-
-function restore(inventory: Map<Address, OwnerRecord>, before: SetState, address: Address): void {
-  const record = before.inventory.get(address);
-  if (record === undefined) inventory.delete(address);
-  else inventory.set(address, record);
 }

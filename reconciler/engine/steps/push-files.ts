@@ -2,7 +2,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { retold } from '../../../server/client/client-error.ts';
+import { withMessage } from '../../../server/client/client-error.ts';
 import {
   deleteIfThere,
   discard,
@@ -45,7 +45,7 @@ export async function pushFiles(context: StepContext, step: FilesStep, signal: A
 
 function named(error: unknown, path: string): unknown {
   if (error instanceof StaleError || !(error instanceof Error)) return error;
-  return error.message.includes(path) ? error : retold(error, `${path}: ${error.message}`);
+  return error.message.includes(path) ? error : withMessage(error, `${path}: ${error.message}`);
 }
 
 async function writeEntry(files: Files, { path, entry, content }: FileWrite, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-// Dispatches each step to its file, and delays a step while an operation of an earlier run is still running on its object.
+// Runs one step by the function of its action, and delays a step while an operation of an earlier run is still running on its object.
 import type { Step } from '../../core/plan/plan.ts';
 import { isRefused, remedyFor } from '../../../server/client/client-error.ts';
 import { waitFor } from '../../../server/client/wait/wait-for.ts';
@@ -24,9 +24,10 @@ const pauseMs = 100;
 /** An operation continues after its client is gone, so the next run may meet it. */
 export async function runStep(given: StepContext, planned: Step, signal: AbortSignal): Promise<Note> {
   const { context, step } = inItsProject(given, planned);
+  const perform = actionOf(context, step);
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await dispatch(context, step, signal);
+      return await perform(signal);
     } catch (error) {
       signal.throwIfAborted();
       if (attempt >= attempts) throw error;
@@ -51,31 +52,33 @@ function inItsProject(context: StepContext, step: Step): { readonly context: Ste
   return { context: { ...context, client }, step: { ...step, name: plainName(step.name, project) } };
 }
 
-function dispatch(context: StepContext, step: Step, signal: AbortSignal): Promise<Note> {
+/** The function that carries out this step. */
+function actionOf(context: StepContext, step: Step): (signal: AbortSignal) => Promise<Note> {
   switch (step.action) {
-    case 'create':
-      if (step.kind === 'image' && step.upload === undefined) return createRemoteImage(context, step, signal);
-      return step.upload === undefined
-        ? createObject(context, step, signal)
-        : createImage(context, step, step.upload, signal);
+    case 'create': {
+      const { upload } = step;
+      if (upload !== undefined) return (signal) => createImage(context, step, upload, signal);
+      const create = step.kind === 'image' ? createRemoteImage : createObject;
+      return (signal) => create(context, step, signal);
+    }
     case 'update':
-      return updateObject(context, step, signal);
+      return (signal) => updateObject(context, step, signal);
     case 'rebuild':
-      return rebuild(context, step, (one) => runStep(context, one, signal), signal);
+      return (signal) => rebuild(context, step, (one) => runStep(context, one, signal), signal);
     case 'delete':
-      return deleteObject(context, step, signal);
+      return (signal) => deleteObject(context, step, signal);
     case 'start':
     case 'stop':
     case 'restart':
-      return changePower(context, step, signal);
+      return (signal) => changePower(context, step, signal);
     case 'wait':
-      return waitFor(context, step.name, step.condition, signal).then(() => undefined);
+      return (signal) => waitFor(context, step.name, step.condition, signal).then(() => undefined);
     case 'files':
-      return pushFiles(context, step, signal);
+      return (signal) => pushFiles(context, step, signal);
     case 'exec':
-      return runExec(context, step, signal);
+      return (signal) => runExec(context, step, signal);
     case 'snapshot':
-      return takeSnapshot(context, step, signal);
+      return (signal) => takeSnapshot(context, step, signal);
     default:
       return assertNever(step);
   }

@@ -1,7 +1,7 @@
 // Selects the documents of a load for one host by `manage.hosts`, before all other checks. hosts-file.ts reads the hosts file.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json } from '../../core/documents/document.ts';
-import { matchesHost, parseHostPattern, strangeTo } from '../../core/documents/host-pattern.ts';
+import { matchesHost, parseHostPattern, unknownNameIn } from '../../core/documents/host-pattern.ts';
 import { isMap, mapOf } from '../../core/documents/json-values.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import { placedDiagnostic } from '../text/locate-diagnostics.ts';
@@ -49,7 +49,7 @@ function problemOf(text: string, view: HostView | undefined): Finding | undefine
     const message = `this document is for some hosts only (${text}), and no hosts were given`;
     return wrong('needs-hosts', 'manage.hosts', message, 'give them with --hosts FILE');
   }
-  const strange = strangeTo(pattern, view.all);
+  const strange = unknownNameIn(pattern, view.all);
   return strange === undefined ? undefined : wrong('unknown-host', 'manage.hosts', `manage.hosts: ${strange}`);
 }
 

@@ -12,7 +12,7 @@ const linesShown = 5;
 const keptBytes = 16 * 1024;
 
 /** Besides the state: further lines, each with its heading; empty when nothing is known. */
-export async function findOut(
+export async function diagnosticLines(
   context: WaitDeps,
   name: string,
   state: ContainerState,

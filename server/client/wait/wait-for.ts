@@ -4,7 +4,7 @@ import { statusCodes } from '../../api/status.ts';
 import type { WaitCondition } from '../../api/container/wait-condition.ts';
 import { DeadlineError, within } from '../../lib/shared/deadline.ts';
 import { describeState } from './describe-state.ts';
-import { findOut } from './explain-not-ready.ts';
+import { diagnosticLines } from './explain-not-ready.ts';
 import { look, NotReadyError, type Sight } from './readiness.ts';
 import { type WaitDeps } from './wait-deps.ts';
 export { type WaitDeps } from './wait-deps.ts';
@@ -42,7 +42,7 @@ export async function waitFor(
         const why = isStopped
           ? 'it stopped instead of getting ready'
           : `${wanted(condition)} did not come in ${condition.timeoutMs / 1000} s`;
-        throw new NotReadyError(`${why}: ${now}${await findOut(context, name, state, signal)}`);
+        throw new NotReadyError(`${why}: ${now}${await diagnosticLines(context, name, state, signal)}`);
       }
       context.onProgress(`waiting for ${wanted(condition)}: ${now}`);
       news ??= newsOf(context, name, over.signal);
@@ -73,7 +73,7 @@ async function lookFor(
   } catch (error) {
     if (error instanceof DeadlineError) return { holds: false, instead: unanswered };
     if (!(error instanceof NotReadyError)) throw error;
-    const more = await findOut(context, name, state, signal);
+    const more = await diagnosticLines(context, name, state, signal);
     throw new NotReadyError(`${error.message}: ${describeState(state)}${more}`);
   }
 }

@@ -5,7 +5,7 @@ import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { ContainerFiles, FileWrite } from '../../services/containers/files/files.ts';
 import { readBytes } from '../request-body.ts';
-import { drain } from '../drain-upload.ts';
+import { discardBody } from '../discard-body.ts';
 import { queryBytes } from '../query-bytes.ts';
 import { done, type RouteContext, type RouteReply, type RouteTable, type ContextOf } from '../route.ts';
 
@@ -31,7 +31,7 @@ export function containerFileRoutes(files: ContainerFiles, headerPrefix: string)
       try {
         await post(files, context, readHeaders(context.request.headers, headerPrefix));
       } catch (error) {
-        await drain(context.request);
+        await discardBody(context.request);
         throw error;
       }
       return done;

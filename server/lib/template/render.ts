@@ -2,6 +2,7 @@
 // JavaScript: there are no objects with prototypes, no generated code, no included files.
 import { assertNever } from '../shared/assert-never.ts';
 import { filters, listOf } from './filters.ts';
+import { divided, divisor, isIn, isOrdered, isSame, memberOf, numberOf, rangeOf, weightOf } from './operators.ts';
 import { parseTemplate } from './parse.ts';
 import { TemplateError, type BinaryOperator, type Expression, type Statement } from './syntax.ts';
 import { Budget, Callable, isTrue, textOf, toValue, type RenderLimits, type Value } from './values.ts';
@@ -11,7 +12,6 @@ export { TemplateError } from './syntax.ts';
 
 /** Some 50 ms at most. */
 export const defaultLimits: RenderLimits = { work: 300_000, outputBytes: 1024 * 1024 };
-const maxRange = 10_000;
 
 /** `context`: plain data and Callables. Throws TemplateError with the line of the mistake. */
 export function renderTemplate(
@@ -208,26 +208,6 @@ class Renderer {
   }
 }
 
-/** Own members only; lists by index; and the few methods of maps in templates. */
-function memberOf(of: Value, key: Value, budget: Budget): Value {
-  if (Array.isArray(of)) {
-    const isPlace = typeof key === 'number' || (typeof key === 'string' && /^\d{1,9}$/.test(key));
-    return isPlace ? ((of as readonly Value[]).at(Number(key)) ?? null) : null;
-  }
-  if (!(of instanceof Map)) return null;
-  const map = of as ReadonlyMap<string, Value>;
-  const name = textOf(key, budget);
-  const own = map.get(name);
-  if (own !== undefined) return own;
-  budget.spend(weightOf(of));
-  if (name === 'items') return new Callable(() => [...map]);
-  if (name === 'keys') return new Callable(() => [...map.keys()]);
-  if (name === 'values') return new Callable(() => [...map.values()]);
-  if (name === 'get')
-    return new Callable(([wanted = '', fallback = null]) => map.get(textOf(wanted, budget)) ?? fallback);
-  return null;
-}
-
 function pairsOf(over: Value, wantsPairs: boolean): readonly (readonly [Value, Value])[] {
   if (over instanceof Map) return [...(over as ReadonlyMap<string, Value>)];
   const items = typeof over === 'string' ? Array.from(over) : listOf(over);
@@ -250,52 +230,4 @@ function placeOf(index: number, length: number): ReadonlyMap<string, Value> {
     ['First', isFirst],
     ['Last', isLast],
   ]);
-}
-
-function numberOf(value: Value): number {
-  const number =
-    typeof value === 'string' && value.trim() !== '' ? Number(value) : typeof value === 'number' ? value : 0;
-  return Number.isFinite(number) ? number : 0;
-}
-
-function divisor(value: Value): number {
-  const number = numberOf(value);
-  if (number === 0) throw new RangeError('division by zero');
-  return number;
-}
-
-const divided = (left: Value, right: Value): number => numberOf(left) / divisor(right);
-
-/** The cost of one pass over a value. */
-function weightOf(value: Value): number {
-  if (typeof value === 'string') return value.length;
-  if (Array.isArray(value)) return value.length * 16;
-  return value instanceof Map ? value.size * 16 : 0;
-}
-
-function isSame(left: Value, right: Value): boolean {
-  // A missing value equals the empty text: templates read keys that are unset.
-  return left === right || (left === null && right === '') || (left === '' && right === null);
-}
-
-function isOrdered(operator: '<' | '<=' | '>' | '>=', left: Value, right: Value): boolean {
-  const areTexts = typeof left === 'string' && typeof right === 'string';
-  const [a, b] = areTexts ? [left, right] : [numberOf(left), numberOf(right)];
-  if (operator === '<') return a < b;
-  if (operator === '<=') return a <= b;
-  return operator === '>' ? a > b : a >= b;
-}
-
-function isIn(item: Value, of: Value, budget: Budget): boolean {
-  if (typeof of === 'string') return of.includes(textOf(item, budget));
-  if (of instanceof Map) return of.has(textOf(item, budget));
-  return listOf(of).some((one) => isSame(one, item));
-}
-
-function rangeOf(args: readonly Value[], budget: Budget): readonly Value[] {
-  const [from, to] = args.length > 1 ? [numberOf(args[0] ?? 0), numberOf(args[1] ?? 0)] : [0, numberOf(args[0] ?? 0)];
-  const count = Math.max(0, Math.ceil(to - from));
-  if (count > maxRange) throw new RangeError(`a range has at most ${maxRange} numbers`);
-  budget.spend(count * 8);
-  return Array.from({ length: count }, (_none, index) => from + index);
 }

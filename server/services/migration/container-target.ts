@@ -149,7 +149,7 @@ export function keptKeys(config: ContainerDocument['config'], addresses: boolean
 }
 
 /** A snapshot of another machine, whose files arrive under the ids that a container sees. */
-export const arrived = (config: ContainerDocument['config']): Record<string, string> => ({
+export const receivedSnapshotKeys = (config: ContainerDocument['config']): Record<string, string> => ({
   ...keptKeys(config, false),
   [idMapKeys.files]: '[]',
 });
@@ -164,7 +164,7 @@ export function snapshotEntry(records: Records, offer: ContainerSnapshotOffer, p
     architecture,
     profiles,
     ephemeral,
-    config: arrived(offer.config),
+    config: receivedSnapshotKeys(offer.config),
     devices: withRootIn(records, name, offer, pool),
     description,
     createdAt: offer.createdAt,

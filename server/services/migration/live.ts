@@ -70,7 +70,7 @@ export async function withCheckpoint(
       await rounds.remove();
       throw error;
     }
-    const isRefused = error instanceof PeerError && error.isTold;
+    const isRefused = error instanceof PeerError && error.isReported;
     if (!isSent || isRefused) {
       await runs.goOnHeld(caller, name, calm());
       throw error;

@@ -23,10 +23,10 @@ export interface Incoming {
 export class PeerError extends Error {
   override readonly name = 'PeerError';
   /** The other side said so: it knows that it has failed. */
-  readonly isTold: boolean;
-  constructor(message: string, options: { readonly cause?: unknown; readonly isTold?: boolean } = {}) {
+  readonly isReported: boolean;
+  constructor(message: string, options: { readonly cause?: unknown; readonly isReported?: boolean } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.isTold = options.isTold ?? false;
+    this.isReported = options.isReported ?? false;
   }
 }
 
@@ -39,7 +39,7 @@ const maxWaitingMessages = 16;
 const maxMessageBytes = 8 * 1024 * 1024;
 const messageShape: JsonShape = { maxDepth: 32, maxValues: 50_000 };
 /** For a reason to arrive that was sent before the connection broke. */
-const lastWordMs = 2_000;
+const closeReasonMs = 2_000;
 
 export class Peer {
   readonly #channels: PeerChannels;
@@ -49,7 +49,7 @@ export class Peer {
   #wake: () => void = () => {};
   #isOver = false;
   /** The other side has given up or left: it needs no message. */
-  #isTold = false;
+  #isReported = false;
   /** Aborts when the other side failed or left, or this side was told to stop. */
   readonly signal: AbortSignal;
 
@@ -102,7 +102,7 @@ export class Peer {
     const next = async (): Promise<Buffer | undefined> => {
       if (hasEnded) return undefined;
       const { done, value } = await this.#frames.next();
-      if (done === true) throw await this.#lastWord();
+      if (done === true) throw await this.#closeReason();
       hasEnded = value.kind === 'text';
       if (hasEnded) return undefined;
       taken(value.bytes.length);
@@ -125,7 +125,7 @@ export class Peer {
 
   /** Sends the reason to the other side, unless it came from there. Never throws. */
   async fail(error: unknown): Promise<void> {
-    if (!this.#isTold) {
+    if (!this.#isReported) {
       const message = { type: 'error', message: errorText(error) };
       try {
         await this.#channels.control.send(Buffer.from(JSON.stringify(message)));
@@ -145,8 +145,8 @@ export class Peer {
       for await (const { bytes } of this.#channels.control.frames) {
         const message = parseMessage(bytes);
         if (message.type === 'error') {
-          this.#isTold = true;
-          this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`, { isTold: true }));
+          this.#isReported = true;
+          this.#fail(new PeerError(`the other side failed: ${String(message['message'])}`, { isReported: true }));
           return;
         }
         if (this.#messages.length >= maxWaitingMessages)
@@ -163,14 +163,14 @@ export class Peer {
   /** When the data channel breaks first, the reason may be on its way on the other one. */
   async #watch(fs: Channel, heard: Promise<void>): Promise<void> {
     await fs.gone;
-    await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, lastWordMs).unref())]);
+    await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, closeReasonMs).unref())]);
     this.#fail(new PeerError('the connection to the other side broke'));
   }
 
-  async #lastWord(): Promise<unknown> {
+  async #closeReason(): Promise<unknown> {
     if (!this.signal.aborted) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, lastWordMs + 500);
+        const timer = setTimeout(resolve, closeReasonMs + 500);
         this.signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
       });
     }

@@ -21,7 +21,7 @@ import { withRootIn } from '../containers/life/draft.ts';
 import { snapshotsOf, type SnapshotEntry } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import type { ConnectDeps } from './connect.ts';
-import { arrived, snapshotEntry } from './container-target.ts';
+import { receivedSnapshotKeys, snapshotEntry } from './container-target.ts';
 import { ownersOf } from './owners.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress, type Progress } from './progress.ts';
@@ -293,7 +293,11 @@ const asArrived = (
   pool: string,
 ): SnapshotEntry => ({
   name,
-  document: { ...document, config: arrived(document.config), devices: withRootIn(records, container, document, pool) },
+  document: {
+    ...document,
+    config: receivedSnapshotKeys(document.config),
+    devices: withRootIn(records, container, document, pool),
+  },
 });
 
 const labelOf = (volume: VolumeRef, { snapshot }: RefreshPart): string =>

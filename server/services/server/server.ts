@@ -20,7 +20,7 @@ import type { Problem } from '../../api/problem.ts';
 import { keepJson } from '../../lib/cached-json.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 import { errorText, type Log } from '../../lib/log.ts';
-import type { LoopFigures } from '../../lib/event-loop-watch.ts';
+import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { packerOf } from '../compression.ts';

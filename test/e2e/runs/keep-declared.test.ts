@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { parseWindow, restMs, untilOpenMs } from '../../../reconciler/core/drift/repair-pace.ts';
+import { parseWindow, repairPauseMs, untilOpenMs } from '../../../reconciler/core/drift/repair-pace.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { containerWith, openBench, type Bench } from '../../support/cli/daemon-with-manifests.ts';
@@ -142,16 +142,16 @@ describe('the pace', () => {
 
   test('pauses longer the more repairs an object needed, and resets the pause after a while', () => {
     const now = 10_000_000;
-    expect(restMs([], now)).toBe(0);
-    expect(restMs([now - 2, now - 1], now)).toBe(0);
-    expect(restMs([now - 2, now - 1, now], now)).toBe(5000);
-    expect(restMs([now - 3, now - 2, now - 1, now], now)).toBe(10_000);
+    expect(repairPauseMs([], now)).toBe(0);
+    expect(repairPauseMs([now - 2, now - 1], now)).toBe(0);
+    expect(repairPauseMs([now - 2, now - 1, now], now)).toBe(5000);
+    expect(repairPauseMs([now - 3, now - 2, now - 1, now], now)).toBe(10_000);
     expect(
-      restMs(
+      repairPauseMs(
         Array.from({ length: 20 }, () => now),
         now,
       ),
     ).toBe(300_000);
-    expect(restMs([now - 900_000, now - 800_000, now - 700_000], now)).toBe(0);
+    expect(repairPauseMs([now - 900_000, now - 800_000, now - 700_000], now)).toBe(0);
   });
 });

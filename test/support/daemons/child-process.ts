@@ -1,11 +1,10 @@
 // The daemon as a separate process, as it ships (bundled), so that a test can kill it at any moment.
 import { spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { buildSync } from 'esbuild';
 import type { Operation } from '../../../server/api/operation.ts';
+import { buildEntries, makeBuildFolder, workerEntries } from '../build-daemon.ts';
 import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { call, type Json } from './daemon.ts';
 
@@ -16,36 +15,12 @@ export interface Bundle {
 
 /** Built like `npm run bundle`, into a separate folder: tests must not run an outdated build. */
 export function bundleDaemon(): Bundle {
-  const root = fileURLToPath(new URL('../../..', import.meta.url));
-  // Below node_modules, so that native add-ons are found from there.
-  const cache = join(root, 'node_modules/.cache');
-  mkdirSync(cache, { recursive: true });
-  const outdir = mkdtempSync(join(cache, 'gantryd-'));
-  if (!copyBuilt('gantryd', outdir)) {
-    buildDaemon(root, outdir);
-    keepBuilt('gantryd', outdir);
+  const folder = makeBuildFolder('gantryd');
+  if (!copyBuilt('gantryd', folder)) {
+    buildEntries({ gantryd: 'server/daemon/main.ts', ...workerEntries }, folder);
+    keepBuilt('gantryd', folder);
   }
-  return { entry: join(outdir, 'gantryd.js'), remove: () => rmSync(outdir, { recursive: true, force: true }) };
-}
-
-function buildDaemon(root: string, outdir: string): void {
-  buildSync({
-    absWorkingDir: root,
-    entryPoints: {
-      gantryd: 'server/daemon/main.ts',
-      'sqlite-worker': 'server/store/sqlite-worker.ts',
-      'parse-worker': 'server/drivers/parse-worker.ts',
-    },
-    outdir,
-    bundle: true,
-    splitting: true,
-    platform: 'node',
-    target: 'node20',
-    format: 'esm',
-    external: ['koffi', '@photostructure/sqlite'],
-    banner: { js: 'import{createRequire as __cr}from"node:module";const require=__cr(import.meta.url);' },
-    logLevel: 'warning',
-  });
+  return { entry: join(folder, 'gantryd.js'), remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
 export interface ChildDaemon {

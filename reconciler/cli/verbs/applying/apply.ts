@@ -3,7 +3,6 @@ import type { Client } from '../../../../server/client/client.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
 import type { SavedPlan } from '../../../core/history/saved-plan.ts';
 import type { ApplyDeps } from '../../../engine/runs/apply.ts';
-import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { CliContext, OpenContext, Run } from '../../session/context.ts';
 import { exitCodeOf, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
@@ -28,26 +27,32 @@ import { CliError } from '../../errors/usage-error.ts';
 
 type CarryOutOptions = HostOptions & RunOptions;
 
-export const apply: Run<ApplyOptions> = (context, args) => applyOrDestroy(context, args, 'apply');
-export const destroy: Run<ApplyOptions> = (context, args) => applyOrDestroy(context, args, 'destroy');
+export const apply = applyIn('apply');
+export const destroy = applyIn('destroy');
 
-async function applyOrDestroy(
-  context: OpenContext<ApplyOptions>,
-  args: readonly string[],
-  mode: Plan['mode'],
-): Promise<ExitCode> {
-  parseCount('--parallelism', context.options.parallelism);
-  parseDuration('--lock-timeout', context.options.lockTimeout);
-  messageOf(context);
-  const dryRun = dryRunKind(context.options);
-  if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryApply(context, args, mode, dryRun);
-  const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
-  if (saved !== undefined) return withClient(context, (client) => applySaved(context, client, saved));
-  const loaded = await loadSet(context, args);
-  return withClient(context, async (client) => {
-    await resume(context, client, setNameOf(context.options, loaded.documents));
-    return applyOnce(context, client, loaded, mode, 1);
-  });
+function applyIn(mode: Plan['mode']): Run<ApplyOptions> {
+  return async (context, args) => {
+    parseCount('--parallelism', context.options.parallelism);
+    parseDuration('--lock-timeout', context.options.lockTimeout);
+    messageOf(context);
+    const dryRun = dryRunKind(context.options);
+    if (dryRun !== undefined) return (await import('./dry-apply.ts')).dryApply(context, args, mode, dryRun);
+    const saved = mode === 'apply' ? await savedPlanAt(args, context) : undefined;
+    if (saved !== undefined) return withClient(context, (client) => applySaved(context, client, saved));
+    const loaded = await loadSet(context, args);
+    return withClient(context, async (client) => {
+      await resume(context, client, setNameOf(context.options, loaded.documents));
+      return replanWhenOvertaken(context, client, async () => {
+        const planned = await planOf(context, client, loaded, mode);
+        const { plan } = planned;
+        await printPlan(context, plan, mode);
+        if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
+        requireNoRefusals(context.options, plan);
+        await confirm(context, question(mode));
+        return planned;
+      });
+    });
+  };
 }
 
 /** The preseed document of a file, or of stdin. */
@@ -81,41 +86,25 @@ async function applySaved(context: OpenContext<ApplyOptions>, client: Client, sa
 /** How often an approved apply plans again because another run of the set came first. */
 const rounds = 5;
 
-async function applyOnce(
-  context: OpenContext<ApplyOptions>,
-  client: Client,
-  loaded: Loaded,
-  mode: Plan['mode'],
-  round: number,
-): Promise<ExitCode> {
-  const planned = await planOf(context, client, loaded, mode);
-  const { plan } = planned;
-  await printPlan(context, plan, mode);
-  if (plan.steps.length === 0) return plan.guards.length > 0 ? exitCodes.guard : exitCodes.ok;
-  requireNoRefusals(context.options, plan);
-  await confirm(context, question(mode));
-  return carryOutOrReplan(context, client, planned, round, () => applyOnce(context, client, loaded, mode, round + 1));
-}
-
-/** Carries the plan out, or calls `again` when another run of the set came first. */
-export async function carryOutOrReplan(
+/** Makes a plan and carries it out, or exits with the code of `makePlan`. Makes a new plan when another run of the set came first. */
+export async function replanWhenOvertaken(
   context: OpenContext<CarryOutOptions & GuardOptions>,
   client: Client,
-  planned: Planned,
-  round: number,
-  again: () => Promise<ExitCode>,
+  makePlan: (round: number) => Promise<Planned | ExitCode>,
   tell?: (counts: Counts) => void,
 ): Promise<ExitCode> {
   const { OvertakenError } = await import('../../../engine/runs/set-run.ts');
-  try {
-    const code = await carryOut(context, client, planned, tell);
-    if (code !== exitCodes.ok) return code;
-    return await codeOfDone(context, planned.plan);
-  } catch (error) {
-    if (!(error instanceof OvertakenError)) throw error;
-    if (!isApproved(context.options) || round >= rounds) throw new CliError(error.message, exitCodes.stale, error);
-    context.note(`${error.message}: planning again`);
-    return again();
+  for (let round = 1; ; round += 1) {
+    const planned = await makePlan(round);
+    if (typeof planned === 'number') return planned;
+    try {
+      const code = await carryOut(context, client, planned, tell);
+      return code === exitCodes.ok ? await codeOfDone(context, planned.plan) : code;
+    } catch (error) {
+      if (!(error instanceof OvertakenError)) throw error;
+      if (!isApproved(context.options) || round >= rounds) throw new CliError(error.message, exitCodes.stale, error);
+      context.note(`${error.message}: planning again`);
+    }
   }
 }
 
@@ -192,7 +181,7 @@ async function applyDepsOf(
   const noted = notes === undefined ? {} : { notes };
   const run = new SetRun({ ...owner, client, runs, lockTimeoutMs, nowMs: io.nowMs, pause, warn, ...noted });
   const place = { directory: stateDirectory(io.env), set: owner.set, host: hostName(context, client) };
-  io.compileLess?.();
+  io.deferOptimization?.();
   return {
     client,
     run,

@@ -22,16 +22,17 @@ import { planFor, type Planned } from '../../session/make-plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
 import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
-import { carryOutOrReplan, resume } from './apply.ts';
+import { replanWhenOvertaken, resume } from './apply.ts';
 
 export const rollback: Run<RollbackOptions> = async (context, [number]) => {
   messageOf(context);
   dryRunKind(context.options);
   const wanted = wantedRevision(number);
   const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
-  return withClient(context, async (client) =>
-    once(context, client, await readRollbackSource(context, client, wanted, given?.documents ?? []), 1),
-  );
+  return withClient(context, async (client) => {
+    const source = await readRollbackSource(context, client, wanted, given?.documents ?? []);
+    return replanWhenOvertaken(context, client, () => approvedRollback(context, client, source));
+  });
 };
 
 /** A number, or the text of a commit or message. */
@@ -79,12 +80,12 @@ function previous(revisions: Revisions): Revision {
   throw new CliError(`Nothing to roll back to: ${why} (gantry history --set ${revisions.set})`, exitCodes.error);
 }
 
-async function once(
+/** The plan that the user has approved, or the exit code when there is nothing to carry out. */
+async function approvedRollback(
   context: OpenContext<RollbackOptions>,
   client: Client,
   back: RollbackSource,
-  round: number,
-): Promise<ExitCode> {
+): Promise<Planned | ExitCode> {
   const planned = await planRollback(context, client, back);
   const { plan } = planned;
   const dryRun = dryRunKind(context.options);
@@ -97,7 +98,7 @@ async function once(
   }
   requireNoRefusals(context.options, plan);
   await confirm(context, `Do you want to roll back to revision ${back.revision.number}?`);
-  return carryOutOrReplan(context, client, planned, round, () => once(context, client, back, round + 1));
+  return planned;
 }
 
 export async function planRollback(

@@ -12,7 +12,7 @@ import { type FileDeps, mapOfMount } from '../mounts/container-files.ts';
 import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-nodes.ts';
 import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';
 import { mountInside, unmountInside } from '../mounts/mount-inside.ts';
-import { giveBack, plugInto, removeVlan, shape, unplugFrom } from '../nic/plug.ts';
+import { restoreInterface, plugInto, removeVlan, shape, unplugFrom } from '../nic/plug.ts';
 import { addRoutes, dropRoutes } from '../nic/routes.ts';
 import { joined, withoutParts } from './parts.ts';
 import type { DeviceState, RunningRecord } from './running-record.ts';
@@ -98,7 +98,7 @@ export class DeviceActions {
     const { paths } = this.#deps;
     await unplugFrom(nic, state.initPid, paths.tag);
     const before = devices.lent[nic.hostName];
-    if (nic.kind === 'physical' && before !== undefined) await giveBack(nic.hostName, before);
+    if (nic.kind === 'physical' && before !== undefined) await restoreInterface(nic.hostName, before);
     await removeVlan(nic, paths.tag);
   }
 

@@ -7,7 +7,7 @@ import type { LxcLive } from './live-devices.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { type RunningRecord, removeRunningRecord } from './running-record.ts';
 import type { RuntimeExit } from '../driver.ts';
-import { awaitOutcome, awaitRunning, buryRemains, hasMonitor, isAlive } from './liveness.ts';
+import { awaitOutcome, awaitRunning, clearRemains, hasMonitor, isAlive } from './liveness.ts';
 import { clearKeys, restoreLimits } from './live-keys.ts';
 import { errorText } from '../../../lib/log.ts';
 import { unmountFiles } from '../mounts/container-files.ts';
@@ -90,7 +90,7 @@ export class Exits {
     }
     await this.#parts.devices.afterStop(state);
     await clearKeys(this.#deps, state);
-    await buryRemains(tree, paths, state, log);
+    await clearRemains(tree, paths, state, log);
     unmountFiles(this.#deps, state.name);
     this.#parts.running.delete(state.name);
     this.#parts.cpus.release(state.name);

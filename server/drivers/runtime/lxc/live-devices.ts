@@ -13,12 +13,12 @@ import { unmount } from '../mounts/mapped-mounts.ts';
 import type { InterfaceSettings } from '../nic/commands.ts';
 import {
   checkNicPlaces,
-  giveBack,
+  restoreInterface,
   readInterfaceSettings,
   removeShape,
   removeVlan,
   shape,
-  takeBack,
+  returnToHost,
 } from '../nic/plug.ts';
 import { addRoutes, dropRoutes } from '../nic/routes.ts';
 import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
@@ -197,7 +197,7 @@ export class LxcLive implements LiveDevices {
     for (const nic of state.devices?.now.nics ?? []) {
       try {
         const before = state.devices?.lent[nic.hostName];
-        if (nic.kind === 'physical' && before !== undefined) await giveBack(nic.hostName, before);
+        if (nic.kind === 'physical' && before !== undefined) await restoreInterface(nic.hostName, before);
         if (nic.kind === 'veth') await removeShape(nic.hostName, paths.tag);
         await dropRoutes(nic);
         await removeVlan(nic, paths.tag);
@@ -214,7 +214,7 @@ export class LxcLive implements LiveDevices {
     if (!existsSync(file)) return;
     for (const nic of state.devices?.now.nics ?? []) {
       if (nic.kind !== 'physical' || existsSync(`/sys/class/net/${nic.hostName}`)) continue;
-      await takeBack(nic, file).catch((error: unknown) =>
+      await returnToHost(nic, file).catch((error: unknown) =>
         log.warn('cannot bring back an interface', { interface: nic.hostName, reason: errorText(error) }),
       );
     }

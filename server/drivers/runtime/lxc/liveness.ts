@@ -107,7 +107,7 @@ export async function awaitRunning(paths: LxcPaths, name: string, init: LiveProc
 }
 
 /** Waits for the kernel to take down interfaces and control groups of a dead container; does it itself when it takes long. */
-export async function buryRemains(
+export async function clearRemains(
   tree: CgroupTree,
   paths: LxcPaths,
   state: Pick<RunningRecord, 'name' | 'nics'>,
@@ -170,7 +170,7 @@ export async function clearAfterFailedStart(
     }
     await sleep(pollMs);
   }
-  await buryRemains(tree, paths, state, log);
+  await clearRemains(tree, paths, state, log);
 }
 
 const freezeTimeoutMs = 10_000;

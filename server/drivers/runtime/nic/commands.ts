@@ -49,7 +49,7 @@ export function plugNic(nic: NicRun, pid: number): IpPlan {
       };
     case 'physical':
       return {
-        host: [...dress(nic.hostName, nic), `link set dev ${nic.hostName} netns ${pid} name ${nic.name}`],
+        host: [...interfaceCommands(nic.hostName, nic), `link set dev ${nic.hostName} netns ${pid} name ${nic.name}`],
         inside,
       };
     default:
@@ -80,7 +80,7 @@ export interface InterfaceSettings {
 }
 
 /** Gives a host interface an address and size; it must be down for the first. */
-export function dress(name: string, { hwaddr, mtu }: InterfaceSettings): readonly string[] {
+export function interfaceCommands(name: string, { hwaddr, mtu }: InterfaceSettings): readonly string[] {
   return [
     ...(hwaddr === undefined ? [] : [`link set dev ${name} down`, `link set dev ${name} address ${hwaddr}`]),
     ...(mtu === undefined ? [] : [`link set dev ${name} mtu ${mtu}`]),

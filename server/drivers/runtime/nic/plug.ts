@@ -8,7 +8,7 @@ import { findProgram } from '../host/programs.ts';
 import {
   checkNicNames,
   type InterfaceSettings,
-  dress,
+  interfaceCommands,
   filterTable,
   ifbName,
   macFilter,
@@ -111,7 +111,7 @@ export async function unplugFrom(nic: NicRun, pid: number, tag: string): Promise
 }
 
 /** Moves a host interface back out of a network namespace that is kept in a file. */
-export async function takeBack(nic: NicRun, namespaceFile: string): Promise<void> {
+export async function returnToHost(nic: NicRun, namespaceFile: string): Promise<void> {
   const enter = [findProgram('nsenter') ?? 'nsenter', `--net=${namespaceFile}`, '--'];
   await batch('ip', enter, unplugNic(nic, process.pid).inside);
 }
@@ -200,6 +200,6 @@ export function readInterfaceSettings(name: string): InterfaceSettings {
   return { hwaddr: read('address'), mtu: Number(read('mtu')) };
 }
 
-export async function giveBack(name: string, before: InterfaceSettings): Promise<void> {
-  if (interfaceExists(name)) await batch('ip', [], dress(name, before));
+export async function restoreInterface(name: string, before: InterfaceSettings): Promise<void> {
+  if (interfaceExists(name)) await batch('ip', [], interfaceCommands(name, before));
 }

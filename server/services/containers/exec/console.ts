@@ -10,7 +10,7 @@ import type { Caller } from '../../caller.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { requireRunning, sizeOf, waitFor } from './exec.ts';
-import { drain, feed, obey } from './streams.ts';
+import { sendOutput, receiveInput, followControlMessages } from './streams.ts';
 import { readyContainer } from '../find.ts';
 import { isNotThere } from './logs.ts';
 
@@ -67,13 +67,13 @@ async function show(
   const close = (): void => view.close();
   end.addEventListener('abort', close, { once: true });
   const control = async (): Promise<void> => {
-    await obey(await channels.connected('control'), (size) => view.resize(size));
+    await followControlMessages(await channels.connected('control'), (size) => view.resize(size));
     view.close();
   };
   void control();
-  void feed(channel, view.input).finally(close);
+  void receiveInput(channel, view.input).finally(close);
   try {
-    await drain(view.output, channel);
+    await sendOutput(view.output, channel);
   } finally {
     end.removeEventListener('abort', close);
     view.close();

@@ -7,7 +7,7 @@ import type { Channel } from '../../../operations/channels.ts';
 
 /** After a hang-up, for the command to end by itself. */
 const hangUpGraceMs = 2_000;
-const hangUp = 1;
+const hangUpSignal = 1;
 
 /** Three pipes. Resolves with the exit code once all output was sent. */
 export async function relayPipes(
@@ -17,14 +17,14 @@ export async function relayPipes(
 ): Promise<number> {
   const [input, output, errors] = channels;
   const isControlled = followControl(process, control);
-  void endUnseen(process, channels, isControlled);
-  void feed(input, process.stdin);
-  await Promise.all([drain(process.stdout, output), drain(process.stderr, errors)]);
+  void killWhenUnwatched(process, channels, isControlled);
+  void receiveInput(input, process.stdin);
+  await Promise.all([sendOutput(process.stdout, output), sendOutput(process.stderr, errors)]);
   return process.exited;
 }
 
 /** Without a control channel the command ends when its last viewer is gone. */
-async function endUnseen(
+async function killWhenUnwatched(
   process: RuntimeProcess,
   channels: readonly Channel[],
   isControlled: () => boolean,
@@ -41,11 +41,11 @@ export async function relayTerminal(
 ): Promise<number> {
   followControl(process, control);
   let isOver = false;
-  const input = feed(terminal, process.stdin).then((end) => {
-    if (end === 'gone' && !isOver) leave(process);
+  const input = receiveInput(terminal, process.stdin).then((end) => {
+    if (end === 'gone' && !isOver) hangUp(process);
     return end;
   });
-  await drain(process.stdout, terminal);
+  await sendOutput(process.stdout, terminal);
   isOver = true;
   const code = await process.exited;
   await input;
@@ -53,8 +53,8 @@ export async function relayTerminal(
 }
 
 /** A terminal without viewers hangs up; a command that ignores it is killed. */
-function leave(process: RuntimeProcess): void {
-  process.signal(hangUp);
+function hangUp(process: RuntimeProcess): void {
+  process.signal(hangUpSignal);
   const timer = setTimeout(() => {
     process.kill();
     process.stdout?.destroy();
@@ -68,7 +68,7 @@ function followControl(process: RuntimeProcess, control: Promise<Channel>): () =
   const follow = async (): Promise<void> => {
     const channel = await control;
     isControlled = true;
-    await obey(
+    await followControlMessages(
       channel,
       (size) => process.resize(size),
       (signal) => process.signal(signal),
@@ -83,7 +83,7 @@ function followControl(process: RuntimeProcess, control: Promise<Channel>): () =
 const maxControlBytes = 4096;
 
 /** Carries out control messages until the channel is gone. Unknown ones are ignored. */
-export async function obey(
+export async function followControlMessages(
   channel: Channel,
   resize: (size: TerminalSize) => void,
   signal: (number: number) => void = () => {},
@@ -97,7 +97,10 @@ export async function obey(
 }
 
 /** Data frames until the first text frame or the end; then the input is closed. */
-export async function feed(channel: Channel | undefined, input: Writable | undefined): Promise<'barrier' | 'gone'> {
+export async function receiveInput(
+  channel: Channel | undefined,
+  input: Writable | undefined,
+): Promise<'barrier' | 'gone'> {
   let end: 'barrier' | 'gone' = 'gone';
   for await (const frame of channel?.frames ?? []) {
     if (frame.kind === 'text') {
@@ -118,7 +121,7 @@ function write(input: Writable, bytes: Buffer): Promise<void> {
 }
 
 /** All of the stream, then the barrier. Whoever produces it waits while the client does not read. */
-export async function drain(stream: Readable | undefined, channel: Channel | undefined): Promise<void> {
+export async function sendOutput(stream: Readable | undefined, channel: Channel | undefined): Promise<void> {
   if (stream === undefined || channel === undefined) return;
   // The listener is gone: the command's next write fails.
   void channel.gone.finally(() => stream.destroy());

@@ -15,7 +15,7 @@ import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Records } from '../../../records/records.ts';
 import { containersWith } from '../../used-by.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from '../../expand.ts';
-import { petName } from './pet-name.ts';
+import { generatedName } from './generated-name.ts';
 import { rootSize } from '../devices/root-size.ts';
 import { ofProject, profileIn, profilesOf, projectWith, volumeKeyIn } from '../../project-scope.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
@@ -50,7 +50,7 @@ export function checkDraft(
 /** The qualified name of a new container: of the name that it asks for, or one of ours. Throws AppError invalidName, exists. */
 export function freeName(records: Records, project: string, asked: string | undefined): string {
   const isTaken = (plain: string): boolean => records.containers.has(qualifiedName(project, plain));
-  const plain = asked === undefined || asked === '' ? petName(isTaken) : asked;
+  const plain = asked === undefined || asked === '' ? generatedName(isTaken) : asked;
   const rule = containerName(plain);
   if (rule !== undefined) throw errors.invalidName('container', plain, rule);
   if (isTaken(plain)) throw errors.exists('container', plain);

@@ -1,6 +1,6 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
 import type { StateDeps, Wanted } from './state-deps.ts';
-import { halt, stopNow, stopStateful, tellStopped } from './stop.ts';
+import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
 import { startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
@@ -85,7 +85,7 @@ async function restartNow(
     throw errors.badRequest(`The container ${name} is not running: it is frozen`);
   }
   await halt(deps, name, wanted, signal);
-  tellStopped(deps, caller, name, wanted);
+  publishStopped(deps, caller, name, wanted);
   await startNow(deps, caller, name, signal);
 }
 

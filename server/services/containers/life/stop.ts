@@ -22,11 +22,11 @@ export async function stopNow(
   signal: AbortSignal,
 ): Promise<void> {
   await halt(deps, name, wanted, signal);
-  tellStopped(deps, caller, name, wanted);
+  publishStopped(deps, caller, name, wanted);
   await afterStop(deps, caller, name, signal);
 }
 
-export function tellStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: Wanted): void {
+export function publishStopped({ events }: StateDeps, { requestor }: Caller, name: string, { force }: Wanted): void {
   events.lifecycle(force ? 'container-stopped' : 'container-shutdown', containerUrl(name), undefined, requestor);
 }
 

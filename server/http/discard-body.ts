@@ -2,16 +2,16 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const drainMs = 3000;
+const discardMs = 3000;
 
 /** Gives up after some seconds. */
-export async function drain(request: IncomingMessage): Promise<void> {
+export async function discardBody(request: IncomingMessage): Promise<void> {
   if (request.complete || request.destroyed) return;
   request.resume();
   const over = new AbortController();
   const ended = new Promise<void>((resolve) =>
     request.once('end', resolve).once('close', resolve).once('error', resolve),
   );
-  await Promise.race([ended, sleep(drainMs, undefined, { signal: over.signal }).catch(() => {})]);
+  await Promise.race([ended, sleep(discardMs, undefined, { signal: over.signal }).catch(() => {})]);
   over.abort();
 }

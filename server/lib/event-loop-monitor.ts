@@ -11,10 +11,10 @@ export interface LoopFigures {
   readonly overLimit: number;
 }
 
-export interface LoopWatchOptions {
+export interface EventLoopMonitorOptions {
   readonly limitMs?: number;
   /** Called after the loop was blocked longer than the limit, at most once in `quietMs`. */
-  readonly onHold: (heldMs: number, underWay: readonly string[]) => void;
+  readonly onBlocked: (blockedMs: number, underWay: readonly string[]) => void;
   readonly quietMs?: number;
   readonly time?: LoopTime;
 }
@@ -37,10 +37,10 @@ const tickMs = 10;
 const lingerMs = 1000;
 const namesShown = 5;
 
-export class LoopWatch {
+export class EventLoopMonitor {
   readonly #limitMs: number;
   readonly #quietMs: number;
-  readonly #onHold: LoopWatchOptions['onHold'];
+  readonly #onBlocked: EventLoopMonitorOptions['onBlocked'];
   readonly #time: LoopTime;
   readonly #underWay = new Set<Label>();
   /** Ended since the last tick. */
@@ -53,10 +53,10 @@ export class LoopWatch {
   #longestMs = 0;
   #overLimit = 0;
 
-  constructor(options: LoopWatchOptions) {
+  constructor(options: EventLoopMonitorOptions) {
     this.#limitMs = options.limitMs ?? 50;
     this.#quietMs = options.quietMs ?? 1000;
-    this.#onHold = options.onHold;
+    this.#onBlocked = options.onBlocked;
     this.#time = options.time ?? threadTime();
   }
 
@@ -95,9 +95,9 @@ export class LoopWatch {
     const now = this.#time.nowMs();
     const late = now - this.#due;
     // On a busy machine the thread waits for a processor: no request causes that.
-    const held = late > this.#longestMs || late > this.#limitMs ? late - this.#waitedSince() : 0;
-    this.#longestMs = Math.max(this.#longestMs, held);
-    if (held > this.#limitMs) this.#note(held, now);
+    const blockedMs = late > this.#longestMs || late > this.#limitMs ? late - this.#waitedSince() : 0;
+    this.#longestMs = Math.max(this.#longestMs, blockedMs);
+    if (blockedMs > this.#limitMs) this.#report(blockedMs, now);
     this.#ended = [];
     this.#cancel = undefined;
     if (this.#underWay.size > 0 || now - this.#idleSince < lingerMs) this.#arm();
@@ -107,12 +107,12 @@ export class LoopWatch {
     return this.#time.waitedMs() - this.#waitedMs;
   }
 
-  #note(heldMs: number, now: number): void {
+  #report(blockedMs: number, now: number): void {
     this.#overLimit += 1;
     if (now < this.#quietUntil) return;
     this.#quietUntil = now + this.#quietMs;
     const labels = [...this.#ended, ...[...this.#underWay].toReversed()].slice(0, namesShown);
-    this.#onHold(Math.round(heldMs), [...new Set(labels.map((label) => label()))]);
+    this.#onBlocked(Math.round(blockedMs), [...new Set(labels.map((label) => label()))]);
   }
 }
 

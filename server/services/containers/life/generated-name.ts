@@ -12,7 +12,7 @@ const animals =
 
 const pick = (words: readonly string[]): string => words[randomInt(words.length)] ?? 'gantry';
 
-export function petName(isTaken: (name: string) => boolean): string {
+export function generatedName(isTaken: (name: string) => boolean): string {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const name = `${pick(manners)}-${pick(animals)}`;
     if (!isTaken(name)) return name;

@@ -1,6 +1,6 @@
 // The watch over the event loop: which times count as blocked, which work is named, and that it costs nothing without work.
 import { expect, test } from 'vitest';
-import { LoopWatch, type LoopTime } from '../../../server/lib/event-loop-watch.ts';
+import { EventLoopMonitor, type LoopTime } from '../../../server/lib/event-loop-monitor.ts';
 
 /** Time that moves only when told to. */
 class TestTime implements LoopTime {
@@ -31,7 +31,12 @@ class TestTime implements LoopTime {
 function make(quietMs = 0) {
   const time = new TestTime();
   const holds: [number, readonly string[]][] = [];
-  const watch = new LoopWatch({ limitMs: 50, quietMs, onHold: (held, names) => holds.push([held, names]), time });
+  const watch = new EventLoopMonitor({
+    limitMs: 50,
+    quietMs,
+    onBlocked: (held, names) => holds.push([held, names]),
+    time,
+  });
   return { time, holds, watch };
 }
 
