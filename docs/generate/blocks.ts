@@ -1,5 +1,5 @@
 // Pages with generated parts: what stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced by the block of that name.
-import { errorTable } from '../../server/api/errors.ts';
+import { errorTable, statusIn, type ErrorCode } from '../../server/api/errors.ts';
 import { daemonUsage } from '../../server/daemon/daemon-command.ts';
 import { code, table } from './markdown.ts';
 import { referenceBlocks } from './reference.ts';
@@ -29,6 +29,11 @@ export const blockNames = (page: string): readonly string[] =>
   [...page.matchAll(marked)].map((match) => match[2] ?? '');
 
 function errorsBlock(): string {
-  const rows = Object.entries(errorTable).map(([name, { status, doc }]) => [code(name), String(status), doc]);
-  return table(['code', 'HTTP', 'when'], rows);
+  const rows = (Object.keys(errorTable) as ErrorCode[]).map((name) => [
+    code(name),
+    String(statusIn('svc', name)),
+    String(statusIn('lxd', name)),
+    errorTable[name].doc,
+  ]);
+  return table(['code', 'HTTP', 'HTTP for clients of LXD', 'when'], rows);
 }

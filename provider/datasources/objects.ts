@@ -5,7 +5,7 @@ import type { Image, ImageAlias } from '../../server/api/image/image.ts';
 import type { Network } from '../../server/api/network/network.ts';
 import type { PoolResources, StoragePool } from '../../server/api/storage/pool.ts';
 import type { Profile } from '../../server/api/container/profile.ts';
-import { ClientError } from '../../server/client/client-error.ts';
+import { isNotServed } from '../../server/client/client-error.ts';
 import { lacking } from '../connection/link.ts';
 import { flag, integer, objects, text, shownTextMaps, textMap, texts } from '../framework/attribute.ts';
 import { DiagnosticError, failure } from '../framework/diagnostic.ts';
@@ -193,7 +193,7 @@ export const projectData = serverWideData({
       const live = await find<Static<typeof Project>>(context, 'project', name, path);
       return { description: live.description, config: shownMap(live.config), used_by: live.used_by ?? [] };
     } catch (error) {
-      if (!(error instanceof ClientError) || error.status !== 501) throw error;
+      if (!isNotServed(error)) throw error;
       throw lacking(context.client, 'have projects', error.message, error);
     }
   },

@@ -2,7 +2,7 @@
 import type { Static } from 'typebox';
 import type { Project } from '../../server/api/project/project.ts';
 import { projectName } from '../../server/api/names.ts';
-import { ClientError } from '../../server/client/client-error.ts';
+import { isNotServed } from '../../server/client/client-error.ts';
 import { lacking, needExtension } from '../connection/link.ts';
 import { flag, textMap, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { at } from '../framework/path.ts';
@@ -76,8 +76,7 @@ export const project = serverResource({
         client.client.http.send({ method: 'POST', path: '/1.0/projects', json }, context.signal),
       );
     } catch (error) {
-      if (error instanceof ClientError && error.status === 501)
-        throw lacking(client, 'have projects', error.message, error);
+      if (isNotServed(error)) throw lacking(client, 'have projects', error.message, error);
       throw error;
     }
   },

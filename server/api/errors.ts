@@ -2,7 +2,10 @@
 import type { Problem } from './problem.ts';
 
 interface ErrorRow {
-  readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500 | 501 | 503;
+  /** Spec part 7 allows no others. */
+  readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500;
+  /** Of real servers, in the dialect of LXD; default: `status`. */
+  readonly lxdStatus?: 500 | 501 | 503;
   /** The situation in which it is the answer. */
   readonly doc: string;
 }
@@ -28,11 +31,25 @@ export const errorTable = {
     doc: 'The disk of the server is full: it is read-only, apart from deletions, until there is free space.',
   },
   internal: { status: 500, doc: 'An internal error, which the caller cannot correct.' },
-  notImplemented: { status: 501, doc: 'The path is known, but not with this method or not in this release.' },
-  unavailable: { status: 503, doc: 'The daemon is starting, stopping, or its store is unavailable.' },
+  notClustered: { status: 400, lxdStatus: 500, doc: 'The server is not part of a cluster.' },
+  notImplemented: {
+    status: 400,
+    lxdStatus: 501,
+    doc: 'The path is known, but not with this method or not in this release.',
+  },
+  unavailable: {
+    status: 500,
+    lxdStatus: 503,
+    doc: 'The daemon is starting, stopping, or its store is unavailable.',
+  },
 } as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof errorTable;
+
+export function statusIn(dialect: 'svc' | 'lxd', code: ErrorCode): number {
+  const row: ErrorRow = errorTable[code];
+  return dialect === 'lxd' ? (row.lxdStatus ?? row.status) : row.status;
+}
 
 /** An error meant for the caller. `message` has the failed action and the reason; `details` has one line a field. */
 export class AppError extends Error {
@@ -77,6 +94,7 @@ export const errors = {
   tooLarge: (limitBytes: number) => new AppError('tooLarge', `The request body is larger than ${limitBytes} bytes`),
   diskFull: (reason: string) => new AppError('diskFull', `The request was refused: ${reason}`),
   internal: (message: string, cause?: unknown) => new AppError('internal', message, { cause }),
+  notClustered: (message: string) => new AppError('notClustered', message),
   notImplemented: (message: string) => new AppError('notImplemented', message),
   unavailable: (message: string, cause?: unknown) => new AppError('unavailable', message, { cause }),
 };

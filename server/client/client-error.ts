@@ -73,6 +73,12 @@ export function codeForStatus(status: number): string {
   return codeOfStatus[status] ?? (status >= 500 ? 'internal' : 'badRequest');
 }
 
+/** It is starting, stopping or busy with an undo: the same request may succeed a moment later. */
+export const isUnavailable = (error: unknown): boolean =>
+  error instanceof ClientError && (error.code === 'unavailable' || error.status === 503);
+/** It knows the path, but does not serve it. */
+export const isNotServed = (error: unknown): error is ClientError =>
+  error instanceof ClientError && (error.code === 'notImplemented' || error.status === 501);
 export const isNotFound = (error: unknown): boolean => error instanceof ClientError && error.status === 404;
 /** Refused at once, or by the operation when another change came first while it was queued. */
 export const isPreconditionFailed = (error: unknown): boolean =>
@@ -105,7 +111,7 @@ export function remedyFor(error: unknown, idempotent: boolean): Remedy {
     case 'operationCancelled':
       return 'stop';
     default:
-      if (error.status === 503) return 'retry';
+      if (isUnavailable(error)) return 'retry';
       return error.status === 412 || error.status === 409 ? 'reread' : 'stop';
   }
 }

@@ -1,7 +1,7 @@
 // The endpoints of the guest socket (real-world.md section 18): from a request of one container to its answer. Sends nothing.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
-import { errorTable, errors, type AppError } from '../api/errors.ts';
+import { statusIn, errors, type AppError } from '../api/errors.ts';
 import type { Dialect } from '../http/dialects/dialect.ts';
 import { exportImage } from '../http/image-export.ts';
 import { errorText, type Log } from '../lib/log.ts';
@@ -84,7 +84,7 @@ const plain = { 'content-type': 'text/plain; charset=utf-8' } as const;
 export const text = (status: number, said: string): GuestAnswer => ({ status, headers: plain, body: `${said}\n` });
 /** What failed on the host is the host's business: its paths and programs are not for guests. */
 export const refusal = (error: AppError): GuestAnswer =>
-  text(errorTable[error.code].status, error.code === 'internal' ? 'something failed on the host' : error.message);
+  text(statusIn('lxd', error.code), error.code === 'internal' ? 'something failed on the host' : error.message);
 
 const bytes = (body: string): GuestAnswer => ({
   status: 200,

@@ -86,6 +86,8 @@ export function parseAddress(text: string): { readonly host: string; readonly po
 function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   server.on('request', deps.handler);
   server.on('upgrade', deps.websockets.upgrade);
+  // Node would answer other expectations than 100-continue with 417, which the specification does not have.
+  server.on('checkExpectation', deps.handler);
   server.on('clientError', (error, socket) => {
     if (socket.writable) socket.end(malformed(deps.dialect, error));
     else socket.destroy();

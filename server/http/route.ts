@@ -60,7 +60,7 @@ export type ContextOf<Id extends EndpointId> = RouteContext<
   BodyOf<NonNullable<Row<Id>['body']>>
 >;
 
-/** Websockets are upgraded instead, and what is not built answers 501. */
+/** Websockets are upgraded instead, and what is not built is refused. */
 export type ServedId = Exclude<
   EndpointId,
   Extract<(typeof endpoints)[number], { mode: 'websocket' } | { built: false }>['id']

@@ -37,16 +37,20 @@ const keepAliveMs = 30_000;
 export class Websockets {
   readonly #deps: WebsocketDeps;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
+  #isClosed = false;
   readonly #channels = new WebSocketServer({ noServer: true, maxPayload: maxFrameBytes, WebSocket: ChannelSocket });
 
   constructor(deps: WebsocketDeps) {
     this.#deps = deps;
+    for (const server of [this.#server, this.#channels])
+      server.on('wsClientError', (error, socket) => this.#refuse(socket, errors.badRequest(error.message)));
   }
 
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
     const leave = this.#deps.loop.enter(() => `${labelOf(request)} (websocket)`);
     try {
+      if (this.#isClosed) throw errors.unavailable('The daemon is stopping');
       const url = parseUrl(request.url ?? '/');
       const operation = this.#authorize(request, url);
       if (operation === undefined) {
@@ -65,6 +69,7 @@ export class Websockets {
   };
 
   close(): void {
+    this.#isClosed = true;
     for (const server of [this.#server, this.#channels]) {
       for (const peer of server.clients) peer.terminate();
       server.close();

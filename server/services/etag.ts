@@ -1,4 +1,5 @@
 // ETags: SHA-256 over the user-modifiable content of an object, and the If-Match check against it (spec 4, store notes).
+import type { Cluster } from '../api/cluster/cluster.ts';
 import type { ContainerMetadata } from '../api/container/container.ts';
 import { errors } from '../api/errors.ts';
 import { canonicalHash } from '../lib/canonical-json.ts';
@@ -40,6 +41,7 @@ export const etagOf = {
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
   project: (p: ProjectDocument) => canonicalHash([p.config, p.description]),
   certificate: (c: CertificateDocument) => canonicalHash([c.name, c.type]),
+  cluster: (c: Cluster) => canonicalHash(c),
   serverConfig: (config: Readonly<Record<string, string | boolean>>) => canonicalHash(config),
 } as const;
 

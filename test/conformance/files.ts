@@ -129,9 +129,9 @@ export function filesConformance({ daemon }: FilesHarness): void {
       expect([answer.status, why(answer)]).toEqual([status, message]);
     });
 
-    test('an unknown container answers 404, and PUT 501', async () => {
+    test('an unknown container answers 404, and PUT 400', async () => {
       expect((await daemon().call('GET', '/1.0/containers/nobody/files?path=/x')).status).toBe(404);
-      expect((await daemon().call('PUT', at('/hello'), 'x')).status).toBe(501);
+      expect((await daemon().call('PUT', at('/hello'), 'x')).status).toBe(400);
     });
 
     test('a name that is not UTF-8 is a name like others', async () => {

@@ -19,7 +19,7 @@ type Tables = {
 export interface Observed extends Tables {
   readonly server: {
     readonly extensions: readonly string[];
-    /** Extensions whose requests it answers with 501. */
+    /** Extensions whose requests it does not serve. */
     readonly unserved?: readonly string[];
     /** Server config as shown; hidden keys are `true`. Absent when the client may not see it. */
     readonly config?: Readonly<Record<string, string | boolean>>;

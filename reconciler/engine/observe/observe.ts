@@ -3,7 +3,7 @@ import { isDeaf } from '../../core/kinds/server-config.ts';
 import { hasExtension } from '../../../server/api/server/capability.ts';
 import { isMemberKey, type MemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import type { Server } from '../../../server/api/server/server.ts';
-import { ClientError } from '../../../server/client/client-error.ts';
+import { ClientError, isNotServed } from '../../../server/client/client-error.ts';
 import { dialectOf, type Client } from '../../../server/client/client.ts';
 import { isInProject, kindRow, kinds, listedKinds, nameOfObject, type ListedKind } from '../../../server/api/kinds.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
@@ -33,7 +33,7 @@ export async function observe(client: ObservedClient, signal?: AbortSignal, base
     // Other servers answer 404 for the path.
     if (!hasExtension((await answer).metadata.api_extensions, since)) return [];
     return client.list(kind, signal).catch((error: unknown) => {
-      if (!(error instanceof ClientError) || error.status !== 501) throw error;
+      if (!isNotServed(error)) throw error;
       unserved.push(since);
       return [];
     });

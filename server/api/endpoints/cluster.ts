@@ -1,18 +1,18 @@
 // Endpoints of the cluster (spec 4.13).
 import { Cluster, ClusterMember, ClusterMemberPost, ClusterPut } from '../cluster/cluster.ts';
 import { endpoint } from './endpoint.ts';
-import { recursion, unbuilt } from './shared.ts';
+import { recursion } from './shared.ts';
 
-const clustering = { ...unbuilt, extension: 'clustering' } as const;
+const clustering = { extension: 'clustering' } as const;
 
 export const clusterEndpoints = [
-  endpoint('cluster.get', 'GET /1.0/cluster', 'sync', 'Cluster membership of this server.', {
+  endpoint('cluster.get', 'GET /1.0/cluster', 'sync', 'Cluster membership of this server, which is in none.', {
     ...clustering,
     auth: ['untrusted', 'trusted'],
     result: Cluster,
     etag: true,
   }),
-  endpoint('cluster.put', 'PUT /1.0/cluster', 'async', 'Bootstrap, join or leave.', {
+  endpoint('cluster.put', 'PUT /1.0/cluster', 'sync', 'Leave the cluster; forming and joining one is refused.', {
     ...clustering,
     body: ClusterPut,
     etag: true,

@@ -28,7 +28,7 @@ export interface Endpoint {
   readonly etag: boolean;
   /** HTTP status of success in the spec's dialect when it is not 200 (sync) or 202 (async). */
   readonly status?: 202 | 204;
-  /** False: known to the contract, answered with 501 by this release. */
+  /** False: known to the contract, not served by this release. */
   readonly built: boolean;
   readonly doc: string;
 }

@@ -163,7 +163,7 @@ function failures(row: Endpoint): Json {
   const statuses = [400, ...(row.auth.includes('guest') ? [] : [403]), 404];
   if (row.method === 'POST' || row.method === 'PUT' || row.method === 'PATCH') statuses.push(409);
   if (obeysIfMatch(row)) statuses.push(412);
-  statuses.push(500, ...(row.built ? [] : [501]), 503);
+  statuses.push(500);
   return Object.fromEntries(statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]));
 }
 

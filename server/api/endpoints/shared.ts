@@ -4,7 +4,5 @@ import { UrlList } from '../schema/common-schemas.ts';
 
 export const list = ['recursion'] as const;
 export const strings = Type.Array(Type.String());
-/** Known to the contract, not served by this release. */
-export const unbuilt = { built: false } as const;
 /** A collection: URLs, or the objects with `recursion`. */
 export const recursion = { query: list, result: UrlList } as const;

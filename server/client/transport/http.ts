@@ -1,7 +1,7 @@
 // One call to the daemon: builds the request, limits its time, retries where that is safe, turns every failure into a ClientError.
 // Knows no kinds of objects.
 import type { Readable } from 'node:stream';
-import { ClientError, remedyFor } from '../client-error.ts';
+import { ClientError, isUnavailable, remedyFor } from '../client-error.ts';
 import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.ts';
@@ -82,7 +82,7 @@ export function createHttp(deps: HttpDeps): Http {
 
 const isTransient = (error: unknown): boolean =>
   error instanceof ClientError &&
-  (error.status === 503 || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_LINK/.test(String(errno(error))));
+  (isUnavailable(error) || !/ENOENT|EACCES|ENOTFOUND|ERR_GANTRY_LINK/.test(String(errno(error))));
 
 const errno = (error: ClientError): unknown =>
   error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';

@@ -14,6 +14,10 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ),
     ...replaced(routes, 'images.list', (list) => filtered(list, (image) => urlOf('images', image['fingerprint']))),
     ...replaced(routes, 'operations.list', byStatus),
+    // Real servers fail there instead of returning an empty list.
+    'members.list': () => {
+      throw errors.notClustered('This server is not part of a cluster');
+    },
     ...replaced(routes, 'containers.templates.post', (create) => overwriting(routes, create)),
     ...replaced(routes, 'volumes.create', ofFiles),
     ...replaced(routes, 'volumes.createType', ofFiles),

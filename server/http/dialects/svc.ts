@@ -1,5 +1,5 @@
 // The spec's own dialect, to the letter: envelopes of part 2.1, 202 for the deletes that have it, 204 for renames.
-import { errorTable } from '../../api/errors.ts';
+import { statusIn } from '../../api/errors.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Dialect } from './dialect.ts';
 import { statusCodes } from '../../api/status.ts';
@@ -35,7 +35,7 @@ export const svcDialect: Dialect = {
     };
   },
   error(error) {
-    const { status } = errorTable[error.code];
+    const status = statusIn('svc', error.code);
     const metadata = {
       code: error.code,
       message: errorText(error),

@@ -28,6 +28,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import type { RouteTable } from '../route.ts';
 import { backupRoutes, receiveBackup } from './backups.ts';
 import { certificateRoutes } from './certificates.ts';
+import { clusterRoutes } from './cluster.ts';
 import { containerFileRoutes } from './container-files.ts';
 import { containerMetadataRoutes } from './container-metadata.ts';
 import { containerSessionRoutes } from './container-sessions.ts';
@@ -89,6 +90,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     ...certificateRoutes(services.certificates, endTrust),
     ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
     ...backupRoutes(services),
+    ...clusterRoutes(),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),
     ...containerFileRoutes(services.containerFiles, headerPrefix),

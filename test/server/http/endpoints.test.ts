@@ -148,6 +148,9 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'server.put': on('PUT', () => '/1.0', { config: {} }),
   'server.patch': on('PATCH', () => '/1.0', { config: { 'core.trust_password': 'x' } }),
   'resources.get': get('/1.0/resources'),
+  'cluster.get': get('/1.0/cluster'),
+  'cluster.put': on('PUT', () => '/1.0/cluster', { enabled: false }),
+  'members.list': get('/1.0/cluster/members'),
   'certificates.list': get('/1.0/certificates'),
   'certificates.create': async () => {
     const { certPem } = await makeSelfSigned({
@@ -333,8 +336,13 @@ const expectedStatus = (row: Endpoint): number =>
 describe('every endpoint of this release', () => {
   test('is called by this table', () => {
     const uncovered = built.filter((row) => !(row.id in good)).map((row) => row.id);
-    // Accepts an upgrade with a secret, frame by frame in test/server/services/containers/exec.test.ts.
-    expect(uncovered.filter((id) => id !== 'operations.websocket')).toEqual([]);
+    const elsewhere = [
+      // Accepts an upgrade with a secret, frame by frame in test/server/services/containers/exec.test.ts.
+      'operations.websocket',
+      // Without a cluster these answer 404 only: cluster.test.ts.
+      ...['members.get', 'members.post', 'members.delete'],
+    ];
+    expect(uncovered.filter((id) => !elsewhere.includes(id))).toEqual([]);
     expect(Object.keys(good).filter((id) => !built.some((row) => row.id === id))).toEqual([]);
   });
 
@@ -385,13 +393,13 @@ const place = (path: string): string => path.replace(/:[a-z]+/g, 'x').replace('*
 
 describe('endpoints of the contract that this release does not serve', () => {
   const unbuilt = rows.filter((row) => !row.built);
-  test.each(unbuilt.map((row) => [row.method, place(row.path)] as const))('%s %s answers 501', async (method, path) => {
+  test.each(unbuilt.map((row) => [row.method, place(row.path)] as const))('%s %s is refused', async (method, path) => {
     const answer = await daemon.call(method, path, method === 'GET' || method === 'DELETE' ? undefined : {});
-    expect(answer.status, answer.bytes.toString()).toBe(501);
+    expect(answer.status, answer.bytes.toString()).toBe(400);
     expect(answer.body).toMatchObject({
       type: 'error',
       error: 'Failure',
-      error_code: 501,
+      error_code: 400,
       metadata: { code: 'notImplemented' },
     });
   });
@@ -419,12 +427,33 @@ describe('paths and methods', () => {
       .filter((method) => !methods.has(method))
       .map((method) => [method, place(path)] as const),
   );
-  test('a known path with a method it does not have answers 501', async () => {
+  test('a known path with a method it does not have answers 400, as the specification has no better status', async () => {
     expect(wrong.length).toBeGreaterThan(20);
     for (const [method, path] of wrong) {
       const answer = await daemon.call(method, path, method === 'GET' ? undefined : {});
-      expect([method, path, answer.status]).toEqual([method, path, 501]);
+      expect([method, path, answer.status, (answer.body.metadata as Json)['code']]).toEqual([
+        method,
+        path,
+        400,
+        'notImplemented',
+      ]);
     }
+  });
+
+  test('an expectation that the server does not know is no reason to refuse a request', async () => {
+    expect((await daemon.call('GET', '/1.0', undefined, { expect: 'something' })).status).toBe(200);
+  });
+
+  test.each([
+    ['a method other than GET', 'POST', { 'sec-websocket-version': '13' }],
+    ['a version that does not exist', 'GET', { 'sec-websocket-version': '99' }],
+  ])('an upgrade with %s answers 400 with an envelope', async (_what, method, headers) => {
+    const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+    const answer = await daemon.call(method, '/1.0/events', undefined, { ...upgrade, ...headers });
+    expect([answer.status, answer.body]).toEqual([
+      400,
+      expect.objectContaining({ type: 'error', error_code: 400, error: 'Failure' }),
+    ]);
   });
 
   test('OPTIONS on a known path answers 200 without a body', async () => {

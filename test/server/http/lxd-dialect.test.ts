@@ -113,7 +113,7 @@ test('the server reports itself as LXD, and advertises only served features', as
   expect(metadata.api_extensions).toEqual(lxdExtensions);
   expect(lxdExtensions).toEqual(expect.arrayContaining(['resource_limits', 'unix_priv_drop', 'api_filtering']));
   // Clients use containers and no projects as long as these extensions are missing.
-  for (const name of ['instances', 'instance_types', 'clustering']) expect(lxdExtensions).not.toContain(name);
+  for (const name of ['instances', 'instance_types']) expect(lxdExtensions).not.toContain(name);
   expect((await daemon.get('/1.0')).environment.server).toBe('gantry');
 });
 

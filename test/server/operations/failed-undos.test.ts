@@ -81,6 +81,10 @@ describe('a failed undo', () => {
   afterAll(() => daemon.cleanUp());
 
   const status = async (path: string): Promise<number> => (await daemon.call('GET', path)).status;
+  const refusal = async (method: string, path: string): Promise<readonly unknown[]> => {
+    const answer = await daemon.call(method, path);
+    return [answer.status, answer.metadata['code']];
+  };
   const containers = '/1.0/containers';
 
   /** A creation that fails, and whose undo fails. */
@@ -156,7 +160,7 @@ describe('a failed undo', () => {
     storage.before.add('deleteVolume');
     const volumes = '/1.0/storage-pools/default/volumes/custom';
     expect((await daemon.call('POST', volumes, { name: 'v' })).status).toBe(500);
-    expect((await daemon.call('DELETE', `${volumes}/v`)).status).toBe(503);
+    expect(await refusal('DELETE', `${volumes}/v`)).toEqual([500, 'unavailable']);
     storage.heal();
     expect((await daemon.call('DELETE', `${volumes}/v`)).status).toBe(200);
     expect(await status(`${volumes}/v`)).toBe(404);
@@ -173,7 +177,7 @@ describe('a failed undo', () => {
     storage.after.set('createPool', nothing);
     storage.before.add('deletePool');
     expect((await daemon.call('POST', '/1.0/storage-pools', { name: 'p2', driver: 'dir' })).status).toBe(500);
-    expect((await daemon.call('DELETE', '/1.0/storage-pools/p2')).status).toBe(503);
+    expect(await refusal('DELETE', '/1.0/storage-pools/p2')).toEqual([500, 'unavailable']);
     storage.heal();
     expect((await daemon.call('DELETE', '/1.0/storage-pools/p2')).status).toBe(200);
     expect(await status('/1.0/storage-pools/p2')).toBe(404);
@@ -187,7 +191,10 @@ describe('a failed undo', () => {
     ];
     expect((await daemon.call('POST', '/1.0/networks', { name: 'net1', config })).status).toBe(500);
     const refused = await daemon.call('DELETE', '/1.0/networks/net1');
-    expect([refused.status, refused.bytes.toString()]).toEqual([503, expect.stringContaining('nor its removal')]);
+    expect([refused.status, refused.body.metadata]).toEqual([
+      500,
+      expect.objectContaining({ code: 'unavailable', message: expect.stringContaining('nor its removal') as string }),
+    ]);
     for (const heal of heals) heal();
     await until(async () => (await status('/1.0/networks/net1')) === 404);
   });

@@ -63,7 +63,7 @@ export function call(
     );
     request.on('error', reject);
     // A server that answers before it reads the body would break the sending of it, and the answer would be lost.
-    if (headers['expect'] !== undefined) request.once('continue', () => request.end(bytes));
+    if (headers['expect'] === '100-continue') request.once('continue', () => request.end(bytes));
     else if (isStream) body.pipe(request);
     else request.end(bytes);
   });

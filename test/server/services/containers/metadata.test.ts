@@ -185,9 +185,9 @@ describe('metadata', () => {
     expect((await daemon.call('PUT', path('meta'), { architecture: 5 })).status).toBe(400);
   });
 
-  test('of an unknown container answers 404, and PATCH 501', async () => {
+  test('of an unknown container answers 404, and PATCH 400', async () => {
     expect((await daemon.call('GET', path('nobody'))).status).toBe(404);
-    expect((await daemon.call('PATCH', path('meta'), {})).status).toBe(501);
+    expect((await daemon.call('PATCH', path('meta'), {})).status).toBe(400);
   });
 
   test('follows a copy and a rename', async () => {

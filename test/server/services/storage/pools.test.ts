@@ -126,8 +126,8 @@ describe('changing a pool', () => {
     expect((await daemon.call('PATCH', '/1.0/storage-pools/nobody', {})).status).toBe(404);
   });
 
-  test('a pool cannot be renamed: 501', async () => {
-    expect((await daemon.call('POST', '/1.0/storage-pools/default', { name: 'x' })).status).toBe(501);
+  test('a pool cannot be renamed: 400', async () => {
+    expect((await daemon.call('POST', '/1.0/storage-pools/default', { name: 'x' })).status).toBe(400);
   });
 });
 

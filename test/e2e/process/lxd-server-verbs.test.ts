@@ -1,0 +1,37 @@
+// What `lxc` prints about the server itself: its cluster, of which there is none, and its log lines.
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
+
+const why = clientMissing('lxc');
+if (why !== undefined) console.log(`skipped: ${why}`);
+
+describe.skipIf(why !== undefined)('lxc', () => {
+  let daemon: TestDaemon;
+  let work = '';
+  let lxc: ReturnType<typeof lxcClient>;
+  beforeAll(async () => {
+    work = await mkdtemp(join(await realpath(tmpdir()), 'gtyv-'));
+    daemon = await makeDaemon({ lxd: { socket: join(work, 'lxd', 'unix.socket') }, https: '127.0.0.1:0' });
+    lxc = lxcClient(join(work, 'lxd'), work);
+  });
+  afterAll(async () => {
+    await daemon?.cleanUp();
+    await rm(work, { recursive: true, force: true });
+  });
+
+  test.each([
+    [['cluster', 'list'], /isn't part of a cluster|not part of a cluster/],
+    [['cluster', 'show', 'one'], /no cluster member one: this server is not part of a cluster/],
+    [['cluster', 'remove', 'one', '--yes'], /no cluster member one: this server is not part of a cluster/],
+    [['cluster', 'enable', 'one'], /cannot form a cluster: this release has no clusters/],
+  ])('%j says that there is no cluster', async (words, message) => {
+    // `lxc cluster enable` asks for an address on the network first.
+    await daemon.call('PATCH', '/1.0', { config: { 'core.https_address': '127.0.0.1:0' } });
+    const ran = await lxc.run(words);
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(message)]);
+  });
+});

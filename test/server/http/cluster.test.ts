@@ -1,0 +1,83 @@
+// The endpoints of the cluster on a server that is in none, in both dialects.
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { call, makeDaemon, type Answer, type Sent, type TestDaemon } from '../../support/daemons/daemon.ts';
+
+let daemon: TestDaemon;
+let work = '';
+beforeAll(async () => {
+  work = await mkdtemp(join(await realpath(tmpdir()), 'gtyk-'));
+  daemon = await makeDaemon({ lxd: { socket: join(work, 'unix.socket') } });
+});
+afterAll(async () => {
+  await daemon?.cleanUp();
+  await rm(work, { recursive: true, force: true });
+});
+
+const svc = (method: string, path: string, body?: Sent, headers = {}): Promise<Answer> =>
+  daemon.call(method, path, body, headers);
+const lxd = (method: string, path: string, body?: Sent, headers = {}): Promise<Answer> =>
+  call({ socketPath: join(work, 'unix.socket') }, method, path, body, headers);
+const textOf = (answer: Answer): string => answer.bytes.toString();
+
+describe.each([
+  ['svc', svc, { notServed: 400 }],
+  ['lxd', lxd, { notServed: 501 }],
+] as const)('in the dialect %s', (_name, send, { notServed }) => {
+  test('the membership is that of a server in no cluster', async () => {
+    const answer = await send('GET', '/1.0/cluster');
+    expect([answer.status, answer.metadata]).toEqual([200, { server_name: '', enabled: false, member_config: [] }]);
+    expect(answer.headers.etag).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  test('forming and joining a cluster is refused with the reason, and leaves the server as it was', async () => {
+    const form = await send('PUT', '/1.0/cluster', { server_name: 'one', enabled: true });
+    expect([form.status, textOf(form)]).toEqual([notServed, expect.stringContaining('cannot form a cluster')]);
+    const join_ = { server_name: 'two', enabled: true, cluster_address: '10.0.0.1:8443', cluster_certificate: 'x' };
+    const joined = await send('PUT', '/1.0/cluster', join_);
+    expect([joined.status, textOf(joined)]).toEqual([
+      notServed,
+      expect.stringContaining('cannot join the cluster at 10.0.0.1:8443'),
+    ]);
+    expect((await send('GET', '/1.0/cluster')).metadata).toMatchObject({ enabled: false });
+    expect((await send('GET', '/1.0')).metadata).toMatchObject({ environment: { server_clustered: false } });
+  });
+
+  test('leaving is accepted, since the server is in no cluster', async () => {
+    const { etag } = (await send('GET', '/1.0/cluster')).headers;
+    for (const headers of [{}, { 'if-match': etag }]) {
+      const answer = await send('PUT', '/1.0/cluster', { server_name: '', enabled: false }, headers);
+      expect([answer.status, answer.body.type]).toEqual([200, 'sync']);
+    }
+    expect((await send('PUT', '/1.0/cluster', { enabled: false }, { 'if-match': 'other' })).status).toBe(412);
+  });
+
+  test.each([
+    [{ enabled: true }, /server_name: must be set/],
+    [{ enabled: true, server_name: '' }, /server_name: must be set/],
+    [{ enabled: false, server_name: 'one' }, /server_name: must be empty/],
+    [{ server_name: 'one' }, /enabled/],
+  ])('%j is refused with the field', async (body, why) => {
+    const answer = await send('PUT', '/1.0/cluster', body);
+    expect([answer.status, textOf(answer)]).toEqual([400, expect.stringMatching(why)]);
+  });
+
+  test('no member is found', async () => {
+    const answers = await Promise.all([
+      send('GET', '/1.0/cluster/members/one'),
+      send('POST', '/1.0/cluster/members/one', { server_name: 'two' }),
+      send('DELETE', '/1.0/cluster/members/one?force=1'),
+    ]);
+    for (const answer of answers)
+      expect([answer.status, textOf(answer)]).toEqual([404, expect.stringContaining('not part of a cluster')]);
+  });
+});
+
+test('the list of members is empty; clients of LXD get the failure that real servers answer with', async () => {
+  for (const path of ['/1.0/cluster/members', '/1.0/cluster/members?recursion=1'])
+    expect((await svc('GET', path)).metadata).toEqual([]);
+  const failed = await lxd('GET', '/1.0/cluster/members');
+  expect([failed.status, failed.body.error]).toEqual([500, 'This server is not part of a cluster']);
+});
