@@ -1,5 +1,7 @@
 // Connects to the daemon that the settings name and checks that it trusts this client; with a trust password it adds the certificate first.
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { createClient, type Client, type ClientOptions } from '../../server/client/client.ts';
 import { ClientError } from '../../server/client/client-error.ts';
@@ -163,7 +165,9 @@ async function clientOptions(settings: Settings): Promise<ClientOptions> {
   const tls = {
     ...(certificate === undefined ? {} : { certificate }),
     ...(key === undefined ? {} : { key }),
-    ...(settings.server_certificate === null ? {} : { serverCertificate: settings.server_certificate }),
+    ...(settings.server_certificate === null
+      ? await authority(settings)
+      : { serverCertificate: settings.server_certificate }),
   };
   return {
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
@@ -171,6 +175,18 @@ async function clientOptions(settings: Settings): Promise<ClientOptions> {
     // Terraform runs ten operations at once, each with reads of its own.
     connections: 16,
   };
+}
+
+/** A `client.ca` beside the file of the client certificate: the authority that must have signed the server's certificate. */
+async function authority({ client_certificate_file: file }: Settings): Promise<{ readonly ca?: string }> {
+  if (file === null) return {};
+  const path = join(dirname(file), 'client.ca');
+  if (!existsSync(path)) return {};
+  const ca = await readText('client_certificate_file', path);
+  if (/-----BEGIN CERTIFICATE-----/.test(ca)) return { ca };
+  throw new DiagnosticError([
+    failure(`${path} holds no certificate`, 'It must be in PEM form.', at('client_certificate_file')),
+  ]);
 }
 
 async function pem(settings: Settings, name: 'client_certificate' | 'client_key'): Promise<string | undefined> {

@@ -1,5 +1,6 @@
 // What every service stands on: time, events, log, records in their store, drivers of the host, operations.
 import { join } from 'node:path';
+import { PkiWatch } from '../auth/pki-watch.ts';
 import { ensureServerCertificate } from '../auth/server-certificate.ts';
 import { EventHub } from '../events/hub.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -41,6 +42,8 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
   open.add(() => host.close());
   const certificate = await ensureServerCertificate(stateDir);
+  const pki = await PkiWatch.open({ dir: stateDir, server: certificate, log, nowMs: () => clock.nowMs() });
+  open.add(() => pki.close());
   const operations = new Operations({ clock, events, log, loop });
   return {
     isDryRun,
@@ -53,6 +56,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     records,
     host,
     certificate,
+    pki,
     operations,
     locks: new KeyedMutex(),
   };

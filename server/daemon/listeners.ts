@@ -10,6 +10,7 @@ import { svcDialect } from '../http/dialects/svc.ts';
 import { listenUnix, type Listener, type ListenerDeps, type TlsSettings } from '../http/listen.ts';
 import type { PeerConnections } from '../http/peer-connections.ts';
 import type { RouteTable } from '../http/route.ts';
+import type { Pki } from '../auth/pki.ts';
 import { TlsListener } from '../http/tls-listener.ts';
 import { Websockets, type WebsocketDeps } from '../http/websocket.ts';
 
@@ -29,6 +30,8 @@ export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit
   readonly certificate: TlsSettings;
   readonly lxd: LxdListeners | undefined;
   readonly peers: PeerConnections;
+  /** The authority whose clients alone may connect, as it is now. */
+  readonly pki: () => Pki | undefined;
 }
 
 export class Listeners {
@@ -74,6 +77,11 @@ export class Listeners {
     }
   }
 
+  /** The authority has changed. */
+  renewPki(): void {
+    for (const listener of Object.values(this.tls)) listener.renewPki();
+  }
+
   /** No new connections. Resolves when the open ones ended; those of websockets do not by themselves. */
   async shut(): Promise<void> {
     await Promise.all(this.#listeners.map((listener) => listener.close()));
@@ -90,7 +98,7 @@ export class Listeners {
   }
 }
 
-const tlsOf = ({ certificate, peers }: ListenersDeps) => ({ certificate, peers });
+const tlsOf = ({ certificate, peers, pki, log }: ListenersDeps) => ({ certificate, peers, pki, log });
 
 /** What all listeners of one dialect share. */
 async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {

@@ -17,7 +17,7 @@ const httpsFlag = (address: string | undefined) => (address === undefined ? {} :
 
 /** Requests are served when it resolves. */
 export async function openListeners(base: Foundation, services: Services, options: DaemonOptions): Promise<Listeners> {
-  const { clock, records, room, dirs, operations, certificate, events, log, loop } = base;
+  const { clock, records, room, dirs, operations, certificate, pki, events, log, loop } = base;
   const { certificates, server } = services;
   const peers = new PeerConnections();
   const trust = {
@@ -31,6 +31,7 @@ export async function openListeners(base: Foundation, services: Services, option
   const listeners = await Listeners.open({
     routesOf: (dialect) => routesOf(services, { operations, dirs, dialect, endTrust }),
     peers,
+    pki: () => pki.current,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
     claimOperation: (id, fingerprint) => {
       operations.claim(id, fingerprint);
@@ -49,6 +50,14 @@ export async function openListeners(base: Foundation, services: Services, option
     certificate,
     log,
     loop,
+  });
+  pki.onChange((before) => {
+    listeners.renewPki();
+    const isOther = before?.authorities.join() !== pki.current?.authorities.join();
+    const ended = peers.endWhere((der) => isOther || pki.current?.isRevoked(der) === true);
+    for (const fingerprint of ended) operations.revoke(fingerprint);
+    if (ended.length > 0)
+      log.warn(`The changed authority ended the connections of ${ended.length} client certificates`);
   });
   try {
     const { svc, lxd } = base.isDryRun ? { svc: noListener, lxd: noListener } : listeners.tls;

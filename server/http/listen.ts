@@ -4,7 +4,10 @@ import { createServer as createHttpServer, type Server, STATUS_CODES } from 'nod
 import { createServer as createTlsServer } from 'node:https';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { errors } from '../api/errors.ts';
+import type { Pki } from '../auth/pki.ts';
+import type { Log } from '../lib/log.ts';
 import type { HttpHandler } from './app.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import type { PeerConnections } from './peer-connections.ts';
@@ -20,12 +23,18 @@ export interface ListenerDeps {
 /** With TLS, each connection has a client that may lose its trust. */
 export interface TlsListenerDeps extends ListenerDeps {
   readonly peers: Pick<PeerConnections, 'add'>;
+  readonly log: Pick<Log, 'warn'>;
 }
 
 export interface Listener {
   /** For TLS: host:port as bound. */
   readonly address: string;
   close(): Promise<void>;
+}
+
+export interface TlsServer extends Listener {
+  /** For connections from now on. */
+  usePki(pki: Pki | undefined): void;
 }
 
 /** Refuses when another daemon answers there; a stale socket file of a dead one is replaced. Mode 0660. */
@@ -53,24 +62,58 @@ export interface TlsSettings {
   readonly keyPem: string;
 }
 
-export async function listenTls(deps: TlsListenerDeps, address: string, tls: TlsSettings): Promise<Listener> {
+export async function listenTls(
+  deps: TlsListenerDeps,
+  address: string,
+  tls: TlsSettings,
+  pki?: Pki,
+): Promise<TlsServer> {
   const { host, port } = parseAddress(address);
-  const server = prepare(
-    deps,
-    createTlsServer({
-      cert: tls.certPem,
-      key: tls.keyPem,
-      minVersion: 'TLSv1.2',
-      // Client certificates are asked for but judged by the trust store, not by a certificate authority.
-      requestCert: true,
-      rejectUnauthorized: false,
-    }),
-  );
-  server.on('secureConnection', (socket) => deps.peers.add(socket));
+  const clients = { requestCert: true, rejectUnauthorized: false };
+  const server = prepare(deps, createTlsServer({ ...secureContext(tls, pki), ...clients }));
+  let isPki = pki !== undefined;
+  // Before the listener that reads requests.
+  server.prependListener('secureConnection', (socket) => {
+    if (isPki && isForeign(socket)) turnAway(deps, socket);
+    else deps.peers.add(socket);
+  });
   await listening(server, () => (host === '' ? server.listen(port) : server.listen(port, host)));
   const bound = server.address() as AddressInfo;
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
-  return { address: `${shown}:${bound.port}`, close: () => closed(server) };
+  return {
+    address: `${shown}:${bound.port}`,
+    close: () => closed(server),
+    usePki: (changed) => {
+      isPki = changed !== undefined;
+      // A new context also forgets sessions that began under the former authority.
+      server.setSecureContext(secureContext(tls, changed));
+    },
+  };
+}
+
+/** Without an authority any client certificate may connect: the trust store judges it. */
+const secureContext = ({ certPem, keyPem }: TlsSettings, pki: Pki | undefined) => ({
+  cert: certPem,
+  key: keyPem,
+  minVersion: 'TLSv1.2' as const,
+  ...(pki === undefined ? {} : { ca: [...pki.authorities] }),
+  ...(pki === undefined || pki.lists.length === 0 ? {} : { crl: [...pki.lists] }),
+});
+
+/** It presented a certificate that the authority did not sign, or no longer stands by. Without a certificate a client is a guest. */
+function isForeign(socket: TLSSocket): boolean {
+  const { raw } = socket.getPeerCertificate();
+  return raw !== undefined && raw.length > 0 && !socket.authorized;
+}
+
+function turnAway({ log }: TlsListenerDeps, socket: TLSSocket): void {
+  const { fingerprint256 } = socket.getPeerCertificate();
+  const fingerprint = fingerprint256.replaceAll(':', '').toLowerCase().slice(0, 12);
+  const why = String(socket.authorizationError);
+  log.warn(
+    `A client at ${socket.remoteAddress ?? '?'} was turned away: server.ca does not vouch for its certificate ${fingerprint} (${why})`,
+  );
+  socket.destroy();
 }
 
 /** host[:port], [v6][:port], :port; port 8443 when none is given. */

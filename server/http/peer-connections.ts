@@ -1,6 +1,6 @@
 // The TLS connections of each client certificate, so that all of them end when it is no longer trusted.
 import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import { TLSSocket } from 'node:tls';
 import { fingerprintOf } from '../auth/identify.ts';
 
 export class PeerConnections {
@@ -17,6 +17,18 @@ export class PeerConnections {
       sockets.delete(socket);
       if (sockets.size === 0 && this.#sockets.get(fingerprint) === sockets) this.#sockets.delete(fingerprint);
     });
+  }
+
+  /** Cuts the connections of certificates (DER) that fit. Returns the fingerprints. */
+  endWhere(fits: (certificate: Uint8Array) => boolean): readonly string[] {
+    const ended: string[] = [];
+    for (const [fingerprint, sockets] of this.#sockets) {
+      const [socket] = sockets;
+      if (!(socket instanceof TLSSocket) || !fits(socket.getPeerCertificate().raw ?? new Uint8Array())) continue;
+      ended.push(fingerprint);
+      this.end(fingerprint);
+    }
+    return ended;
   }
 
   /** Cuts them all, whatever they are used for. `asking` is the one on which this was asked: it ends when it has its answer. */

@@ -1,13 +1,16 @@
 // The TLS listener as something that can be moved: the address may change while the daemon runs.
-import { listenTls, type Listener, type TlsListenerDeps, type TlsSettings } from './listen.ts';
+import type { Pki } from '../auth/pki.ts';
+import { listenTls, type TlsListenerDeps, type TlsServer, type TlsSettings } from './listen.ts';
+
+type Deps = TlsListenerDeps & { readonly certificate: TlsSettings; readonly pki: () => Pki | undefined };
 
 export class TlsListener {
-  readonly #deps: TlsListenerDeps & { readonly certificate: TlsSettings };
-  #listener: Listener | undefined;
+  readonly #deps: Deps;
+  #listener: TlsServer | undefined;
   #wanted: string | undefined;
   readonly #draining = new Set<Promise<void>>();
 
-  constructor(deps: TlsListenerDeps & { readonly certificate: TlsSettings }) {
+  constructor(deps: Deps) {
     this.#deps = deps;
   }
 
@@ -23,8 +26,13 @@ export class TlsListener {
     if (wanted === this.#wanted) return;
     this.#release();
     if (wanted === undefined) return;
-    this.#listener = await listenTls(this.#deps, wanted, this.#deps.certificate);
+    this.#listener = await listenTls(this.#deps, wanted, this.#deps.certificate, this.#deps.pki());
     this.#wanted = wanted;
+  }
+
+  /** The authority has changed; open connections stay. */
+  renewPki(): void {
+    this.#listener?.usePki(this.#deps.pki());
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,6 @@
 // The address of the daemon and the credentials for it, from flags and environment. Opens no connection.
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { access, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import type { ClientOptions } from '../../../server/client/client.ts';
 import type { CliIo } from '../output/process-io.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
@@ -36,6 +36,7 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
     ...(serverCert === undefined
       ? {}
       : { serverCertificate: isFingerprint ? serverCert : await readPem('--server-cert', serverCert, 'CERTIFICATE') }),
+    ...(serverCert !== undefined || clientCert === undefined ? {} : await authorityBeside(clientCert)),
   };
   const parallelism = parseCount('--parallelism', options.parallelism);
   return {
@@ -44,6 +45,16 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
     ...(options.project === undefined ? {} : { project: options.project }),
   };
+}
+
+/** A `client.ca` beside the client certificate: the authority that must have signed the server's certificate. */
+async function authorityBeside(clientCert: string): Promise<{ readonly ca?: string }> {
+  const path = join(dirname(clientCert), 'client.ca');
+  const isThere = await access(path).then(
+    () => true,
+    () => false,
+  );
+  return isThere ? { ca: await readPem('client.ca', path, 'CERTIFICATE') } : {};
 }
 
 async function readPem(flag: string, path: string, what: 'CERTIFICATE' | 'PRIVATE KEY'): Promise<string> {

@@ -1,0 +1,255 @@
+// With a certificate authority in the state directory only its clients connect over TLS, on the listeners of both dialects.
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { DiagnosticError } from '../../../provider/framework/diagnostic.ts';
+import { makeAuthority, type Authority } from '../../support/daemons/authority.ts';
+import { makeDaemon, type TestDaemon, type TestDaemonOptions } from '../../support/daemons/daemon.ts';
+import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
+import { until } from '../../support/until.ts';
+
+let root: Authority;
+let other: Authority;
+let dir = '';
+let daemon: TestDaemon | undefined;
+
+beforeAll(() => {
+  root = makeAuthority('Fleet');
+  other = makeAuthority('Fleet');
+});
+afterAll(() => {
+  root.remove();
+  other.remove();
+});
+afterEach(async () => {
+  await daemon?.cleanUp();
+  daemon = undefined;
+  if (dir !== '') rmSync(dir, { recursive: true, force: true });
+});
+
+async function start(files: Readonly<Record<string, string>>, more: TestDaemonOptions = {}): Promise<TestDaemon> {
+  dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtpk-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  daemon = await makeDaemon({ dir, https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' }, ...more });
+  return daemon;
+}
+
+/** The status that GET /1.0/containers has there, or `turned away`. */
+async function asked(address: string | undefined, client?: ClientCertificate): Promise<number | 'turned away'> {
+  try {
+    return (await callTls(address ?? '', 'GET', '/1.0/containers', undefined, { client })).status;
+  } catch {
+    return 'turned away';
+  }
+}
+
+const both = async (client?: ClientCertificate) => [
+  await asked(daemon?.daemon.httpsAddress(), client),
+  await asked(daemon?.daemon.lxdHttpsAddress(), client),
+];
+
+describe('server.ca', () => {
+  test('lets its clients connect, who still need trust, and turns all others away, on both listeners', async () => {
+    const made = await start({ 'server.ca': root.certPem });
+    const mine = root.sign('ann');
+    expect(await both(mine)).toEqual([403, 403]);
+    expect(await both(await makeClient())).toEqual(['turned away', 'turned away']);
+    expect(await both(other.sign('ann'))).toEqual(['turned away', 'turned away']);
+    expect(made.logged.join('\n')).toMatch(/warning: A client at 127.0.0.1 was turned away: server.ca does not vouch/);
+
+    await made.call('PATCH', '/1.0', { config: { 'core.trust_password': 'open sesame' } });
+    const address = daemon?.daemon.httpsAddress() ?? '';
+    const wrong = await callTls(
+      address,
+      'POST',
+      '/1.0/certificates',
+      { type: 'client', password: 'x' },
+      { client: mine },
+    );
+    expect(wrong.status).toBe(403);
+    const right = { type: 'client', password: 'open sesame' };
+    expect((await callTls(address, 'POST', '/1.0/certificates', right, { client: mine })).status).toBe(200);
+    expect(await both(mine)).toEqual([200, 200]);
+  });
+
+  test('also turns away a trusted certificate that it did not sign', async () => {
+    const made = await start({ 'server.ca': root.certPem });
+    const client = await makeClient();
+    const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    expect((await made.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
+    expect(await both(client)).toEqual(['turned away', 'turned away']);
+  });
+
+  test('turns away expired certificates, future ones and those of servers', async () => {
+    await start({ 'server.ca': root.certPem });
+    const expired = root.sign('old', { valid: ['20200101000000Z', '20210101000000Z'] });
+    const future = root.sign('new', { valid: ['20400101000000Z', '20410101000000Z'] });
+    expect(await both(expired)).toEqual(['turned away', 'turned away']);
+    expect(await both(future)).toEqual(['turned away', 'turned away']);
+    expect(await both(root.sign('web', { usage: 'serverAuth' }))).toEqual(['turned away', 'turned away']);
+    expect(daemon?.logged.join('\n')).toMatch(/CERT_HAS_EXPIRED[\s\S]*CERT_NOT_YET_VALID[\s\S]*INVALID_PURPOSE/);
+  });
+
+  test('accepts clients of an authority that it signed, when they bring its certificate along', async () => {
+    await start({ 'server.ca': root.certPem });
+    const client = root.intermediate('Team A').sign('bob');
+    expect(await both(client)).toEqual([403, 403]);
+    const alone = { ...client, certPem: client.certPem.slice(0, client.certPem.indexOf('-----END') + 26) };
+    expect(await both(alone)).toEqual(['turned away', 'turned away']);
+  });
+
+  test('leaves clients without a certificate the part of guests', async () => {
+    await start({ 'server.ca': root.certPem });
+    const answer = await callTls(daemon?.daemon.httpsAddress() ?? '', 'GET', '/1.0');
+    expect([answer.status, answer.metadata.auth]).toEqual([200, 'guest']);
+    expect(await both()).toEqual([403, 403]);
+  });
+});
+
+describe('ca.crl', () => {
+  test('turns revoked clients away, from the next reading of the file on, and cuts what they have open', async () => {
+    const [revoked, kept] = [root.sign('carl'), root.sign('dora')];
+    const test = await start({ 'server.ca': root.certPem, 'ca.crl': root.list() });
+    expect([await both(revoked), await both(kept)]).toEqual([
+      [403, 403],
+      [403, 403],
+    ]);
+    const [host = '', port] = (test.daemon.httpsAddress() ?? '').split(':');
+    const open = [revoked, kept].map(({ certPem, keyPem }) =>
+      connectTls({ host, port: Number(port), cert: certPem, key: keyPem, rejectUnauthorized: false }),
+    );
+    for (const socket of open) socket.on('error', () => {}).resume();
+    await Promise.all(open.map((socket) => new Promise((resolve) => socket.once('secureConnect', resolve))));
+    root.revoke(revoked);
+    writeFileSync(join(dir, 'ca.crl'), root.list());
+    await until(() => open[0]?.destroyed === true);
+    expect([await both(revoked), await both(kept)]).toEqual([
+      ['turned away', 'turned away'],
+      [403, 403],
+    ]);
+    expect(open[1]?.destroyed).toBe(false);
+    open[1]?.destroy();
+    expect(test.logged.join('\n')).toContain('CERT_REVOKED');
+  });
+
+  test('that is broken later, or gone, leaves the former one in force', async () => {
+    const revoked = root.sign('eve');
+    root.revoke(revoked);
+    const { logged } = await start({ 'server.ca': root.certPem, 'ca.crl': root.list() });
+    writeFileSync(join(dir, 'ca.crl'), 'broken');
+    await until(() => logged.some((line) => /error: .*ca\.crl cannot be used: it has no revocation list/.test(line)));
+    rmSync(join(dir, 'ca.crl'));
+    await until(() => logged.some((line) => /error: .* is gone: the former one stays in force/.test(line)));
+    rmSync(join(dir, 'server.ca'));
+    expect(await both(revoked)).toEqual(['turned away', 'turned away']);
+    expect(await both(root.sign('fay'))).toEqual([403, 403]);
+  });
+
+  test('is needed from every authority of the file: the log names the missing one', async () => {
+    const { logged } = await start({ 'server.ca': root.certPem + makeKept().certPem, 'ca.crl': root.list() });
+    expect(logged.join('\n')).toMatch(/warning: .*ca\.crl has no list of CN=Second: all its clients are turned away/);
+    expect(await both(second?.sign('gil'))).toEqual(['turned away', 'turned away']);
+    second?.remove();
+  });
+});
+
+let second: Authority | undefined;
+const makeKept = (): Authority => (second = makeAuthority('Second'));
+
+describe('files that cannot be used keep the daemon from starting', () => {
+  const leaf = () => root.sign('leaf').certPem;
+  test.each([
+    ['an empty server.ca', () => ({ 'server.ca': '' }), /server\.ca cannot be used: it has no certificate/],
+    ['a damaged server.ca', () => ({ 'server.ca': root.certPem.replace(/M/g, 'N') }), /server\.ca cannot be used: /],
+    [
+      'a client in server.ca',
+      () => ({ 'server.ca': leaf() }),
+      /server\.ca cannot be used: CN=leaf is not the certificate of an authority/,
+    ],
+    [
+      'an authority without its root',
+      () => ({ 'server.ca': root.intermediate('Team').certPem }),
+      /CN=Team is signed by CN=Fleet, which is not in the file/,
+    ],
+    [
+      'a list without server.ca',
+      () => ({ 'ca.crl': root.list() }),
+      /ca\.crl lists revoked certificates, but .*server\.ca.* is missing/,
+    ],
+    [
+      'an empty list',
+      () => ({ 'server.ca': root.certPem, 'ca.crl': '' }),
+      /ca\.crl cannot be used: it has no revocation list/,
+    ],
+    [
+      'a certificate as list',
+      () => ({ 'server.ca': root.certPem, 'ca.crl': root.certPem }),
+      /ca\.crl cannot be used: it has no revocation list/,
+    ],
+    [
+      'a cut-off list',
+      () => ({ 'server.ca': root.certPem, 'ca.crl': '-----BEGIN X509 CRL-----\nMIIB\n-----END X509 CRL-----\n' }),
+      /ca\.crl cannot be used: its DER has an impossible length/,
+    ],
+  ])('%s', async (_name, files, message) => {
+    await expect(start(files())).rejects.toThrow(message);
+  });
+});
+
+describe('client.ca beside the client certificate', () => {
+  /** Starts a server of the authority `root`, and puts a client of it into a directory with the given client.ca. */
+  async function setUp(ca: string): Promise<{ address: string; cert: string; key: string }> {
+    const server = root.sign('localhost', { usage: 'serverAuth', names: 'DNS:localhost,IP:127.0.0.1' });
+    const pair = { 'server.crt': server.certPem, 'server.key': server.keyPem };
+    const made = await start({ 'server.ca': root.certPem, ...pair });
+    expect(made.logged.join('\n')).not.toContain('is not signed by');
+    const mine = root.sign('ann');
+    const certificate = mine.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    expect((await made.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
+    const [cert, key] = [join(dir, 'client.crt'), join(dir, 'client.key')];
+    writeFileSync(cert, mine.certPem);
+    writeFileSync(key, mine.keyPem);
+    writeFileSync(join(dir, 'client.ca'), ca);
+    return { address: `https://${daemon?.daemon.httpsAddress()}`, cert, key };
+  }
+  const cli = async ({ address, cert, key }: Awaited<ReturnType<typeof setUp>>) => {
+    const { cli: run } = await import('../../support/cli/io.ts');
+    return run(['get', 'profiles', '--host', address, '--client-cert', cert, '--client-key', key]);
+  };
+  const provider = async ({ address, cert, key }: Awaited<ReturnType<typeof setUp>>): Promise<string> => {
+    const { openLink } = await import('../../../provider/connection/connect.ts');
+    const { readSettings, settingsAttributes } = await import('../../../provider/connection/settings.ts');
+    const none = Object.fromEntries(Object.keys(settingsAttributes).map((name) => [name, null]));
+    const given = { ...none, address, client_certificate_file: cert, client_key_file: key };
+    const read = readSettings(given as Parameters<typeof readSettings>[0], {});
+    try {
+      const link = await openLink(read, new Map(), AbortSignal.timeout(20_000));
+      await link.close();
+      return link.client.server.auth;
+    } catch (error) {
+      return JSON.stringify(error instanceof DiagnosticError ? error.diagnostics : String(error));
+    }
+  };
+
+  test('checks the certificate of the server, for the command line and for the provider', async () => {
+    const place = await setUp(root.certPem);
+    expect(await cli(place)).toMatchObject({ code: 0 });
+    expect(await provider(place)).toBe('trusted');
+  });
+
+  test('of another authority with the same name refuses the server', async () => {
+    const place = await setUp(other.certPem);
+    const ran = await cli(place);
+    expect(ran.code).not.toBe(0);
+    expect(ran.stderr).toMatch(/certificate/);
+    expect(await provider(place)).toMatch(/certificate/);
+  });
+
+  test('without a certificate in it is an error that names the file', async () => {
+    const place = await setUp('empty');
+    expect((await cli(place)).stderr).toMatch(/client\.ca .*contains no PEM certificate/);
+    expect(await provider(place)).toMatch(/client\.ca holds no certificate/);
+  });
+});
