@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { poolDrivers } from '../api/storage/pool.ts';
 import type { Container } from '../api/container/container.ts';
 import { statusCodes } from '../api/status.ts';
-import type { ServerContents, ServerHost } from '../api/server/server-contents.ts';
+import type { InProject, ServerContents, ServerHost } from '../api/server/server-contents.ts';
 import { startDaemon } from './daemon.ts';
 import { SimProxies } from '../drivers/devices/proxy/sim-proxies.ts';
 import { thisHost } from '../drivers/devices/host-paths.ts';
@@ -18,7 +18,7 @@ import { openSimRuntime } from '../drivers/runtime/sim/sim.ts';
 import { openPretendedStorage } from '../drivers/storage/dry-run.ts';
 import { simRange, type HostDrivers } from './host-drivers.ts';
 import { silentLog } from '../lib/log.ts';
-import { isUp, writeContents } from '../records/from-server-contents.ts';
+import { isUp, nameIn, writeContents } from '../records/from-server-contents.ts';
 import { openMemoryStore } from '../store/memory.ts';
 
 export interface DryRunDaemon {
@@ -93,10 +93,10 @@ function interfacesOf({ networks }: ServerContents): readonly HostInterface[] {
 }
 
 /** `nowhere`: an empty directory in the place of the other host's files. */
-function stateOf(container: Container, nowhere: string): SimRunningRecord {
-  const { name, architecture, expanded_config: config, expanded_devices: devices } = container;
+function stateOf(container: InProject<Container>, nowhere: string): SimRunningRecord {
+  const { name, project, architecture, expanded_config: config, expanded_devices: devices } = container;
   const run = {
-    name,
+    name: nameIn(project, name),
     hostname: name,
     architecture,
     config,

@@ -6,6 +6,7 @@ import type { Container } from '../api/container/container.ts';
 import { rootDisk } from '../api/devices/index.ts';
 import type { Image } from '../api/image/image.ts';
 import type { Snapshot } from '../api/container/snapshot.ts';
+import { defaultProject, qualifiedName } from '../api/project/project-names.ts';
 import { statusCodes } from '../api/status.ts';
 import type { ServerContents } from '../api/server/server-contents.ts';
 import type { Op, Store } from '../store/store.ts';
@@ -44,14 +45,19 @@ export function recordsOf(contents: ServerContents): readonly Put[] {
       .map(({ name, description, config }): Put => {
         return { kind: 'networks', name, document: { v: 1, description, type: 'bridge', config, lifecycle: 'ready' } };
       }),
-    ...contents.profiles.map(({ name, description, config, devices }): Put => {
-      return { kind: 'profiles', name, document: { v: 1, description, config, devices } };
+    ...contents.projects.map(({ name, description, config }): Put => {
+      return { kind: 'projects', name, document: { v: 1, description, config, lifecycle: 'ready' } };
     }),
-    ...contents.images.map((image): Put => ({ kind: 'images', name: image.fingerprint, document: imageOf(image) })),
-    ...contents.aliases.map(({ name, description, target }): Put => {
-      return { kind: 'aliases', name, document: { v: 1, description, target } };
+    ...contents.profiles.map(({ name, project, description, config, devices }): Put => {
+      return { kind: 'profiles', name: nameIn(project, name), document: { v: 1, description, config, devices } };
     }),
-    ...contents.volumes.map(({ pool, name, description, config }): Put => {
+    ...contents.images.map((image): Put => {
+      return { kind: 'images', name: nameIn(image.project, image.fingerprint), document: imageOf(image) };
+    }),
+    ...contents.aliases.map(({ name, project, description, target }): Put => {
+      return { kind: 'aliases', name: nameIn(project, name), document: { v: 1, description, target } };
+    }),
+    ...contents.volumes.map(({ pool, name, project, description, config }): Put => {
       const document = {
         v: 1,
         uuid: randomUUID(),
@@ -60,16 +66,21 @@ export function recordsOf(contents: ServerContents): readonly Put[] {
         createdAt: zeroTime,
         lifecycle: 'ready',
       } as const;
-      return { kind: 'volumes', name: `${pool}/${name}`, document };
+      return { kind: 'volumes', name: `${pool}/${nameIn(project, name)}`, document };
     }),
     ...contents.certificates.map(({ fingerprint, type, name, certificate }): Put => {
       return { kind: 'certificates', name: fingerprint, document: { v: 1, type, name, pem: certificate } };
     }),
-    ...contents.containers.flatMap((container) =>
-      containerRecords(container, contents.snapshots[container.name] ?? []),
-    ),
+    ...contents.containers.flatMap((container) => {
+      const name = nameIn(container.project, container.name);
+      return containerRecords(name, container, contents.snapshots[name] ?? []);
+    }),
   ];
 }
+
+/** The name under which the daemon keeps an object of the project. */
+export const nameIn = (project: string | undefined, name: string): string =>
+  qualifiedName(project ?? defaultProject, name);
 
 const zeroTime = '0001-01-01T00:00:00Z';
 
@@ -80,7 +91,7 @@ const storedConfig = (config: ServerContents['config']): ConfigMap =>
 export const isUp = ({ status_code: code }: Pick<Container, 'status_code'>): boolean =>
   code === statusCodes.running || code === statusCodes.frozen;
 
-function containerRecords(container: Container, snapshots: readonly Snapshot[]): readonly Put[] {
+function containerRecords(name: string, container: Container, snapshots: readonly Snapshot[]): readonly Put[] {
   const uuid = randomUUID();
   const power = isUp(container) ? 'RUNNING' : 'STOPPED';
   const document: ContainerDocument = {
@@ -99,11 +110,11 @@ function containerRecords(container: Container, snapshots: readonly Snapshot[]):
     lifecycle: 'ready',
   };
   return [
-    { kind: 'containers', name: container.name, document },
+    { kind: 'containers', name, document },
     ...snapshots.map((snapshot): Put => {
       // Servers differ: some put the container's name in front.
-      const name = snapshot.name.slice(snapshot.name.indexOf('/') + 1);
-      return { kind: 'snapshots', name: `${uuid}/${name}`, document: snapshotOf(snapshot) };
+      const own = snapshot.name.slice(snapshot.name.indexOf('/') + 1);
+      return { kind: 'snapshots', name: `${uuid}/${own}`, document: snapshotOf(snapshot) };
     }),
   ];
 }

@@ -1,9 +1,14 @@
 // The result of each step of a plan on a copy of the server, and the part of a plan that a copy can check. Pure.
 import type { Problem } from '../../../server/api/problem.ts';
+import { isTrue } from '../../../server/api/container/container-config.ts';
+import { isInProject } from '../../../server/api/kinds.ts';
+import { defaultProject } from '../../../server/api/project/project-names.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import type { Address, JsonObject } from '../documents/document.ts';
-import { mapOf } from '../documents/json-values.ts';
+import { asText, mapOf } from '../documents/json-values.ts';
+import type { Observed } from '../documents/observed.ts';
 import { paints, printable, type Paint, type Paints, type Color } from '../text/terminal-text.ts';
+import { applyEdits } from './apply-edits.ts';
 import type { CreateStep, Plan, RebuildStep, Step } from './plan.ts';
 
 /** `untried`: only the server itself can tell, so the step is assumed to succeed. `unreached`: a step before it would be refused. */
@@ -42,14 +47,21 @@ const inside: Readonly<Partial<Record<string, string>>> = {
 };
 
 /** The plan without the steps that no copy can check. Containers of images that the copy lacks are created empty. */
-export function tryable(plan: Plan): Tryable {
+export function tryable(plan: Plan, observed?: Pick<Observed, 'projects' | 'base'>): Tryable {
+  const apart = projectsWithNetworks(plan, observed);
+  const projectOf = (step: Step): string =>
+    step.kind === 'project'
+      ? step.name
+      : isInProject(step.kind)
+        ? (step.project ?? observed?.base ?? defaultProject)
+        : '';
   const untried = new Map<string, string>();
   const needs = new Map<string, readonly string[]>();
   const steps: Step[] = [];
   for (const step of plan.steps) {
     const own = step.needs.flatMap((id) => needs.get(id) ?? [id]);
     const isImageLeftOut = step.needs.some((id) => untried.has(id) && id.startsWith('image'));
-    const why = whyUntried(step, isImageLeftOut);
+    const why = whyUntried(step, isImageLeftOut, apart.has(projectOf(step)));
     if (why === undefined) steps.push(withoutFiles({ ...step, needs: [...new Set(own)] }, isImageLeftOut));
     else {
       untried.set(step.id, why);
@@ -60,9 +72,24 @@ export function tryable(plan: Plan): Tryable {
   return { plan: { ...plan, steps }, untried };
 }
 
-function whyUntried(step: Step, isImageLeftOut: boolean): string | undefined {
+/** Projects with networks of their own, which a stock LXD can have and a copy cannot. */
+function projectsWithNetworks(plan: Plan, observed: Pick<Observed, 'projects'> | undefined): ReadonlySet<string> {
+  const has = (config: JsonObject): boolean =>
+    ['features.networks', 'features.networks.zones'].some((key) => isTrue(asText(config[key])));
+  const live = [...(observed?.projects ?? [])].filter(([, { object }]) => has(object.config)).map(([name]) => name);
+  const planned = plan.steps
+    .filter(({ kind }) => kind === 'project')
+    .filter((step) =>
+      step.action === 'create'
+        ? has(mapOf(step.body['config']))
+        : step.action === 'update' && has(mapOf(applyEdits({}, step.edits)['config'])),
+    );
+  return new Set([...live, ...planned.map(({ name }) => name)].filter((name) => name !== defaultProject));
+}
+
+function whyUntried(step: Step, isImageLeftOut: boolean, hasOwnNetworks: boolean): string | undefined {
   if (inside[step.action] !== undefined) return inside[step.action];
-  if (step.kind === 'project' || step.project !== undefined) return 'a copy has no projects';
+  if (hasOwnNetworks) return 'its project has networks of its own, which a copy cannot have';
   if (step.kind === 'image_alias' && isImageLeftOut) return 'its image is not fetched into a copy';
   if (step.kind === 'image' && step.action === 'create' && step.upload === undefined)
     return 'it comes from another server, and is not fetched into a copy';

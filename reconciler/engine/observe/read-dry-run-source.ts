@@ -2,7 +2,8 @@
 // Sends only GET requests.
 import type { Resources, Server } from '../../../server/api/server/server.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
-import type { ServerContents, ServerHost } from '../../../server/api/server/server-contents.ts';
+import { defaultProject, qualifiedName } from '../../../server/api/project/project-names.ts';
+import type { InProject, ServerContents, ServerHost } from '../../../server/api/server/server-contents.ts';
 import { dialectOf, type Client } from '../../../server/client/client.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import type { Live, Observed } from '../../core/documents/observed.ts';
@@ -10,7 +11,9 @@ import type { Plan } from '../../core/plan/plan.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
 
 /** `http` is used only for GET. */
-export type ContentsClient = Pick<Client, 'server' | 'http'>;
+export interface ContentsClient extends Pick<Client, 'server' | 'http'> {
+  inProject(project: string): ContentsClient;
+}
 
 /** Makes two calls, and one for each container whose snapshots the plan changes. */
 export async function readServerContents(
@@ -19,7 +22,10 @@ export async function readServerContents(
   plan: Plan,
   signal: AbortSignal,
 ): Promise<ServerContents> {
-  const objects = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly T[] =>
+  const objects = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly InProject<T>[] =>
+    [...table.values()].map(({ object }) => ({ ...object, project: homeOf(observed, object) }));
+  // The copy has one set of networks for all projects, and does not get those that another server keeps in a project.
+  const shared = <T extends object>(table: ReadonlyMap<string, Live<T>>): readonly T[] =>
     [...table.values()].map(({ object }) => object).filter((one) => projectOfLive(observed, one) === undefined);
   const [host, snapshots] = await Promise.all([
     readHost(client, signal),
@@ -30,15 +36,19 @@ export async function readServerContents(
     containers: objects(observed.containers),
     snapshots,
     profiles: objects(observed.profiles),
-    networks: objects(observed.networks),
-    pools: objects(observed.pools),
+    projects: [...observed.projects.values()].map(({ object }) => object),
+    networks: shared(observed.networks),
+    pools: shared(observed.pools),
     volumes: objects(observed.volumes),
     images: objects(observed.images),
     aliases: objects(observed.aliases),
-    certificates: objects(observed.certificates),
+    certificates: shared(observed.certificates),
     host,
   };
 }
+
+const homeOf = (observed: Observed, object: object): string =>
+  projectOfLive(observed, object) ?? observed.base ?? defaultProject;
 
 async function readHost(client: ContentsClient, signal: AbortSignal): Promise<ServerHost> {
   const [{ metadata }, resources] = await Promise.all([
@@ -80,13 +90,14 @@ async function readSnapshots(
   const names = new Set(plan.steps.filter(({ action }) => action === 'snapshot').map(({ name }) => name));
   const found: Record<string, readonly Snapshot[]> = {};
   for (const name of names) {
-    if (!observed.containers.has(name)) continue;
-    const path = `/1.0/containers/${encodeURIComponent(name)}/snapshots`;
-    const reply = await client.http.send<readonly Snapshot[] | null>(
-      { method: 'GET', path, query: { recursion: 1 } },
-      signal,
-    );
-    found[name] = reply.metadata ?? [];
+    const live = observed.containers.get(name);
+    if (live === undefined) continue;
+    const project = homeOf(observed, live.object);
+    const path = `/1.0/containers/${encodeURIComponent(live.object.name)}/snapshots`;
+    const reply = await client
+      .inProject(project)
+      .http.send<readonly Snapshot[] | null>({ method: 'GET', path, query: { recursion: 1 } }, signal);
+    found[qualifiedName(project, live.object.name)] = reply.metadata ?? [];
   }
   return found;
 }

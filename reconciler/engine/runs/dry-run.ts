@@ -1,19 +1,22 @@
 // Applies a plan to a dry-run copy of the server and records the outcome of each step.
 import { tryable, type DryRun, type Trial } from '../../core/plan/dry-run.ts';
+import type { Observed } from '../../core/documents/observed.ts';
 import type { Plan, Step } from '../../core/plan/plan.ts';
 import { applyPlan, type ApplyDeps } from './apply.ts';
 import type { EngineEvent } from '../steps/events.ts';
 import type { RunResult } from '../execute.ts';
 
-export type DryRunDeps = Omit<ApplyDeps, 'emit' | 'journal'>;
+export type DryRunDeps = Omit<ApplyDeps, 'emit' | 'journal'> & {
+  readonly observed: Pick<Observed, 'projects' | 'base'>;
+};
 
-/** `deps.client` is a client of the copy. Throws the errors of `applyPlan`. */
+/** `client` is a client of the copy, `observed` the server that was copied. Throws the errors of `applyPlan`. */
 export async function dryRun(
   plan: Plan,
-  deps: DryRunDeps,
+  { observed, ...deps }: DryRunDeps,
   signal?: AbortSignal,
 ): Promise<DryRun & { readonly result: RunResult }> {
-  const { plan: tried, untried } = tryable(plan);
+  const { plan: tried, untried } = tryable(plan, observed);
   const found = new Map<string, Trial>();
   const emit = (event: EngineEvent): void => {
     const trial = trialOf(event);

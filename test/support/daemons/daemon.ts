@@ -321,14 +321,15 @@ export function hostRemains(dir: string): string[] {
 }
 
 async function emptyOut(daemon: TestDaemon): Promise<void> {
-  const containers = (await daemon.get('/1.0/containers?recursion=1')) as Json[];
+  const projects = ((await daemon.get('/1.0/projects?recursion=1')) as Json[]).map(({ name }) => name as string);
+  const lists = await Promise.all(projects.map((name) => daemon.get(`/1.0/containers?project=${name}`)));
+  const urls = lists.flat() as string[];
   await Promise.all(
-    containers.map(async ({ name, status }) => {
-      const path = `/1.0/containers/${encodeURIComponent(name as string)}`;
-      if (status !== 'Stopped')
-        await daemon.run('PUT', `${path}/state`, { action: 'stop', force: true }).catch(() => {});
-      await daemon.call('PATCH', path, { config: { 'security.protection.delete': '' } });
-      await daemon.run('DELETE', path).catch(() => {});
+    urls.map(async (url) => {
+      const stateUrl = url.replace(/(\?|$)/, '/state$1');
+      await daemon.run('PUT', stateUrl, { action: 'stop', force: true }).catch(() => {});
+      await daemon.call('PATCH', url, { config: { 'security.protection.delete': '' } });
+      await daemon.run('DELETE', url).catch(() => {});
     }),
   );
   const networks = (await daemon.get('/1.0/networks?recursion=1')) as Json[];

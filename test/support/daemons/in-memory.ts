@@ -12,6 +12,7 @@ export interface MemoryDaemon {
 
 const empty: ServerContents = {
   config: {},
+  projects: [],
   containers: [],
   snapshots: {},
   profiles: [],

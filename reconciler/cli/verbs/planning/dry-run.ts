@@ -31,7 +31,8 @@ export async function tryPlan(
   context.note(`Trying ${plan.steps.length} ${plan.steps.length === 1 ? 'step' : 'steps'} on a copy in memory`);
   const daemon = await startDryRunDaemon(contents, context.io.env);
   try {
-    const copy = createClient(daemon.host);
+    const { base } = observed;
+    const copy = createClient(daemon.host, base === undefined ? {} : { project: base });
     try {
       return await runOn(context, copy, planned);
     } finally {
@@ -58,7 +59,14 @@ async function runOn(
   // Nothing renews or releases the lock in the copy, so waiting for it is useless.
   const run = new SetRun({ ...owner, client: copy, runs, nowMs: io.nowMs, pause, warn: () => {} });
   const parallelism = parseCount('--parallelism', options.parallelism);
-  const deps = { client: copy, run, stop: context.stop, nowMs: io.nowMs, failFast: options.failFast === true };
+  const deps = {
+    client: copy,
+    observed,
+    run,
+    stop: context.stop,
+    nowMs: io.nowMs,
+    failFast: options.failFast === true,
+  };
   const more = parallelism === undefined ? {} : { parallelism };
   return dryRun(plan, { ...deps, ...more }, context.cancel).catch((error: unknown) => {
     if (error instanceof LockedError) throw new CliError(error.message, exitCodes.locked, error);
