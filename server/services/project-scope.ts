@@ -43,9 +43,19 @@ export interface ProjectNames {
   readonly volume: (name: string) => string;
 }
 
+/** The project itself. Throws AppError notFound when there is none. */
+export function needProject(records: Pick<Records, 'projects'>, project: string): string {
+  if (project === defaultProject) return project;
+  const entry = records.projects.get(project);
+  if (entry === undefined) throw errors.notFound('project', project);
+  if (entry.document.lifecycle !== 'ready')
+    throw errors.unavailable(`The project ${project} is being renamed; try again`);
+  return project;
+}
+
 /** Throws AppError notFound when there is no such project. */
 export function namesIn(records: Records, project: string): ProjectNames {
-  if (project !== defaultProject && !records.projects.has(project)) throw errors.notFound('project', project);
+  needProject(records, project);
   const of = (feature: ProjectFeature) => (name: string) => qualifiedName(projectWith(records, project, feature), name);
   return {
     project,

@@ -118,7 +118,9 @@ export const ContainerPost = Type.Object({
   pool: Type.Optional(
     Type.String(facts({ doc: 'Moves the stopped container into this pool.', since: 'instance_pool_move' })),
   ),
-  project: Type.Optional(Type.String(facts({ doc: 'Target project; only default is supported.' }))),
+  project: Type.Optional(
+    Type.String(facts({ doc: 'Moves the stopped container into this project.', since: 'instance_project_move' })),
+  ),
 });
 export type ContainerPost = Static<typeof ContainerPost>;
 

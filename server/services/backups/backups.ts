@@ -5,7 +5,7 @@ import type { Backup, BackupCreate } from '../../api/container/backup.ts';
 import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
@@ -106,7 +106,7 @@ export class Backups {
         changes.delete('backups', ownedKey(uuid, name));
         changes.put('backups', ownedKey(uuid, to), document);
       });
-      this.#tell('container-backup-renamed', caller, container, name, { new_name: `${container}/${to}` });
+      this.#tell('container-backup-renamed', caller, container, name, { new_name: `${plainName(container)}/${to}` });
     });
   }
 
@@ -165,7 +165,7 @@ export class Backups {
   }
 
   #tell(action: string, caller: Caller, container: string, name: string, more: Record<string, unknown> = {}): void {
-    const context = { backup_name: `${container}/${name}`, ...more };
+    const context = { backup_name: `${plainName(container)}/${name}`, ...more };
     this.#deps.events.lifecycle(action, backupUrlOf(container, name), context, caller.requestor);
   }
 

@@ -12,6 +12,7 @@ import type { PoolDocument, ProfileDocument } from '../../records/documents.ts';
 /** What a backup is made of, in the words of the API. */
 export interface BackupContent {
   readonly container: Container;
+  readonly project: string;
   readonly snapshots: readonly Snapshot[];
   readonly pool: { readonly name: string; readonly document: PoolDocument };
   readonly profiles: readonly { readonly name: string; readonly document: ProfileDocument }[];
@@ -42,9 +43,9 @@ export async function renderIndex(content: BackupContent): Promise<RenderedIndex
   return { index: renderYaml(index), backup: renderYaml(config) };
 }
 
-function configOf({ container, snapshots, pool, profiles }: BackupContent) {
+function configOf({ container, project, snapshots, pool, profiles }: BackupContent) {
   return {
-    container: { ...container, type: 'container', project: 'default' },
+    container: { ...container, type: 'container', project },
     snapshots: snapshots.map((snapshot) => ({ ...snapshot, size: -1 })),
     pool: {
       config: pool.document.config,
@@ -70,7 +71,7 @@ function configOf({ container, snapshots, pool, profiles }: BackupContent) {
       used_by: [],
       location: 'none',
       content_type: 'filesystem',
-      project: 'default',
+      project,
       created_at: never.expires,
     },
     volume_snapshots: snapshots.map(({ name, description, expires_at, created_at }) => ({

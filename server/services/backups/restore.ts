@@ -5,7 +5,7 @@ import { type ConfigMap, never } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
-import { containerName, snapshotName } from '../../api/names.ts';
+import { snapshotName } from '../../api/names.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { EntryLimits } from '../../drivers/image/check-entries.ts';
@@ -15,7 +15,13 @@ import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf } from '../containers/find.ts';
-import { checkArchitecture, checkDraft, withHardwareAddresses, withRootIn } from '../containers/life/draft.ts';
+import {
+  checkArchitecture,
+  checkDraft,
+  freeName,
+  withHardwareAddresses,
+  withRootIn,
+} from '../containers/life/draft.ts';
 import { idMapKeys } from '../containers/life/id-maps.ts';
 import type { NetworkHosts } from '../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../containers/snapshots/records.ts';
@@ -27,7 +33,7 @@ import type { BackupIndex, SavedMachine, SavedParts } from './index-yaml.ts';
 import { receiveContainerSaga, type ReceiveContainerParams } from '../migration/sagas/container-receive.ts';
 import { inspectBackup, readIndex } from './tarball-reader.ts';
 import { unpackBackup } from './unpack-backup.ts';
-import { profilesOf } from '../project-scope.ts';
+import { profileIn, profilesOf } from '../project-scope.ts';
 
 export type RestoreDeps = Pick<
   ContainerDeps,
@@ -55,11 +61,8 @@ export async function restoreBackup(
 ): Promise<Operation> {
   try {
     const index = await readIndex(upload.path, signal);
-    const name = upload.name ?? index.name;
-    const rule = containerName(name);
-    if (rule !== undefined) throw errors.invalidName('container', name, rule);
-    if (deps.records.containers.has(name)) throw errors.exists('container', name);
-    const pool = choosePool(deps, index, upload.pool);
+    const name = freeName(deps.records, caller.project, upload.name ?? index.name);
+    const pool = choosePool(deps, caller.project, index, upload.pool);
     if (index.parts !== undefined) {
       checkHostAccess(index.parts, isAllowed(deps, upload));
       draft(deps, name, pool, index.parts);
@@ -141,9 +144,15 @@ async function roomOf(deps: RestoreDeps, pool: string): Promise<EntryLimits> {
 }
 
 /** The one asked for, else that of the backup, else where the default profile has its root disk (real system section 11). */
-function choosePool({ records, pools }: RestoreDeps, index: BackupIndex, wanted: string | undefined): string {
+function choosePool(
+  { records, pools }: RestoreDeps,
+  project: string,
+  index: BackupIndex,
+  wanted: string | undefined,
+): string {
   const isReady = (name: string): boolean => records.pools.get(name)?.document.lifecycle === 'ready';
-  const ofDefault = rootDisk(records.profiles.get('default')?.document.devices ?? {})?.pool ?? '';
+  const ofDefault =
+    rootDisk(records.profiles.get(profileIn(records, project, 'default'))?.document.devices ?? {})?.pool ?? '';
   const pool = [wanted ?? index.pool, ...(wanted === undefined ? [ofDefault] : [])].find(isReady);
   if (pool === undefined && wanted !== undefined) throw errors.notFound('storage pool', wanted);
   if (pool === undefined)

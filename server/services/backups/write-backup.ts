@@ -16,6 +16,7 @@ import { packerOf } from '../compression.ts';
 import { backupPath } from './backup-files.ts';
 import { renderIndex, type BackupContent } from './index-yaml.ts';
 import { writeTarball } from './tarball-writer.ts';
+import { projectOf } from '../../api/project/project-names.ts';
 import { profilesOf } from '../project-scope.ts';
 
 export type BackupDeps = Pick<
@@ -123,6 +124,7 @@ function contentOf(deps: WriteBackupDeps, container: string, document: BackupDoc
     .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? -1 : 1));
   return {
     container: deps.view.render(entry),
+    project: projectOf(container),
     snapshots: snapshots.map((snapshot) => renderSnapshot(deps.records, container, snapshot)),
     pool: { name: pool, document: found },
     profiles: profiles.flatMap((name) => {

@@ -12,7 +12,7 @@ import type { ContainerDocument, SnapshotDocument } from '../../records/document
 import type { Caller } from '../caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../api/project/project-names.ts';
 import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
@@ -127,7 +127,7 @@ async function headOf(
   /** Snapshots that go along. */
   more: readonly string[] = [],
 ) {
-  const head = offerHead(deps, 'container', name, uuid, pool);
+  const head = offerHead(deps, 'container', plainName(name), uuid, pool);
   const { driver, pool: spec } = deps.pools.use(pool);
   const trees = [snapshot, ...more].map((each) => treeOf(volume, each));
   const isOwn = (await ownersOf(deps, pool, treeOf(volume, snapshot))) === undefined;

@@ -132,7 +132,7 @@ function draft(
     lifecycle: 'ready',
   };
   const taken = isWithoutSnapshots(body.source) ? [] : snapshots;
-  return { name, document, snapshots: taken.map((one) => snapshotEntry(deps.records, one, pool)) };
+  return { name, document, snapshots: taken.map((one) => snapshotEntry(deps.records, name, one, pool)) };
 }
 
 /**
@@ -155,7 +155,12 @@ export const receivedSnapshotKeys = (config: ContainerDocument['config']): Recor
 });
 
 /** The offer comes from another server: names become paths here, and the pool is the one that the container comes to. */
-export function snapshotEntry(records: Records, offer: ContainerSnapshotOffer, pool: string): SnapshotEntry {
+export function snapshotEntry(
+  records: Records,
+  container: string,
+  offer: ContainerSnapshotOffer,
+  pool: string,
+): SnapshotEntry {
   const { name, architecture, profiles, ephemeral, description } = offer;
   const rule = snapshotName(name);
   if (rule !== undefined) throw errors.invalidName('snapshot', name, rule);
@@ -165,7 +170,7 @@ export function snapshotEntry(records: Records, offer: ContainerSnapshotOffer, p
     profiles,
     ephemeral,
     config: receivedSnapshotKeys(offer.config),
-    devices: withRootIn(records, name, offer, pool),
+    devices: withRootIn(records, container, offer, pool),
     description,
     createdAt: offer.createdAt,
     lastUsedAt: offer.lastUsedAt,

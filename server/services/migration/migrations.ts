@@ -33,7 +33,7 @@ export class Migrations {
 
   /** Undefined: the creation is none of ours, but an ordinary one. */
   createContainer(caller: Caller, body: ContainerCreate): Operation | undefined {
-    const stale = refreshed(this.#deps, body);
+    const stale = refreshed(this.#deps, caller.project, body);
     if (stale !== undefined) return refreshContainer(this.#deps, caller, stale, body);
     if (body.source.type !== 'migration') return undefined;
     return receiveContainer(this.#deps, caller, body);

@@ -16,7 +16,7 @@ import type { Caller } from '../caller.ts';
 import { copyOrigin } from '../containers/life/copy.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, plainName, qualifiedName } from '../../api/project/project-names.ts';
 import { withRootIn } from '../containers/life/draft.ts';
 import { snapshotsOf, type SnapshotEntry } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
@@ -44,9 +44,13 @@ const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
 });
 
 /** The container that a creation with `refresh` is about; undefined when there is none: it is then an ordinary copy. */
-export function refreshed(deps: Pick<RefreshDeps, 'records'>, body: ContainerCreate): string | undefined {
+export function refreshed(
+  deps: Pick<RefreshDeps, 'records'>,
+  project: string,
+  body: ContainerCreate,
+): string | undefined {
   const { type, refresh } = body.source;
-  const name = body.name ?? '';
+  const name = qualifiedName(project, body.name ?? '');
   const isCopy = type === 'copy' || type === 'migration';
   return isCopy && refresh === true && deps.records.containers.has(name) ? name : undefined;
 }
@@ -58,7 +62,7 @@ export function refreshContainer(deps: RefreshDeps, caller: Caller, name: string
 }
 
 function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
-  const { from, locks } = copyOrigin(deps.records, body.source);
+  const { from, locks } = copyOrigin(deps.records, caller.project, body.source);
   if (from.container === name)
     throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
   return deps.operations.start({
@@ -68,7 +72,7 @@ function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: Contain
     run: (handle, signal) =>
       deps.locks.runAll([lockOf(name), ...locks], async () => {
         await deps.locks.unshared(lockOf(name));
-        const origin = copyOrigin(deps.records, body.source);
+        const origin = copyOrigin(deps.records, caller.project, body.source);
         const document = stopped(deps, name);
         const snapshots = origin.snapshots.toSorted(byAge).map((one) => asArrived(deps, name, one, document.pool));
         const { driver } = deps.pools.use(document.pool);
@@ -233,7 +237,7 @@ async function receiveRefresh(
     const step = (await peer.receive(MigrationStep)) as MigrationStep;
     if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
   };
-  const arriving = offered.map((one) => snapshotEntry(deps.records, one, document.pool));
+  const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool));
   await refreshNow(deps, caller, name, document, plan, arriving, bring, progress, signal);
 }
 
@@ -254,7 +258,7 @@ async function refreshNow(
   const drop = async (snapshot: string): Promise<void> => {
     const params = { container: name, uuid, pool, snapshot };
     await deps.sagas.run(deleteSnapshotSaga(deps), params, { signal });
-    const context = { snapshot_name: `${name}/${snapshot}` };
+    const context = { snapshot_name: `${plainName(name)}/${snapshot}` };
     deps.events.lifecycle('container-snapshot-deleted', snapshotUrlOf(name, snapshot), context, caller.requestor);
   };
   for (const snapshot of plan.stale.filter((one) => coming.has(one))) await drop(snapshot);
@@ -301,4 +305,4 @@ const asArrived = (
 });
 
 const labelOf = (volume: VolumeRef, { snapshot }: RefreshPart): string =>
-  snapshot === undefined ? volume.name : `${volume.name}/${snapshot}`;
+  [plainName(volume.name), ...(snapshot === undefined ? [] : [snapshot])].join('/');

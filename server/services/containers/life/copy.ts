@@ -8,6 +8,8 @@ import type { Records } from '../../../records/records.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../find.ts';
+import { qualifiedName } from '../../../api/project/project-names.ts';
+import { needProject } from '../../project-scope.ts';
 import { withRootIn } from './draft.ts';
 import { putSnapshots, snapshotKey, snapshotsOf, type SnapshotEntry } from '../snapshots/records.ts';
 
@@ -26,15 +28,19 @@ export interface CopyOrigin {
   readonly snapshots: readonly SnapshotEntry[];
 }
 
-/** `source.source` is `C` or `C/S`; snapshots come along with a container unless `container_only`. */
-export function copyOrigin(records: Records, source: ContainerSource): CopyOrigin {
+/**
+ * `source.source` is `C` or `C/S` of `source.project`, or else of the project of the request; snapshots come along with a container
+ * unless `container_only`.
+ */
+export function copyOrigin(records: Records, project: string, source: ContainerSource): CopyOrigin {
   if (source.source === undefined || source.source === '') {
     throw errors.invalid('container', [
       { path: 'source.source', message: 'is required: the name of the container to copy, or CONTAINER/SNAPSHOT' },
     ]);
   }
   const slash = source.source.indexOf('/');
-  const name = slash < 0 ? source.source : source.source.slice(0, slash);
+  const asked = slash < 0 ? source.source : source.source.slice(0, slash);
+  const name = qualifiedName(needProject(records, source.project || project), asked);
   const entry = records.containers.get(name);
   if (entry === undefined || entry.document.lifecycle !== 'ready') throw errors.notFound('container', name);
   const { document } = entry;

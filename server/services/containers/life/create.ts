@@ -80,7 +80,7 @@ function prepareContainer(
   name: string,
   body: ContainerCreate,
 ): (handle: OperationHandle, signal: AbortSignal) => Promise<void> {
-  const origin = findOrigin(deps, body.source);
+  const origin = findOrigin(deps, caller.project, body.source);
   const document = draftDocument(deps, name, body, origin);
   deps.idMaps.check(name, document);
   const params: CreateParams = {
@@ -119,14 +119,14 @@ interface Origin {
   readonly snapshots?: readonly SnapshotEntry[];
 }
 
-function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, source: ContainerSource): Origin {
+function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, project: string, source: ContainerSource): Origin {
   switch (source.type) {
     case 'none':
       return { volume: { kind: 'empty' }, base: {}, locks: [] };
     case 'image':
       return imageOrigin(deps, source);
     case 'copy':
-      return copyOrigin(deps.records, source);
+      return copyOrigin(deps.records, project, source);
     default:
       throw errors.invalid('container', [
         { path: 'source.type', message: `must be image, copy, migration or none, is ${JSON.stringify(source.type)}` },

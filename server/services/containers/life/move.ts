@@ -1,8 +1,8 @@
-// Moving a stopped container into another pool of this server, under its name or another, as a saga.
+// Moving a stopped container into another pool or project of this server, under its name or another, as a saga.
 import { errors } from '../../../api/errors.ts';
 import { isWithoutSnapshots, type ContainerPost } from '../../../api/container/container.ts';
 import { containerName } from '../../../api/names.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Records } from '../../../records/records.ts';
 import type { Caller } from '../../caller.ts';
@@ -10,6 +10,8 @@ import { nicNetworks, withoutServerKeys } from '../../expand.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../find.ts';
 import { checkDraft } from './draft.ts';
+import { needProject } from '../../project-scope.ts';
+import { renameContainerSaga } from '../sagas/container-rename.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { renameContainer, type RemoveDeps } from './remove.ts';
 import { snapshotsOf } from '../snapshots/records.ts';
@@ -26,8 +28,8 @@ type MoveDeps = Pick<
   'records' | 'runtime' | 'pools' | 'operations' | 'sagas' | 'events' | 'locks' | 'view' | 'logsDir'
 > & { readonly hosts: NetworkHosts };
 
-/** POST {name, migration, pool}. Everything that can be refused is refused before the operation starts. Within its pool a container
- *  only gets another name. */
+/** POST {name, migration, pool, project}. Everything that can be refused is refused before the operation starts. Within its pool a
+ *  container only gets another name, also in another project. */
 export function moveContainer(
   deps: MoveDeps & RemoveDeps,
   caller: Caller,
@@ -35,9 +37,9 @@ export function moveContainer(
   body: ContainerPost,
 ): Operation {
   const from: ContainerLocation = { name, pool: readyContainer(deps.records, name).document.pool };
-  const to: ContainerLocation = { name: body.name || name, pool: body.pool || from.pool };
-  refuseProject(from, body);
-  if (to.pool === from.pool && to.name !== from.name) return renameContainer(deps, caller, name, to.name);
+  const to = targetOf(deps.records, from, body);
+  const isRename = projectOf(to.name) === projectOf(from.name) && to.name !== from.name;
+  if (to.pool === from.pool && isRename) return renameContainer(deps, caller, name, plainName(to.name));
   check(deps, from, to);
   return deps.operations.start({
     description: 'Moving container',
@@ -57,14 +59,23 @@ export function moveContainer(
 
 async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signal: AbortSignal): Promise<void> {
   const { from, to } = params;
-  await deps.sagas.run(moveContainerSaga(deps), params, { signal });
+  // Without its snapshots it is copied, which leaves them behind.
+  const isAll =
+    snapshotsOf(deps.records, readyContainer(deps.records, from.name).document.uuid).length === params.snapshots.length;
+  if (from.pool === to.pool && isAll)
+    await deps.sagas.run(renameContainerSaga(deps), { from: from.name, to: to.name, pool: to.pool }, { signal });
+  else await deps.sagas.run(moveContainerSaga(deps), params, { signal });
   const { requestor } = caller;
   if (from.name === to.name) {
     deps.events.lifecycle('container-updated', containerUrl(to.name), undefined, requestor);
     return;
   }
   await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to.name)).devices));
-  deps.events.lifecycle('container-renamed', containerUrl(from.name), { new_name: to.name }, requestor);
+  const context = {
+    new_name: plainName(to.name),
+    ...(projectOf(from.name) === projectOf(to.name) ? {} : { new_project: projectOf(to.name) }),
+  };
+  deps.events.lifecycle('container-renamed', containerUrl(from.name), context, requestor);
 }
 
 const kept = (records: Records, name: string, body: ContainerPost): readonly string[] =>
@@ -72,23 +83,25 @@ const kept = (records: Records, name: string, body: ContainerPost): readonly str
     ? []
     : snapshotsOf(records, readyContainer(records, name).document.uuid).map((snapshot) => snapshot.name);
 
-function refuseProject(from: ContainerLocation, { project = '' }: ContainerPost): void {
-  if (project !== '' && project !== 'default')
-    throw errors.badRequest(
-      `The container ${from.name} cannot move to the project ${project}: there are no projects here`,
-    );
+/** Names in the body are as users write them. */
+function targetOf(records: Records, from: ContainerLocation, body: ContainerPost): ContainerLocation {
+  const project = needProject(records, body.project || projectOf(from.name));
+  return { name: qualifiedName(project, body.name || plainName(from.name)), pool: body.pool || from.pool };
 }
 
 function check(deps: MoveDeps, from: ContainerLocation, to: ContainerLocation): void {
   if (to.name !== from.name) {
     if (deps.records.containers.has(to.name)) throw errors.exists('container', to.name);
-    const rule = containerName(to.name);
-    if (rule !== undefined) throw errors.invalidName('container', to.name, rule);
+    const rule = containerName(plainName(to.name));
+    if (rule !== undefined) throw errors.invalidName('container', plainName(to.name), rule);
   }
   if (deps.records.pools.get(to.pool)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', to.pool);
-  if (from.pool === to.pool)
+  const isSameProject = projectOf(from.name) === projectOf(to.name);
+  if (from.pool === to.pool && isSameProject)
     throw errors.badRequest(`The container ${from.name} is in the pool ${to.pool} already: name another one`);
-  if (deps.runtime.probe(from.name).status !== 'stopped') throw errors.running(from.name, 'moving it to another pool');
-  const wanted = moved(deps.records, from, to.pool);
+  const where = isSameProject ? 'pool' : 'project';
+  if (deps.runtime.probe(from.name).status !== 'stopped')
+    throw errors.running(from.name, `moving it to another ${where}`);
+  const wanted = moved(deps.records, from, to);
   checkDraft(deps.records, to.name, { ...wanted, config: withoutServerKeys(wanted.config) });
 }

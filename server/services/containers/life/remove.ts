@@ -3,7 +3,7 @@ import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../caller.ts';
 import { nicNetwork, nicNetworks } from '../../expand.ts';
@@ -81,12 +81,12 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
   for (const snapshot of snapshots) {
     const url = containerUrl(name, 'snapshots', snapshot.name);
-    const context = { snapshot_name: `${name}/${snapshot.name}` };
+    const context = { snapshot_name: `${plainName(name)}/${snapshot.name}` };
     deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
   }
   for (const backup of backups) {
     const url = containerUrl(name, 'backups', backup.name);
-    const context = { backup_name: `${name}/${backup.name}` };
+    const context = { backup_name: `${plainName(name)}/${backup.name}` };
     deps.events.lifecycle('container-backup-deleted', url, context, caller.requestor);
   }
   deps.events.lifecycle('container-deleted', containerUrl(name), undefined, caller.requestor);
@@ -108,12 +108,13 @@ async function releaseLeases(
   }
 }
 
-/** POST {name}: an existing target answers 409 before anything else (spec 7.3). */
-export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, to: string): Operation {
+/** POST {name}: an existing target answers 409 before anything else (spec 7.3). `newName`: as users write it. */
+export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, newName: string): Operation {
+  const to = qualifiedName(projectOf(name), newName);
   readyContainer(deps.records, name);
   if (deps.records.containers.has(to)) throw errors.exists('container', to);
-  const rule = containerName(to);
-  if (rule !== undefined) throw errors.invalidName('container', to, rule);
+  const rule = containerName(newName);
+  if (rule !== undefined) throw errors.invalidName('container', newName, rule);
   refuseRunning(deps, name, 'renaming it');
   return deps.operations.start({
     description: 'Renaming container',
@@ -126,7 +127,7 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
         const params: RenameParams = { from: name, to, pool };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal });
         await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
-        deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: to }, caller.requestor);
+        deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: newName }, caller.requestor);
       }),
   });
 }

@@ -6,10 +6,12 @@ import { errors } from '../../../api/errors.ts';
 import { copyVolumeSource, copySnapshotFiles } from '../life/copy.ts';
 import { expand } from '../../expand.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
-import { moveLogs } from './container-rename.ts';
+import { moveLogs } from '../life/move-logs.ts';
+import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { Records, Changes } from '../../../records/records.ts';
 import { readyContainer } from '../find.ts';
-import { withRootIn } from '../life/draft.ts';
+import { requirePlaces, requireProfiles, withRootIn } from '../life/draft.ts';
+import { projectOf } from '../../../api/project/project-names.ts';
 import { snapshotsOf, snapshotKey } from '../snapshots/records.ts';
 import { profilesOf } from '../../project-scope.ts';
 
@@ -44,6 +46,7 @@ export function moveContainerSaga(
       if (records.pools.get(to.pool)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', to.pool);
       for (const pool of [from.pool, to.pool]) changes.require('pools', pool);
       for (const name of new Set([from.name, to.name])) changes.require('containers', name);
+      requireArrival(records, changes, from, to);
     },
     steps: [
       {
@@ -53,7 +56,7 @@ export function moveContainerSaga(
           const source = { container: from.name, pool: from.pool };
           const files = copyVolumeSource(pools, source, to.pool);
           await pools.createVolume(to.pool, volumeOf(to), files, () => {}, signal);
-          const { devices } = expand(moved(records, from, to.pool), profilesOf(records, to.name));
+          const { devices } = expand(moved(records, from, to), profilesOf(records, to.name));
           await limitNewRoot(pools, to.pool, to.name, devices);
           await copySnapshotFiles(pools, source, to, snapshots, signal);
         },
@@ -77,20 +80,43 @@ export function moveContainerSaga(
   };
 }
 
-/** What the container is once it is there. */
-export function moved(records: Records, from: ContainerLocation, pool: string) {
+/** What the container is once it is there, with the profiles of the project that it comes to. */
+export function moved(records: Records, from: Pick<ContainerLocation, 'name'>, to: ContainerLocation) {
   const { document } = readyContainer(records, from.name);
-  return { ...document, pool, devices: withRootIn(records, from.name, document, pool) };
+  return { ...document, pool: to.pool, devices: withRootIn(records, to.name, document, to.pool) };
 }
 
-function commitMove(records: Records, changes: Changes, { from, to, snapshots }: MoveParams): void {
-  const document = moved(records, from, to.pool);
+/** What it refers to where it comes to is there and stays. */
+export function requireArrival(
+  records: Records,
+  changes: Changes,
+  from: ContainerLocation,
+  to: ContainerLocation,
+): void {
+  if (projectOf(from.name) === projectOf(to.name)) return;
+  const document = moved(records, from, to);
+  requireProfiles(records, changes, to.name, document);
+  requirePlaces(records, changes, to.name, document);
+}
+
+export function commitMove(records: Records, changes: Changes, { from, to, snapshots }: MoveParams): void {
+  const document = moved(records, from, to);
   if (to.name !== from.name) changes.delete('containers', from.name);
   changes.put('containers', to.name, document);
   for (const one of snapshotsOf(records, document.uuid)) {
     const key = snapshotKey(document.uuid, one.name);
     if (!snapshots.includes(one.name)) changes.delete('snapshots', key);
-    else
-      changes.put('snapshots', key, { ...one.document, devices: withRootIn(records, to.name, one.document, to.pool) });
+    else keepSnapshot(records, changes, key, one.document, to);
   }
+}
+
+function keepSnapshot(
+  records: Records,
+  changes: Changes,
+  key: string,
+  document: SnapshotDocument,
+  to: ContainerLocation,
+): void {
+  const devices = withRootIn(records, to.name, document, to.pool);
+  if (devices !== document.devices) changes.put('snapshots', key, { ...document, devices });
 }

@@ -1,10 +1,11 @@
-// A stopped container gets another name in its pool.
+// A stopped container gets another name in its pool, in its project or another one.
 import type { ContainerDeps } from '../deps.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { readyContainer } from '../find.ts';
-import { rename } from 'node:fs/promises';
-import { join } from 'node:path';
+import { commitMove, requireArrival } from './container-move.ts';
+import { moveLogs } from '../life/move-logs.ts';
+import { snapshotsOf } from '../snapshots/records.ts';
 
 export interface RenameParams {
   readonly from: string;
@@ -19,10 +20,11 @@ export function renameContainerSaga(
   return {
     kind: 'container-rename',
     onRestart: 'unwind',
-    begin(changes, { from, to }) {
+    begin(changes, { from, to, pool }) {
       if (deps.records.containers.has(to)) throw errors.exists('container', to);
       changes.require('containers', to);
       changes.require('containers', from);
+      requireArrival(deps.records, changes, { name: from, pool }, { name: to, pool });
     },
     steps: [
       {
@@ -41,19 +43,11 @@ export function renameContainerSaga(
         },
       },
     ],
-    commit(changes, { from, to }) {
+    commit(changes, { from, to, pool }) {
       const { document } = readyContainer(deps.records, from);
       if (deps.records.containers.has(to)) throw errors.exists('container', to);
-      changes.delete('containers', from);
-      changes.put('containers', to, document);
+      const snapshots = snapshotsOf(deps.records, document.uuid).map(({ name }) => name);
+      commitMove(deps.records, changes, { from: { name: from, pool }, to: { name: to, pool }, snapshots });
     },
   };
-}
-
-/** A container that never started has none. */
-export async function moveLogs(logsDir: string, from: string, to: string): Promise<void> {
-  if (from === to) return;
-  await rename(join(logsDir, from), join(logsDir, to)).catch((error: unknown) => {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-  });
 }

@@ -9,7 +9,7 @@ import { checkIfMatch, etagOf } from '../../etag.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { checkDraft, withHardwareAddresses } from '../life/draft.ts';
 import { lockOf, readyContainer } from '../find.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
 import { type StateDeps } from '../life/state-deps.ts';
@@ -77,7 +77,7 @@ async function restoreNow(
   deps.events.lifecycle(
     'container-snapshot-restored',
     containerUrl(name),
-    { snapshot_name: `${name}/${wanted.snapshot}` },
+    { snapshot_name: `${plainName(name)}/${wanted.snapshot}` },
     requestor,
   );
   if (wasRunning || wanted.stateful) await startNow(deps, caller, name, signal, wanted.stateful);

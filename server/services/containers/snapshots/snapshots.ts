@@ -2,7 +2,7 @@
 // snapshot-schedule.ts.
 import { errors } from '../../../api/errors.ts';
 import { snapshotName } from '../../../api/names.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
@@ -96,7 +96,7 @@ export class Snapshots {
       await this.#deps.locks.unshared(lockOf(container));
       const params = { ...this.#params(container, name), to };
       await this.#deps.sagas.run(renameSnapshotSaga(this.#deps), params, { signal });
-      const context = { new_name: `${container}/${to}`, snapshot_name: `${container}/${name}` };
+      const context = { new_name: `${plainName(container)}/${to}`, snapshot_name: `${plainName(container)}/${name}` };
       const url = snapshotUrlOf(container, name);
       this.#deps.events.lifecycle('container-snapshot-renamed', url, context, caller.requestor);
     });
@@ -154,7 +154,7 @@ export class Snapshots {
     };
     const state = withState ? { state: { wasFrozen: status === 'frozen' } } : {};
     await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, { signal });
-    const context = { snapshot_name: `${container}/${name}` };
+    const context = { snapshot_name: `${plainName(container)}/${name}` };
     this.#deps.events.lifecycle('container-snapshot-created', containerUrl(container), context, caller.requestor);
     return name;
   }
@@ -163,7 +163,7 @@ export class Snapshots {
   async dropNow(caller: Caller, container: string, name: string, signal: AbortSignal): Promise<void> {
     await this.#deps.locks.unshared(lockOf(container));
     await this.#deps.sagas.run(deleteSnapshotSaga(this.#deps), this.#params(container, name), { signal });
-    const context = { snapshot_name: `${container}/${name}` };
+    const context = { snapshot_name: `${plainName(container)}/${name}` };
     const url = snapshotUrlOf(container, name);
     this.#deps.events.lifecycle('container-snapshot-deleted', url, context, caller.requestor);
   }
