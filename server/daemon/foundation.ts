@@ -8,6 +8,7 @@ import { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { Operations } from '../operations/manager.ts';
 import { Records } from '../records/records.ts';
+import { projectGuard } from '../services/projects/limits/guard.ts';
 import { DiskRoom } from '../services/server/disk-space.ts';
 import { openSqliteStore } from '../store/sqlite.ts';
 import type { DaemonOptions } from './daemon-options.ts';
@@ -39,6 +40,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const store = options.dryRun ?? (await openSqliteStore({ path, history: noHistory }));
   open.add(() => store.close());
   const records = await Records.open(store);
+  records.guardWith(projectGuard(records));
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
   open.add(() => host.close());
   const certificate = await ensureServerCertificate(stateDir);

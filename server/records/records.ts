@@ -1,138 +1,16 @@
 // Typed documents over the store: an in-memory view of every record, and transactions that update both together.
-import type { Compare, Op, Rev, Store } from '../store/store.ts';
-import { decodeDocument, encodeDocument, recordKey } from './codec.ts';
-import { kindNames, type Documents, type Kind } from './documents.ts';
+import type { Store } from '../store/store.ts';
+import { Changes, type Guard } from './changes.ts';
+import { decodeDocument, recordKey } from './codec.ts';
+import { Collection, type Collections } from './collection.ts';
+import { kindNames, type Kind } from './documents.ts';
 
-export interface Entry<T> {
-  readonly name: string;
-  readonly document: T;
-  readonly modRev: Rev;
-}
-
-/** A reader that checks less often than this reads everything again. */
-const rememberedChanges = 1024;
-
-/** The records of one kind as of the last acknowledged write. Reads are synchronous. */
-export class Collection<K extends Kind> {
-  readonly kind: K;
-  /** Moves with every change of the collection: derived data may be cached until then. */
-  generation = 0;
-  readonly #entries = new Map<string, Entry<Documents[K]>>();
-  #sorted: readonly Entry<Documents[K]>[] | undefined;
-  /** Names that changed, the last one last: the change that made the current generation. */
-  readonly #changed: string[] = [];
-
-  constructor(kind: K) {
-    this.kind = kind;
-  }
-
-  get(name: string): Entry<Documents[K]> | undefined {
-    return this.#entries.get(name);
-  }
-
-  has(name: string): boolean {
-    return this.#entries.has(name);
-  }
-
-  get size(): number {
-    return this.#entries.size;
-  }
-
-  /** In order of name. */
-  list(): readonly Entry<Documents[K]>[] {
-    this.#sorted ??= [...this.#entries.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
-    return this.#sorted;
-  }
-
-  /** Names of records that changed, appeared or vanished since that generation; undefined when that is too long ago. */
-  changedSince(generation: number): ReadonlySet<string> | undefined {
-    const count = this.generation - generation;
-    return count > this.#changed.length ? undefined : new Set(this.#changed.slice(this.#changed.length - count));
-  }
-
-  /** Only for Records, after the store has acknowledged. */
-  accept(name: string, entry: Entry<Documents[K]> | undefined): void {
-    if (this.#sorted !== undefined) this.#sorted = replaced(this.#sorted, name, entry);
-    if (entry === undefined) this.#entries.delete(name);
-    else this.#entries.set(name, entry);
-    this.generation += 1;
-    this.#changed.push(name);
-    if (this.#changed.length >= 2 * rememberedChanges) this.#changed.splice(0, rememberedChanges);
-  }
-}
-
-/** A copy: a reader of the list keeps its old contents. */
-function replaced<T>(sorted: readonly Entry<T>[], name: string, entry: Entry<T> | undefined): readonly Entry<T>[] {
-  let [from, to] = [0, sorted.length];
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if ((sorted[middle]?.name ?? '') < name) from = middle + 1;
-    else to = middle;
-  }
-  return sorted.toSpliced(from, sorted[from]?.name === name ? 1 : 0, ...(entry === undefined ? [] : [entry]));
-}
-
-type Collections = { readonly [K in Kind]: Collection<K> };
+export { Changes, type Guard, type Put } from './changes.ts';
+export { Collection, type Entry } from './collection.ts';
 
 /** A concurrent change modified a record of the transaction first; the view is refreshed, try again on it. */
 export class RecordConflict extends Error {
   override readonly name = 'RecordConflict';
-}
-
-/** The changes of one transaction. Each is bound to the version of the record in the view when it was added. */
-export class Changes {
-  readonly #collections: Collections;
-  readonly compares: Compare[] = [];
-  readonly ops: Op[] = [];
-  readonly accepts: ((rev: Rev) => void)[] = [];
-  readonly touched: { readonly kind: Kind; readonly name: string }[] = [];
-  /** Keys that must continue to exist while the transaction is in progress. */
-  readonly required: string[] = [];
-  /** Keys that no transaction in progress may require. */
-  readonly claimed: string[] = [];
-
-  constructor(collections: Collections) {
-    this.#collections = collections;
-  }
-
-  put<K extends Kind>(kind: K, name: string, document: Documents[K]): void {
-    this.#bind(kind, name);
-    this.ops.push({ put: recordKey(kind, name), value: encodeDocument<K>(document) });
-    const collection = this.#collections[kind] as unknown as Collection<K>;
-    this.accepts.push((rev) => collection.accept(name, { name, document, modRev: rev }));
-  }
-
-  delete(kind: Kind, name: string): void {
-    this.#bind(kind, name);
-    this.ops.push({ del: recordKey(kind, name) });
-    this.claimed.push(recordKey(kind, name));
-    this.accepts.push(() => this.#collections[kind].accept(name, undefined));
-  }
-
-  /** The transaction succeeds only while this record stays unchanged. */
-  require(kind: Kind, name: string): void {
-    this.#bind(kind, name);
-    this.required.push(recordKey(kind, name));
-  }
-
-  /** Like `require`, and fails while another transaction in progress requires it: for the first step of a deletion. */
-  claim(kind: Kind, name: string): void {
-    this.#bind(kind, name);
-    this.claimed.push(recordKey(kind, name));
-  }
-
-  /** Records that the transaction puts, deletes or claims. */
-  written(): readonly { readonly kind: Kind; readonly name: string }[] {
-    const keys = new Set([...this.ops.map((op) => ('put' in op ? op.put : op.del)), ...this.claimed]);
-    return this.touched.filter(({ kind, name }) => keys.has(recordKey(kind, name)));
-  }
-
-  #bind(kind: Kind, name: string): void {
-    const key = recordKey(kind, name);
-    if (this.compares.some((compare) => compare.key === key)) return;
-    this.compares.push({ key, modRev: this.#collections[kind].get(name)?.modRev ?? 0 });
-    this.touched.push({ kind, name });
-  }
 }
 
 export class Records {
@@ -140,6 +18,9 @@ export class Records {
   readonly #collections: Collections;
   /** How many transactions in progress need a key to exist: a compare cannot see an unacknowledged user. */
   readonly #required = new Map<string, number>();
+  /** Transactions that the store has not acknowledged yet. */
+  readonly #pending = new Set<Changes>();
+  #guard: Guard = () => {};
 
   private constructor(store: Store) {
     this.#store = store;
@@ -198,21 +79,27 @@ export class Records {
     return this.#collections.sagas;
   }
 
+  /** From now on no transaction passes that the guard refuses. */
+  guardWith(guard: Guard): void {
+    this.#guard = guard;
+  }
+
+  /** Throws what the guard would throw for such a transaction; changes nothing. */
+  check(build: (changes: Changes) => void): void {
+    const changes = new Changes(this.#collections);
+    build(changes);
+    this.#guard(changes, [...this.#pending]);
+  }
+
   /** Durable and visible in the view when it resolves. Throws RecordConflict (nothing changed, view refreshed). */
   async commit(build: (changes: Changes) => void): Promise<void> {
     const changes = new Changes(this.#collections);
     build(changes);
     if (changes.ops.length === 0) return;
+    this.#guard(changes, [...this.#pending]);
     const needed = changes.claimed.find((key) => this.#required.has(key));
     if (needed !== undefined) throw new RecordConflict(`The record ${needed} is being put to use`);
-    const { ok, rev } = await this.#holding(changes.required, () => this.#store.txn(changes.compares, changes.ops));
-    if (!ok) {
-      for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
-      throw new RecordConflict(
-        `Records changed meanwhile: ${changes.touched.map((t) => recordKey(t.kind, t.name)).join(', ')}`,
-      );
-    }
-    for (const accept of changes.accepts) accept(rev);
+    await this.#holding(changes, () => this.#write(changes));
   }
 
   /** Commits the result of `build` on the current view; builds again on a conflict, at most `attempts` times. */
@@ -232,11 +119,25 @@ export class Records {
     }
   }
 
-  async #holding<T>(keys: readonly string[], work: () => Promise<T>): Promise<T> {
+  async #write(changes: Changes): Promise<void> {
+    const { ok, rev } = await this.#store.txn(changes.compares, changes.ops);
+    if (!ok) {
+      for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
+      throw new RecordConflict(
+        `Records changed meanwhile: ${changes.touched.map((t) => recordKey(t.kind, t.name)).join(', ')}`,
+      );
+    }
+    for (const accept of changes.accepts) accept(rev);
+  }
+
+  async #holding(changes: Changes, work: () => Promise<void>): Promise<void> {
+    const keys = changes.required;
     for (const key of keys) this.#required.set(key, (this.#required.get(key) ?? 0) + 1);
+    this.#pending.add(changes);
     try {
-      return await work();
+      await work();
     } finally {
+      this.#pending.delete(changes);
       for (const key of keys) {
         const left = (this.#required.get(key) ?? 1) - 1;
         if (left === 0) this.#required.delete(key);

@@ -38,3 +38,13 @@ export function formatBytes(bytes: number, decimals = 2): string {
   }
   return text;
 }
+
+/** Text in powers of 1024 that is exact where it is short: `512MiB`, `1.50GiB`. Not meant to be parsed. */
+export function formatBinary(bytes: number): string {
+  let [value, unit] = [bytes, 'B'];
+  for (const next of binaryUnits) {
+    if (Math.abs(value) < 1024) break;
+    [value, unit] = [value / 1024, next];
+  }
+  return `${Number.isInteger(value) ? value : value.toFixed(2)}${unit}`;
+}

@@ -44,7 +44,21 @@ export function checkDraft(
     ...networkProblems(records, expanded.devices),
   ];
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
-  return { pool: root?.pool ?? '' };
+  const pool = root?.pool ?? '';
+  checkLimits(records, name, { ...draft, pool }, previous);
+  return { pool };
+}
+
+/** Throws AppError forbidden when limits or restrictions of its project are against it. They are asked again when it is recorded. */
+function checkLimits(
+  records: Records,
+  name: string,
+  draft: Draft & Pick<ContainerDocument, 'pool'>,
+  previous: ContainerDocument | undefined,
+): void {
+  const blank = { v: 1, uuid: '', ephemeral: false, description: '', createdAt: '', lastUsedAt: '' } as const;
+  const document = { ...(previous ?? { ...blank, stateful: false, lifecycle: 'ready' as const }), ...draft };
+  records.check((changes) => changes.put('containers', name, document));
 }
 
 /** The qualified name of a new container: of the name that it asks for, or one of ours. Throws AppError invalidName, exists. */

@@ -1,0 +1,55 @@
+// What a project holds, as far as its limits and restrictions are about it. Pure data.
+import type { Problem } from '../problem.ts';
+import type { ConfigMap, DeviceMap } from '../schema/common-schemas.ts';
+
+/** A container with its profiles applied, or a profile. */
+export interface ProjectMember {
+  /** Plain name. */
+  readonly name: string;
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+}
+
+export interface ProjectVolume {
+  readonly pool: string;
+  readonly name: string;
+  readonly config: ConfigMap;
+}
+
+export interface ProjectContents {
+  readonly name: string;
+  readonly config: ConfigMap;
+  readonly containers: readonly ProjectMember[];
+  /** Only those that belong to the project. */
+  readonly profiles: readonly ProjectMember[];
+  readonly volumes: readonly ProjectVolume[];
+  /** Names of managed networks that belong to it. */
+  readonly networks: readonly string[];
+  /** Sizes of the images that belong to it, by fingerprint. */
+  readonly images: Readonly<Record<string, number>>;
+  /** Keys of snapshots of its containers and volumes. */
+  readonly snapshots: readonly string[];
+  readonly backups: readonly string[];
+}
+
+export type SubjectKind = 'container' | 'profile' | 'volume' | 'image' | 'snapshot' | 'backup';
+
+/** A broken limit or restriction. */
+export interface ProjectProblem extends Problem {
+  /** The object that breaks it; absent: all of them together. `path` is a path in it. */
+  readonly subject?: { readonly kind: SubjectKind; readonly name: string };
+  /** Of a broken limit on all of them together. */
+  readonly total?: { readonly key: string; readonly use: number; readonly limit: number };
+}
+
+export const emptyContents = (name: string, config: ConfigMap): ProjectContents => ({
+  name,
+  config,
+  containers: [],
+  profiles: [],
+  volumes: [],
+  networks: [],
+  images: {},
+  snapshots: [],
+  backups: [],
+});

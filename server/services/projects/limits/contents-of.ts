@@ -1,0 +1,145 @@
+// The contents of one project, read from records. Pure.
+import { rootDisk } from '../../../api/devices/index.ts';
+import { emptyContents, type ProjectContents, type ProjectMember, type ProjectVolume } from '../../../api/project/project-contents.ts';
+import { useOf, type LimitKey } from '../../../api/project/project-limits.ts';
+import { defaultProject, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import type { ContainerDocument, ProfileDocument } from '../../../records/documents.ts';
+import { expand } from '../../expand.ts';
+import type { ProjectFeature } from '../../project-scope.ts';
+import { plannedBy } from './planned.ts';
+import type { RecordView } from './view.ts';
+
+/** Undefined: there is no such project. */
+export function contentsOf(view: RecordView, project: string): ProjectContents | undefined {
+  const config = configOf(view, project);
+  if (config === undefined) return undefined;
+  const planned = plannedBy(view);
+  const containers = containersOf(view, project, planned.containers);
+  const volumes = volumesOf(view, project, planned.volumes);
+  return {
+    name: project,
+    config,
+    containers: containers.map(({ member }) => member),
+    profiles: view
+      .list('profiles')
+      .filter(({ name }) => projectOf(name) === project)
+      .map(({ name, document }) => ({ name: plainName(name), config: document.config, devices: document.devices })),
+    volumes: volumes.map(({ volume }) => volume),
+    networks: project === defaultProject ? view.list('networks').map(({ name }) => name) : [],
+    images: Object.fromEntries(
+      view
+        .list('images')
+        .filter(({ name }) => projectOf(name) === project)
+        .map(({ name, document }) => [plainName(name), document.sizeBytes]),
+    ),
+    snapshots: [
+      ...ownedNames(view, 'snapshots', new Map(containers.map(({ uuid, member }) => [uuid, member.name]))),
+      ...ownedNames(
+        view,
+        'volumeSnapshots',
+        new Map(volumes.map(({ uuid, volume }) => [uuid, `${volume.pool}/${volume.name}`])),
+      ),
+    ],
+    backups: ownedNames(view, 'backups', new Map(containers.map(({ uuid, member }) => [uuid, member.name]))),
+  };
+}
+
+/** The project `default` exists before it is recorded. */
+export function configOf(view: RecordView, project: string): ConfigMap | undefined {
+  const document = view.get('projects', project);
+  return document?.config ?? (project === defaultProject ? {} : undefined);
+}
+
+function hasFeature(view: RecordView, project: string, feature: ProjectFeature): boolean {
+  return project === defaultProject || isTrue(configOf(view, project)?.[feature]);
+}
+
+/** Projects whose containers have their profiles from that project. */
+export const usersOfProfilesIn = (view: RecordView, project: string): readonly string[] =>
+  project !== defaultProject
+    ? [project]
+    : [
+        defaultProject,
+        ...view
+          .list('projects')
+          .map(({ name }) => name)
+          .filter((name) => !hasFeature(view, name, 'features.profiles')),
+      ];
+
+interface Found {
+  readonly uuid: string;
+  readonly member: ProjectMember;
+}
+
+function containersOf(
+  view: RecordView,
+  project: string,
+  planned: ReadonlyMap<string, ContainerDocument>,
+): readonly Found[] {
+  const profiles = hasFeature(view, project, 'features.profiles') ? project : defaultProject;
+  const profileOf = (name: string): ProfileDocument | undefined =>
+    view.get('profiles', qualifiedName(profiles, name));
+  const memberOf = (name: string, document: ContainerDocument): ProjectMember => {
+    const { config, devices } = expand(document, profileOf);
+    const root = rootDisk(devices);
+    const rooted =
+      root === undefined || document.pool === ''
+        ? devices
+        : { ...devices, [root.name]: { ...devices[root.name], pool: document.pool } };
+    return { name: plainName(name), config, devices: rooted };
+  };
+  const now = view.list('containers').filter(({ name }) => projectOf(name) === project);
+  const found = now.map(({ name, document }): Found => {
+    const plan = planned.get(name);
+    const member = memberOf(name, document);
+    return { uuid: document.uuid, member: plan === undefined ? member : larger(member, memberOf(name, plan)) };
+  });
+  const there = new Set(now.map(({ name }) => name));
+  const arriving = [...planned].filter(([name]) => projectOf(name) === project && !there.has(name));
+  return [...found, ...arriving.map(([name, document]) => ({ uuid: document.uuid, member: memberOf(name, document) }))];
+}
+
+const amounts: readonly LimitKey[] = ['limits.cpu', 'limits.memory', 'limits.processes'];
+
+/** As planned, with the amounts of now where those are larger: it may also stay as it is. */
+function larger(now: ProjectMember, planned: ProjectMember): ProjectMember {
+  const alone = (member: ProjectMember): ProjectContents => ({ ...emptyContents('', {}), containers: [member] });
+  const kept = amounts.filter((key) => useOf(alone(now), key) > useOf(alone(planned), key));
+  const config = Object.fromEntries(kept.map((key) => [key, now.config[key] ?? '']));
+  const [root, rootNow] = [rootDisk(planned.devices), rootDisk(now.devices)];
+  const isSmaller = useOf(alone(now), 'limits.disk') > useOf(alone(planned), 'limits.disk');
+  const devices =
+    isSmaller && root !== undefined && rootNow !== undefined
+      ? { ...planned.devices, [root.name]: { ...planned.devices[root.name], size: now.devices[rootNow.name]?.['size'] ?? '' } }
+      : planned.devices;
+  return { ...planned, config: { ...planned.config, ...config }, devices };
+}
+
+function volumesOf(
+  view: RecordView,
+  project: string,
+  planned: ReadonlyMap<string, { readonly uuid: string; readonly config: ConfigMap }>,
+): readonly { readonly uuid: string; readonly volume: ProjectVolume }[] {
+  const all = new Map([...view.list('volumes').map(({ name, document }) => [name, document] as const), ...planned]);
+  return [...all].flatMap(([key, { uuid, config }]) => {
+    const slash = key.indexOf('/');
+    const name = key.slice(slash + 1);
+    if (projectOf(name) !== project) return [];
+    return [{ uuid, volume: { pool: key.slice(0, slash), name: plainName(name), config } }];
+  });
+}
+
+/** `OWNER/NAME` of the records that belong to one of the owners. */
+function ownedNames(
+  view: RecordView,
+  kind: 'snapshots' | 'backups' | 'volumeSnapshots',
+  owners: ReadonlyMap<string, string>,
+): readonly string[] {
+  return view.list(kind).flatMap(({ name }) => {
+    const slash = name.indexOf('/');
+    const owner = owners.get(name.slice(0, slash));
+    return owner === undefined ? [] : [`${owner}/${name.slice(slash + 1)}`];
+  });
+}

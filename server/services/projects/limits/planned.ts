@@ -1,0 +1,43 @@
+// What changes under way will make of containers and volumes when they end: it counts from their beginning. Pure.
+import type { ContainerDocument, SagaDocument, VolumeDocument } from '../../../records/documents.ts';
+import type { SagaKind } from '../../../records/saga-kinds.ts';
+import type { MoveParams as ContainerMove } from '../../containers/sagas/container-move.ts';
+import type { RestoreParams } from '../../containers/sagas/snapshot-restore.ts';
+import type { MoveParams as VolumeMove } from '../../storage/sagas/volume-rename.ts';
+import { volumeKey } from '../../storage/volume-users.ts';
+import type { RecordView } from './view.ts';
+
+export interface Planned {
+  /** By qualified name. */
+  readonly containers: Map<string, ContainerDocument>;
+  /** By key. */
+  readonly volumes: Map<string, VolumeDocument>;
+}
+
+type Plan = (params: never, view: RecordView, planned: Planned) => void;
+
+/** Sagas whose result is not in the records from their first transaction on. */
+const plans: Partial<Record<SagaKind, Plan>> = {
+  'snapshot-restore': ({ container, document }: RestoreParams, _view, { containers }) => {
+    containers.set(container, document);
+  },
+  'container-move': ({ from, to }: ContainerMove, view, { containers }) => {
+    const document = view.get('containers', from.name);
+    if (document !== undefined) containers.set(to.name, { ...document, pool: to.pool });
+  },
+  'volume-move': ({ from, to }: VolumeMove, view, { volumes }) => {
+    const document = view.get('volumes', volumeKey(from));
+    if (document !== undefined) volumes.set(volumeKey(to), document);
+  },
+};
+
+export function plannedBy(view: RecordView): Planned {
+  const planned: Planned = { containers: new Map(), volumes: new Map() };
+  for (const { document } of view.list('sagas')) planOf(document, view, planned);
+  return planned;
+}
+
+function planOf({ kind, params }: SagaDocument, view: RecordView, planned: Planned): void {
+  const plan = Object.hasOwn(plans, kind) ? plans[kind as SagaKind] : undefined;
+  plan?.(params as never, view, planned);
+}

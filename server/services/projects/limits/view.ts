@@ -1,0 +1,38 @@
+// The records as they would be with transactions that are not written yet.
+import type { Documents, Kind } from '../../../records/documents.ts';
+import type { Changes, Collection, Records } from '../../../records/records.ts';
+
+export class RecordView {
+  readonly #records: Records;
+  /** Undefined: the record is gone. */
+  readonly #changed = new Map<Kind, Map<string, unknown>>();
+
+  /** Of `others` only what they put counts: a deletion may still fail. */
+  constructor(records: Records, others: readonly Changes[], own?: Changes) {
+    this.#records = records;
+    for (const { puts } of others) for (const { kind, name, document } of puts) this.#set(kind, name, document);
+    for (const { kind, name } of own?.deletions ?? []) this.#set(kind, name, undefined);
+    for (const { kind, name, document } of own?.puts ?? []) this.#set(kind, name, document);
+  }
+
+  get<K extends Kind>(kind: K, name: string): Documents[K] | undefined {
+    const changed = this.#changed.get(kind);
+    if (changed?.has(name) === true) return changed.get(name) as Documents[K] | undefined;
+    return (this.#records[kind] as unknown as Collection<K>).get(name)?.document;
+  }
+
+  list<K extends Kind>(kind: K): readonly { readonly name: string; readonly document: Documents[K] }[] {
+    const list = (this.#records[kind] as unknown as Collection<K>).list();
+    const changed = this.#changed.get(kind);
+    if (changed === undefined) return list;
+    const added = [...changed].flatMap(([name, document]) =>
+      document === undefined ? [] : [{ name, document: document as Documents[K] }],
+    );
+    return [...list.filter(({ name }) => !changed.has(name)), ...added];
+  }
+
+  #set(kind: Kind, name: string, document: unknown): void {
+    const changed = this.#changed.get(kind) ?? new Map<string, unknown>();
+    this.#changed.set(kind, changed.set(name, document));
+  }
+}
