@@ -143,6 +143,7 @@ export const furtherRoutes: readonly string[] = [
   'GET /1.0/projects',
   'POST /1.0/projects',
   'GET /1.0/projects/NAME',
+  'GET /1.0/projects/NAME/state',
   'PUT /1.0/projects/NAME',
   'PATCH /1.0/projects/NAME',
   'POST /1.0/projects/NAME',

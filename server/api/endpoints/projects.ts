@@ -1,6 +1,6 @@
 // Endpoints of projects (spec 4.14).
 import { RenamePost } from '../container/profile.ts';
-import { Project, ProjectCreate, ProjectPut } from '../project/project.ts';
+import { Project, ProjectCreate, ProjectPut, ProjectState } from '../project/project.ts';
 import { endpoint } from './endpoint.ts';
 import { recursion } from './shared.ts';
 
@@ -13,6 +13,10 @@ export const projectEndpoints = [
     ...projects,
     result: Project,
     etag: true,
+  }),
+  endpoint('projects.state', 'GET /1.0/projects/:name/state', 'sync', 'Its limits and what is used of them.', {
+    extension: 'project_usage',
+    result: ProjectState,
   }),
   endpoint('projects.put', 'PUT /1.0/projects/:name', 'sync', 'Replace it.', {
     ...projects,

@@ -20,8 +20,7 @@ export const poolOfLimit = (key: string): string | undefined =>
 export const setLimits = (config: ConfigMap): readonly LimitKey[] =>
   Object.keys(config).filter(
     (key): key is LimitKey =>
-      config[key] !== '' &&
-      ((limitKeys as readonly string[]).includes(key) || (poolOfLimit(key) ?? '') !== ''),
+      config[key] !== '' && ((limitKeys as readonly string[]).includes(key) || (poolOfLimit(key) ?? '') !== ''),
   );
 
 const isSize = (key: string): boolean => key === 'limits.memory' || key.startsWith('limits.disk');
@@ -60,7 +59,9 @@ function diskUse({ containers, volumes, images }: ProjectContents, pool: string 
     const root = rootOf(devices);
     return root !== undefined && isThere(root.pool) ? [parseBytes(root.size) ?? 0] : [];
   });
-  const custom = volumes.filter((volume) => isThere(volume.pool)).map(({ config }) => parseBytes(config['size'] ?? '') ?? 0);
+  const custom = volumes
+    .filter((volume) => isThere(volume.pool))
+    .map(({ config }) => parseBytes(config['size'] ?? '') ?? 0);
   return sum([...roots, ...custom, ...(pool === undefined ? Object.values(images) : [])]);
 }
 

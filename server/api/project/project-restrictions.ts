@@ -32,7 +32,9 @@ const lowLevelKeys: ReadonlySet<string> = new Set([
   'security.idmap.size',
 ]);
 const interceptable: ReadonlySet<string> = new Set(
-  'bpf bpf.devices mknod mount mount.fuse setxattr sysinfo'.split(' ').map((name) => `security.syscalls.intercept.${name}`),
+  'bpf bpf.devices mknod mount mount.fuse setxattr sysinfo'
+    .split(' ')
+    .map((name) => `security.syscalls.intercept.${name}`),
 );
 const isInterception = (key: string): boolean => key.startsWith('security.syscalls.intercept');
 
@@ -85,7 +87,11 @@ function configProblem(contents: ProjectContents, key: string, value: string): s
   const { config } = contents;
   if (key === 'security.nesting' && isTrue(value) && restriction(config, 'restricted.containers.nesting') !== 'allow')
     return refusal(contents, 'restricted.containers.nesting');
-  if (key === 'security.privileged' && isTrue(value) && restriction(config, 'restricted.containers.privilege') !== 'allow')
+  if (
+    key === 'security.privileged' &&
+    isTrue(value) &&
+    restriction(config, 'restricted.containers.privilege') !== 'allow'
+  )
     return refusal(contents, 'restricted.containers.privilege');
   if (interceptable.has(key))
     return isTrue(value) && restriction(config, 'restricted.containers.interception') !== 'allow'
@@ -97,7 +103,11 @@ function configProblem(contents: ProjectContents, key: string, value: string): s
 }
 
 function idMapProblem({ name, config }: ProjectContents, value: string): string | undefined {
-  const [first] = uncoveredIdMapLines(value, config['restricted.idmap.uid'] ?? '', config['restricted.idmap.gid'] ?? '');
+  const [first] = uncoveredIdMapLines(
+    value,
+    config['restricted.idmap.uid'] ?? '',
+    config['restricted.idmap.gid'] ?? '',
+  );
   if (first === undefined) return undefined;
   return `has the line ${shown(first)}, whose ids of the host the project ${name} does not have (restricted.idmap.uid and restricted.idmap.gid list them)`;
 }
@@ -139,7 +149,9 @@ const deviceRules: Readonly<Record<DeviceTypeName, DeviceRule>> = {
 function deviceProblems(contents: ProjectContents, device: ConfigMap, resolve: ResolvePath): readonly Found[] {
   const { type = '' } = device;
   if (!Object.hasOwn(deviceSchemas, type))
-    return [{ path: '.type', message: `${shown(type)} is not known, so the project ${contents.name} does not allow it` }];
+    return [
+      { path: '.type', message: `${shown(type)} is not known, so the project ${contents.name} does not allow it` },
+    ];
   return deviceRules[type as DeviceTypeName](contents, device, resolve);
 }
 

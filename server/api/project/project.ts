@@ -17,6 +17,11 @@ export const ProjectCreate = Type.Object({
   description: Type.Optional(Type.String()),
   config: Type.Optional(ConfigMap),
 });
+/** Limit -1: none. Names of members as the real system has them. */
+export const ProjectState = Type.Object({
+  resources: Type.Record(Type.String(), Type.Object({ Limit: Type.Integer(), Usage: Type.Integer() })),
+});
 export type Project = Static<typeof Project>;
 export type ProjectPut = Static<typeof ProjectPut>;
 export type ProjectCreate = Static<typeof ProjectCreate>;
+export type ProjectState = Static<typeof ProjectState>;

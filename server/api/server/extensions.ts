@@ -36,6 +36,11 @@ const laterExtensions = [
   'network_nat_address',
   'container_nic_routes',
   'container_raw_mount',
+  'projects_limits',
+  'projects_limits_disk',
+  'projects_limits_instances',
+  'projects_restrictions',
+  'project_usage',
 ];
 
 export const extensions: readonly string[] = [

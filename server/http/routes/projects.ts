@@ -19,6 +19,7 @@ export function projectRoutes(projects: Projects) {
       const { object, etag } = projects.get(params.name);
       return sync(object, etag);
     },
+    'projects.state': ({ params }) => sync(projects.state(params.name)),
     'projects.put': async ({ caller, params, body, ifMatch }) => {
       await projects.put(caller, params.name, body, ifMatch);
       return done;

@@ -3,7 +3,7 @@ import { errors } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
 import type { Problem } from '../../api/problem.ts';
 import { defaultProject, projectUrl, qualifiedName } from '../../api/project/project-names.ts';
-import type { Project, ProjectCreate, ProjectPut } from '../../api/project/project.ts';
+import type { Project, ProjectCreate, ProjectPut, ProjectState } from '../../api/project/project.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { EventHub } from '../../events/hub.ts';
@@ -13,6 +13,7 @@ import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { blockers, contentsOf, contentsOfAll, usedByOf, type Held } from './contents.ts';
+import { stateOf } from './limits/state.ts';
 import { changedFeatures, configProblems, defaultConfig, withDefaults } from './features.ts';
 
 export interface ProjectsDeps {
@@ -52,6 +53,11 @@ export class Projects {
   get(name: string): { readonly object: Project; readonly etag: string } {
     const entry = this.#find(name);
     return { object: render(entry, contentsOf(this.#deps.records, name)), etag: etagOf.project(entry.document) };
+  }
+
+  state(name: string): ProjectState {
+    this.#find(name);
+    return stateOf(this.#deps.records, name);
   }
 
   async create(caller: Caller, body: ProjectCreate): Promise<void> {

@@ -1,6 +1,11 @@
 // The contents of one project, read from records. Pure.
 import { rootDisk } from '../../../api/devices/index.ts';
-import { emptyContents, type ProjectContents, type ProjectMember, type ProjectVolume } from '../../../api/project/project-contents.ts';
+import {
+  emptyContents,
+  type ProjectContents,
+  type ProjectMember,
+  type ProjectVolume,
+} from '../../../api/project/project-contents.ts';
 import { useOf, type LimitKey } from '../../../api/project/project-limits.ts';
 import { defaultProject, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
@@ -79,8 +84,7 @@ function containersOf(
   planned: ReadonlyMap<string, ContainerDocument>,
 ): readonly Found[] {
   const profiles = hasFeature(view, project, 'features.profiles') ? project : defaultProject;
-  const profileOf = (name: string): ProfileDocument | undefined =>
-    view.get('profiles', qualifiedName(profiles, name));
+  const profileOf = (name: string): ProfileDocument | undefined => view.get('profiles', qualifiedName(profiles, name));
   const memberOf = (name: string, document: ContainerDocument): ProjectMember => {
     const { config, devices } = expand(document, profileOf);
     const root = rootDisk(devices);
@@ -112,7 +116,10 @@ function larger(now: ProjectMember, planned: ProjectMember): ProjectMember {
   const isSmaller = useOf(alone(now), 'limits.disk') > useOf(alone(planned), 'limits.disk');
   const devices =
     isSmaller && root !== undefined && rootNow !== undefined
-      ? { ...planned.devices, [root.name]: { ...planned.devices[root.name], size: now.devices[rootNow.name]?.['size'] ?? '' } }
+      ? {
+          ...planned.devices,
+          [root.name]: { ...planned.devices[root.name], size: now.devices[rootNow.name]?.['size'] ?? '' },
+        }
       : planned.devices;
   return { ...planned, config: { ...planned.config, ...config }, devices };
 }

@@ -32,7 +32,10 @@ export const projectGuard =
       const config = configOf(after, project);
       if (config === undefined || !isLimited(config)) continue;
       // A change of the project at the same time is decided before or after this one.
-      if (records.projects.has(project) && !changes.puts.some(({ kind, name }) => kind === 'projects' && name === project))
+      if (
+        records.projects.has(project) &&
+        !changes.puts.some(({ kind, name }) => kind === 'projects' && name === project)
+      )
         changes.require('projects', project);
       const then = contentsOf(after, project);
       const problems = then === undefined ? [] : newProjectProblems(contentsOf(before, project), then, resolve);
@@ -124,6 +127,9 @@ function subjectOf({ kind, name }: Put): readonly { readonly kind: SubjectKind; 
   if (subject === undefined) return [];
   const slash = name.indexOf('/');
   return [
-    { kind: subject, name: kind === 'volumes' ? `${name.slice(0, slash)}/${plainName(name.slice(slash + 1))}` : plainName(name) },
+    {
+      kind: subject,
+      name: kind === 'volumes' ? `${name.slice(0, slash)}/${plainName(name.slice(slash + 1))}` : plainName(name),
+    },
   ];
 }

@@ -1,0 +1,198 @@
+// Limits and restrictions of projects over the wire: each way into a project meets them, also two at once, and nothing is left behind.
+import { mkdirSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { emptySource, makeDaemon, seed, type Answer, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await makeDaemon();
+  await seed(daemon);
+  await daemon.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' });
+});
+afterAll(() => daemon.cleanUp());
+
+const limited = (name: string, config: Record<string, string>): Promise<string> => makeProject(daemon, name, config);
+const create = (project: string, name: string, more: object = {}): Promise<Answer> =>
+  daemon.call('POST', `/1.0/containers?project=${project}`, { name, source: emptySource, ...more });
+const at = (project: string, name: string): string => `/1.0/containers/${name}?project=${project}`;
+const usage = async (project: string): Promise<Record<string, { Limit: number; Usage: number }>> =>
+  (await daemon.get(`/1.0/projects/${project}/state`)).resources;
+
+/** The operation, or the refusal, ends with 403 and this text. */
+async function refused(answer: Promise<Answer>, text: string | RegExp): Promise<void> {
+  const { status, body, bytes } = await answer;
+  expect([status, bytes.toString()]).toEqual([403, expect.stringMatching(text)]);
+  expect(body.error_code).toBe(403);
+}
+
+describe('the number of containers', () => {
+  test('is a limit of creation, and of the project itself', async () => {
+    await limited('count', { 'limits.containers': '1' });
+    await makeContainerIn(daemon, 'count', 'a');
+    await refused(create('count', 'b'), /limits\.containers would be 2, and the project count has at most 1/);
+    const put = await daemon.call('PATCH', '/1.0/projects/count', { config: { 'limits.containers': '0' } });
+    expect([put.status, put.bytes.toString()]).toEqual([400, expect.stringContaining('would be 1')]);
+    await daemon.ok('DELETE', at('count', 'a'));
+    await makeContainerIn(daemon, 'count', 'b');
+  });
+
+  test('holds when many ask for the last place at once', async () => {
+    await limited('race', { 'limits.containers': '3' });
+    const asked = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const answer = await create('race', `c${index}`);
+        return answer.status === 202 ? (await daemon.wait(answer.body.operation)).status : 'refused';
+      }),
+    );
+    expect(asked.filter((status) => status === 'Success')).toHaveLength(3);
+    expect(await daemon.get('/1.0/containers?project=race')).toHaveLength(3);
+  });
+});
+
+describe('memory', () => {
+  test('is needed on each container, added up, and freed again', async () => {
+    await limited('memory', { 'limits.memory': '1GiB' });
+    await refused(create('memory', 'a'), 'config.limits.memory is required');
+    await refused(create('memory', 'a', { config: { 'limits.memory': '50%' } }), 'not a share of the host');
+    await makeContainerIn(daemon, 'memory', 'a', { config: { 'limits.memory': '768MiB' } });
+    await refused(create('memory', 'b', { config: { 'limits.memory': '512MiB' } }), 'would be 1.25GiB');
+    await refused(daemon.call('PATCH', at('memory', 'a'), { config: { 'limits.memory': '2GiB' } }), 'would be 2GiB');
+    await refused(daemon.call('PUT', at('memory', 'a'), { profiles: ['default'] }), 'is required');
+    expect((await daemon.call('PATCH', at('memory', 'a'), { config: { 'limits.memory': '512MiB' } })).status).toBe(200);
+    await makeContainerIn(daemon, 'memory', 'b', { config: { 'limits.memory': '512MiB' } });
+    expect((await usage('memory'))['memory']).toEqual({ Limit: 1024 ** 3, Usage: 1024 ** 3 });
+  });
+
+  test('that a profile gives counts, and the profile cannot give more', async () => {
+    await limited('profiled', { 'limits.memory': '1GiB' });
+    const root = { type: 'disk', path: '/', pool: 'default' };
+    const profile = '/1.0/profiles/default?project=profiled';
+    const give = (memory: string): Promise<Answer> =>
+      daemon.call('PUT', profile, { config: { 'limits.memory': memory }, devices: { root } });
+    expect((await give('512MiB')).status).toBe(200);
+    await makeContainerIn(daemon, 'profiled', 'a');
+    await makeContainerIn(daemon, 'profiled', 'b');
+    await refused(give('600MiB'), 'limits.memory would be 1.17GiB');
+    await refused(daemon.call('PUT', profile, { devices: { root } }), 'container a: config.limits.memory is required');
+  });
+
+  test('of a snapshot counts before it is put back', async () => {
+    await limited('then', { 'limits.memory': '1GiB' });
+    await makeContainerIn(daemon, 'then', 'a', { config: { 'limits.memory': '1GiB' } });
+    await daemon.ok('POST', '/1.0/containers/a/snapshots?project=then', { name: 's' });
+    expect((await daemon.call('PATCH', at('then', 'a'), { config: { 'limits.memory': '512MiB' } })).status).toBe(200);
+    await makeContainerIn(daemon, 'then', 'b', { config: { 'limits.memory': '512MiB' } });
+    await refused(daemon.call('PUT', at('then', 'a'), { restore: 's' }), 'would be 1.5GiB|would be 1.50GiB');
+    expect((await daemon.get(at('then', 'a'))).config['limits.memory']).toBe('512MiB');
+  });
+});
+
+test('a limit on disks asks for the size of each root disk, in all pools or one', async () => {
+  await limited('disk', { 'limits.disk': '1GiB' });
+  await refused(create('disk', 'a'), 'devices.root.size is required');
+  await limited('pool', { 'limits.disk.pool.other': '1GiB' });
+  await makeContainerIn(daemon, 'pool', 'a');
+  const root = { type: 'disk', path: '/', pool: 'other' };
+  await refused(create('pool', 'b', { devices: { root } }), 'devices.root.size is required');
+  expect((await usage('pool'))['disk.other']).toEqual({ Limit: 1024 ** 3, Usage: 0 });
+});
+
+describe('a restricted project', () => {
+  test('refuses what reaches the host, all problems at once, on containers and profiles', async () => {
+    await limited('strict', { restricted: 'true' });
+    const config = {
+      'raw.lxc': 'lxc.aa_profile=unconfined',
+      'security.nesting': 'true',
+      'security.privileged': 'true',
+    };
+    const devices = {
+      path: { type: 'disk', path: '/mnt', source: '/etc' },
+      proxy: { type: 'proxy', listen: 'tcp:0.0.0.0:80', connect: 'tcp:127.0.0.1:80' },
+    };
+    const answer = await create('strict', 'a', { config, devices });
+    expect(answer.status).toBe(403);
+    const text = answer.bytes.toString();
+    for (const part of [
+      'config.raw.lxc',
+      'config.security.nesting',
+      'config.security.privileged',
+      'devices.path.source',
+      'devices.proxy',
+    ])
+      expect(text).toContain(part);
+    await refused(
+      daemon.call('POST', '/1.0/profiles?project=strict', { name: 'p', config }),
+      /config\.raw\.lxc is not allowed.*config\.security\.nesting/,
+    );
+    await makeContainerIn(daemon, 'strict', 'b');
+    await refused(daemon.call('PATCH', at('strict', 'b'), { config }), 'config.raw.lxc is not allowed');
+    await refused(daemon.call('PATCH', at('strict', 'b'), { devices }), 'devices.proxy');
+  });
+
+  test('has no snapshots and backups unless they are allowed', async () => {
+    await limited('kept', { restricted: 'true' });
+    await makeContainerIn(daemon, 'kept', 'a');
+    const snapshot = await daemon.call('POST', '/1.0/containers/a/snapshots?project=kept', { name: 's' });
+    const ended =
+      snapshot.status === 202 ? (await daemon.wait(snapshot.body.operation)).err : snapshot.bytes.toString();
+    expect(ended).toContain('snapshot a/s is not allowed in the project kept (restricted.snapshots is block)');
+    expect(await daemon.get('/1.0/containers/a/snapshots?project=kept')).toEqual([]);
+    await daemon.call('PATCH', '/1.0/projects/kept', { config: { 'restricted.snapshots': 'allow' } });
+    await daemon.ok('POST', '/1.0/containers/a/snapshots?project=kept', { name: 's' });
+    const back = await daemon.call('PATCH', '/1.0/projects/kept', { config: { 'restricted.snapshots': 'block' } });
+    expect([back.status, back.bytes.toString()]).toEqual([400, expect.stringContaining('snapshot a/s')]);
+  });
+
+  test('cannot become restricted while its contents are not', async () => {
+    await limited('loose', {});
+    await makeContainerIn(daemon, 'loose', 'a', { config: { 'security.nesting': 'true' } });
+    const answer = await daemon.call('PATCH', '/1.0/projects/loose', { config: { restricted: 'true' } });
+    expect([answer.status, answer.bytes.toString()]).toEqual([
+      400,
+      expect.stringContaining('container a: config.security.nesting'),
+    ]);
+    expect((await daemon.get('/1.0/projects/loose')).config.restricted).toBeUndefined();
+  });
+
+  test('shows allowed paths of the host, and no link that leads out of them', async () => {
+    const dir = join(daemon.dir, 'shared');
+    mkdirSync(join(dir, 'inside'), { recursive: true });
+    symlinkSync('/etc', join(dir, 'out'));
+    await limited('paths', {
+      restricted: 'true',
+      'restricted.devices.disk': 'allow',
+      'restricted.devices.disk.paths': dir,
+    });
+    const disk = (source: string) => ({ devices: { d: { type: 'disk', path: '/mnt', source } } });
+    await makeContainerIn(daemon, 'paths', 'a', disk(join(dir, 'inside')));
+    await refused(create('paths', 'b', disk(join(dir, 'out'))), 'devices.d.source');
+    await refused(create('paths', 'b', disk(`${dir}2`)), 'devices.d.source');
+    await refused(create('paths', 'b', disk('/etc')), 'devices.d.source');
+  });
+});
+
+test('limits hold after a restart of the daemon', async () => {
+  await limited('again', { 'limits.containers': '1' });
+  await makeContainerIn(daemon, 'again', 'a');
+  await daemon.restart();
+  await refused(create('again', 'b'), 'limits.containers');
+});
+
+test('the state of a project shows each limit with its use, and -1 where there is none', async () => {
+  await limited('shown', { 'limits.cpu': '4' });
+  await makeContainerIn(daemon, 'shown', 'a', { config: { 'limits.cpu': '3', 'limits.processes': '10' } });
+  const none = (Usage: number) => ({ Limit: -1, Usage });
+  expect(await usage('shown')).toEqual({
+    containers: none(1),
+    cpu: { Limit: 4, Usage: 3 },
+    disk: none(0),
+    instances: none(1),
+    memory: none(0),
+    networks: none(0),
+    processes: none(10),
+    'virtual-machines': none(0),
+  });
+  expect((await daemon.call('GET', '/1.0/projects/nowhere/state')).status).toBe(404);
+});
