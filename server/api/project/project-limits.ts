@@ -47,6 +47,7 @@ export function useOf(contents: ProjectContents, key: LimitKey): number {
     case 'limits.memory':
     case 'limits.processes':
       return sum(contents.containers.map(({ config }) => amountOf(key, config[key] ?? '') ?? 0));
+    case 'limits.disk':
     default:
       return diskUse(contents, poolOfLimit(key));
   }

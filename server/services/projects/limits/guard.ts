@@ -90,7 +90,10 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
       return ownerOf(view, 'volumes', put.name);
     case 'sagas':
       return (put.document.holds ?? []).flatMap(({ kind, name }) => projectOfHeld(kind, name));
-    default:
+    case 'aliases':
+    case 'certificates':
+    case 'pools':
+    case 'server':
       return [];
   }
 }
