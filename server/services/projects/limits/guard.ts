@@ -94,6 +94,7 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
     case 'certificates':
     case 'pools':
     case 'server':
+    default:
       return [];
   }
 }
