@@ -1,5 +1,6 @@
 // Decides which endpoints a caller may use, from the endpoint table. identify.ts identifies the caller. Pure.
 import type { CallerClass, Endpoint } from '../api/endpoints/endpoint.ts';
+import type { EventType } from '../api/event.ts';
 
 /** Further facts for a decision; all absent before routing, when the object is not yet known. */
 export interface AccessFacts {
@@ -18,6 +19,11 @@ export function decide(caller: CallerClass, endpoint: Pick<Endpoint, 'auth'>, fa
   if (facts.demandsTrust === true) return { deny: 403, reason: refusals[caller] };
   if (facts.object === 'private') return { deny: 404, reason: 'not found' };
   return 'allow';
+}
+
+/** Log lines are about everything on the server: callers who may not see all of it do not get them. */
+export function eventTypesFor(caller: CallerClass, wanted: ReadonlySet<EventType>): ReadonlySet<EventType> {
+  return caller === 'trusted' ? wanted : new Set([...wanted].filter((type) => type !== 'logging'));
 }
 
 const refusals: Readonly<Record<CallerClass, string>> = {

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino, type Logger } from 'pino';
 import { errorText, type Log, type LogContext } from '../lib/log.ts';
-import type { EventHub } from '../events/hub.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
@@ -119,7 +118,7 @@ async function serve(flags: Flags): Promise<number> {
       ...(flags.https === undefined ? {} : { https: flags.https }),
       ...(flags.group === undefined ? {} : { group: flags.group }),
       ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
-      log: (events) => logTo(logger, events),
+      log: logTo(logger),
     });
     const ready = {
       type: 'ready',
@@ -164,19 +163,10 @@ function stopSignal(): Promise<StopSignal> {
   });
 }
 
-/** Every line also goes to the listeners of the event feed. */
-function logTo(logger: Logger, events: EventHub): Log {
+function logTo(logger: Logger): Log {
   const write =
-    (level: 'debug' | 'info' | 'warn' | 'error', shown: string) =>
-    (message: string, context: LogContext = {}): void => {
+    (level: 'debug' | 'info' | 'warn' | 'error') =>
+    (message: string, context: LogContext = {}): void =>
       logger[level](context, message);
-      const texts = Object.entries(context).map(([key, value]) => [key, String(value)]);
-      events.logging({ level: shown, message, context: Object.fromEntries(texts) });
-    };
-  return {
-    debug: write('debug', 'debug'),
-    info: write('info', 'info'),
-    warn: write('warn', 'warning'),
-    error: write('error', 'error'),
-  };
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
 }

@@ -1,6 +1,5 @@
 // What a daemon is started with, and what its starter gets.
 import type { RemoteLimits } from '../drivers/remote/driver.ts';
-import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { MinuteTimer } from '../services/server/scheduler.ts';
@@ -17,7 +16,8 @@ export interface DaemonOptions {
   readonly lxd?: LxdListeners;
   /** Group that may use the local sockets. */
   readonly group?: string;
-  readonly log: (events: EventHub) => Log;
+  /** Its lines also go to the listeners of events. */
+  readonly log: Log;
   /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */
   readonly drivers?: (options: HostDriverOptions) => Promise<HostDrivers>;
   /** Other time than that of this host: what it is, and when a minute has passed. */

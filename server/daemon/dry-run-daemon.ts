@@ -37,7 +37,7 @@ export async function startDryRunDaemon(contents: ServerContents): Promise<DryRu
     const daemon = await startDaemon({
       stateDir,
       runtime: 'sim',
-      log: () => silentLog,
+      log: silentLog,
       drivers: () => openDryRunHost(stateDir, contents),
       dryRun: store,
     });

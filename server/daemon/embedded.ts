@@ -25,7 +25,7 @@ export async function startEmbeddedDaemon(options: EmbeddedOptions): Promise<Dae
     error: (message) => warn(`gantryd: ${message}`),
   };
   try {
-    return await startDaemon({ stateDir, runtime, log: () => log });
+    return await startDaemon({ stateDir, runtime, log });
   } catch (error) {
     throw new Error(errorText(error), { cause: error });
   }

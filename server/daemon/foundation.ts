@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ensureServerCertificate } from '../auth/server-certificate.ts';
 import { EventHub } from '../events/hub.ts';
+import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
 import { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
@@ -27,7 +28,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const dirs = await makeDirectories(stateDir);
   const clock = options.time?.clock ?? systemClock();
   const events = new EventHub(clock);
-  const log = options.log(events);
+  const log = feedingLog(options.log, new LogFeed(events, clock));
   const loop = new EventLoopMonitor({
     onBlocked: (heldMs, underWay) =>
       log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),

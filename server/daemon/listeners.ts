@@ -118,7 +118,7 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
   });
   return {
     handler,
-    websockets: new Websockets({ events, operations, identify, dialect, loop, allowedOrigin }),
+    websockets: new Websockets({ events, operations, identify, dialect, log, loop, allowedOrigin }),
     dialect,
   };
 }

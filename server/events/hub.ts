@@ -29,6 +29,12 @@ export class EventHub {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Whether anyone gets events of this type. */
+  hears(type: EventType): boolean {
+    for (const types of this.#listeners.values()) if (types.has(type)) return true;
+    return false;
+  }
+
   operation(operation: Operation): void {
     this.#publish('operation', operation);
   }

@@ -13,6 +13,7 @@ import { errorText, type Log } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { readBody } from './request-body.ts';
 import { discardBody } from './discard-body.ts';
+import { logRequest } from './log-request.ts';
 import { identityOf, type Identify } from './caller-identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate-errors.ts';
@@ -76,6 +77,7 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
   addEndpoints(app, deps);
   await app.ready();
   return (request, response) => {
+    logRequest(deps.log, request);
     response.once(
       'close',
       deps.loop.enter(() => labelOf(request)),
@@ -242,7 +244,7 @@ function answerResult(
 function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
   // A caller who went away breaks the request off; that is no failure of ours.
   if (error.code === 'internal' && !reply.raw.destroyed)
-    deps.log.error(`${request.method} ${request.url} failed: ${errorText(error)}`);
+    deps.log.error(`${labelOf(request.raw)} failed: ${errorText(error)}`);
   const rendered = deps.dialect.error(error);
   // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
   // Ansible with a body in every GET, a closed connection looks like no answer.

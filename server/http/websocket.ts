@@ -6,11 +6,13 @@ import { WebSocketServer, type WebSocket } from 'ws';
 import { endpoints } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event.ts';
-import { decide } from '../auth/policy.ts';
+import { decide, eventTypesFor } from '../auth/policy.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
+import type { Log } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { checkOrigin, labelOf } from './app.ts';
+import { logRequest } from './log-request.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { identityOf, type Identify } from './caller-identity.ts';
@@ -21,6 +23,7 @@ export interface WebsocketDeps {
   readonly operations: Operations;
   readonly identify: Identify;
   readonly dialect: Dialect;
+  readonly log: Log;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
@@ -48,13 +51,15 @@ export class Websockets {
 
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
+    logRequest(this.#deps.log, request);
     const leave = this.#deps.loop.enter(() => `${labelOf(request)} (websocket)`);
     try {
       if (this.#isClosed) throw errors.unavailable('The daemon is stopping');
       const url = parseUrl(request.url ?? '/');
       const operation = this.#authorize(request, url);
       if (operation === undefined) {
-        const types = parseTypes(url.searchParams.get('type'));
+        const { caller } = identityOf(this.#deps.identify, request);
+        const types = eventTypesFor(caller.class, parseTypes(url.searchParams.get('type')));
         this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types, request));
         return;
       }

@@ -1,10 +1,12 @@
 // What `lxc` prints about the server itself: its cluster, of which there is none, and its log lines.
+import { spawn } from 'node:child_process';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
+import { until } from '../../support/until.ts';
 
 const why = clientMissing('lxc');
 if (why !== undefined) console.log(`skipped: ${why}`);
@@ -33,5 +35,44 @@ describe.skipIf(why !== undefined)('lxc', () => {
     await daemon.call('PATCH', '/1.0', { config: { 'core.https_address': '127.0.0.1:0' } });
     const ran = await lxc.run(words);
     expect([ran.code, ran.stderr]).toEqual([1, expect.stringMatching(message)]);
+  });
+
+  /** `lxc monitor` until its output has all of these; something happens on the daemon meanwhile. */
+  async function monitored(
+    flags: readonly string[],
+    wanted: readonly RegExp[],
+    happen: () => Promise<void>,
+  ): Promise<string> {
+    const child = spawn('lxc', ['monitor', '--type=logging', '--pretty', ...flags], {
+      env: { ...process.env, ...lxc.env },
+    });
+    let output = '';
+    child.stdout.on('data', (bytes: Buffer) => (output += bytes.toString()));
+    child.stderr.on('data', (bytes: Buffer) => (output += bytes.toString()));
+    try {
+      await until(async () => {
+        await happen();
+        return wanted.every((pattern) => pattern.test(output));
+      });
+      return output;
+    } finally {
+      child.kill();
+    }
+  }
+
+  test('monitor shows log lines as they are written, and those of requests only at level debug', async () => {
+    const happen = async (): Promise<void> => {
+      await daemon.call('GET', '/1.0/containers?secret=hush');
+      daemon.publish('a line of the daemon');
+    };
+    const plain = await monitored(['--loglevel=info'], [/level=info msg="a line of the daemon"/], happen);
+    expect(plain).not.toContain('Handling a request');
+    const debug = await monitored(
+      ['--loglevel=debug'],
+      [/level=debug msg="Handling a request" ip=@ method=GET/, /a line/],
+      happen,
+    );
+    expect(debug).toContain('secret=***');
+    expect(plain + debug).not.toContain('hush');
   });
 });

@@ -124,7 +124,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
   const dir = options.dir ?? (await mkdtemp(join(await realpath(tmpdir()), 'gtya-')));
   const runtime = options.runtime ?? 'sim';
   const logged: string[] = [];
-  let publish: (level: string, message: string) => void = () => {};
+  let publish: (message: string) => void = () => {};
   let host: HostDrivers | undefined;
   let daemon: Daemon | undefined;
   const sockets = new Set<WebSocket>();
@@ -136,11 +136,9 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       ...(options.lxd === undefined ? {} : { lxd: options.lxd }),
       ...(options.time === undefined ? {} : { time: options.time }),
       ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
-      log: (events) => {
-        publish = (level, message) => events.logging({ level, message, context: {} });
-        return loggingTo(logged, publish);
-      },
+      log: loggingTo(logged),
       drivers: async (given) => {
+        publish = (message) => given.log.info(message);
         const opened = await openHostDrivers(given);
         host = (await options.adapt?.(opened)) ?? opened;
         return host;
@@ -159,7 +157,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
     dir,
     socketPath,
     logged,
-    publish: (message) => publish('info', message),
+    publish: (message) => publish(message),
     get daemon() {
       return need(daemon);
     },
@@ -349,14 +347,12 @@ async function removeState(dir: string): Promise<void> {
   await rm(dir, { recursive: true, force: true });
 }
 
-function loggingTo(lines: string[], publish: (level: string, message: string) => void): Log {
-  const write =
-    (level: string) =>
-    (message: string): void => {
-      lines.push(`${level}: ${message}`);
-      publish(level, message);
-    };
-  return { debug: write('debug'), info: write('info'), warn: write('warning'), error: write('error') };
+/** Without the lines of requests. */
+function loggingTo(lines: string[]): Log {
+  const write = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
+  const request = 'Handling a request';
+  const debug = (message: string): void => void (message === request || lines.push(`debug: ${message}`));
+  return { debug, info: write('info'), warn: write('warning'), error: write('error') };
 }
 
 function need<T>(value: T | undefined): T {
