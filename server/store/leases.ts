@@ -64,6 +64,11 @@ export class LeaseBook {
     for (const id of this.#held.keys()) this.#forget(id);
   }
 
+  /** The lease has ended without this process, and its keys with it. */
+  lose(id: string): void {
+    this.#forget(id);
+  }
+
   #tick(id: string): void {
     const lease = this.#held.get(id);
     if (lease === undefined) return;

@@ -1,5 +1,5 @@
 // The whole store contract on one page: an ordered key-value space with revisions, transactions, watches and leases. Implementations:
-// memory.ts (the readable reference), sqlite.ts (the default). Knows nothing about the stored data.
+// memory.ts (the readable reference), sqlite.ts (the default), etcd/ (of a cluster). Knows nothing about the stored data.
 import type { Writable } from 'node:stream';
 
 /** A revision of the whole store; every successful transaction that changes something has its own. Below 2^53. */
@@ -63,7 +63,8 @@ export interface Store {
   /**
    * Limits are those of `storeLimits`; a key may occur only once in `then`; `lease` must be alive (else Invalid). Applies `then` when
    * every compare holds, durably before it resolves; otherwise changes nothing and returns ok: false. A transaction that changes
-   * nothing (failed, or deletes of absent keys only) does not move the revision.
+   * nothing (failed, or deletes of absent keys only) does not move the revision. Calls in progress at the same time may be applied in
+   * any order.
    */
   txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ readonly ok: boolean; readonly rev: Rev }>;
   /** Whole transactions touching `prefix`, each once and in order, from `fromRev` (inclusive) on; throws Compacted when
@@ -89,7 +90,8 @@ export interface Store {
 /** The smallest limits of all backends, enforced by every one of them. */
 export const storeLimits = {
   opsPerTxn: 128,
-  comparesPerTxn: 128,
+  /** etcd takes 128, of which its store needs one. */
+  comparesPerTxn: 127,
   valueBytes: 1024 * 1024,
   /** Keys and values of one transaction together: etcd refuses requests above 1.5 MiB. */
   txnBytes: 1280 * 1024,

@@ -249,7 +249,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       };
       const many = (count: number): string[] => Array.from({ length: count }, (_, i) => `/many/${i}`);
 
-      test('128 operations and 128 compares are taken, one more is TooLarge', async () => {
+      test('as many operations and compares as the limits say are taken, one more is TooLarge', async () => {
         const { opsPerTxn, comparesPerTxn } = storeLimits;
         const absent = many(comparesPerTxn).map((key) => ({ key, modRev: 0 }));
         expect(

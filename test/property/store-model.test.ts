@@ -1,11 +1,13 @@
-// The SQLite store against the memory model: the same random histories must give the same answers, to the last revision.
+// The SQLite and etcd stores against the memory model: the same random histories must give the same answers, to the last revision.
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { assertNever } from '../../server/lib/shared/assert-never.ts';
+import { openEtcdStore } from '../../server/store/etcd/etcd.ts';
 import { openMemoryStore } from '../../server/store/memory.ts';
 import { openSqliteStore } from '../../server/store/sqlite.ts';
 import type { Lease, Op, Store, StoreEvent } from '../../server/store/store.ts';
 import { eventKey, type WatchBatch } from '../../server/store/watch-hub.ts';
+import { etcdMissing, startEtcd } from '../support/store/etcd.ts';
 import { bytes, tempDir } from '../support/store/watching.ts';
 
 const keys = ['/a', '/a/', '/a/1', '/a/2', '/b', '/b/\uffff', '/b/\u{1f600}', '/b/\u{1f600}x', '/c'];
@@ -79,10 +81,12 @@ class Side {
       case 'txn':
         return relative(await this.#txn(step), base);
       case 'burst': {
-        const tries = Array.from({ length: step.count }, (_, i) =>
-          this.store.txn([], [{ put: step.key, value: bytes(`${i}`) }]),
+        // Calls in progress at the same time may be applied in any order.
+        const tries = Array.from({ length: step.count }, () =>
+          this.store.txn([], [{ put: step.key, value: bytes(String(step.count)) }]),
         );
-        return (await Promise.all(tries)).map((result) => relative(result, base));
+        const results = (await Promise.all(tries)).sort((a, b) => a.rev - b.rev);
+        return results.map((result) => relative(result, base));
       }
       case 'range': {
         const { prefix, do: _, ...options } = step;
@@ -192,10 +196,9 @@ function relativeEvent(event: StoreEvent, base: number): object {
   return { ...event, record: relativeRecord(event.record, base) };
 }
 
-test('SQLite gives the same answers as the model for every random history', async () => {
-  const dir = tempDir();
+async function expectSameAnswers(subjectStore: Store, runs: number): Promise<void> {
   const model = new Side(openMemoryStore());
-  const subject = new Side(await openSqliteStore({ path: dir.file }));
+  const subject = new Side(subjectStore);
   const sameAnswers = fc.asyncProperty(fc.array(command, { minLength: 1, maxLength: 40 }), async (steps) => {
     const bases = await Promise.all([model.clear(), subject.clear()]);
     for (const step of steps) {
@@ -204,9 +207,35 @@ test('SQLite gives the same answers as the model for every random history', asyn
     }
   });
   try {
-    await fc.assert(sameAnswers, { numRuns: Number(process.env['GANTRY_MODEL_RUNS'] ?? 200) });
+    await fc.assert(sameAnswers, { numRuns: Number(process.env['GANTRY_MODEL_RUNS'] ?? runs) });
   } finally {
     await Promise.all([model.store.close(), subject.store.close()]);
+  }
+}
+
+test('SQLite gives the same answers as the model for every random history', async () => {
+  const dir = tempDir();
+  try {
+    await expectSameAnswers(await openSqliteStore({ path: dir.file }), 200);
+  } finally {
     dir.remove();
   }
 }, 60_000);
+
+const missing = etcdMissing();
+
+test.skipIf(missing !== undefined).each([
+  { members: 1, runs: 20 },
+  { members: 3, runs: 8 },
+])(
+  'etcd with $members members gives the same answers as the model for every random history',
+  async ({ members, runs }) => {
+    const etcd = await startEtcd({ members });
+    try {
+      await expectSameAnswers(await openEtcdStore({ endpoints: etcd.endpoints, name: 'model' }), runs);
+    } finally {
+      await etcd.stop();
+    }
+  },
+  60_000 + 5_000 * Number(process.env['GANTRY_MODEL_RUNS'] ?? 0),
+);

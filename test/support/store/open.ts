@@ -1,4 +1,6 @@
 // Opens each backend for the conformance suite and the model test, in a temporary directory of its own.
+import { randomUUID } from 'node:crypto';
+import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 import { openSqliteStore } from '../../../server/store/sqlite.ts';
 import type { StoreUnderTest } from '../../conformance/store.ts';
@@ -25,4 +27,17 @@ export async function openSqlite(): Promise<StoreUnderTest> {
     dir.remove();
   };
   return { store, clock, reopen, dispose };
+}
+
+/** A store of its own in an etcd that several tests share, one after the other. */
+export async function openEtcd({ endpoints }: { readonly endpoints: readonly string[] }): Promise<StoreUnderTest> {
+  const clock = scriptedClock();
+  const name = randomUUID();
+  let store = await openEtcdStore({ endpoints, name, clock });
+  const reopen = async (): Promise<typeof store> => {
+    await store.close();
+    store = await openEtcdStore({ endpoints, name, clock });
+    return store;
+  };
+  return { store, clock, reopen, dispose: () => store.close() };
 }

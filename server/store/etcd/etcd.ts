@@ -1,0 +1,208 @@
+// The store of a cluster: records in an etcd of one or more members, reached over gRPC.
+import { setMaxListeners } from 'node:events';
+import type { Writable } from 'node:stream';
+import { checkKey, checkRange, checkRev, checkText, checkTtl, checkTxn } from '../keys.ts';
+import { type LeaseClock, systemLeaseClock } from '../leases.ts';
+import { writeSnapshot } from '../snapshot.ts';
+import { storeErrors } from '../store-errors.ts';
+import type { Compare, Lease, Op, RangeOptions, Rev, Store, StoreEvent, StoreRecord, StoreStatus } from '../store.ts';
+import { StoreError } from '../store.ts';
+import type { WatchBatch } from '../watch-hub.ts';
+import { EtcdFailure } from './failure.ts';
+import { Fence } from './fence.ts';
+import { History, type RawBatch } from './history.ts';
+import { Keyspace, Revisions } from './keyspace.ts';
+import { EtcdLeases } from './leases.ts';
+import { EtcdLink, type LinkOptions } from './link.ts';
+import { probe } from './probe.ts';
+import { Reader } from './reader.ts';
+import { openMeta, type StoreMeta } from './store-meta.ts';
+import { Writer } from './writer.ts';
+
+export interface EtcdStoreOptions extends LinkOptions {
+  /** Its keys start with /NAME/. */
+  readonly name: string;
+  readonly clock?: LeaseClock;
+}
+
+/** Throws Invalid when the other side cannot keep a store, Unavailable when it does not answer. */
+export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
+  const link = new EtcdLink(options);
+  try {
+    const keyspace = new Keyspace(options.name);
+    await probe(link, keyspace);
+    return new EtcdStore(link, keyspace, await openMeta(link, keyspace), options.clock ?? systemLeaseClock);
+  } catch (error) {
+    link.close();
+    throw error instanceof EtcdFailure ? error.toStoreError() : error;
+  }
+}
+
+class EtcdStore implements Store {
+  readonly #link: EtcdLink;
+  readonly #keyspace: Keyspace;
+  readonly #revisions: Revisions;
+  readonly #reader: Reader;
+  readonly #history: History;
+  readonly #writer: Writer;
+  readonly #leases: EtcdLeases;
+  readonly #storeUuid: string;
+  readonly #running = new Set<Promise<unknown>>();
+  readonly #closed = new AbortController();
+  #closing: Promise<void> | undefined;
+
+  constructor(link: EtcdLink, keyspace: Keyspace, meta: StoreMeta, clock: LeaseClock) {
+    this.#link = link;
+    this.#keyspace = keyspace;
+    this.#storeUuid = meta.storeUuid;
+    this.#revisions = new Revisions(meta.base);
+    this.#reader = new Reader(link, keyspace, this.#revisions);
+    this.#history = new History(link, keyspace.meta('store'));
+    const fence = new Fence(link, meta.fence);
+    this.#writer = new Writer({ link, keyspace, revisions: this.#revisions, fence, history: this.#history });
+    this.#leases = new EtcdLeases(link, clock);
+    setMaxListeners(0, this.#closed.signal);
+  }
+
+  get(key: string): Promise<StoreRecord | undefined> {
+    return this.#run(() => {
+      checkKey(key);
+      return this.#reader.get(key);
+    });
+  }
+
+  range(prefix: string, options: RangeOptions = {}): Promise<{ rev: Rev; records: StoreRecord[] }> {
+    return this.#run(() => {
+      checkRange(prefix, options);
+      return this.#reader.range(prefix, options);
+    });
+  }
+
+  txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ ok: boolean; rev: Rev }> {
+    return this.#run(() => {
+      checkTxn(ifAll, then);
+      return this.#writer.write(ifAll, then);
+    });
+  }
+
+  async *watch(prefix: string, fromRev: Rev, signal: AbortSignal): AsyncGenerator<WatchBatch, void, undefined> {
+    checkText(prefix);
+    checkRev(fromRev, 'watch from');
+    const from = fromRev + this.#revisions.base;
+    const range = this.#keyspace.records(prefix);
+    if (range === undefined) return;
+    const until = AbortSignal.any([signal, this.#closed.signal]);
+    try {
+      // Before the signal counts: the caller is told that events are missing even when it needs none.
+      if (!this.#closed.signal.aborted) await this.#assertComplete(from);
+      for await (const batch of this.#history.watch(range, from, until)) {
+        yield this.#batch(batch);
+        if (until.aborted) return;
+      }
+    } catch (error) {
+      if (this.#closed.signal.aborted) return;
+      if (error instanceof EtcdFailure && error.kind === 'compacted')
+        throw storeErrors.compacted(fromRev, await this.#compactRev());
+      throw asStoreError(error);
+    }
+  }
+
+  lease(ttlSeconds: number): Promise<Lease> {
+    return this.#run(() => {
+      checkTtl(ttlSeconds);
+      return this.#leases.grant(ttlSeconds);
+    });
+  }
+
+  compact(keepFrom: Rev): Promise<void> {
+    return this.#run(async () => {
+      checkRev(keepFrom, 'compact to');
+      const now = this.#revisions.fromEtcd((await this.#reader.count()).revision);
+      if (keepFrom > now) throw storeErrors.futureCompaction(keepFrom, now);
+      // etcd drops the deletes of the revision that it compacts to: one lower keeps those of `keepFrom`.
+      const revision = this.#revisions.toEtcd(keepFrom) - 1;
+      if (revision < 1) return;
+      await this.#link.call('Compact', { revision }).catch((error: unknown) => {
+        if (!(error instanceof EtcdFailure && error.kind === 'compacted')) throw error;
+      });
+      this.#history.noteCompacted(revision);
+    });
+  }
+
+  status(): Promise<StoreStatus> {
+    return this.#run(async () => {
+      const [{ revision, records }, { dbSize }, compactRev] = await Promise.all([
+        this.#reader.count(),
+        this.#link.call('Status', {}),
+        this.#compactRev(),
+      ]);
+      const rev = this.#revisions.fromEtcd(revision);
+      const sizeBytes = Number(dbSize);
+      return { backend: 'etcd', rev, compactRev, records, sizeBytes, storeUuid: this.#storeUuid };
+    });
+  }
+
+  snapshot(sink: Writable): Promise<{ rev: Rev }> {
+    return this.#run(async () => {
+      const { revision } = await this.#reader.count();
+      const rev = this.#revisions.fromEtcd(revision);
+      const pages = (): AsyncIterable<readonly StoreRecord[]> => this.#reader.lasting(revision);
+      return await writeSnapshot(sink, { storeUuid: this.#storeUuid, rev, pages });
+    });
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled(this.#running);
+    await this.#leases.closeAll();
+    this.#closed.abort();
+    this.#link.close();
+  }
+
+  /** Calls that began before `close` are waited for. */
+  async #run<T>(call: () => Promise<T>): Promise<T> {
+    if (this.#closing !== undefined) throw storeErrors.closed();
+    const running = call();
+    this.#running.add(running);
+    try {
+      return await running;
+    } catch (error) {
+      throw asStoreError(error);
+    } finally {
+      this.#running.delete(running);
+    }
+  }
+
+  async #assertComplete(from: number): Promise<void> {
+    if (await this.#history.isReadable(from - 1)) return;
+    throw new EtcdFailure('compacted', 'Compacted', 'etcd has removed the history of that revision');
+  }
+
+  /** The oldest revision of the store whose events are complete. */
+  async #compactRev(): Promise<Rev> {
+    const compacted = await this.#history.compacted();
+    return compacted === 0 ? 0 : Math.max(0, compacted + 1 - this.#revisions.base);
+  }
+
+  #batch({ revision, events }: RawBatch): WatchBatch {
+    const rev = this.#revisions.fromEtcd(revision);
+    return { rev, events: events.map((event): StoreEvent => this.#event(event)) };
+  }
+
+  #event({ type, kv }: RawBatch['events'][number]): StoreEvent {
+    if (type === 'PUT') return { type: 'put', record: this.#reader.record(kv) };
+    const key = this.#keyspace.recordKey(kv.key) ?? kv.key.toString();
+    return { type: 'del', key, modRev: this.#revisions.fromEtcd(kv.modRevision) };
+  }
+}
+
+function asStoreError(error: unknown): unknown {
+  if (!(error instanceof EtcdFailure)) return error;
+  return error.kind === 'unreachable' || error.kind === 'token'
+    ? new StoreError('Unavailable', error.message, { cause: error.cause })
+    : error.toStoreError();
+}

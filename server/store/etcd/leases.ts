@@ -1,0 +1,85 @@
+// Leases of etcd: granted, kept alive while this process runs, lost when etcd says so or has not been reached for the time to live.
+import { once } from 'node:events';
+import { LeaseBook, type LeaseClock } from '../leases.ts';
+import { storeErrors } from '../store-errors.ts';
+import { type Lease, StoreError } from '../store.ts';
+import { EtcdFailure, failureOf } from './failure.ts';
+import type { EtcdLink } from './link.ts';
+import type { Stream } from './member.ts';
+
+export class EtcdLeases {
+  readonly #link: EtcdLink;
+  readonly #book: LeaseBook;
+
+  constructor(link: EtcdLink, clock: LeaseClock) {
+    this.#link = link;
+    this.#book = new LeaseBook({ clock, drop: (id) => this.#revoke(id) });
+  }
+
+  async grant(ttlSeconds: number): Promise<Lease> {
+    const granted = await this.#link.call('LeaseGrant', { TTL: Math.ceil(ttlSeconds) });
+    if (granted.error !== '') throw new StoreError('Unavailable', `etcd grants no lease: ${granted.error}`);
+    const lease = this.#book.hold(granted.ID, ttlSeconds);
+    this.#keepAlive(lease, Number(granted.TTL) * 1000);
+    return lease;
+  }
+
+  closeAll(): Promise<void> {
+    return this.#book.closeAll();
+  }
+
+  /** Three times within the time to live; each in real time, since etcd counts in real time. */
+  #keepAlive({ id, lost }: Lease, ttlMs: number): void {
+    let confirmedAtMs = performance.now();
+    let isAsking = false;
+    const ask = async (): Promise<void> => {
+      const askedAtMs = performance.now();
+      if (askedAtMs - confirmedAtMs > ttlMs) return this.#book.lose(id);
+      if (isAsking) return;
+      isAsking = true;
+      try {
+        const left = await renew(this.#link, id);
+        if (left > 0) confirmedAtMs = askedAtMs;
+        else this.#book.lose(id);
+      } catch {
+        // The next one may succeed; the time to live decides.
+      } finally {
+        isAsking = false;
+      }
+    };
+    const timer = setInterval(() => void ask(), ttlMs / 3);
+    timer.unref();
+    void lost.then(() => clearInterval(timer));
+  }
+
+  async #revoke(id: string): Promise<void> {
+    try {
+      await this.#link.call('LeaseRevoke', { ID: id });
+    } catch (error) {
+      if (!(error instanceof EtcdFailure)) throw error;
+      // An earlier attempt may have ended it, or its time has passed.
+      if (error.kind !== 'noLease') throw error.toStoreError();
+    }
+  }
+}
+
+/** The time left in seconds, 0 when the lease has ended. Throws EtcdFailure. */
+export async function renew(link: EtcdLink, id: string): Promise<number> {
+  const endpoint = link.endpoint;
+  let stream: Stream<'LeaseKeepAlive'> | undefined;
+  try {
+    stream = await link.open('LeaseKeepAlive');
+    stream.write({ ID: id });
+    const [answer] = (await once(stream, 'data', { signal: AbortSignal.timeout(link.attemptMs) })) as [
+      { readonly TTL: string },
+    ];
+    return Number(answer.TTL);
+  } catch (error) {
+    if (link.isClosed) throw storeErrors.closed();
+    const failure = error instanceof EtcdFailure ? error : failureOf(error, endpoint);
+    link.giveUp(failure, endpoint);
+    throw failure;
+  } finally {
+    stream?.cancel();
+  }
+}

@@ -1,0 +1,181 @@
+// Calls to the members of an etcd: a deadline on each, another member when one does not answer, a token where etcd has users.
+import type { Metadata } from '@grpc/grpc-js';
+import { pause } from '../../lib/shared/deadline.ts';
+import { storeErrors } from '../store-errors.ts';
+import { StoreError } from '../store.ts';
+import { EtcdFailure } from './failure.ts';
+import { Member, type MemberOptions, type Stream } from './member.ts';
+import type { Calls, Header, Streams } from './messages.ts';
+
+export interface LinkOptions extends MemberOptions {
+  readonly endpoints: readonly string[];
+  readonly login?: { readonly user: string; readonly password: string };
+  /** For one call to one member. */
+  readonly attemptMs?: number;
+  /** For one call with all its attempts: longer than an election takes. */
+  readonly totalMs?: number;
+}
+
+const defaults = { attemptMs: 2_000, totalMs: 10_000, firstPauseMs: 20, longestPauseMs: 500 };
+
+export class EtcdLink {
+  readonly attemptMs: number;
+  readonly totalMs: number;
+  readonly #members: readonly Member[];
+  readonly #login: LinkOptions['login'];
+  #at = 0;
+  #token: Promise<string> | undefined;
+  #revision = 0;
+  #clusterId: string | undefined;
+  #wentBack: StoreError | undefined;
+  readonly #closing = new AbortController();
+
+  constructor(options: LinkOptions) {
+    this.#members = options.endpoints.map((endpoint) => new Member(endpoint, options));
+    this.#login = options.login;
+    this.attemptMs = options.attemptMs ?? defaults.attemptMs;
+    this.totalMs = options.totalMs ?? defaults.totalMs;
+  }
+
+  /** The newest revision that any answer has shown. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  get endpoint(): string {
+    return this.#member.endpoint;
+  }
+
+  /** For calls that may be repeated. Throws StoreError Unavailable when no member has answered in time. */
+  async call<C extends keyof Calls>(name: C, request: Calls[C][0]): Promise<Calls[C][1]> {
+    const end = performance.now() + this.totalMs;
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        return await this.attempt(name, request);
+      } catch (error) {
+        if (!(error instanceof EtcdFailure)) throw error;
+        if (error.kind !== 'unreachable') throw error;
+        if (performance.now() >= end) throw error.toStoreError();
+      }
+      await this.pause(attempt);
+    }
+  }
+
+  /** One attempt; on `unreachable` the next call goes to another member. Throws EtcdFailure. */
+  async attempt<C extends keyof Calls>(name: C, request: Calls[C][0]): Promise<Calls[C][1]> {
+    for (let renewed = false; ; renewed = true) {
+      this.#assertOpen();
+      const member = this.#member;
+      const before = this.#revision;
+      try {
+        const answer = await member.call(name, request, await this.#metadata(), this.attemptMs);
+        this.#note(answer.header, name === 'Txn' || name === 'Range' ? before : 0);
+        return answer;
+      } catch (error) {
+        this.#assertOpen();
+        if (!(error instanceof EtcdFailure)) throw error;
+        if (error.kind === 'unreachable') this.#leave(member);
+        if (error.kind !== 'token' || renewed || this.#login === undefined) throw error;
+        this.#token = undefined;
+      }
+    }
+  }
+
+  /** Ends with an error when its member is given up; opened again, it goes to another one. */
+  async open<S extends keyof Streams>(name: S): Promise<Stream<S>> {
+    this.#assertOpen();
+    const metadata = await this.#metadata();
+    return this.#member.open(name, metadata);
+  }
+
+  /** A stream has shown that its member is not available. */
+  giveUp(failure: EtcdFailure, endpoint: string): void {
+    if (failure.kind === 'token') this.#token = undefined;
+    if (failure.kind === 'unreachable' && this.endpoint === endpoint) this.#leave(this.#member);
+  }
+
+  pause(attempt: number): Promise<void> {
+    const ms = Math.min(defaults.longestPauseMs, defaults.firstPauseMs * 2 ** Math.min(attempt, 10));
+    return pause(ms * (0.5 + Math.random()), this.#closing.signal);
+  }
+
+  /** Every answer of a stream is passed here too. */
+  note(header: Header): void {
+    this.#note(header, 0);
+  }
+
+  /** Another etcd answers: no call can succeed any more. */
+  get isLost(): boolean {
+    return this.#wentBack !== undefined;
+  }
+
+  get isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  close(): void {
+    if (this.isClosed) return;
+    this.#closing.abort(storeErrors.closed());
+    for (const member of this.#members) member.close();
+  }
+
+  get #member(): Member {
+    const member = this.#members[this.#at];
+    if (member === undefined) throw new StoreError('Invalid', 'the address of the store names no member');
+    return member;
+  }
+
+  #leave(member: Member): void {
+    if (this.#members.length === 1 || this.#member !== member) return;
+    this.#at = (this.#at + 1) % this.#members.length;
+    member.endStreams();
+  }
+
+  #assertOpen(): void {
+    if (this.isClosed) throw storeErrors.closed();
+    if (this.#wentBack !== undefined) throw this.#wentBack;
+  }
+
+  /** A linearizable answer is never older than what was known before the call: else this is another etcd, or an older copy of it. */
+  #note({ clusterId, revision }: Header, atLeast: number): void {
+    this.#clusterId ??= clusterId;
+    const now = Number(revision);
+    if (clusterId !== this.#clusterId || (now > 0 && now < atLeast)) {
+      const was = `revision ${atLeast} of cluster ${this.#clusterId}`;
+      this.#wentBack = new StoreError(
+        'Unavailable',
+        `etcd at ${this.endpoint} is at revision ${now} of cluster ${clusterId}, but was at ${was}: it was restored or replaced. Restart to read everything again`,
+      );
+      for (const member of this.#members) member.endStreams();
+      throw this.#wentBack;
+    }
+    if (now > this.#revision) this.#revision = now;
+  }
+
+  async #metadata(): Promise<Metadata> {
+    const metadata = this.#member.metadata();
+    if (this.#login !== undefined) metadata.set('token', await this.#tokenNow(this.#login));
+    return metadata;
+  }
+
+  #tokenNow(login: { readonly user: string; readonly password: string }): Promise<string> {
+    if (this.#token !== undefined) return this.#token;
+    const asked = this.#authenticate(login);
+    this.#token = asked;
+    asked.catch(() => {
+      if (this.#token === asked) this.#token = undefined;
+    });
+    return asked;
+  }
+
+  async #authenticate({ user, password }: { readonly user: string; readonly password: string }): Promise<string> {
+    const member = this.#member;
+    try {
+      const request = { name: user, password };
+      return (await member.call('Authenticate', request, member.metadata(), this.attemptMs)).token;
+    } catch (error) {
+      if (error instanceof EtcdFailure && error.kind === 'unreachable') this.#leave(member);
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,126 @@
+// One member of an etcd: its channel, unary calls with a deadline, streams.
+import {
+  Client,
+  credentials,
+  Metadata,
+  type ClientDuplexStream,
+  type ClientOptions,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import { fromJSON, type PackageDefinition } from '@grpc/proto-loader';
+import { etcdDescriptor } from './descriptor.ts';
+import { failureOf } from './failure.ts';
+import { type Calls, services, type Streams } from './messages.ts';
+
+export interface MemberOptions {
+  /** TLS, in PEM; without it the connection is not encrypted. */
+  readonly tls?: { readonly ca?: Buffer; readonly cert?: Buffer; readonly key?: Buffer };
+}
+
+export type Stream<S extends keyof Streams> = ClientDuplexStream<Streams[S][0], Streams[S][1]>;
+
+const definitions: PackageDefinition = fromJSON(etcdDescriptor as Parameters<typeof fromJSON>[0], {
+  longs: String,
+  enums: String,
+  bytes: Buffer,
+  defaults: true,
+  arrays: true,
+});
+
+const channelOptions: ClientOptions = {
+  // Pages of a range may be large: values have up to 1 MiB.
+  'grpc.max_receive_message_length': -1,
+  'grpc.max_send_message_length': -1,
+  // etcd ends connections that ask more often than every 5 s.
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 3_000,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1_000,
+  // A repeated write must be a decision of the store.
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_http_proxy': 0,
+};
+
+export class Member {
+  readonly endpoint: string;
+  readonly #client: Client;
+  readonly #streams = new Set<{ cancel(): void }>();
+
+  constructor(endpoint: string, { tls }: MemberOptions) {
+    this.endpoint = endpoint;
+    const trust =
+      tls === undefined
+        ? credentials.createInsecure()
+        : credentials.createSsl(tls.ca ?? null, tls.key ?? null, tls.cert ?? null);
+    this.#client = new Client(endpoint, trust, channelOptions);
+  }
+
+  /** A member without a leader says so at once, instead of when the deadline has passed. */
+  metadata(): Metadata {
+    const metadata = new Metadata();
+    metadata.set('hasleader', 'true');
+    return metadata;
+  }
+
+  /** Throws EtcdFailure. */
+  call<C extends keyof Calls>(
+    name: C,
+    request: Calls[C][0],
+    metadata: Metadata,
+    deadlineMs: number,
+  ): Promise<Calls[C][1]> {
+    const { path, requestSerialize, responseDeserialize } = methodOf(name);
+    return new Promise((resolve, reject) => {
+      this.#client.makeUnaryRequest<Calls[C][0], Calls[C][1]>(
+        path,
+        requestSerialize,
+        responseDeserialize as (bytes: Buffer) => Calls[C][1],
+        request,
+        metadata,
+        { deadline: Date.now() + deadlineMs },
+        (error: ServiceError | null, answer) => {
+          if (error !== null || answer === undefined) reject(failureOf(error, this.endpoint));
+          else resolve(answer);
+        },
+      );
+    });
+  }
+
+  open<S extends keyof Streams>(name: S, metadata: Metadata): Stream<S> {
+    const { path, requestSerialize, responseDeserialize } = methodOf(name);
+    const stream = this.#client.makeBidiStreamRequest<Streams[S][0], Streams[S][1]>(
+      path,
+      requestSerialize,
+      responseDeserialize as (bytes: Buffer) => Streams[S][1],
+      metadata,
+    );
+    // Whoever reads the stream gets the error; one that comes later must not end the process.
+    stream.on('error', () => {});
+    this.#streams.add(stream);
+    stream.on('close', () => this.#streams.delete(stream));
+    return stream;
+  }
+
+  endStreams(): void {
+    for (const stream of this.#streams) stream.cancel();
+  }
+
+  close(): void {
+    this.endStreams();
+    this.#client.close();
+  }
+}
+
+function methodOf(name: keyof typeof services) {
+  const service = definitions[`etcdserverpb.${services[name]}`];
+  const method = service !== undefined && name in service ? Reflect.get(service, name) : undefined;
+  if (method === undefined) throw new Error(`the descriptor of etcd has no ${name}`);
+  return method as {
+    readonly path: string;
+    readonly requestSerialize: (request: object) => Buffer;
+    readonly responseDeserialize: (bytes: Buffer) => object;
+  };
+}

@@ -1,0 +1,133 @@
+// Types of the messages of `descriptor.ts`, as they are sent and as they arrive: 64-bit numbers arrive as text, since lease ids exceed 2^53.
+
+export interface Header {
+  readonly clusterId: string;
+  readonly revision: string;
+}
+
+export interface KeyValue {
+  readonly key: Buffer;
+  readonly createRevision: string;
+  readonly modRevision: string;
+  readonly version: string;
+  readonly value: Buffer;
+  /** 0: held by no lease. */
+  readonly lease: string;
+}
+
+export interface EtcdEvent {
+  readonly type: 'PUT' | 'DELETE';
+  readonly kv: KeyValue;
+}
+
+export interface RangeRequest {
+  readonly key: Buffer;
+  readonly rangeEnd?: Buffer;
+  readonly limit?: number;
+  readonly revision?: number;
+  readonly keysOnly?: boolean;
+  readonly countOnly?: boolean;
+  readonly serializable?: boolean;
+}
+
+export interface RangeResponse {
+  readonly header: Header;
+  readonly kvs: readonly KeyValue[];
+  readonly more: boolean;
+  readonly count: string;
+}
+
+export interface EtcdCompare {
+  readonly result: 'EQUAL' | 'GREATER';
+  readonly target: 'VERSION' | 'MOD' | 'VALUE';
+  readonly key: Buffer;
+  readonly version?: number;
+  readonly modRevision?: number;
+  readonly value?: Buffer;
+}
+
+interface PutRequest {
+  readonly key: Buffer;
+  readonly value?: Buffer;
+  readonly lease?: string;
+  /** The value stays, the revision moves. */
+  readonly ignoreValue?: boolean;
+}
+
+export interface RequestOp {
+  readonly requestRange?: RangeRequest;
+  readonly requestPut?: PutRequest;
+  readonly requestDeleteRange?: { readonly key: Buffer };
+  readonly requestTxn?: TxnRequest;
+}
+
+export interface TxnRequest {
+  readonly compare: readonly EtcdCompare[];
+  readonly success: readonly RequestOp[];
+  readonly failure: readonly RequestOp[];
+}
+
+export interface TxnResponse {
+  readonly header: Header;
+  readonly succeeded: boolean;
+  readonly responses: readonly { readonly responseRange?: RangeResponse }[];
+}
+
+export interface WatchResponse {
+  readonly header: Header;
+  readonly created: boolean;
+  readonly canceled: boolean;
+  readonly compactRevision: string;
+  readonly cancelReason: string;
+  readonly events: readonly EtcdEvent[];
+}
+
+interface WatchRequest {
+  readonly createRequest: { readonly key: Buffer; readonly rangeEnd?: Buffer; readonly startRevision: number };
+}
+
+interface LeaseAnswer {
+  readonly header: Header;
+  readonly ID: string;
+  readonly TTL: string;
+}
+
+/** Every call: what is sent, and what arrives. */
+export interface Calls {
+  Range: [RangeRequest, RangeResponse];
+  Txn: [TxnRequest, TxnResponse];
+  Compact: [{ readonly revision: number }, { readonly header: Header }];
+  LeaseGrant: [{ readonly TTL: number }, LeaseAnswer & { readonly error: string }];
+  LeaseRevoke: [{ readonly ID: string }, { readonly header: Header }];
+  Alarm: [
+    { readonly action: 'GET' },
+    { readonly header: Header; readonly alarms: readonly { readonly alarm: 'NONE' | 'NOSPACE' | 'CORRUPT' }[] },
+  ];
+  Status: [
+    object,
+    { readonly header: Header; readonly version: string; readonly dbSize: string; readonly dbSizeInUse: string },
+  ];
+  Authenticate: [
+    { readonly name: string; readonly password: string },
+    { readonly header: Header; readonly token: string },
+  ];
+}
+
+/** Both directions are streams. */
+export interface Streams {
+  Watch: [WatchRequest, WatchResponse];
+  LeaseKeepAlive: [{ readonly ID: string }, LeaseAnswer];
+}
+
+export const services = {
+  Range: 'KV',
+  Txn: 'KV',
+  Compact: 'KV',
+  LeaseGrant: 'Lease',
+  LeaseRevoke: 'Lease',
+  LeaseKeepAlive: 'Lease',
+  Alarm: 'Maintenance',
+  Status: 'Maintenance',
+  Authenticate: 'Auth',
+  Watch: 'Watch',
+} as const satisfies Record<keyof Calls | keyof Streams, string>;

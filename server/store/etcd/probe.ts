@@ -1,0 +1,71 @@
+// Finds out at the start whether the other side can keep the store: programs that imitate etcd for one user often cannot.
+import { StoreError } from '../store.ts';
+import { etcdOpsPerTxn } from './compile-txn.ts';
+import { EtcdFailure } from './failure.ts';
+import type { Keyspace } from './keyspace.ts';
+import { renew } from './leases.ts';
+import type { EtcdLink } from './link.ts';
+import type { EtcdCompare, RequestOp } from './messages.ts';
+
+const oldestVersion = [3, 4] as const;
+const probeTtlSeconds = 5;
+
+/** Changes nothing that others can see. Throws StoreError Invalid with the reason, Unavailable when nobody answers. */
+export async function probe(link: EtcdLink, keyspace: Keyspace): Promise<{ readonly version: string }> {
+  const version = await asking(
+    link,
+    'it does not tell its version',
+    async () => (await link.call('Status', {})).version,
+  );
+  if (!isNewEnough(version))
+    throw new StoreError(
+      'Invalid',
+      `etcd ${version} at ${link.endpoint} is too old: ${oldestVersion.join('.')} is needed`,
+    );
+  await asking(link, 'it refuses a transaction over several keys', () => probeTxn(link, keyspace));
+  await asking(link, 'it does not keep leases alive', () => probeLease(link));
+  return { version };
+}
+
+/** Compares fail, so none of the most operations that a transaction may have is carried out. */
+async function probeTxn(link: EtcdLink, keyspace: Keyspace): Promise<void> {
+  const key = (index: number): Buffer => Buffer.concat([keyspace.meta('mark'), Buffer.from(`/${index}`)]);
+  const compare = [0, 1].map((index): EtcdCompare => {
+    return { result: 'GREATER', target: 'VERSION', key: key(index), version: 1 };
+  });
+  const success = Array.from({ length: etcdOpsPerTxn }, (_, index): RequestOp => {
+    return { requestDeleteRange: { key: key(index) } };
+  });
+  const failure = [0, 1].map((index): RequestOp => ({ requestRange: { key: key(index) } }));
+  const { succeeded, responses } = await link.call('Txn', { compare, success, failure });
+  if (succeeded || responses.length !== failure.length) throw new Error('it answered as if the compares held');
+}
+
+async function probeLease(link: EtcdLink): Promise<void> {
+  const { ID } = await link.call('LeaseGrant', { TTL: probeTtlSeconds });
+  try {
+    if (!((await renew(link, ID)) > 0)) throw new Error('it ended the lease at once');
+  } finally {
+    await link.call('LeaseRevoke', { ID });
+  }
+}
+
+async function asking<T>(link: EtcdLink, why: string, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof StoreError) throw error;
+    if (error instanceof EtcdFailure && ['denied', 'token', 'unreachable'].includes(error.kind))
+      throw error.toStoreError();
+    const isSmall = error instanceof EtcdFailure && error.code === 'TooLarge';
+    const text = isSmall
+      ? `etcd at ${link.endpoint} takes too few operations in a transaction: start it with --max-txn-ops=${etcdOpsPerTxn} or more`
+      : `${link.endpoint} is not an etcd that can keep the store: ${why}`;
+    throw new StoreError('Invalid', text, { cause: error });
+  }
+}
+
+function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
+}

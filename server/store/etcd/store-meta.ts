@@ -1,0 +1,53 @@
+// The record in etcd that makes keys a store: its identity, its epoch, and with the revision of its making the zero of all revisions.
+import { randomUUID } from 'node:crypto';
+import { StoreError } from '../store.ts';
+import type { Keyspace } from './keyspace.ts';
+import type { EtcdLink } from './link.ts';
+import type { KeyValue, RequestOp, TxnRequest } from './messages.ts';
+
+const format = 1;
+
+export interface StoreMeta {
+  readonly storeUuid: string;
+  /** Revision of etcd at which the store was made. */
+  readonly base: number;
+  readonly fence: KeyValue;
+}
+
+/** Makes the store when there is none. */
+export async function openMeta(link: EtcdLink, keyspace: Keyspace): Promise<StoreMeta> {
+  const [store, fence] = [keyspace.meta('store'), keyspace.meta('fence')];
+  const read: RequestOp[] = [store, fence].map((key) => ({ requestRange: { key } }));
+  const made: TxnRequest = {
+    compare: [{ result: 'EQUAL', target: 'VERSION', key: store, version: 0 }],
+    success: [
+      { requestPut: { key: store, value: Buffer.from(JSON.stringify({ format, uuid: randomUUID() })) } },
+      { requestPut: { key: fence, value: Buffer.from('free') } },
+    ],
+    failure: read,
+  };
+  const first = await link.call('Txn', made);
+  const { responses } = first.succeeded ? await link.call('Txn', { compare: [], success: read, failure: [] }) : first;
+  const [metaKv, fenceKv] = responses.map(({ responseRange }) => responseRange?.kvs[0]);
+  if (metaKv === undefined || fenceKv === undefined)
+    throw new StoreError('Corrupt', `etcd has keys of the store ${keyspace.name}, but not its own record and fence`);
+  return { storeUuid: uuidOf(metaKv, keyspace), base: Number(metaKv.createRevision), fence: fenceKv };
+}
+
+function uuidOf({ value }: KeyValue, keyspace: Keyspace): string {
+  const text = value.toString();
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (cause) {
+    throw new StoreError('Corrupt', `the record of the store ${keyspace.name} in etcd is not JSON`, { cause });
+  }
+  if (typeof parsed !== 'object' || parsed === null || !('format' in parsed) || !('uuid' in parsed))
+    throw new StoreError('Corrupt', `the record of the store ${keyspace.name} in etcd is not one`);
+  if (parsed.format !== format)
+    throw new StoreError(
+      'Invalid',
+      `the store ${keyspace.name} in etcd has format ${String(parsed.format)}, this program knows ${format}`,
+    );
+  return String(parsed.uuid);
+}

@@ -1,0 +1,114 @@
+// Writes to etcd with a known outcome: a write without an answer is fenced off, then looked for in the history, then tried again.
+import { randomBytes } from 'node:crypto';
+import { storeErrors } from '../store-errors.ts';
+import { type Compare, type Op, type Rev, StoreError } from '../store.ts';
+import { planWrite, requestOf, type WritePlan } from './compile-txn.ts';
+import { writeIdBytes, writeIdOf } from './envelope.ts';
+import { EtcdFailure } from './failure.ts';
+import type { Fence } from './fence.ts';
+import type { History } from './history.ts';
+import type { Keyspace, Revisions } from './keyspace.ts';
+import type { EtcdLink } from './link.ts';
+import type { EtcdEvent } from './messages.ts';
+
+interface WriterDeps {
+  readonly link: EtcdLink;
+  readonly keyspace: Keyspace;
+  readonly revisions: Revisions;
+  readonly fence: Fence;
+  readonly history: History;
+}
+
+export class Writer {
+  readonly #deps: WriterDeps;
+
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
+  }
+
+  async write(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ ok: boolean; rev: Rev }> {
+    const { link, keyspace, revisions, fence } = this.#deps;
+    if (then.length === 0) return await this.#compareOnly(ifAll);
+    const plan = planWrite(keyspace, revisions, randomBytes(writeIdBytes), ifAll, then);
+    const end = performance.now() + link.totalMs;
+    for (let attempt = 0; ; attempt += 1) {
+      const sentAt = link.revision;
+      const under = fence.revision;
+      try {
+        const { succeeded, header, responses } = await link.attempt('Txn', requestOf(plan, fence.key, under));
+        if (succeeded) return { ok: true, rev: revisions.fromEtcd(header.revision) };
+        const found = responses[0]?.responseRange?.kvs[0];
+        if (Number(found?.modRevision) === under) return { ok: false, rev: revisions.fromEtcd(header.revision) };
+        fence.adopt(found);
+      } catch (error) {
+        if (!(error instanceof EtcdFailure)) throw error;
+        const applied = await this.#outcome(plan, error, sentAt, under);
+        if (applied !== undefined) return { ok: true, rev: revisions.fromEtcd(applied) };
+        if (performance.now() >= end) throw notApplied(error);
+        await link.pause(attempt);
+      }
+    }
+  }
+
+  async #compareOnly(ifAll: readonly Compare[]): Promise<{ ok: boolean; rev: Rev }> {
+    const { link, keyspace, revisions } = this.#deps;
+    const { compares } = planWrite(keyspace, revisions, Buffer.alloc(0), ifAll, []);
+    const { succeeded, header } = await link.call('Txn', { compare: compares, success: [], failure: [] });
+    return { ok: succeeded, rev: revisions.fromEtcd(header.revision) };
+  }
+
+  /** The revision of etcd at which it was applied; undefined when it was not and never will be. Throws what the caller must know. */
+  async #outcome(plan: WritePlan, failure: EtcdFailure, sentAt: number, under: number): Promise<number | undefined> {
+    const { fence, link } = this.#deps;
+    if (failure.kind === 'noLease') throw storeErrors.noLease(leasesOf(plan).join(', '));
+    // etcd applies the transaction that exceeds its quota, and answers that it has no space.
+    if (failure.code === 'NoSpace') {
+      const applied = await this.#present(plan, sentAt);
+      if (applied === undefined) throw failure.toStoreError();
+      return applied;
+    }
+    if (failure.kind !== 'unreachable') throw failure.toStoreError();
+    try {
+      await fence.leaveBehind(under);
+      const applied = await this.#find(plan, sentAt + 1, fence.revision);
+      if (applied !== undefined || plan.isTraced) return applied;
+    } catch (cause) {
+      if (link.isClosed) throw storeErrors.closed();
+      throw new StoreError('Unknown', 'etcd did not answer: the write may have been applied', { cause });
+    }
+    throw new StoreError('Unknown', 'etcd did not answer: the deletes may have been applied');
+  }
+
+  /** etcd has answered, so nothing is on its way: the record shows whose write it was. */
+  async #present({ success, writeId }: WritePlan, sentAt: number): Promise<number | undefined> {
+    const key = success.find(({ requestPut }) => requestPut !== undefined)?.requestPut?.key;
+    if (key === undefined) return undefined;
+    const [found] = (await this.#deps.link.call('Range', { key })).kvs;
+    if (found === undefined || Number(found.modRevision) <= sentAt) return undefined;
+    if (writeIdOf(found.value).equals(writeId)) return Number(found.modRevision);
+    throw new StoreError('Unknown', 'etcd has no space left: the write may have been applied, others came after it');
+  }
+
+  /** Looks for the write among the events of the revisions `from` to `through`, the store's own keys included. */
+  async #find(plan: WritePlan, from: number, through: number): Promise<number | undefined> {
+    if (from > through) return undefined;
+    const { history, keyspace, link } = this.#deps;
+    const limit = AbortSignal.timeout(link.totalMs);
+    for await (const { revision, events } of history.watch(keyspace.all(), from, limit)) {
+      if (events.some((event) => carries(event, keyspace, plan.writeId))) return revision;
+      if (revision >= through) return undefined;
+    }
+    throw new StoreError('Unknown', 'the history of etcd could not be read');
+  }
+}
+
+function carries({ kv, type }: EtcdEvent, keyspace: Keyspace, writeId: Buffer): boolean {
+  if (type === 'DELETE') return false;
+  if (keyspace.recordKey(kv.key) !== undefined) return writeIdOf(kv.value).equals(writeId);
+  return kv.key.equals(keyspace.meta('mark')) && kv.value.equals(writeId);
+}
+
+const leasesOf = ({ success }: WritePlan): string[] => success.flatMap(({ requestPut }) => requestPut?.lease ?? []);
+
+const notApplied = (cause: EtcdFailure): StoreError =>
+  new StoreError('Unavailable', 'etcd is not available: the write was not applied', { cause });
