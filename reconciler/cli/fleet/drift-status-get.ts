@@ -83,15 +83,14 @@ export const statusFleet: RunOnHosts<StatusOptions> = async (context, fleet, arg
 export const getFleet: RunOnHosts<GetOptions> = async (context, fleet, args) => {
   const { get } = await import('../verbs/objects/get.ts');
   const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
-  const columns = columnsOf(args);
+  const columns = columnsOf(args, context.options);
   const answers = await askHosts(context, hostsToAsk(context, fleet), (own) => get(own, args, format === 'table'), {
     isJson: false,
     output: 'json',
   });
   const found = answers.flatMap((one) => rowsOf<Shown>(one).map((object) => ({ host: one.host.name, object })));
   const { stdout } = context.io;
-  if (format === 'name')
-    stdout.write(found.map(({ host, object }) => `${host}/${columns.row(object)[0] ?? ''}\n`).join(''));
+  if (format === 'name') stdout.write(found.map(({ host, object }) => `${host}/${columns.nameOf(object)}\n`).join(''));
   else if (format === 'yaml')
     stdout.write(found.map(({ host, object }) => `---\n${yamlText({ host, ...object })}`).join(''));
   else if (format === 'json')

@@ -18,7 +18,10 @@ export interface Scopes {
 }
 
 /** `declared`: documents; those of projects declare the features after the plan. */
-export function scopesOf(observed: Observed | undefined, declared: readonly Document[] = []): Scopes {
+export function scopesOf(
+  observed: Pick<Observed, 'projects' | 'base'> | undefined,
+  declared: readonly Document[] = [],
+): Scopes {
   const base = baseOf(observed);
   const configs = new Map<string, JsonObject>();
   for (const [name, { object }] of observed?.projects ?? []) configs.set(name, object.config);
@@ -41,7 +44,7 @@ export function scopesOf(observed: Observed | undefined, declared: readonly Docu
   return { keyOf, hasOwn };
 }
 
-const baseOf = (observed: Observed | undefined): string => observed?.base ?? 'default';
+const baseOf = (observed: Pick<Observed, 'base'> | undefined): string => observed?.base ?? 'default';
 
 /** The project of a live object; undefined: that of the connection. */
 export function projectOfLive(observed: Observed, live: object): string | undefined {

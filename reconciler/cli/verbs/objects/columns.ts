@@ -1,7 +1,9 @@
 // The columns of `gantry get`: a heading and the text of a cell for each member that a row of server/api/kinds.ts names.
 import { kindRow, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
 import type { ContainerState } from '../../../../server/api/container/container.ts';
+import { defaultProject } from '../../../../server/api/project/project-names.ts';
 import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
+import { scopedName } from '../../../core/text/scoped-name.ts';
 
 export type Shown = Readonly<Record<string, unknown>>;
 
@@ -15,19 +17,32 @@ interface Column {
 export interface Columns {
   readonly head: readonly string[];
   readonly row: (object: Shown) => readonly string[];
+  /** `web1`, or `web1@team` as in plans. */
+  readonly nameOf: (object: Shown) => string;
 }
 
-export function columnsOfKind(kind: KindName): Columns {
+/** `withProject`: the first column is the project of each object. */
+export function columnsOfKind(kind: KindName, withProject = false): Columns {
   const { columns, namedBy } = kindRow(kind);
   const found = columns.map((member) => special[member] ?? { cell: (object: Shown) => text(object, member) });
   return {
+    nameOf: (object) => shownName(nameOfObject(kind, object), withProject ? text(object, 'project') : defaultProject),
     head: [
+      ...(withProject ? ['PROJECT'] : []),
       (namedBy?.at(-1) ?? 'name').toUpperCase(),
       ...columns.map((member, index) => found[index]?.head ?? member.toUpperCase()),
     ],
-    row: (object) => [nameOfObject(kind, object), ...found.map(({ cell }) => cell(object))],
+    row: (object) => [
+      ...(withProject ? [text(object, 'project')] : []),
+      nameOfObject(kind, object),
+      ...found.map(({ cell }) => cell(object)),
+    ],
   };
 }
+
+/** The name with its project; without it for `default`. */
+export const shownName = (name: string, project: string): string =>
+  scopedName(name, project === defaultProject ? undefined : project);
 
 const special: Readonly<Record<string, Column>> = {
   used_by: {

@@ -2,14 +2,22 @@
 import type { Container } from '../../../../server/api/container/container.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
-import { kindNames, kindOfWord, kindRow, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
+import {
+  isInProject,
+  kindNames,
+  kindOfWord,
+  kindRow,
+  nameOfObject,
+  type KindName,
+} from '../../../../server/api/kinds.ts';
+import { defaultProject } from '../../../../server/api/project/project-names.ts';
 import type { CliContext } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { GetOptions } from './object-verbs.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { filterLive } from '../../flags/label-options.ts';
 import { paintFor } from '../../output/paint.ts';
-import { columnsOfKind, type Columns, type Shown } from './columns.ts';
+import { columnsOfKind, shownName, type Columns, type Shown } from './columns.ts';
 import { withClient } from '../../session/connect.ts';
 import { renderTable } from '../../output/table.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -26,28 +34,34 @@ export async function get(
   const format = context.isJson ? 'json' : formatOf(context.options.output, formats);
   const { kind, names } = wantedOf(args);
   const hasStates = kind === 'container' && (isShown || format === 'table');
-  const listed = await withClient(context, (client) =>
-    hasStates ? containersWithState(client, context.stop) : client.list(kind, context.stop),
+  const isOfAll = ofAllProjects(context.options, kind);
+  const list = async (client: Client): Promise<readonly object[]> =>
+    hasStates ? containersWithState(client, context.stop) : client.list(kind, context.stop);
+  const listed = await withClient(context, async (client) =>
+    isOfAll ? (await import('./all-projects.ts')).listOfAllProjects(client, kind, list, context.stop) : list(client),
   );
   const objects = filterLive(context.options, listed);
   const named = objects
-    .map((object) => ({ name: nameOfObject(kind, object), object: { kind, ...object } as Shown }))
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-  const chosen =
-    names.length === 0 ? named : names.flatMap((name) => named.filter((one) => isNamed(kind, one.name, name)));
+    .map((object) => ({
+      name: nameOfObject(kind, object),
+      project: isOfAll ? ((object as { readonly project?: string }).project ?? defaultProject) : defaultProject,
+      object: { kind, ...object } as Shown,
+    }))
+    .sort((a, b) => ((a.project === b.project ? a.name < b.name : a.project < b.project) ? -1 : 1));
+  const chosen = names.length === 0 ? named : names.flatMap((name) => named.filter((one) => isNamed(kind, one, name)));
   for (const name of names) {
-    if (named.some((one) => isNamed(kind, one.name, name))) continue;
-    const known = named.map((one) => `${kind}/${one.name}`);
+    if (named.some((one) => isNamed(kind, one, name))) continue;
+    const known = named.map((one) => `${kind}/${shownName(one.name, one.project)}`);
     throw new CliError(`${kind}/${name} does not exist${hint(`${kind}/${name}`, known)}`, exitCodes.error);
   }
   const { stdout } = context.io;
-  if (format === 'name') stdout.write(chosen.map(({ name }) => `${name}\n`).join(''));
+  if (format === 'name') stdout.write(chosen.map(({ name, project }) => `${shownName(name, project)}\n`).join(''));
   else if (format === 'yaml') stdout.write(chosen.map(({ object }) => `---\n${yamlText(object)}`).join(''));
   else if (format === 'json') {
     const all = chosen.map(({ object }) => object);
-    stdout.write(`${JSON.stringify(names.length === 1 ? all[0] : all, null, context.isJson ? 0 : 2)}\n`);
+    stdout.write(`${JSON.stringify(names.length === 1 && !isOfAll ? all[0] : all, null, context.isJson ? 0 : 2)}\n`);
   } else {
-    const { head, row } = columnsOfKind(kind);
+    const { head, row } = columnsOfKind(kind, isOfAll);
     context.io.stdout.write(
       `${renderTable(
         head,
@@ -60,7 +74,18 @@ export async function get(
 }
 
 /** How the table of a kind looks. Throws for an unknown kind. */
-export const columnsOf = (args: readonly string[]): Columns => columnsOfKind(wantedOf(args).kind);
+export function columnsOf(args: readonly string[], options: GetOptions): Columns {
+  const { kind } = wantedOf(args);
+  return columnsOfKind(kind, ofAllProjects(options, kind));
+}
+
+/** Whether the list spans projects. Kinds that are in no project are listed as without the flag. */
+function ofAllProjects({ allProjects, project }: GetOptions, kind: KindName): boolean {
+  if (allProjects !== true) return false;
+  if (project !== undefined)
+    throw usageError('--all-projects lists every project: it cannot be combined with --project');
+  return isInProject(kind);
+}
 
 /** `container web1`, or `container/web1`. */
 function wantedOf([first = '', ...rest]: readonly string[]): {
@@ -75,8 +100,15 @@ function wantedOf([first = '', ...rest]: readonly string[]): {
   return { kind, names: slash === -1 ? rest : [first.slice(slash + 1), ...rest] };
 }
 
-const isNamed = (kind: KindName, name: string, wanted: string): boolean =>
-  name === wanted || (kindRow(kind).namedBy?.[0] === 'fingerprint' && wanted.length >= 6 && name.startsWith(wanted));
+interface Named {
+  readonly name: string;
+  readonly project: string;
+}
+
+const isNamed = (kind: KindName, { name, project }: Named, wanted: string): boolean =>
+  name === wanted ||
+  shownName(name, project) === wanted ||
+  (kindRow(kind).namedBy?.[0] === 'fingerprint' && wanted.length >= 6 && name.startsWith(wanted));
 
 /** One call for all containers; older servers leave `state` out. */
 async function containersWithState(client: Client, signal: AbortSignal): Promise<readonly Container[]> {

@@ -12,8 +12,15 @@ export const get = {
     ['<kind>', 'container, profile, network, ...', 'kind'],
     ['[name...]', 'only these objects'],
   ],
-  flags: { ...hostFlags, ...selectorFlags, ...outputFlag('table, yaml, json or name') },
-  examples: ['gantry get container', 'gantry get container/web1 -o yaml'],
+  flags: {
+    ...hostFlags,
+    ...inSection('Connection:', {
+      allProjects: toggle('-A, --all-projects', 'objects of every project, each with its project'),
+    }),
+    ...selectorFlags,
+    ...outputFlag('table, yaml, json or name'),
+  },
+  examples: ['gantry get container', 'gantry get container/web1 -o yaml', 'gantry get container --all-projects'],
 } satisfies Verb;
 export type GetOptions = OptionsOf<typeof get>;
 
