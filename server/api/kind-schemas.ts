@@ -29,7 +29,7 @@ export const kindSchemas = {
     object: Certificate,
     create: CertificateCreate,
     put: CertificatePut,
-    omitted: ['password'],
+    omitted: ['password', 'token', 'restricted', 'projects'],
     required: ['certificate'],
   },
   project: { object: Project, create: ProjectCreate, put: ProjectPut },

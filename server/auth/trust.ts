@@ -86,11 +86,14 @@ function certificateOf(request: TrustRequest): ParsedCertificate {
   return parsed;
 }
 
-export interface PasswordDeps {
+export interface AttemptDeps {
   readonly attempts: PasswordAttempts;
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface PasswordDeps extends AttemptDeps {
   /** Stored hash of core.trust_password; undefined while none is set. */
   readonly stored: string | undefined;
-  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Called for a wrong password: the place for a log line with the address. */
   readonly onWrong: (address: string) => void;
 }
@@ -112,15 +115,24 @@ export async function checkTrustPassword(
   if (password === undefined || password === '') {
     throw errors.forbidden('Trusting a certificate failed: the trust password is missing');
   }
-  const admission = deps.attempts.admit(caller.address);
-  if ('refusedForMs' in admission) {
-    const seconds = Math.ceil(admission.refusedForMs / 1000);
-    throw errors.forbidden(`Trusting a certificate failed: too many attempts, try again in ${seconds} s`);
-  }
-  if (admission.waitMs > 0) await deps.sleep(admission.waitMs, signal);
+  await waitForTurn(caller.address, deps, signal);
   if (!(await verifyPassword(password, deps.stored))) {
     deps.onWrong(caller.address);
     throw errors.forbidden('Trusting a certificate failed: the trust password is wrong');
   }
   deps.attempts.succeeded(caller.address);
+}
+
+/** Passwords and tokens are guessed at the same pace: the delay of an address doubles with each attempt. Throws AppError forbidden. */
+export async function waitForTurn(
+  address: string,
+  { attempts, sleep }: AttemptDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const admission = attempts.admit(address);
+  if ('refusedForMs' in admission) {
+    const seconds = Math.ceil(admission.refusedForMs / 1000);
+    throw errors.forbidden(`Trusting a certificate failed: too many attempts, try again in ${seconds} s`);
+  }
+  if (admission.waitMs > 0) await sleep(admission.waitMs, signal);
 }

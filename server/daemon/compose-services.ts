@@ -41,6 +41,7 @@ import { StoragePools } from '../services/storage/storage-pools.ts';
 import { Networks } from '../services/networks/networks.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
+import { TrustTokens } from '../auth/trust-tokens.ts';
 import { ServerSettings } from '../services/server/server.ts';
 import { ContainersMetadata } from '../services/containers/files/metadata.ts';
 import { machine } from 'node:os';
@@ -95,7 +96,12 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   return {
     aliases: new Aliases({ ...common, images }),
     backups,
-    certificates: new Certificates({ ...common, attempts: new PasswordAttempts(() => clock.nowMs()) }),
+    certificates: new Certificates({
+      ...common,
+      attempts: new PasswordAttempts(() => clock.nowMs()),
+      tokens: new TrustTokens(() => clock.nowMs()),
+      serverFingerprint: base.certificate.fingerprint,
+    }),
     containerFiles: new ContainerFiles(common),
     containerMetadata: new ContainersMetadata(common),
     containers,

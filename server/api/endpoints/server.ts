@@ -38,7 +38,7 @@ export const certificateEndpoints = [
     'certificates.create',
     'POST /1.0/certificates',
     'sync',
-    'Trust a certificate; callers without trust need the password.',
+    'Trust a certificate; callers without trust need the password or a token. With token: an operation whose metadata has a one-time token.',
     {
       auth: ['untrusted', 'trusted'],
       body: CertificateCreate,

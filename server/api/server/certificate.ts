@@ -15,7 +15,20 @@ export const CertificateCreate = Type.Object({
   type: Type.String(),
   certificate: Type.Optional(Type.String()),
   name: Type.Optional(Type.String()),
-  password: Type.Optional(Type.String(facts({ secret: true, createOnly: true }))),
+  password: Type.Optional(
+    Type.String(facts({ secret: true, createOnly: true, doc: 'The trust password, or a one-time token.' })),
+  ),
+  token: Type.Optional(
+    Type.Boolean(
+      facts({
+        createOnly: true,
+        doc: 'Make a one-time token that adds a certificate later.',
+        since: 'certificate_token',
+      }),
+    ),
+  ),
+  restricted: Type.Optional(Type.Boolean(facts({ doc: 'The client may use only its projects.' }))),
+  projects: Type.Optional(Type.Array(Type.String(), facts({ doc: 'Projects of a restricted client.' }))),
 });
 export const CertificatePut = Type.Object({ type: Type.Optional(Type.String()), name: Type.Optional(Type.String()) });
 export type CertificateCreate = Static<typeof CertificateCreate>;

@@ -41,6 +41,8 @@ const laterExtensions = [
   'projects_limits_instances',
   'projects_restrictions',
   'project_usage',
+  'certificate_token',
+  'remote_token_expiry',
 ];
 
 export const extensions: readonly string[] = [

@@ -87,7 +87,6 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
     ['server_trusted_proxy', 'live', 'core.https_trusted_proxy'],
     ['metrics', 'live', 'core.metrics_address'],
     ['metrics_authentication', 'live', 'core.metrics_authentication'],
-    ['remote_token_expiry', 'live', 'core.remote_token_expiry'],
     ['trust_ca_certificates', 'live', 'core.trust_ca_certificates'],
     [today, 'live', 'core.shutdown_timeout'],
     ['rbac', 'live', 'rbac.*'],

@@ -1,4 +1,5 @@
 // The config keys of the server: one table, the validation of a request, and its merge with the stored config. Pure.
+import { parseExpiry } from '../container/snapshot-expiry.ts';
 import { parseListenAddress } from './listen-address.ts';
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
@@ -40,6 +41,10 @@ const replicas: Check = (value) =>
   value === '-1' || is.paddedInteger(1)(value) === undefined
     ? undefined
     : 'must be a whole number of at least 1, or -1 for all';
+const expiry: Check = (value) =>
+  parseExpiry(value) === undefined
+    ? 'must be numbers with a unit of M, H, d, w, m, y, such as 3H or 1d 12H'
+    : undefined;
 const perPool =
   (key: string): Check =>
   () =>
@@ -72,6 +77,10 @@ export const serverConfigKeys = {
   'core.proxy_http': row('text', url)('Proxy for http. Unset: as the environment has it.'),
   'core.proxy_https': row('text', url)('Proxy for https. Unset: as the environment has it.'),
   'core.proxy_ignore_hosts': text('Hosts reached without a proxy, comma separated.'),
+  'core.remote_token_expiry': row(
+    'text',
+    expiry,
+  )('Time for which a token that adds a certificate is good, such as 3H or 1d. Unset: until it is used.'),
   'core.trust_password': text('Password with which clients add their certificate.', { hidden: true }),
   'images.auto_update_cached': flag('Keep images current that were fetched on demand.', { default: 'true' }),
   'images.auto_update_interval': integer(0)('Hours between looks for newer images; 0: never.', { default: '6' }),

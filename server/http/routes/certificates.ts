@@ -1,10 +1,17 @@
 // Certificate endpoints: requests to use cases and back.
 import type { Socket } from 'node:net';
 import { certificateUrl, type Certificates } from '../../services/server/certificates.ts';
-import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
+import { async_, collection, done, movedTo, sync, type RouteTable } from '../route.ts';
 
-/** `endTrust` ends all that the client has open; the socket is the one on which the request came. */
-export function certificateRoutes(certificates: Certificates, endTrust: (fingerprint: string, asking: Socket) => void) {
+export interface CertificateRoutesDeps {
+  readonly certificates: Certificates;
+  /** Where the clients of this dialect connect: each HOST:PORT. */
+  readonly addresses: () => readonly string[];
+  /** Ends all that the client has open; the socket is the one on which the request came. */
+  readonly endTrust: (fingerprint: string, asking: Socket) => void;
+}
+
+export function certificateRoutes({ certificates, addresses, endTrust }: CertificateRoutesDeps) {
   return {
     'certificates.list': ({ query }) =>
       collection(
@@ -18,6 +25,8 @@ export function certificateRoutes(certificates: Certificates, endTrust: (fingerp
         ...(context.remoteHost === undefined ? {} : { remoteHost: context.remoteHost }),
       };
       const body = context.body;
+      if (body.token === true && context.caller.class === 'trusted')
+        return async_(certificates.makeToken(body, addresses()));
       return movedTo(certificateUrl(await certificates.create(context.caller, body, connection, context.signal)));
     },
     'certificates.get': (context) => {

@@ -87,7 +87,11 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
   };
   return {
     ...serverRoutes(services.server, dialect.name),
-    ...certificateRoutes(services.certificates, endTrust),
+    ...certificateRoutes({
+      certificates: services.certificates,
+      addresses: () => services.server.addresses(dialect.name),
+      endTrust,
+    }),
     ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
     ...backupRoutes(services),
     ...clusterRoutes(),

@@ -1,11 +1,17 @@
 // Trusted client certificates: use cases of the API over the trust store.
 import { setTimeout as sleep } from 'node:timers/promises';
+import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
+import type { Operation } from '../../api/operation.ts';
+import { decodeTrustToken } from '../../api/server/trust-token.ts';
 import type { Certificate, CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
-import { checkTrustPassword, planTrust } from '../../auth/trust.ts';
+import { checkTrustPassword, parseCertificate, planTrust, waitForTurn, type TrustEntry } from '../../auth/trust.ts';
+import type { TrustGrant, TrustTokens } from '../../auth/trust-tokens.ts';
 import type { EventHub } from '../../events/hub.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
+import type { Operations } from '../../operations/manager.ts';
 import type { CertificateDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
@@ -14,7 +20,12 @@ import { checkIfMatch, etagOf } from '../etag.ts';
 export interface CertificatesDeps {
   readonly records: Records;
   readonly events: EventHub;
+  readonly operations: Pick<Operations, 'start'>;
   readonly attempts: PasswordAttempts;
+  readonly tokens: TrustTokens;
+  readonly clock: Pick<Clock, 'nowMs'>;
+  /** SHA-256 of the server's certificate, hexadecimal. */
+  readonly serverFingerprint: string;
   readonly log: Log;
 }
 
@@ -23,6 +34,8 @@ export interface TrustConnection {
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
 }
+
+const sleepMs = (ms: number, signal: AbortSignal): Promise<void> => sleep(ms, undefined, { signal });
 
 export const certificateUrl = (fingerprint: string): string => `/1.0/certificates/${fingerprint}`;
 
@@ -33,7 +46,13 @@ export class Certificates {
     this.#deps = deps;
   }
 
+  /** A certificate for some projects only is not trusted with everything. */
   isTrusted(fingerprint: string): boolean {
+    const found = this.#deps.records.certificates.get(fingerprint);
+    return found !== undefined && found.document.projects === undefined;
+  }
+
+  #isKnown(fingerprint: string): boolean {
     return this.#deps.records.certificates.has(fingerprint);
   }
 
@@ -50,38 +69,126 @@ export class Certificates {
     return { object: render(entry), etag: etagOf.certificate(entry.document) };
   }
 
-  /** The password is checked before anything else is looked at. Returns the fingerprint. */
+  /** Password or token are checked before anything else is looked at. Returns the fingerprint. */
   async create(
     caller: Caller,
     body: CertificateCreate,
     connection: TrustConnection,
     signal: AbortSignal,
   ): Promise<string> {
-    const stored = this.#deps.records.server.get('config')?.document.config['core.trust_password'];
+    const token = caller.class === 'trusted' ? undefined : decodeTrustToken(body.password ?? '');
+    if (token !== undefined) return this.#createByToken(caller, token.secret, body, connection, signal);
+    const { attempts, log, records } = this.#deps;
+    const stored = records.server.get('config')?.document.config['core.trust_password'];
     await checkTrustPassword(
       { class: caller.class, address: connection.remoteHost ?? '' },
       body.password,
       {
-        attempts: this.#deps.attempts,
+        attempts,
         stored,
-        sleep: (ms, aborted) => sleep(ms, undefined, { signal: aborted }),
+        sleep: sleepMs,
         onWrong: (address) =>
-          this.#deps.log.warn(`A client at ${address} sent a wrong trust password; its certificate was not trusted`),
+          log.warn(`A client at ${address} sent a wrong trust password; its certificate was not trusted`),
       },
       signal,
     );
-    const entry = planTrust({ body, ...connection, isKnown: (fingerprint) => this.isTrusted(fingerprint) });
+    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
+    // Only who is trusted may say for which projects a certificate is good.
+    const grant = caller.class === 'trusted' ? this.#grantOf(body) : {};
+    return this.#add(caller, planTrust({ body, ...connection, isKnown }), grant);
+  }
+
+  /** An operation of class token whose metadata has the parts of the token; it runs until the token is used or withdrawn. */
+  makeToken(body: CertificateCreate, addresses: readonly string[]): Operation {
+    const { tokens, clock, operations, records, serverFingerprint } = this.#deps;
+    const { type, name = '', certificate = '', restricted = false, projects = [] } = body;
+    const problems = [
+      ...(type === 'client' ? [] : [{ path: 'type', message: `must be client, is ${JSON.stringify(type)}` }]),
+      ...(name === '' ? [{ path: 'name', message: 'is required: the certificate of the new client gets it' }] : []),
+      ...(certificate === ''
+        ? []
+        : [{ path: 'certificate', message: 'must be absent: the new client brings its own' }]),
+    ];
+    if (problems.length > 0) throw errors.invalid('trust token', problems);
+    const expiry = parseExpiry(records.server.get('config')?.document.config['core.remote_token_expiry'] ?? '');
+    const expiresAt = expiry === undefined ? undefined : applyExpiry(expiry, new Date(clock.nowMs()));
+    const issued = tokens.issue({ name, ...this.#grantOf(body) }, expiresAt?.getTime());
+    if (issued === undefined) throw errors.badRequest('Too many tokens wait to be used: withdraw some of them first');
+    return operations.start({
+      class: 'token',
+      description: 'Adding a certificate by token',
+      resources: {},
+      metadata: {
+        secret: issued.secret,
+        fingerprint: serverFingerprint,
+        addresses,
+        request: { type, name, certificate: '', password: '', token: true, restricted, projects },
+        ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
+      },
+      mayCancel: true,
+      endsWithDaemon: true,
+      run: (_handle, signal) => issued.spent(signal),
+    });
+  }
+
+  /** The certificate is that of the connection, which proves that the client has its key. */
+  async #createByToken(
+    caller: Caller,
+    secret: string,
+    body: CertificateCreate,
+    { peerCertificate, remoteHost = '' }: TrustConnection,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { attempts, tokens, log } = this.#deps;
+    await waitForTurn(remoteHost, { attempts, sleep: sleepMs }, signal);
+    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
+    const added = await tokens.use(secret, (grant) => {
+      const own = { type: 'client', name: grant.name };
+      const entry = planTrust({ body: own, ...(peerCertificate === undefined ? {} : { peerCertificate }), isKnown });
+      if (
+        (body.certificate ?? '') !== '' &&
+        parseCertificate(body.certificate ?? '')?.fingerprint !== entry.fingerprint
+      ) {
+        const message = 'must be that of the connection, or absent, when a token adds it';
+        throw errors.invalid('certificate', [{ path: 'certificate', message }]);
+      }
+      return this.#add(caller, entry, grant);
+    });
+    if (added === undefined) {
+      log.warn(`A client at ${remoteHost} sent a token that is not good; its certificate was not trusted`);
+      throw errors.forbidden(
+        'Trusting a certificate failed: the token is not good: it was used, has expired, was withdrawn, or the server was restarted since',
+      );
+    }
+    attempts.succeeded(remoteHost);
+    log.info(`A client at ${remoteHost} used a token; its certificate ${added.slice(0, 12)} is trusted now`);
+    return added;
+  }
+
+  #grantOf({ restricted = false, projects = [] }: CertificateCreate): Pick<TrustGrant, 'projects'> {
+    if (!restricted) {
+      if (projects.length === 0) return {};
+      throw errors.invalid('certificate', [{ path: 'projects', message: 'needs restricted: true' }]);
+    }
+    const missing = projects.filter((project) => this.#deps.records.projects.get(project) === undefined);
+    if (missing.length === 0) return { projects };
+    throw errors.invalid('certificate', [{ path: 'projects', message: `there is no project ${missing.join(', ')}` }]);
+  }
+
+  async #add(caller: Caller, entry: TrustEntry, { projects }: Pick<TrustGrant, 'projects'>): Promise<string> {
+    const { type, name, certificate: pem, fingerprint } = entry;
     await this.#deps.records.retry((changes) => {
-      if (this.isTrusted(entry.fingerprint)) throw errors.exists('certificate', entry.fingerprint);
-      changes.put('certificates', entry.fingerprint, {
+      if (this.#isKnown(fingerprint)) throw errors.exists('certificate', fingerprint);
+      changes.put('certificates', fingerprint, {
         v: 1,
-        type: entry.type,
-        name: entry.name,
-        pem: entry.certificate,
+        type,
+        name,
+        pem,
+        ...(projects === undefined ? {} : { projects }),
       });
     });
-    this.#deps.events.lifecycle('certificate-created', certificateUrl(entry.fingerprint), undefined, caller.requestor);
-    return entry.fingerprint;
+    this.#deps.events.lifecycle('certificate-created', certificateUrl(fingerprint), undefined, caller.requestor);
+    return fingerprint;
   }
 
   put(caller: Caller, prefix: string, body: CertificatePut, ifMatch: string | undefined): Promise<void> {

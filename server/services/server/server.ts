@@ -75,6 +75,11 @@ export class ServerSettings {
     }
   }
 
+  /** Where clients of the dialect may connect: each HOST:PORT. */
+  addresses(dialect: string): readonly string[] {
+    return this.#listeners.addresses(dialect);
+  }
+
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
     if (caller.class !== 'trusted') return { object: { ...untrustedView, auth: caller.class } };
     return this.#trustedView(dialect);

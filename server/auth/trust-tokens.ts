@@ -1,0 +1,94 @@
+// One-time tokens that add a certificate to the trust store: kept in memory until they are used, withdrawn or expired.
+import { randomSecret, sameSecret } from './secrets.ts';
+
+/** What the certificate that comes with the token gets. */
+export interface TrustGrant {
+  readonly name: string;
+  /** The only projects that its client may use; absent: everything. */
+  readonly projects?: readonly string[];
+}
+
+interface Issued {
+  readonly secret: string;
+  readonly grant: TrustGrant;
+  readonly expiresAtMs: number | undefined;
+  spend: () => void;
+}
+
+export interface IssuedToken {
+  readonly secret: string;
+  /** Resolves when the token is used; rejects when it expires or its signal aborts. Without a caller the token never ends. */
+  readonly spent: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Tokens that wait to be used; more are a mistake of a program. */
+const maxTokens = 1000;
+/** The longest time that a timer can wait. */
+const maxTimerMs = 2 ** 31 - 1;
+
+export class TrustTokens {
+  readonly #nowMs: () => number;
+  readonly #issued = new Set<Issued>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Undefined when too many tokens wait already. */
+  issue(grant: TrustGrant, expiresAtMs?: number): IssuedToken | undefined {
+    if (this.#issued.size >= maxTokens) return undefined;
+    const issued: Issued = { secret: randomSecret(), grant, expiresAtMs, spend: () => {} };
+    this.#issued.add(issued);
+    return { secret: issued.secret, spent: (signal) => this.#spent(issued, signal) };
+  }
+
+  /**
+   * Carries out `add` for the holder of the secret: at most one at a time and with success at most once. Undefined, without a call,
+   * for a secret that is not good (any more). A token whose `add` fails may be used again.
+   */
+  async use<T>(secret: string, add: (grant: TrustGrant) => Promise<T>): Promise<T | undefined> {
+    const issued = this.#take(secret);
+    if (issued === undefined) return undefined;
+    try {
+      const added = await add(issued.grant);
+      issued.spend();
+      return added;
+    } catch (error) {
+      this.#issued.add(issued);
+      throw error;
+    }
+  }
+
+  /** Looks at every token, so that the time says nothing about any of them. */
+  #take(secret: string): Issued | undefined {
+    let found: Issued | undefined;
+    for (const issued of this.#issued) if (sameSecret(issued.secret, secret)) found = issued;
+    if (found === undefined || this.#isExpired(found)) return undefined;
+    this.#issued.delete(found);
+    return found;
+  }
+
+  #isExpired({ expiresAtMs }: Issued): boolean {
+    return expiresAtMs !== undefined && this.#nowMs() >= expiresAtMs;
+  }
+
+  #spent(issued: Issued, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      let timer: NodeJS.Timeout | undefined;
+      const end = (act: () => void): void => {
+        clearTimeout(timer);
+        this.#issued.delete(issued);
+        act();
+      };
+      const watch = (): void => {
+        if (this.#isExpired(issued)) return end(() => reject(new Error('the token expired before it was used')));
+        if (issued.expiresAtMs === undefined) return;
+        timer = setTimeout(watch, Math.min(issued.expiresAtMs - this.#nowMs(), maxTimerMs));
+        timer.unref();
+      };
+      issued.spend = () => end(resolve);
+      signal.addEventListener('abort', () => end(() => reject(new Error('the token was withdrawn'))), { once: true });
+      watch();
+    });
+  }
+}

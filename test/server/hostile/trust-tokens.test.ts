@@ -1,0 +1,190 @@
+// One-time tokens that add a certificate: good for one use by one client, also when many try at once; guesses are slowed down.
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { decodeTrustToken, encodeTrustToken, type TrustToken } from '../../../server/api/server/trust-token.ts';
+import { TrustTokens } from '../../../server/auth/trust-tokens.ts';
+import { makeDaemon, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
+import { until } from '../../support/until.ts';
+
+describe('the text of a token', () => {
+  const token: TrustToken = { client_name: 'Zoë', fingerprint: 'ab', addresses: ['10.0.0.1:8443'], secret: 's' };
+  test('is base64 of JSON, and reads back', () => {
+    const text = encodeTrustToken(token);
+    expect(JSON.parse(Buffer.from(text, 'base64').toString())).toEqual(token);
+    expect(decodeTrustToken(` ${text}\n`)).toEqual(token);
+  });
+  test.each([
+    ['a password', 'open sesame'],
+    ['nothing', ''],
+    ['base64 of other text', btoa('hello')],
+    ['JSON without a secret', btoa(JSON.stringify({ ...token, client_name: 'a', secret: undefined }))],
+    ['JSON of other types', btoa(JSON.stringify({ ...token, client_name: 'a', addresses: 'x' }))],
+    ['a list', btoa('[]')],
+    ['a huge text', 'A'.repeat(100_000)],
+  ])('is not %s', (_name, text) => {
+    expect(decodeTrustToken(text)).toBeUndefined();
+  });
+});
+
+describe('tokens', () => {
+  test('are used once, by one of many at a time; a failed use gives the token back', async () => {
+    const tokens = new TrustTokens(() => 0);
+    const issued = tokens.issue({ name: 'a' });
+    const spent = issued?.spent(new AbortController().signal);
+    const secret = issued?.secret ?? '';
+    await expect(tokens.use(secret, () => Promise.reject(new Error('no')))).rejects.toThrow('no');
+    const uses = await Promise.all(Array.from({ length: 20 }, () => tokens.use(secret, ({ name }) => pause(5, name))));
+    expect(uses.filter((used) => used === 'a')).toHaveLength(1);
+    await spent;
+    expect(await tokens.use(secret, () => Promise.resolve(1))).toBeUndefined();
+  });
+  test('end when they expire or are withdrawn', async () => {
+    let now = 0;
+    const tokens = new TrustTokens(() => now);
+    const [short, withdrawn] = [tokens.issue({ name: 'a' }, 1000), tokens.issue({ name: 'b' })];
+    const abort = new AbortController();
+    const ended = withdrawn?.spent(abort.signal);
+    abort.abort();
+    await expect(ended).rejects.toThrow('withdrawn');
+    expect(await tokens.use(withdrawn?.secret ?? '', () => Promise.resolve(1))).toBeUndefined();
+    now = 1000;
+    expect(await tokens.use(short?.secret ?? '', () => Promise.resolve(1))).toBeUndefined();
+    await expect(short?.spent(new AbortController().signal)).rejects.toThrow('expired');
+  });
+  test('are limited in number', () => {
+    const tokens = new TrustTokens(() => 0);
+    const issued = Array.from({ length: 1001 }, () => tokens.issue({ name: 'a' }));
+    expect(issued.filter((token) => token === undefined)).toHaveLength(1);
+  });
+});
+
+describe('over the API', () => {
+  let daemon: TestDaemon;
+  beforeEach(async () => {
+    daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
+  });
+  afterEach(() => daemon.cleanUp());
+  const clients: ClientCertificate[] = [];
+  beforeAll(async () => {
+    clients.push(...(await Promise.all(Array.from({ length: 6 }, (_none, at) => makeClient(`client ${at}`)))));
+  });
+  afterAll(() => clients.splice(0));
+
+  const address = (): string => daemon.daemon.httpsAddress() ?? '';
+  async function made(more: object = {}): Promise<{ operation: Json; token: string }> {
+    const answer = await daemon.call('POST', '/1.0/certificates', {
+      type: 'client',
+      name: 'new',
+      token: true,
+      ...more,
+    });
+    expect([answer.status, answer.metadata?.class]).toEqual([202, 'token']);
+    const { secret, fingerprint, addresses, request, expiresAt } = answer.metadata.metadata;
+    const expiry = expiresAt === undefined ? {} : { expires_at: expiresAt };
+    const token = encodeTrustToken({ client_name: request.name, secret, fingerprint, addresses, ...expiry });
+    return { operation: answer.metadata, token };
+  }
+  const join = (client: ClientCertificate | undefined, password: string, more: object = {}) =>
+    callTls(address(), 'POST', '/1.0/certificates', { type: 'client', password, ...more }, { client });
+  const authOf = async (client: ClientCertificate): Promise<string> =>
+    (await callTls(address(), 'GET', '/1.0', undefined, { client })).metadata.auth;
+
+  test('a token tells where the server is and how to know it, and adds the certificate of the connection under its name', async () => {
+    const { operation, token } = await made();
+    expect(operation).toMatchObject({ status: 'Running', may_cancel: true, metadata: { addresses: [address()] } });
+    expect(operation.metadata.request).toMatchObject({ name: 'new', type: 'client', token: true });
+    const server = await daemon.get('/1.0');
+    expect(operation.metadata.fingerprint).toBe(server.environment.certificate_fingerprint);
+    const [client] = clients;
+    expect((await join(client, token, { name: 'chosen by the client' })).status).toBe(200);
+    expect(await daemon.get('/1.0/certificates?recursion=1')).toMatchObject([
+      { name: 'new', fingerprint: client?.fingerprint },
+    ]);
+    await until(
+      async () => (await daemon.call('GET', `/1.0/operations/${operation.id}`)).metadata?.status !== 'Running',
+    );
+    expect(daemon.logged.join('\n')).toMatch(/info: A client at 127.0.0.1 used a token/);
+  });
+
+  test('of many clients that use one token at once exactly one is trusted', async () => {
+    const { token } = await made();
+    // The first attempts are not delayed.
+    const answers = await Promise.all(clients.map((client) => join(client, token)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect((await daemon.get('/1.0/certificates')) as string[]).toHaveLength(1);
+    for (const { status, metadata } of answers.filter((answer) => answer.status !== 200)) {
+      expect(status).toBe(403);
+      expect(metadata.message).toMatch(/the token is not good|too many attempts/);
+    }
+  });
+
+  test('a used, withdrawn or forged token is refused with a reason, and the log has it', async () => {
+    const used = await made();
+    expect((await join(clients[0], used.token)).status).toBe(200);
+    expect((await join(clients[1], used.token)).metadata.message).toMatch(/the token is not good: it was used/);
+    const withdrawn = await made();
+    expect((await daemon.call('DELETE', `/1.0/operations/${withdrawn.operation.id}`)).status).toBeLessThan(300);
+    expect((await join(clients[1], withdrawn.token)).status).toBe(403);
+    const forged = encodeTrustToken({
+      client_name: 'new',
+      fingerprint: 'ab',
+      addresses: [address()],
+      secret: 'f'.repeat(64),
+    });
+    expect((await join(clients[1], forged)).status).toBe(403);
+    expect(await authOf(clients[1] as ClientCertificate)).toBe('untrusted');
+    const lines = daemon.logged.filter((line) => line.includes('sent a token that is not good'));
+    expect(lines).toHaveLength(3);
+    expect(daemon.logged.join('\n')).not.toContain('f'.repeat(64));
+  });
+
+  test('guesses of one address are delayed and then refused', async () => {
+    const guess = () =>
+      encodeTrustToken({ client_name: 'n', fingerprint: 'a', addresses: ['a'], secret: String(Math.PI) });
+    const answers = await Promise.all(Array.from({ length: 12 }, () => join(clients[0], guess())));
+    expect(answers.every(({ status }) => status === 403)).toBe(true);
+    expect(answers.some(({ metadata }) => /too many attempts, try again in \d+ s/.test(metadata.message))).toBe(true);
+  });
+
+  test('a token needs the certificate of the connection: none, or another one in the body, is refused, and the token stays good', async () => {
+    const { token } = await made();
+    expect((await join(undefined, token)).status).toBe(403);
+    const other = clients[1]?.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    const answer = await join(clients[0], token, { certificate: other });
+    expect([answer.status, answer.metadata.message]).toEqual([
+      400,
+      expect.stringMatching(/must be that of the connection/),
+    ]);
+    expect((await join(clients[0], token)).status).toBe(200);
+  });
+
+  test('core.remote_token_expiry limits its life', async () => {
+    expect((await daemon.call('PATCH', '/1.0', { config: { 'core.remote_token_expiry': 'soon' } })).status).toBe(400);
+    expect((await daemon.call('PATCH', '/1.0', { config: { 'core.remote_token_expiry': '2H' } })).status).toBe(200);
+    const { operation } = await made();
+    const life = Date.parse(operation.metadata.expiresAt) - Date.now();
+    expect(Math.round(life / 60_000)).toBe(120);
+  });
+
+  test('only trusted callers make tokens, and what cannot be right is refused', async () => {
+    const body = { type: 'client', name: 'x', token: true };
+    expect((await callTls(address(), 'POST', '/1.0/certificates', body, { client: clients[0] })).status).toBe(403);
+    const wrong = await daemon.call('POST', '/1.0/certificates', { type: 'server', token: true, certificate: 'x' });
+    expect(wrong.metadata.details.map(({ path }: Json) => path)).toEqual(['type', 'name', 'certificate']);
+    const lost = await daemon.call('POST', '/1.0/certificates', { ...body, restricted: true, projects: ['nowhere'] });
+    expect([lost.status, lost.metadata.message]).toEqual([400, expect.stringMatching(/there is no project nowhere/)]);
+  });
+
+  test('a restricted token does not give trust with everything', async () => {
+    const { token } = await made({ restricted: true, projects: ['default'] });
+    expect((await join(clients[0], token, { restricted: false, projects: [] })).status).toBe(200);
+    expect(await authOf(clients[0] as ClientCertificate)).not.toBe('trusted');
+  });
+
+  test('tokens do not survive the daemon', async () => {
+    const { token } = await made();
+    await daemon.restart();
+    expect((await join(clients[0], token)).status).toBe(403);
+  });
+});
