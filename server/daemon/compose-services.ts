@@ -110,8 +110,8 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     imageDeps,
     imageRefresh,
     images,
-    makeImage: (caller: Caller, body: ImageCreate) =>
-      makeImage({ ...common, pulls, publishing: imageDeps }, caller, body),
+    makeImage: (caller: Caller, body: ImageCreate, project: string) =>
+      makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks: new Networks(common),
     pools,

@@ -163,6 +163,7 @@ async function serve(
       ...identity,
       params: qualifiedParams(endpoint.path, request.params as Record<string, string>, names),
       names,
+      namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
       query,
       ifMatch: request.headers['if-match'],
       body: hasBody && endpoint.body !== undefined ? await readBody(request.raw, endpoint.body) : undefined,

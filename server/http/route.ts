@@ -14,6 +14,8 @@ export interface RouteContext<Params = Readonly<Record<string, string>>, Query =
   readonly params: Params;
   /** Qualifies names in bodies. */
   readonly names: ProjectNames;
+  /** The same for another project that a body names (undefined or empty: that of the request). Throws AppError notFound. */
+  readonly namesOf: (project: string | undefined) => ProjectNames;
   readonly query: Query;
   readonly ifMatch: string | undefined;
   /** Parsed and checked against the endpoint's schema; undefined where it has none. */

@@ -116,6 +116,8 @@ export interface ImageDocument {
   readonly uploadedAt: string;
   /** Root file system in a separate file. */
   readonly split: boolean;
+  /** Pools in which the project has unpacked it, maybe long ago; absent: not known. The copy there is shared by the projects. */
+  readonly unpackedIn?: readonly string[];
   /** The server that may have a newer one; absent: the image has no such source. */
   readonly source?: ImageSourceDocument;
   readonly lifecycle: Lifecycle;
@@ -127,6 +129,8 @@ export interface ImageSourceDocument {
   /** PEM; empty: the certificate authorities of this host verify the server. */
   readonly certificate: string;
   readonly alias: string;
+  /** The project of that server; absent: default. */
+  readonly project?: string;
 }
 
 export interface AliasDocument {

@@ -3,7 +3,7 @@ import { errors } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { defaultProject, projectOf, qualifiedName } from '../api/project/project-names.ts';
 import type { ProfileDocument } from '../records/documents.ts';
-import type { Records } from '../records/records.ts';
+import type { Changes, Records } from '../records/records.ts';
 
 export type ProjectFeature = 'features.images' | 'features.profiles' | 'features.storage.volumes';
 
@@ -12,6 +12,14 @@ export function projectWith(records: Pick<Records, 'projects'>, project: string,
   if (project === defaultProject) return defaultProject;
   const config = records.projects.get(project)?.document.config;
   return config !== undefined && !isTrue(config[feature]) ? defaultProject : project;
+}
+
+/** The project of a new object must be there and stay. */
+export function requireProject(records: Records, changes: Changes, qualified: string): void {
+  const project = projectOf(qualified);
+  if (project === defaultProject) return;
+  if (!records.projects.has(project)) throw errors.notFound('project', project);
+  changes.require('projects', project);
 }
 
 /** The profile of that name for objects of the project. */
@@ -23,6 +31,11 @@ export const profilesOf =
   (records: Records, container: string) =>
   (name: string): ProfileDocument | undefined =>
     records.profiles.get(profileIn(records, projectOf(container), name))?.document;
+
+/** The image of that fingerprint for objects of the project, and the alias of that name. */
+export const imageIn = (records: Records, project: string, fingerprint: string): string =>
+  qualifiedName(projectWith(records, project, 'features.images'), fingerprint);
+export const aliasIn = imageIn;
 
 /** The custom volume `POOL/NAME` of that name for objects of the project, as its record is named. */
 export const volumeKeyIn = (records: Records, project: string, pool: string, name: string): string =>

@@ -26,6 +26,7 @@ export const Image = Type.Object({
   expires_at: Type.String(facts({ computed: true })),
   last_used_at: Type.String(facts({ computed: true })),
   uploaded_at: Type.String(facts({ computed: true })),
+  project: Type.Optional(Type.String(facts({ computed: true, doc: 'In lists of all projects.' }))),
 });
 export type Image = Static<typeof Image>;
 
@@ -51,6 +52,9 @@ export const ImageCreate = Type.Object({
     alias: Type.Optional(Type.String()),
     name: Type.Optional(Type.String()),
     url: Type.Optional(Type.String()),
+    project: Type.Optional(
+      Type.String(facts({ doc: 'Project of the source; without server: of this server, whose image is copied.' })),
+    ),
   }),
 });
 export type ImageCreate = Static<typeof ImageCreate>;

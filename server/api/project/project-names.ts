@@ -36,4 +36,6 @@ export const containerUrl = (qualified: string, ...parts: readonly string[]): st
 export const profileUrl = (qualified: string): string => urlInProject('/1.0/profiles', qualified);
 export const imageUrl = (qualified: string): string => urlInProject('/1.0/images', qualified);
 export const projectUrl = (name: string): string => `/1.0/projects/${encodeURIComponent(name)}`;
-export const aliasUrl = (qualified: string): string => urlInProject('/1.0/images/aliases', qualified);
+/** Aliases may hold slashes, which stay slashes. */
+export const aliasUrl = (qualified: string): string =>
+  urlInProject('/1.0/images/aliases', qualified).replaceAll('%2F', '/');

@@ -21,7 +21,7 @@ export function findOnServer(
 ): Promise<RemoteImage> {
   return withConnection(options, async (connection) => {
     const ask = async (path: string, secret = ''): Promise<JsonMap> => {
-      const body = await connection.json(addressOf(server, path, secret), options.limits.documentBytes, signal);
+      const body = await connection.json(addressOf(server, path, { secret, project: wanted.project }), options.limits.documentBytes, signal);
       return mapOf(mapOf(body)['metadata']);
     };
     const prefix = await targetOf(ask, server, wanted);
@@ -47,7 +47,12 @@ export function findOnServer(
           fetchImage(
             own,
             options,
-            { server, fingerprint, secret: wanted.secret, sizeBytes: sizeOf(image['size']) },
+            {
+              server,
+              fingerprint,
+              query: { secret: wanted.secret, project: wanted.project },
+              sizeBytes: sizeOf(image['size']),
+            },
             target,
             report,
             fetchSignal,
@@ -62,9 +67,12 @@ const isTimestamp = (text: string): boolean =>
 
 const imagePath = (fingerprint: string): string => `/1.0/images/${encodeURIComponent(fingerprint)}`;
 
-function addressOf(server: string, path: string, secret: string): URL {
-  const query = secret === '' ? '' : `?secret=${encodeURIComponent(secret)}`;
-  return new URL(`${server.replace(/\/+$/, '')}${path}${query}`);
+type Query = Readonly<Record<'secret' | 'project', string>>;
+
+function addressOf(server: string, path: string, query: Query): URL {
+  const address = new URL(`${server.replace(/\/+$/, '')}${path}`);
+  for (const [key, value] of Object.entries(query)) if (value !== '') address.searchParams.set(key, value);
+  return address;
 }
 
 /** The fingerprint, or prefix of one, that is meant. A name that is no alias may be a fingerprint, as on the real system. */
@@ -99,20 +107,20 @@ function aliasesOf(image: JsonMap): RemoteImage['aliases'] {
 interface Announced {
   readonly server: string;
   readonly fingerprint: string;
-  readonly secret: string;
+  readonly query: Query;
   readonly sizeBytes: number | undefined;
 }
 
 async function fetchImage(
   connection: Connection,
   { limits }: ConnectionOptions,
-  { server, fingerprint, secret, sizeBytes }: Announced,
+  { server, fingerprint, query, sizeBytes }: Announced,
   target: ImageTarget,
   report: (progress: string) => void,
   signal: AbortSignal,
 ): Promise<{ readonly split: boolean }> {
   const free = await requireRoom(target.metadataPath, sizeBytes ?? 0);
-  const address = addressOf(server, `${imagePath(fingerprint)}/export`, secret);
+  const address = addressOf(server, `${imagePath(fingerprint)}/export`, query);
   const answer = await connection.open('GET', address, {}, signal);
   if (answer.status !== 200) {
     answer.body.on('error', () => {}).destroy();

@@ -4,8 +4,10 @@ import { ImageCreate } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Caller } from '../../services/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
-import { aliasUrl, type Aliases } from '../../services/images/aliases.ts';
-import { imageUrl, type ImageStore } from '../../services/images/image-store.ts';
+import { aliasUrl, imageUrl } from '../../api/project/project-names.ts';
+import type { Aliases } from '../../services/images/aliases.ts';
+import type { ImageStore } from '../../services/images/image-store.ts';
+import { isOfThisServer } from '../../services/images/make-image.ts';
 import { readBody } from '../request-body.ts';
 import { exportImage } from '../image-export.ts';
 import { async_, collection, done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
@@ -15,24 +17,28 @@ export interface ImageRouteDeps {
   readonly images: ImageStore;
   readonly aliases: Aliases;
   readonly add: (caller: Caller, upload: Upload) => Operation;
-  readonly make: (caller: Caller, body: ImageCreate) => Promise<Operation>;
+  /** `project`: the one that the source names. */
+  readonly make: (caller: Caller, body: ImageCreate, project: string) => Promise<Operation>;
   readonly refresh: (caller: Caller, fingerprint: string) => Operation;
   readonly dir: string;
   readonly headerPrefix: string;
 }
 
-const isTrusted = (caller: Caller): boolean => caller.class === 'trusted';
+const isTrusted = (caller: Caller): boolean => caller.class !== 'guest' && caller.class !== 'untrusted';
 
 export function imageRoutes(deps: ImageRouteDeps) {
   const { images } = deps;
   return {
     'images.list': ({ caller, query }) => {
-      const list = images.list(isTrusted(caller));
-      return sync(recursionOf(query) > 0 ? list : list.map((image) => imageUrl(image.fingerprint)));
+      const isAll = query['all-projects'] === 'true' && isTrusted(caller);
+      const list = isAll ? images.listAll() : images.list(caller.project, isTrusted(caller));
+      return sync(list.map(({ name, object }) => (recursionOf(query) > 0 ? object : imageUrl(name))));
     },
-    'images.create': async ({ caller, request, signal }) => {
+    'images.create': async ({ caller, request, signal, namesOf }) => {
       if (isJson(request)) {
-        return async_(await deps.make(caller, await readBody(request, ImageCreate)));
+        const body = await readBody(request, ImageCreate);
+        const isHere = isOfThisServer(body.source);
+        return async_(await deps.make(caller, body, isHere ? namesOf(body.source.project).project : caller.project));
       }
       return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal)));
     },
@@ -61,16 +67,16 @@ export function imageRoutes(deps: ImageRouteDeps) {
 
 function aliasRoutes(aliases: Aliases) {
   return {
-    'aliases.list': ({ query }) =>
+    'aliases.list': ({ caller: { project }, query }) =>
       collection(
         query,
-        () => aliases.names().map(aliasUrl),
-        () => aliases.list(),
+        () => aliases.urls(project),
+        () => aliases.list(project),
       ),
-    'aliases.create': async ({ caller, body }) => {
-      const create = body;
-      await aliases.create(caller, create);
-      return movedTo(aliasUrl(create.name));
+    'aliases.create': async ({ caller, body, names }) => {
+      const name = names.alias(body.name);
+      await aliases.create(caller, name, body);
+      return movedTo(aliasUrl(name));
     },
     'aliases.get': (context) => {
       const { object, etag } = aliases.get(context.params['*'], isTrusted(context.caller));
@@ -85,9 +91,9 @@ function aliasRoutes(aliases: Aliases) {
       return done;
     },
     'aliases.post': async (context) => {
-      const { name } = context.body;
-      await aliases.rename(context.caller, context.params['*'], name);
-      return movedTo(aliasUrl(name));
+      const to = context.names.alias(context.body.name);
+      await aliases.rename(context.caller, context.params['*'], to);
+      return movedTo(aliasUrl(to));
     },
     'aliases.delete': async (context) => {
       await aliases.delete(context.caller, context.params['*']);

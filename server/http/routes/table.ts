@@ -53,7 +53,7 @@ export interface RoutedServices {
   readonly imageDeps: AddImageDeps;
   readonly imageRefresh: ImageRefresh;
   readonly images: ImageStore;
-  readonly makeImage: (caller: Caller, body: ImageCreate) => Promise<Operation>;
+  readonly makeImage: (caller: Caller, body: ImageCreate, project: string) => Promise<Operation>;
   readonly migrations: Migrations;
   readonly networks: Networks;
   readonly storagePools: StoragePools;

@@ -2,6 +2,8 @@
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
+import { projectOf } from '../../api/project/project-names.ts';
+import { imageIn } from '../project-scope.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
 import type { Records } from '../../records/records.ts';
 import type { ContainerEntry, ContainerView } from './view.ts';
@@ -70,9 +72,10 @@ export class GuestView {
     if (!isTrue(this.#expanded(guest).config['security.devlxd.images'] ?? '')) {
       throw errors.forbidden('Images are not handed out to this container: security.devlxd.images is not set');
     }
-    const image = this.#deps.records.images.get(fingerprint)?.document;
+    const name = imageIn(this.#deps.records, projectOf(guest.name), fingerprint);
+    const image = this.#deps.records.images.get(name)?.document;
     if (image?.lifecycle !== 'ready' || !(image.public || image.cached)) throw errors.notFound('image', fingerprint);
-    return this.#deps.images.parts(fingerprint);
+    return this.#deps.images.parts(name);
   }
 
   #expanded(guest: Guest): { readonly config: ConfigMap; readonly devices: DeviceMap } {

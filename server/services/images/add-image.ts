@@ -10,7 +10,9 @@ import { inspectImage } from '../../drivers/image/archive.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { imageLock, imageUrl } from './image-deps.ts';
+import { imageUrl, plainName } from '../../api/project/project-names.ts';
+import { imageIn } from '../project-scope.ts';
+import { imageFilesLock, imageLock } from './image-deps.ts';
 import { repairImage, storedDamage } from './repair-image.ts';
 import { addImageSaga, type AddParams } from './sagas/image-add.ts';
 import { type AddImageDeps, type NewImage, type Upload } from './new-image.ts';
@@ -42,9 +44,8 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
             `The upload has fingerprint ${fingerprint}, announced was ${upload.fingerprint}: it was damaged on the way`,
           );
         }
-        return await deps.locks.run(imageLock(fingerprint), () =>
-          storeImage(deps, caller, upload, fingerprint, signal),
-        );
+        const image = imageIn(deps.records, caller.project, fingerprint);
+        return await deps.locks.run(imageLock(image), () => storeImage(deps, caller, upload, image, signal));
       } finally {
         await rm(upload.metadataPath, { force: true });
         if (upload.rootfsPath !== undefined) await rm(upload.rootfsPath, { force: true });
@@ -53,18 +54,19 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
   });
 }
 
-/** Looks the files through and makes them an image, or puts them in the place of damaged ones; the caller holds the lock of the image.
- *  The files are moved, or stay on a throw. Resolves to what the operation tells of it. */
+/** Looks the files through and makes them the image of that qualified name, or puts them in the place of damaged ones; the caller holds
+ *  the lock of the image. The files are moved, or stay on a throw. Resolves to what the operation tells of it. That another project has
+ *  the image makes no difference: the same files are looked through and placed. */
 export async function storeImage(
   deps: AddImageDeps,
   caller: Caller,
   upload: NewImage,
-  fingerprint: string,
+  image: string,
   signal: AbortSignal,
 ): Promise<{ readonly fingerprint: string; readonly size: string }> {
-  await deps.sagas.settleHeld('images', fingerprint);
-  const known = deps.records.images.get(fingerprint)?.document;
-  if (known !== undefined && (await storedDamage(deps, fingerprint, known, signal)) === undefined)
+  const fingerprint = plainName(image);
+  const known = await settled(deps, image);
+  if (known !== undefined && (await storedDamage(deps, image, known, signal)) === undefined)
     throw errors.exists('image', fingerprint);
   const { metadataPath, rootfsPath } = upload;
   const inspected = await inspectImage(
@@ -79,8 +81,8 @@ export async function storeImage(
   const sizeBytes = (await stat(metadataPath)).size + (rootfsPath === undefined ? 0 : (await stat(rootfsPath)).size);
   if (known !== undefined) {
     const split = rootfsPath !== undefined;
-    await repairImage(deps, fingerprint, upload, { sizeBytes, split });
-    deps.events.lifecycle('image-updated', imageUrl(fingerprint), undefined, caller.requestor);
+    await deps.locks.run(imageFilesLock(image), () => repairImage(deps, image, upload, { sizeBytes, split }));
+    deps.events.lifecycle('image-updated', imageUrl(image), undefined, caller.requestor);
     return { fingerprint, size: String(sizeBytes) };
   }
   const document: ImageDocument = {
@@ -98,18 +100,25 @@ export async function storeImage(
     uploadedAt: deps.clock.timestamp(),
     split: rootfsPath !== undefined,
     ...(upload.source === undefined ? {} : { source: upload.source }),
+    unpackedIn: [],
     lifecycle: 'ready',
   };
   const params: AddParams = {
-    fingerprint,
+    fingerprint: image,
     document,
     metadataPath,
     rootfsPath: rootfsPath ?? null,
     aliases: upload.aliases,
   };
-  await deps.sagas.run(addImageSaga(deps), params, { signal });
-  deps.events.lifecycle('image-created', imageUrl(fingerprint), undefined, caller.requestor);
+  await deps.locks.run(imageFilesLock(image), () => deps.sagas.run(addImageSaga(deps), params, { signal }));
+  deps.events.lifecycle('image-created', imageUrl(image), undefined, caller.requestor);
   return { fingerprint, size: String(sizeBytes) };
+}
+
+/** The record, once what failed before is undone. */
+async function settled({ locks, sagas, records }: AddImageDeps, image: string): Promise<ImageDocument | undefined> {
+  await locks.run(imageFilesLock(image), () => sagas.settleHeld('images', image));
+  return records.images.get(image)?.document;
 }
 
 const lastYear = 253_402_300_799;

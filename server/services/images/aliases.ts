@@ -1,12 +1,14 @@
-// Image aliases: use cases of the API.
+// Image aliases: use cases of the API. Names of aliases are qualified names; targets are fingerprints of images of the same project.
 import { errors } from '../../api/errors.ts';
 import type { ImageAlias, ImageAliasCreate, ImageAliasPut } from '../../api/image/image.ts';
 import { aliasName } from '../../api/names.ts';
+import { aliasUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { AliasDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
+import { ofProject, projectWith } from '../project-scope.ts';
 import type { ImageStore } from './image-store.ts';
 
 export interface AliasesDeps {
@@ -15,9 +17,6 @@ export interface AliasesDeps {
   readonly events: EventHub;
 }
 
-export const aliasUrl = (name: string): string =>
-  `/1.0/images/aliases/${name.split('/').map(encodeURIComponent).join('/')}`;
-
 export class Aliases {
   readonly #deps: AliasesDeps;
 
@@ -25,31 +24,35 @@ export class Aliases {
     this.#deps = deps;
   }
 
-  names(): readonly string[] {
-    return this.#deps.records.aliases.list().map((entry) => entry.name);
+  urls(project: string): readonly string[] {
+    return this.#of(project).map((entry) => aliasUrl(entry.name));
   }
 
-  list(): readonly ImageAlias[] {
-    return this.#deps.records.aliases.list().map(render);
+  list(project: string): readonly ImageAlias[] {
+    return this.#of(project).map(render);
+  }
+
+  /** Those that the project uses. */
+  #of(project: string): readonly Entry<AliasDocument>[] {
+    const { records } = this.#deps;
+    return ofProject(records.aliases.list(), projectWith(records, project, 'features.images'));
   }
 
   /** Without trust: only an alias of a public image is there. */
   get(name: string, trusted: boolean): { readonly object: ImageAlias; readonly etag: string } {
     const entry = this.#find(name);
-    if (!trusted && !this.#deps.images.find(entry.document.target).document.public)
-      throw errors.notFound('image alias', name);
+    if (!trusted && !this.#target(name, entry.document.target).document.public)
+      throw errors.notFound('image alias', plainName(name));
     return { object: render(entry), etag: etagOf.alias(entry.document) };
   }
 
-  async create(caller: Caller, body: ImageAliasCreate): Promise<void> {
-    const { name } = body;
-    const rule = aliasName(name);
-    if (rule !== undefined) throw errors.invalidName('image alias', name, rule);
+  async create(caller: Caller, name: string, body: Omit<ImageAliasCreate, 'name'>): Promise<void> {
+    refuseName(name);
     await this.#deps.records.retry((changes) => {
-      if (this.#deps.records.aliases.has(name)) throw errors.exists('image alias', name);
-      const target = this.#deps.images.find(body.target).name;
+      if (this.#deps.records.aliases.has(name)) throw errors.exists('image alias', plainName(name));
+      const target = this.#target(name, body.target).name;
       changes.require('images', target);
-      changes.put('aliases', name, { v: 1, description: body.description ?? '', target });
+      changes.put('aliases', name, { v: 1, description: body.description ?? '', target: plainName(target) });
     });
     this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), undefined, caller.requestor);
   }
@@ -66,15 +69,14 @@ export class Aliases {
   }
 
   async rename(caller: Caller, name: string, to: string): Promise<void> {
-    const rule = aliasName(to);
-    if (rule !== undefined) throw errors.invalidName('image alias', to, rule);
+    refuseName(to);
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
-      if (this.#deps.records.aliases.has(to)) throw errors.exists('image alias', to);
+      if (this.#deps.records.aliases.has(to)) throw errors.exists('image alias', plainName(to));
       changes.delete('aliases', name);
       changes.put('aliases', to, document);
     });
-    this.#deps.events.lifecycle('image-alias-renamed', aliasUrl(name), { new_name: to }, caller.requestor);
+    this.#deps.events.lifecycle('image-alias-renamed', aliasUrl(name), { new_name: plainName(to) }, caller.requestor);
   }
 
   async delete(caller: Caller, name: string): Promise<void> {
@@ -94,21 +96,33 @@ export class Aliases {
   ): Promise<void> {
     await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
-      checkIfMatch(ifMatch, etagOf.alias(document), 'image alias', name);
-      const fingerprint = target === undefined ? document.target : this.#deps.images.find(target).name;
-      changes.require('images', fingerprint);
-      changes.put('aliases', name, { v: 1, description: description(document), target: fingerprint });
+      checkIfMatch(ifMatch, etagOf.alias(document), 'image alias', plainName(name));
+      const image = target === undefined ? imageOf(name, document) : this.#target(name, target).name;
+      changes.require('images', image);
+      changes.put('aliases', name, { v: 1, description: description(document), target: plainName(image) });
     });
     this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), undefined, caller.requestor);
   }
 
   #find(name: string): Entry<AliasDocument> {
     const entry = this.#deps.records.aliases.get(name);
-    if (entry === undefined) throw errors.notFound('image alias', name);
+    if (entry === undefined) throw errors.notFound('image alias', plainName(name));
     return entry;
+  }
+
+  /** The image with that fingerprint, or beginning of one, in the project of the alias. */
+  #target(alias: string, fingerprint: string) {
+    return this.#deps.images.find(qualifiedName(projectOf(alias), fingerprint));
   }
 }
 
+const imageOf = (alias: string, { target }: AliasDocument): string => qualifiedName(projectOf(alias), target);
+
+function refuseName(name: string): void {
+  const rule = aliasName(plainName(name));
+  if (rule !== undefined) throw errors.invalidName('image alias', plainName(name), rule);
+}
+
 function render({ name, document }: Entry<AliasDocument>): ImageAlias {
-  return { name, description: document.description, target: document.target };
+  return { name: plainName(name), description: document.description, target: document.target };
 }

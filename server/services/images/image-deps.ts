@@ -1,5 +1,6 @@
-// What the use cases of images work with, and the names of an image as URL and lock.
+// What the use cases of images work with, the locks of an image, and who shares its files.
 import type { DamageCheck } from '../../drivers/image/damage.ts';
+import { plainName } from '../../api/project/project-names.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -25,6 +26,15 @@ export interface ImageStoreDeps {
   readonly damage: DamageCheck;
 }
 
-export const imageUrl = (fingerprint: string): string => `/1.0/images/${fingerprint}`;
+/** Of the record with this qualified name. */
+export const imageLock = (image: string): string => `image/${image}`;
 
-export const imageLock = (fingerprint: string): string => `image/${fingerprint}`;
+/** Of the files that all projects share; taken after the lock of a record, which comes first in order, too. */
+export const imageFilesLock = (image: string): string => `imagefiles/${plainName(image)}`;
+
+/** Whether another project has the image, too, in whatever state. For who holds the lock of the files: it stays true meanwhile. */
+export const isShared = (records: Pick<Records, 'images'>, image: string): boolean =>
+  sharersOf(records, image).length > 0;
+
+export const sharersOf = (records: Pick<Records, 'images'>, image: string) =>
+  records.images.list().filter(({ name }) => name !== image && plainName(name) === plainName(image));

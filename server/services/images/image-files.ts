@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import type { DamageCheck, StoredImage } from '../../drivers/image/damage.ts';
 import { moveDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
+import { plainName } from '../../api/project/project-names.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 
@@ -55,22 +56,26 @@ export async function removeImageFiles(dir: string, fingerprint: string): Promis
 /** At daemon start, after recovery: uploads of an earlier daemon and files that no record knows. */
 export async function sweepImageDir(deps: { readonly records: Records; readonly dir: string }): Promise<void> {
   await rm(join(deps.dir, '.uploads'), { recursive: true, force: true });
+  const known = new Set(deps.records.images.list().map(({ name }) => plainName(name)));
   for (const file of await readdir(deps.dir).catch(() => [])) {
-    if (!deps.records.images.has(file.replace(/\.rootfs$/, '')))
+    if (!known.has(file.replace(/\.rootfs$/, '')))
       await rm(join(deps.dir, file), { recursive: true, force: true });
   }
 }
 
-/** At daemon start: a warning for each image whose files do not have the size of its record. */
+/** At daemon start: a warning for each image, once for all projects, whose files do not have the size of its record. */
 export async function reportDamagedImages(deps: {
   readonly records: Records;
   readonly dir: string;
   readonly damage: DamageCheck;
   readonly log: Pick<Log, 'warn'>;
 }): Promise<void> {
+  const seen = new Set<string>();
   for (const { name, document } of deps.records.images.list()) {
-    if (document.lifecycle !== 'ready') continue;
-    const damage = await deps.damage.bySize(storedImage(deps.dir, name, document));
+    const fingerprint = plainName(name);
+    if (document.lifecycle !== 'ready' || seen.has(fingerprint)) continue;
+    seen.add(fingerprint);
+    const damage = await deps.damage.bySize(storedImage(deps.dir, fingerprint, document));
     if (damage !== undefined) deps.log.warn(damage);
   }
 }

@@ -1,15 +1,16 @@
 // Images of other servers: fetched once however many ask at the same time, verified, and made images of this server.
 import { rm } from 'node:fs/promises';
 import { errors } from '../../api/errors.ts';
+import { aliasUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import { aliasName } from '../../api/names.ts';
 import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer, Remotes } from '../../drivers/remote/driver.ts';
 import { SharedWork } from '../../lib/shared-work.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { settingOf } from '../server/settings.ts';
+import { imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
-import { aliasUrl } from './aliases.ts';
-import { imageLock } from './image-store.ts';
+import { imageLock } from './image-deps.ts';
+import { imageSetting } from './image-settings.ts';
 import { storedImage } from './image-files.ts';
 import { lastingSource, type RemoteSource } from './remote-source.ts';
 
@@ -50,6 +51,7 @@ export class ImagePulls {
       alias: remote.alias,
       fingerprint: remote.fingerprint,
       secret: remote.secret,
+      project: remote.project,
       architectures: this.#deps.architectures,
       fresh: isFresh,
     };
@@ -65,11 +67,22 @@ export class ImagePulls {
     signal: AbortSignal,
   ): Promise<Pulled> {
     const image = await this.find(remote, false, signal);
+    return this.keep(caller, image, lastingSource(remote, image.fingerprint), wish, report, signal);
+  }
+
+  /** The same for an image that was found. */
+  async keep(
+    caller: Caller,
+    image: RemoteImage,
+    source: ImageSourceDocument | undefined,
+    wish: PullWish,
+    report: Report,
+    signal: AbortSignal,
+  ): Promise<Pulled> {
     report({ fingerprint: image.fingerprint });
-    const source = lastingSource(remote, image.fingerprint);
     const pulled = await this.fetch(caller, image, source, report, signal);
     signal.throwIfAborted();
-    for (const name of await this.#adopt(image, source, wish)) {
+    for (const name of await this.#adopt(caller, image, source, wish)) {
       this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), undefined, caller.requestor);
     }
     return pulled;
@@ -78,20 +91,21 @@ export class ImagePulls {
   /** The image behind an address (source type `url`). */
   async pullUrl(caller: Caller, url: string, wish: PullWish, report: Report, signal: AbortSignal): Promise<Pulled> {
     const server: RemoteServer = { server: url, protocol: 'direct', certificate: '' };
-    return this.pull(caller, { server, alias: '', fingerprint: '', secret: '' }, wish, report, signal);
+    return this.pull(caller, { server, alias: '', fingerprint: '', secret: '', project: '' }, wish, report, signal);
   }
 
   /** For a container: fetched as a private, cached image unless it is here. Resolves to its fingerprint. */
   async pullForContainer(caller: Caller, remote: RemoteSource, report: Report, signal: AbortSignal): Promise<string> {
-    const kept = this.#keptUpToDate(remote) ?? this.#hasAlready(remote);
-    if (kept !== undefined && (await this.#isWhole(kept))) return kept;
+    const kept = this.#keptUpToDate(caller, remote) ?? this.#hasAlready(caller, remote);
+    if (kept !== undefined && (await this.#isWhole(kept))) return plainName(kept);
     const image = await this.find(remote, false, signal);
     const source = lastingSource(remote, image.fingerprint);
     const { fingerprint } = await this.fetch(caller, image, source, report, signal);
     return fingerprint;
   }
 
-  /** Makes it a cached image of this server, or finds that it is one. */
+  /** Makes it a cached image of the caller's project, or finds that it is one. That another project has it saves nothing: only who gets
+   *  all of its content may have it. */
   async fetch(
     caller: Caller,
     image: RemoteImage,
@@ -100,12 +114,13 @@ export class ImagePulls {
     signal: AbortSignal,
   ): Promise<Pulled> {
     const { fingerprint } = image;
-    const known = this.#deps.records.images.get(fingerprint)?.document;
-    if (known?.lifecycle === 'ready' && (await this.#isWhole(fingerprint)))
+    const name = imageIn(this.#deps.records, caller.project, fingerprint);
+    const known = this.#deps.records.images.get(name)?.document;
+    if (known?.lifecycle === 'ready' && (await this.#isWhole(name)))
       return { fingerprint, size: String(known.sizeBytes) };
     return this.#fetches.run(
-      fingerprint,
-      (tell, shared) => this.#fetchAndStore(caller, image, source, tell, shared),
+      name,
+      (tell, shared) => this.#fetchAndStore(caller, name, image, source, tell, shared),
       (progress) => report({ download_progress: progress }),
       signal,
     );
@@ -114,20 +129,21 @@ export class ImagePulls {
   /** Whoever uploads the same image at that time is waited for, and then nothing is to be done. */
   #fetchAndStore(
     caller: Caller,
+    name: string,
     image: RemoteImage,
     source: ImageSourceDocument | undefined,
     tell: (progress: string) => void,
     signal: AbortSignal,
   ): Promise<Pulled> {
     const { fingerprint } = image;
-    return this.#deps.locks.run(imageLock(fingerprint), async () => {
-      const known = this.#deps.records.images.get(fingerprint)?.document;
-      if (known !== undefined && (await this.#isWhole(fingerprint)))
+    return this.#deps.locks.run(imageLock(name), async () => {
+      const known = this.#deps.records.images.get(name)?.document;
+      if (known !== undefined && (await this.#isWhole(name)))
         return { fingerprint, size: String(known.sizeBytes) };
       const target = { metadataPath: await uploadPath(this.#deps.dir), rootfsPath: await uploadPath(this.#deps.dir) };
       const { split } = await image.fetch(target, tell, signal);
       try {
-        return await storeImage(this.#deps, caller, this.#newImage(image, source, target, split), fingerprint, signal);
+        return await storeImage(this.#deps, caller, this.#newImage(caller, image, source, target, split), name, signal);
       } finally {
         // Moved by now, unless it was no image.
         await rm(target.metadataPath, { force: true });
@@ -137,15 +153,16 @@ export class ImagePulls {
   }
 
   /** False: its files do not have the size of its record, so it is fetched again. */
-  async #isWhole(fingerprint: string): Promise<boolean> {
-    const document = this.#deps.records.images.get(fingerprint)?.document;
+  async #isWhole(name: string): Promise<boolean> {
+    const document = this.#deps.records.images.get(name)?.document;
     if (document?.lifecycle !== 'ready') return document !== undefined;
     const { damage, dir } = this.#deps;
-    return (await damage.bySize(storedImage(dir, fingerprint, document))) === undefined;
+    return (await damage.bySize(storedImage(dir, plainName(name), document))) === undefined;
   }
 
   /** At first for the cache: what the caller wishes beyond that is said of it once it is there. */
   #newImage(
+    { project }: Caller,
     { filename, properties, expiresAt }: RemoteImage,
     source: ImageSourceDocument | undefined,
     { metadataPath, rootfsPath }: ImageTarget,
@@ -159,50 +176,57 @@ export class ImagePulls {
       properties: properties ?? {},
       aliases: [],
       cached: true,
-      autoUpdate: source !== undefined && settingOf(this.#deps.records, 'images.auto_update_cached') === 'true',
+      autoUpdate: source !== undefined && imageSetting(this.#deps.records, project, 'images.auto_update_cached') === 'true',
       ...(source === undefined ? {} : { source }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     };
   }
 
   /** An image that was fetched for the same alias and is kept up to date is as new as it has to be. */
-  #keptUpToDate({ server, alias }: RemoteSource): string | undefined {
-    if (settingOf(this.#deps.records, 'images.auto_update_interval') === '0') return undefined;
-    const kept = this.#deps.records.images
-      .list()
+  #keptUpToDate({ project: asking }: Caller, { server, alias, project }: RemoteSource): string | undefined {
+    const { records } = this.#deps;
+    const owner = projectWith(records, asking, 'features.images');
+    if (imageSetting(records, owner, 'images.auto_update_interval') === '0') return undefined;
+    const kept = ofProject(records.images.list(), owner)
       .filter(({ document: { lifecycle, cached, autoUpdate, source } }) => {
         if (lifecycle !== 'ready' || !cached || !autoUpdate || source === undefined) return false;
-        return source.server === server.server && source.protocol === server.protocol && source.alias === alias;
+        if (source.server !== server.server || source.protocol !== server.protocol) return false;
+        return source.alias === alias && (source.project ?? '') === project;
       })
       .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? 1 : -1));
     return kept[0]?.name;
   }
 
   /** Named by all of its content: whoever has it gives the same. */
-  #hasAlready({ alias, fingerprint }: RemoteSource): string | undefined {
-    const known = alias === '' ? this.#deps.records.images.get(fingerprint) : undefined;
+  #hasAlready({ project }: Caller, { alias, fingerprint }: RemoteSource): string | undefined {
+    const { records } = this.#deps;
+    const known = alias === '' ? records.images.get(imageIn(records, project, fingerprint)) : undefined;
     return known?.document.lifecycle === 'ready' ? known.name : undefined;
   }
 
   /** What is asked for by name stays until it is deleted by name. Resolves to the aliases that it has now. */
   async #adopt(
+    { project }: Caller,
     image: RemoteImage,
     source: ImageSourceDocument | undefined,
     wish: PullWish,
   ): Promise<readonly string[]> {
     const { records } = this.#deps;
+    const { fingerprint } = image;
+    const stored = imageIn(records, project, fingerprint);
+    const aliasOf = (name: string): string => qualifiedName(projectOf(stored), name);
     const copied = wish.copyAliases
-      ? image.aliases.filter(({ name }) => aliasName(name) === undefined && !records.aliases.has(name))
+      ? image.aliases.filter(({ name }) => aliasName(name) === undefined && !records.aliases.has(aliasOf(name)))
       : [];
     return records.retry((changes) => {
-      const document = records.images.get(image.fingerprint)?.document;
-      if (document?.lifecycle !== 'ready') throw errors.notFound('image', image.fingerprint);
-      changes.put('images', image.fingerprint, adopted(document, source, wish));
-      const named = new Map([...copied, ...wish.aliases].map((alias) => [alias.name, alias.description]));
+      const document = records.images.get(stored)?.document;
+      if (document?.lifecycle !== 'ready') throw errors.notFound('image', fingerprint);
+      changes.put('images', stored, adopted(document, source, wish));
+      const named = new Map([...copied, ...wish.aliases].map((alias) => [aliasOf(alias.name), alias.description]));
       for (const [name, description] of named) {
         const known = records.aliases.get(name)?.document;
-        if (known !== undefined && known.target !== image.fingerprint) throw errors.exists('image alias', name);
-        changes.put('aliases', name, { v: 1, description, target: image.fingerprint });
+        if (known !== undefined && known.target !== fingerprint) throw errors.exists('image alias', plainName(name));
+        changes.put('aliases', name, { v: 1, description, target: fingerprint });
       }
       return [...named.keys()];
     });

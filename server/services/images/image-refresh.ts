@@ -1,16 +1,19 @@
 // Keeps images current and the cache small: looks for newer images at their sources, on request and by itself, and lets go of
 // cached ones that nothing used for long (real system 14.6).
 import { errors } from '../../api/errors.ts';
+import { aliasUrl, defaultProject, imageUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { ImageDocument } from '../../records/documents.ts';
+import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { daemonCaller } from '../caller.ts';
+import { ofProject } from '../project-scope.ts';
 import type { ScheduledTask } from '../server/scheduler.ts';
-import { settingOf } from '../server/settings.ts';
-import { aliasUrl } from './aliases.ts';
 import type { ImagePulls } from './image-pulls.ts';
-import { imageUrl, type ImageStore, type ImageStoreDeps } from './image-store.ts';
+import type { ImageStoreDeps } from './image-deps.ts';
+import { imageSetting } from './image-settings.ts';
+import type { ImageStore } from './image-store.ts';
 import { remoteOfDocument } from './remote-source.ts';
 
 export type ImageRefreshDeps = Pick<ImageStoreDeps, 'records' | 'operations' | 'events' | 'clock'> & {
@@ -24,9 +27,10 @@ const dayMs = 24 * hourMs;
 
 export class ImageRefresh {
   readonly #deps: ImageRefreshDeps;
-  #updatedAtMs: number | undefined;
-  #prunedAtMs: number | undefined;
-  #updating: Promise<unknown> | undefined;
+  readonly #updated = new Turns();
+  readonly #pruned = new Turns();
+  /** Projects whose update is under way. */
+  readonly #updating = new Set<string>();
 
   constructor(deps: ImageRefreshDeps) {
     this.#deps = deps;
@@ -34,13 +38,13 @@ export class ImageRefresh {
 
   /** POST /1.0/images/FINGERPRINT/refresh: metadata.refreshed says whether there was a newer one. */
   refresh(caller: Caller, prefix: string): Operation {
-    const { name: fingerprint } = this.#deps.images.find(prefix);
+    const { name: image } = this.#deps.images.find(prefix);
     return this.#deps.operations.start({
       description: 'Refreshing image',
-      resources: { images: [imageUrl(fingerprint)] },
+      resources: { images: [imageUrl(image)] },
       mayCancel: true,
       run: async (handle, signal) => ({
-        refreshed: await this.#refresh(caller, fingerprint, (metadata) => handle.update(metadata), signal),
+        refreshed: await this.#refresh(caller, image, (metadata) => handle.update(metadata), signal),
       }),
     });
   }
@@ -55,25 +59,27 @@ export class ImageRefresh {
 
   async #refresh(
     caller: Caller,
-    fingerprint: string,
+    image: string,
     report: (metadata: Readonly<Record<string, unknown>>) => void,
     signal: AbortSignal,
   ): Promise<boolean> {
     const { images, pulls } = this.#deps;
-    const { source } = images.find(fingerprint).document;
+    const { source } = images.find(image).document;
     if (source === undefined) {
       throw errors.badRequest(
-        `The image ${fingerprint} has no source to ask for a newer one: it was not pulled by an alias`,
+        `The image ${plainName(image)} has no source to ask for a newer one: it was not pulled by an alias`,
       );
     }
     const newer = await pulls.find(remoteOfDocument(source), true, signal);
-    if (newer.fingerprint === fingerprint) return false;
-    await pulls.fetch(caller, newer, source, report, signal);
+    if (newer.fingerprint === plainName(image)) return false;
+    // Into the project of the image, whose images the caller's project may only use.
+    const owner = { ...caller, project: projectOf(image) };
+    await pulls.fetch(owner, newer, source, report, signal);
     signal.throwIfAborted();
-    for (const name of await this.#takeOver(fingerprint, newer.fingerprint)) {
+    for (const name of await this.#takeOver(image, qualifiedName(owner.project, newer.fingerprint))) {
       this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), undefined, caller.requestor);
     }
-    await images.remove(caller, fingerprint, signal);
+    await images.remove(caller, image, signal);
     return true;
   }
 
@@ -82,80 +88,108 @@ export class ImageRefresh {
     const { records } = this.#deps;
     return records.retry((changes) => {
       const [old, now] = [records.images.get(from)?.document, records.images.get(to)?.document];
-      if (now?.lifecycle !== 'ready') throw errors.notFound('image', to);
+      if (now?.lifecycle !== 'ready') throw errors.notFound('image', plainName(to));
       if (old === undefined) return [];
       changes.put('images', to, successor(old, now));
-      const moved = records.aliases.list().filter(({ document }) => document.target === from);
-      for (const { name, document } of moved) changes.put('aliases', name, { ...document, target: to });
+      const moved = ofProject(records.aliases.list(), projectOf(from)).filter(
+        ({ document }) => document.target === plainName(from),
+      );
+      for (const { name, document } of moved) changes.put('aliases', name, { ...document, target: plainName(to) });
       return moved.map(({ name }) => name);
     });
   }
 
-  /** Not waited for: other tasks must have their minute too. */
+  /** One operation for each project: none shows images of another one. Not waited for: other tasks must have their minute too. */
   #updateAll(): Promise<void> {
+    const due = this.#byProject(
+      ({ document }) => document.lifecycle === 'ready' && document.autoUpdate && document.source !== undefined,
+    );
+    for (const [project, images] of due) this.#updateProject(project, images);
+    return Promise.resolve();
+  }
+
+  #updateProject(project: string, images: readonly string[]): void {
     const { records, clock, operations, log } = this.#deps;
-    const hours = Number(settingOf(records, 'images.auto_update_interval'));
-    const isDue = this.#updatedAtMs === undefined || clock.nowMs() - this.#updatedAtMs >= hours * hourMs;
-    if (hours <= 0 || !isDue || this.#updating !== undefined) return Promise.resolve();
-    this.#updatedAtMs = clock.nowMs();
-    const due = records.images
-      .list()
-      .filter(({ document }) => document.lifecycle === 'ready' && document.autoUpdate && document.source !== undefined)
-      .map(({ name }) => name);
-    if (due.length === 0) return Promise.resolve();
+    const hours = Number(imageSetting(records, project, 'images.auto_update_interval'));
+    if (hours <= 0 || this.#updating.has(project) || !this.#updated.isDue(project, hours * hourMs, clock.nowMs()))
+      return;
+    if (images.length === 0) return;
     const operation = operations.start({
       description: 'Updating images',
-      resources: { images: due.map(imageUrl) },
+      resources: { images: images.map(imageUrl) },
       mayCancel: true,
-      run: (_handle, signal) => this.#updateEach(due, signal),
+      run: (_handle, signal) => this.#updateEach(images, signal),
     });
-    this.#updating = operations
+    this.#updating.add(project);
+    void operations
       .wait(operation.id, undefined)
       .catch((error: unknown) => log.error(`Waiting for the update of images failed: ${errorText(error)}`))
-      .finally(() => {
-        this.#updating = undefined;
-      });
-    return Promise.resolve();
+      .finally(() => this.#updating.delete(project));
   }
 
   /** One that fails does not keep the others from their turn. */
   async #updateEach(due: readonly string[], signal: AbortSignal): Promise<void> {
     const failed: string[] = [];
-    for (const fingerprint of due) {
+    for (const image of due) {
       signal.throwIfAborted();
       // Deleted, or no longer to be kept current, while others had their turn.
-      if (this.#deps.records.images.get(fingerprint)?.document.autoUpdate !== true) continue;
-      await this.#refresh(daemonCaller, fingerprint, () => {}, signal).catch((error: unknown) => {
+      if (this.#deps.records.images.get(image)?.document.autoUpdate !== true) continue;
+      await this.#refresh(daemonCaller, image, () => {}, signal).catch((error: unknown) => {
         signal.throwIfAborted();
-        failed.push(`${fingerprint.slice(0, 12)}: ${errorText(error)}`);
+        failed.push(`${plainName(image).slice(0, 12)}: ${errorText(error)}`);
       });
     }
     if (failed.length > 0) throw new Error(`some images could not be updated: ${failed.join('; ')}`);
   }
 
   async #prune(): Promise<void> {
+    for (const [project, cached] of this.#byProject(({ document }) => document.cached))
+      await this.#pruneProject(project, cached);
+  }
+
+  async #pruneProject(project: string, cached: readonly string[]): Promise<void> {
     const { records, clock, images, operations } = this.#deps;
-    const days = Number(settingOf(records, 'images.remote_cache_expiry'));
-    const isDue = this.#prunedAtMs === undefined || clock.nowMs() - this.#prunedAtMs >= hourMs;
-    if (days <= 0 || !isDue) return;
-    this.#prunedAtMs = clock.nowMs();
-    const isOld = (fingerprint: string): boolean => {
-      const document = records.images.get(fingerprint)?.document;
+    const days = Number(imageSetting(records, project, 'images.remote_cache_expiry'));
+    if (days <= 0 || !this.#pruned.isDue(project, hourMs, clock.nowMs())) return;
+    const isOld = (image: string): boolean => {
+      const document = records.images.get(image)?.document;
       return document !== undefined && isUnused(document, clock.nowMs() - days * dayMs);
     };
-    const old = records.images
-      .list()
-      .map(({ name }) => name)
-      .filter(isOld);
+    const old = cached.filter(isOld);
     if (old.length === 0) return;
     const operation = operations.start({
       description: 'Deleting cached images',
       resources: { images: old.map(imageUrl) },
       run: async (_handle, signal) => {
-        for (const fingerprint of old) if (isOld(fingerprint)) await images.remove(daemonCaller, fingerprint, signal);
+        for (const image of old) if (isOld(image)) await images.remove(daemonCaller, image, signal);
       },
     });
     await operations.wait(operation.id, undefined);
+  }
+
+  /** Qualified names of the images that fit. */
+  #byProject(fits: (image: Entry<ImageDocument>) => boolean): ReadonlyMap<string, readonly string[]> {
+    const { images, projects } = this.#deps.records;
+    // Also projects without: their turn has been, too.
+    const found = new Map<string, string[]>([defaultProject, ...projects.list().map(({ name }) => name)].map((name) => [name, []]));
+    for (const image of images.list().filter(fits)) {
+      const project = projectOf(image.name);
+      found.set(project, [...(found.get(project) ?? []), image.name]);
+    }
+    return found;
+  }
+}
+
+/** When each project had its turn last. */
+class Turns {
+  readonly #last = new Map<string, number>();
+
+  /** True at most once in that span of time. */
+  isDue(project: string, spanMs: number, nowMs: number): boolean {
+    const last = this.#last.get(project);
+    if (last !== undefined && nowMs - last < spanMs) return false;
+    this.#last.set(project, nowMs);
+    return true;
   }
 }
 

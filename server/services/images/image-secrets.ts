@@ -1,4 +1,4 @@
-// Secrets that let a guest fetch one private image: good until five seconds after their first use (spec 4.8).
+// Secrets, by the qualified name of their image, that let a guest fetch one private image: good until five seconds after their first use (spec 4.8).
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 
 interface Issued {

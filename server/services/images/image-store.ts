@@ -1,8 +1,10 @@
-// Images and their files: reading, looking up, changing and deleting. Adding one is in add-image.ts.
+// Images and their files: reading, looking up, changing and deleting. Adding one is in add-image.ts. Fingerprints and prefixes of them
+// are qualified names: nothing here looks beyond the project of the name that it was given.
 import type { ContainerSource } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Image, ImagePut } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
+import { imageUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import { detectFormat } from '../../drivers/image/format.ts';
 import type { ImageFiles } from '../../drivers/storage/driver.ts';
 import type { ImageDocument } from '../../records/documents.ts';
@@ -10,10 +12,10 @@ import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
+import { aliasIn, imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { storedImage } from './image-files.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
-import { type ImageStoreDeps, imageUrl, imageLock } from './image-deps.ts';
-export { type ImageStoreDeps, imageUrl, imageLock } from './image-deps.ts';
+import { imageFilesLock, imageLock, sharersOf, type ImageStoreDeps } from './image-deps.ts';
 
 const touchEveryMs = 60_000;
 
@@ -30,13 +32,28 @@ export class ImageStore {
     this.#deps = deps;
   }
 
-  /** `trusted` false: public images only. */
-  list(trusted: boolean): readonly Image[] {
+  /** Those that the project uses, by qualified name. `trusted` false: public images only. */
+  list(project: string, trusted: boolean): readonly { readonly name: string; readonly object: Image }[] {
+    const { records } = this.#deps;
+    return this.#shown(ofProject(records.images.list(), projectWith(records, project, 'features.images')), trusted);
+  }
+
+  /** Each with its project. */
+  listAll(): readonly { readonly name: string; readonly object: Image }[] {
+    return this.#shown(this.#deps.records.images.list(), true).map(({ name, object }) => ({
+      name,
+      object: { ...object, project: projectOf(name) },
+    }));
+  }
+
+  #shown(
+    images: readonly Entry<ImageDocument>[],
+    trusted: boolean,
+  ): readonly { readonly name: string; readonly object: Image }[] {
     const aliases = this.#aliasesByTarget();
-    return this.#deps.records.images
-      .list()
+    return images
       .filter(({ document }) => document.lifecycle === 'ready' && (trusted || document.public))
-      .map((entry) => render(entry, aliases.get(entry.name) ?? []));
+      .map((entry) => ({ name: entry.name, object: render(entry, aliases.get(entry.name) ?? []) }));
   }
 
   /** For callers without trust a private image is not there, unless they hold its secret. */
@@ -61,37 +78,38 @@ export class ImageStore {
   #matching(prefix: string): readonly Entry<ImageDocument>[] {
     const exact = this.#deps.records.images.get(prefix);
     if (exact !== undefined && exact.document.lifecycle === 'ready') return [exact];
-    if (!/^[0-9a-f]{1,64}$/.test(prefix)) return [];
-    return this.#deps.records.images
-      .list()
-      .filter((entry) => entry.name.startsWith(prefix) && entry.document.lifecycle === 'ready');
+    if (!/^[0-9a-f]{1,64}$/.test(plainName(prefix))) return [];
+    return ofProject(this.#deps.records.images.list(), projectOf(prefix)).filter(
+      (entry) => entry.name.startsWith(prefix) && entry.document.lifecycle === 'ready',
+    );
   }
 
   #only(prefix: string, found: readonly Entry<ImageDocument>[]): Entry<ImageDocument> {
     if (found.length > 1) {
-      throw errors.badRequest(`The fingerprint prefix ${prefix} fits ${found.length} images; give more of it`);
+      throw errors.badRequest(`The fingerprint prefix ${plainName(prefix)} fits ${found.length} images; give more of it`);
     }
     const [entry] = found;
-    if (entry === undefined) throw errors.notFound('image', prefix);
+    if (entry === undefined) throw errors.notFound('image', plainName(prefix));
     return entry;
   }
 
-  /** The image that a container source means: by alias, fingerprint (prefix) or newest with all the properties. */
-  resolve(source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>): {
-    readonly fingerprint: string;
-    readonly document: ImageDocument;
-  } {
-    const entry = this.#resolve(source);
-    return { fingerprint: entry.name, document: entry.document };
+  /** The image that a container source in the project means: by alias, fingerprint (prefix) or newest with all the properties. */
+  resolve(
+    project: string,
+    source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>,
+  ): { readonly image: string; readonly document: ImageDocument } {
+    const entry = this.#resolve(project, source);
+    return { image: entry.name, document: entry.document };
   }
 
-  files(fingerprint: string): ImageFiles {
-    return storedImage(this.#deps.dir, fingerprint, this.find(fingerprint).document);
+  files(image: string): ImageFiles {
+    return storedImage(this.#deps.dir, plainName(image), this.find(image).document);
   }
 
   /** The files of an image as they are handed out: one of a unified image, metadata then rootfs of a split one. */
-  async parts(fingerprint: string): Promise<readonly ImagePart[]> {
-    const files = this.files(fingerprint);
+  async parts(image: string): Promise<readonly ImagePart[]> {
+    const fingerprint = plainName(image);
+    const files = this.files(image);
     const damage = await this.#deps.damage.bySize(files);
     if (damage !== undefined) throw errors.internal(damage);
     const { metadataPath, rootfsPath } = files;
@@ -104,17 +122,40 @@ export class ImageStore {
     ];
   }
 
-  /** After a container was made of it: remembers when (once a minute is exact enough for what expires after days), and drops
-   *  the unpacked copy when the image was deleted meanwhile. */
-  async #used(fingerprint: string): Promise<void> {
-    const known = this.#deps.records.images.get(fingerprint);
-    if (known === undefined) return this.#deps.pools.forgetImage(fingerprint);
-    if (this.#deps.clock.nowMs() - Date.parse(known.document.lastUsedAt) < touchEveryMs) return;
-    await this.#deps.records.retry((changes) => {
-      const entry = this.#deps.records.images.get(fingerprint);
-      if (entry === undefined) return;
-      changes.put('images', fingerprint, { ...entry.document, lastUsedAt: this.#deps.clock.timestamp() });
+  /** After a container was made of it: remembers where and when (once a minute is exact enough for what expires after days), and
+   *  drops the unpacked copy when the image was deleted meanwhile. */
+  async #used(image: string, pool: string): Promise<void> {
+    const { records, clock } = this.#deps;
+    const known = records.images.get(image)?.document;
+    if (known === undefined) return this.#forgetUnpacked(image);
+    const isRecent = clock.nowMs() - Date.parse(known.lastUsedAt) < touchEveryMs;
+    if (isRecent && isUnpackedIn(known, pool)) return;
+    await records.retry((changes) => {
+      const document = records.images.get(image)?.document;
+      if (document === undefined) return;
+      const unpackedIn = isUnpackedIn(document, pool) ? document.unpackedIn : [...(document.unpackedIn ?? []), pool];
+      changes.put('images', image, {
+        ...document,
+        lastUsedAt: clock.timestamp(),
+        ...(unpackedIn === undefined ? {} : { unpackedIn }),
+      });
     });
+  }
+
+  #forgetUnpacked(image: string): Promise<void> {
+    const { records, locks, pools } = this.#deps;
+    return locks.run(imageFilesLock(image), async () => {
+      if (!records.images.has(image) && sharersOf(records, image).length === 0)
+        await pools.forgetImage(plainName(image));
+    });
+  }
+
+  /** Projects whose image is unpacked in the pool, by qualified name. */
+  unpackedIn(pool: string, fingerprints: ReadonlySet<string>): readonly string[] {
+    return this.#deps.records.images
+      .list()
+      .filter(({ name, document }) => fingerprints.has(plainName(name)) && isUnpackedIn(document, pool))
+      .map(({ name }) => name);
   }
 
   put(caller: Caller, prefix: string, body: ImagePut, ifMatch: string | undefined): Promise<void> {
@@ -138,65 +179,70 @@ export class ImageStore {
   delete(caller: Caller, prefix: string): Operation {
     const { records, sagas, operations } = this.#deps;
     const isUndoing = sagas.isUndoing('images', prefix);
-    const fingerprint = isUndoing ? prefix : this.find(prefix).name;
+    const image = isUndoing ? prefix : this.find(prefix).name;
     return operations.start({
       description: 'Deleting image',
-      resources: { images: [imageUrl(fingerprint)] },
+      resources: { images: [imageUrl(image)] },
       run: async (_handle, signal) => {
-        if (isUndoing) await sagas.settle('images', fingerprint);
-        if (!isUndoing || records.images.has(fingerprint)) await this.remove(caller, fingerprint, signal);
+        if (isUndoing) await sagas.settle('images', image);
+        if (!isUndoing || records.images.has(image)) await this.remove(caller, image, signal);
       },
     });
   }
 
-  /** Inside an operation. Whoever is making a container of it is waited for. */
-  async remove(caller: Caller, fingerprint: string, signal: AbortSignal): Promise<void> {
-    await this.#deps.locks.run(imageLock(fingerprint), async () => {
-      this.find(fingerprint);
-      await this.#deps.sagas.run(deleteImageSaga(this.#deps), { fingerprint }, { signal });
-      this.#deps.events.lifecycle('image-deleted', imageUrl(fingerprint), undefined, caller.requestor);
+  /** Inside an operation. Whoever is making a container of it is waited for when no other project has it. */
+  async remove(caller: Caller, image: string, signal: AbortSignal): Promise<void> {
+    const { locks, sagas, events } = this.#deps;
+    await locks.runAll([imageLock(image), imageFilesLock(image)], async () => {
+      this.find(image);
+      await sagas.run(deleteImageSaga(this.#deps), { fingerprint: image }, { signal });
+      events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
     });
   }
 
-  /** Its files stay until `work` has ended, also when it is deleted meanwhile; afterwards it counts as used. */
-  async using<T>(fingerprint: string, work: () => Promise<T>): Promise<T> {
-    this.find(fingerprint);
+  /** Its files stay until `work` has ended, also when it is deleted meanwhile; afterwards it counts as used in the pool. */
+  async using<T>(image: string, pool: string, work: () => Promise<T>): Promise<T> {
+    this.find(image);
     try {
-      return await this.#deps.users.during(fingerprint, work);
+      return await this.#deps.users.during(plainName(image), work);
     } finally {
-      await this.#used(fingerprint);
+      await this.#used(image, pool);
     }
   }
 
   /** An operation of class token whose metadata has the secret; it runs until used or cancelled. */
   secret(prefix: string): Operation {
-    const { name: fingerprint } = this.find(prefix);
-    const issued = this.#deps.secrets.issue(fingerprint);
+    const { name: image } = this.find(prefix);
+    const issued = this.#deps.secrets.issue(image);
     return this.#deps.operations.start({
       class: 'token',
       description: 'Image download token',
-      resources: { images: [imageUrl(fingerprint)] },
+      resources: { images: [imageUrl(image)] },
       metadata: { secret: issued.secret },
       mayCancel: true,
       run: (_handle, signal) => issued.spent(signal),
     });
   }
 
-  #resolve(source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>): Entry<ImageDocument> {
+  #resolve(
+    project: string,
+    source: Pick<ContainerSource, 'alias' | 'fingerprint' | 'properties'>,
+  ): Entry<ImageDocument> {
+    const { records } = this.#deps;
     if (source.alias !== undefined && source.alias !== '') {
-      const alias = this.#deps.records.aliases.get(source.alias);
+      const alias = records.aliases.get(aliasIn(records, project, source.alias));
       if (alias === undefined) throw errors.notFound('image alias', source.alias);
-      return this.find(alias.document.target);
+      return this.find(imageIn(records, project, alias.document.target));
     }
-    if (source.fingerprint !== undefined && source.fingerprint !== '') return this.find(source.fingerprint);
+    if (source.fingerprint !== undefined && source.fingerprint !== '')
+      return this.find(imageIn(records, project, source.fingerprint));
     const wanted = Object.entries(source.properties ?? {});
     if (wanted.length === 0) {
       throw errors.invalid('container', [
         { path: 'source', message: 'needs alias, fingerprint or properties to name an image' },
       ]);
     }
-    const [newest] = this.#deps.records.images
-      .list()
+    const [newest] = ofProject(records.images.list(), projectWith(records, project, 'features.images'))
       .filter(({ document }) => document.lifecycle === 'ready')
       .filter(({ document }) => wanted.every(([key, value]) => document.properties[key] === value))
       .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? 1 : -1));
@@ -214,7 +260,7 @@ export class ImageStore {
     const { name } = this.find(prefix);
     await this.#deps.records.retry((changes) => {
       const { document } = this.find(name);
-      checkIfMatch(ifMatch, etagOf.image(document), 'image', name);
+      checkIfMatch(ifMatch, etagOf.image(document), 'image', plainName(name));
       changes.put('images', name, next(document));
     });
     this.#deps.events.lifecycle('image-updated', imageUrl(name), undefined, caller.requestor);
@@ -223,20 +269,25 @@ export class ImageStore {
   #aliasesByTarget(): ReadonlyMap<string, readonly { readonly name: string; readonly description: string }[]> {
     const byTarget = new Map<string, { name: string; description: string }[]>();
     for (const { name, document } of this.#deps.records.aliases.list()) {
-      const list = byTarget.get(document.target) ?? [];
-      list.push({ name, description: document.description });
-      byTarget.set(document.target, list);
+      const target = qualifiedName(projectOf(name), document.target);
+      const list = byTarget.get(target) ?? [];
+      list.push({ name: plainName(name), description: document.description });
+      byTarget.set(target, list);
     }
     return byTarget;
   }
 }
+
+/** As far as is known: of images of older releases it is not. */
+export const isUnpackedIn = ({ unpackedIn }: ImageDocument, pool: string): boolean =>
+  unpackedIn === undefined || unpackedIn.includes(pool);
 
 function render(
   { name, document }: Entry<ImageDocument>,
   aliases: readonly { readonly name: string; readonly description: string }[],
 ): Image {
   return {
-    fingerprint: name,
+    fingerprint: plainName(name),
     aliases: aliases.map((alias) => ({ ...alias })),
     architecture: document.architecture,
     auto_update: document.autoUpdate,

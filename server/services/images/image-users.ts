@@ -1,4 +1,4 @@
-// Work that needs the files of an image to stay, by fingerprint: the deletion of the image waits for it.
+// Work that needs the files of an image to stay, by fingerprint, of all projects: the deletion of the files waits for it.
 export class ImageUsers {
   readonly #work = new Map<string, Set<Promise<unknown>>>();
 

@@ -2,6 +2,9 @@
 import { errors } from '../../api/errors.ts';
 import type { ImageCreate } from '../../api/image/image.ts';
 import { aliasName } from '../../api/names.ts';
+import { plainName } from '../../api/project/project-names.ts';
+import { aliasIn, projectWith } from '../project-scope.ts';
+import { imageOfProject, type CopyImageDeps } from './copy-image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
 import { addressRule } from '../../drivers/remote/address.ts';
@@ -17,13 +20,21 @@ export interface MakeImageDeps {
   readonly operations: Operations;
   readonly pulls: ImagePulls;
   readonly publishing: PublishDeps;
+  readonly copying: CopyImageDeps;
 }
 
-export async function makeImage(deps: MakeImageDeps, caller: Caller, body: ImageCreate): Promise<Operation> {
+/** `project`: the one that the source names, of this server. */
+export async function makeImage(
+  deps: MakeImageDeps,
+  caller: Caller,
+  body: ImageCreate,
+  project: string,
+): Promise<Operation> {
   const { source } = body;
-  refuseWrong(deps, body);
+  refuseWrong(deps, caller, body);
   switch (source.type) {
     case 'image': {
+      if (isOfThisServer(source)) return copying(deps, caller, body, project);
       const remote = readRemoteSource('image', source);
       return fetching(deps, (report, signal) => deps.pulls.pull(caller, remote, wishOf(body), report, signal));
     }
@@ -42,6 +53,27 @@ export async function makeImage(deps: MakeImageDeps, caller: Caller, body: Image
         },
       ]);
   }
+}
+
+/** Without an address of a server, and with the project that has it. */
+export const isOfThisServer = ({ type, server = '', project = '' }: ImageCreate['source']): boolean =>
+  type === 'image' && server === '' && project !== '';
+
+function copying(deps: MakeImageDeps, caller: Caller, body: ImageCreate, project: string): Operation {
+  const { source } = body;
+  const owner = projectWith(deps.records, project, 'features.images');
+  if (owner === projectWith(deps.records, caller.project, 'features.images')) {
+    const message = `must name a project with other images than ${caller.project}: both use those of ${owner}`;
+    throw errors.invalid('image', [{ path: 'source.project', message }]);
+  }
+  const { image, document } = deps.copying.images.resolve(owner, source);
+  if (body.auto_update === true && document.source === undefined) {
+    const message = `the image ${plainName(image)} has no source that could have a newer one`;
+    throw errors.invalid('image', [{ path: 'auto_update', message }]);
+  }
+  return fetching(deps, (report, signal) =>
+    deps.pulls.keep(caller, imageOfProject(deps.copying, image), document.source, wishOf(body), report, signal),
+  );
 }
 
 type Report = (metadata: Readonly<Record<string, unknown>>) => void;
@@ -71,7 +103,7 @@ const aliasesOf = (body: ImageCreate): PullWish['aliases'] =>
   (body.aliases ?? []).map(({ name, description }) => ({ name, description: description ?? '' }));
 
 /** Aliases that are taken or no names, and what only images of other servers can be: known before anything starts. */
-function refuseWrong({ records }: MakeImageDeps, body: ImageCreate): void {
+function refuseWrong({ records }: MakeImageDeps, { project }: Caller, body: ImageCreate): void {
   const problems: Problem[] = (body.aliases ?? []).flatMap(({ name }, index) => {
     const rule = aliasName(name);
     return rule === undefined ? [] : [{ path: `aliases.${index}.name`, message: rule }];
@@ -81,7 +113,7 @@ function refuseWrong({ records }: MakeImageDeps, body: ImageCreate): void {
     problems.push({ path: 'auto_update', message });
   }
   if (problems.length > 0) throw errors.invalid('image', problems);
-  const taken = (body.aliases ?? []).find(({ name }) => records.aliases.has(name));
+  const taken = (body.aliases ?? []).find(({ name }) => records.aliases.has(aliasIn(records, project, name)));
   if (taken !== undefined) throw errors.exists('image alias', taken.name);
 }
 

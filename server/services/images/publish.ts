@@ -14,15 +14,16 @@ import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, qualifiedName } from '../../api/project/project-names.ts';
+import { imageIn } from '../project-scope.ts';
 import { snapshotKey } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { readMetadataText } from '../containers/files/volume-files.ts';
 import { ownersOf, type OwnerOf } from '../migration/owners.ts';
 import { packerOf, packInto, type Write } from '../compression.ts';
-import { settingOf } from '../server/settings.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
-import { imageLock } from './image-store.ts';
+import { imageLock } from './image-deps.ts';
+import { imageSetting } from './image-settings.ts';
 
 export type PublishDeps = AddImageDeps & Pick<ContainerDeps, 'pools' | 'runtime' | 'idMaps'>;
 
@@ -43,10 +44,13 @@ export async function publishImage(
   body: ImageCreate,
   aliases: NewImage['aliases'],
 ): Promise<Operation> {
-  const { container, snapshot } = readName(body.source);
+  const { container: name, snapshot } = readName(body.source);
+  const container = qualifiedName(caller.project, name);
   findOrigin(deps, container, snapshot);
   const asked = body.compression_algorithm ?? '';
-  const packer = await packerOf(asked === '' ? settingOf(deps.records, 'images.compression_algorithm') : asked);
+  const packer = await packerOf(
+    asked === '' ? imageSetting(deps.records, caller.project, 'images.compression_algorithm') : asked,
+  );
   return deps.operations.start({
     description: 'Publishing image',
     resources:
@@ -79,7 +83,8 @@ export async function publishImage(
           properties: {},
           aliases,
         };
-        return await deps.locks.run(imageLock(fingerprint), () => storeImage(deps, caller, image, fingerprint, signal));
+        const stored = imageIn(deps.records, caller.project, fingerprint);
+        return await deps.locks.run(imageLock(stored), () => storeImage(deps, caller, image, stored, signal));
       } finally {
         await rm(path, { force: true });
       }

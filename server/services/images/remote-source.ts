@@ -1,5 +1,7 @@
 // Reads the part of a request that names an image on another server, collecting every problem. Pure.
 import { errors } from '../../api/errors.ts';
+import { projectName } from '../../api/names.ts';
+import { defaultProject } from '../../api/project/project-names.ts';
 import type { Problem } from '../../api/problem.ts';
 import { addressRule } from '../../drivers/remote/address.ts';
 import { certificateRule } from '../../drivers/remote/certificate.ts';
@@ -15,6 +17,8 @@ export interface SentSource {
   readonly secret?: string | undefined;
   readonly fingerprint?: string | undefined;
   readonly alias?: string | undefined;
+  /** Of the other server. */
+  readonly project?: string | undefined;
 }
 
 export interface RemoteSource {
@@ -22,6 +26,8 @@ export interface RemoteSource {
   readonly alias: string;
   readonly fingerprint: string;
   readonly secret: string;
+  /** Of the other server; empty: default. */
+  readonly project: string;
 }
 
 /** `lxd` is what real servers call the protocol that the spec calls `svc`. */
@@ -37,6 +43,7 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
   const [server, protocolName, certificate] = [sent.server ?? '', sent.protocol ?? '', sent.certificate ?? ''];
   const [alias, fingerprint] = [sent.alias ?? '', (sent.fingerprint ?? '').toLowerCase()];
   const protocol = Object.hasOwn(protocols, protocolName) ? protocols[protocolName] : undefined;
+  const project = sent.project === defaultProject ? '' : (sent.project ?? '');
   const problems: Problem[] = [];
   const say = (field: string, message: string | undefined): void => {
     if (message !== undefined) problems.push({ path: `source.${field}`, message });
@@ -49,6 +56,8 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
       ? 'is required: the address of the server that has the image'
       : addressRule(server, protocol ?? 'svc'),
   );
+  if (project !== '' && protocol === 'simplestreams') say('project', 'needs protocol svc: other servers have no projects');
+  if (project !== '') say('project', projectName(project));
   if (certificate !== '') say('certificate', certificateRule(certificate));
   if (alias === '' && fingerprint === '')
     say('alias', 'or fingerprint is required: which image of the server is meant');
@@ -59,7 +68,7 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
     say('fingerprint', `must be 6 to 64 hex digits, is ${JSON.stringify(sent.fingerprint)}`);
   }
   if (protocol === undefined || problems.length > 0) throw errors.invalid(kind, problems);
-  return { server: { server, protocol, certificate }, alias, fingerprint, secret: sent.secret ?? '' };
+  return { server: { server, protocol, certificate }, alias, fingerprint, secret: sent.secret ?? '', project };
 }
 
 /** The image on another server that a container is to be made of; undefined: it is one of this server. */
@@ -85,15 +94,18 @@ export function remoteImageOf(
 }
 
 /** Where to ask again for a newer one: what is named by its content never gets newer. */
-export function lastingSource({ server, alias }: RemoteSource, fingerprint: string): ImageSourceDocument | undefined {
+export function lastingSource(
+  { server, alias, project }: RemoteSource,
+  fingerprint: string,
+): ImageSourceDocument | undefined {
   if (alias === '' || fingerprint.startsWith(alias)) return undefined;
-  return { ...server, alias };
+  return { ...server, alias, ...(project === '' ? {} : { project }) };
 }
 
 export function remoteOfDocument(source: ImageSourceDocument): RemoteSource {
   const protocol = Object.hasOwn(protocols, source.protocol) ? protocols[source.protocol] : undefined;
   if (protocol === undefined)
     throw errors.badRequest(`The protocol ${source.protocol} of the image's source is not known`);
-  const { server, certificate, alias } = source;
-  return { server: { server, protocol, certificate }, alias, fingerprint: '', secret: '' };
+  const { server, certificate, alias, project = '' } = source;
+  return { server: { server, protocol, certificate }, alias, fingerprint: '', secret: '', project };
 }

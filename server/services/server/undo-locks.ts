@@ -3,7 +3,7 @@ import { assertNever } from '../../lib/shared/assert-never.ts';
 import type { RecordName } from '../../operations/pending-undos.ts';
 import type { Records } from '../../records/records.ts';
 import { lockOf as containerLock } from '../containers/find.ts';
-import { imageLock } from '../images/image-store.ts';
+import { imageFilesLock, imageLock } from '../images/image-deps.ts';
 import { networkLock } from '../networks/networks.ts';
 import { poolLock } from '../storage/pools.ts';
 import { containersUsing } from '../storage/volume-users.ts';
@@ -18,7 +18,7 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'pools':
       return [poolLock(name)];
     case 'images':
-      return [imageLock(name)];
+      return [imageLock(name), imageFilesLock(name)];
     case 'volumes':
       return volumeLocks(records, name);
     case 'snapshots':

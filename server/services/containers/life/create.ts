@@ -17,7 +17,7 @@ import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../find.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../snapshots/records.ts';
@@ -67,7 +67,7 @@ function createFromRemote(
     run: async (handle, signal) => {
       const report = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
       const fingerprint = await deps.pulls.pullForContainer(caller, remote, report, signal);
-      if (deps.records.containers.has(name)) throw errors.exists('container', name);
+      if (deps.records.containers.has(name)) throw errors.exists('container', plainName(name));
       await prepareContainer(deps, caller, name, { ...body, source: { type: 'image', fingerprint } })(handle, signal);
     },
   });
@@ -101,7 +101,7 @@ function prepareContainer(
         deps.idMaps.reserving((reserve) =>
           deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
         );
-      await (origin.fingerprint === undefined ? make() : deps.images.using(origin.fingerprint, make));
+      await (origin.image === undefined ? make() : deps.images.using(origin.image, document.pool, make));
       const { devices } = expand(document, profilesOf(deps.records, name));
       await deps.hosts.settle(nicNetworks(devices));
       deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);
@@ -114,7 +114,8 @@ interface Origin {
   /** Config, devices, profiles that the new container starts from. */
   readonly base: Partial<Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>>;
   readonly locks: readonly string[];
-  readonly fingerprint?: string;
+  /** The qualified name. */
+  readonly image?: string;
   readonly from?: CopyFrom;
   readonly snapshots?: readonly SnapshotEntry[];
 }
@@ -124,7 +125,7 @@ function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, project: strin
     case 'none':
       return { volume: { kind: 'empty' }, base: {}, locks: [] };
     case 'image':
-      return imageOrigin(deps, source);
+      return imageOrigin(deps, project, source);
     case 'copy':
       return copyOrigin(deps.records, project, source);
     default:
@@ -134,19 +135,19 @@ function findOrigin(deps: Pick<CreateDeps, 'records' | 'images'>, project: strin
   }
 }
 
-function imageOrigin(deps: Pick<CreateDeps, 'images'>, source: ContainerSource): Origin {
-  const { fingerprint, document } = deps.images.resolve(source);
+function imageOrigin(deps: Pick<CreateDeps, 'images'>, project: string, source: ContainerSource): Origin {
+  const { image, document } = deps.images.resolve(project, source);
   const inherited = Object.fromEntries(
     Object.entries(document.properties).map(([key, value]) => [`image.${key}`, value]),
   );
   return {
-    volume: { kind: 'image', image: deps.images.files(fingerprint) },
+    volume: { kind: 'image', image: deps.images.files(image) },
     base: {
       architecture: document.architecture,
-      config: { ...inherited, 'volatile.base_image': fingerprint, [applyTemplateKey]: 'create' },
+      config: { ...inherited, 'volatile.base_image': plainName(image), [applyTemplateKey]: 'create' },
     },
     locks: [],
-    fingerprint,
+    image,
   };
 }
 

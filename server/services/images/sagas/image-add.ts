@@ -1,4 +1,5 @@
-// The files of an image are placed and recorded with its aliases, or deleted.
+// The files of an image are placed and recorded with its aliases, or deleted. Files that another project has too are placed again, as an
+// image nobody has would be, and are never deleted here.
 import type { ImageDocument } from '../../../records/documents.ts';
 import type { Upload, AddImageDeps } from '../new-image.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -6,8 +7,12 @@ import { errors } from '../../../api/errors.ts';
 import { placeImageFiles, removeImageFiles } from '../image-files.ts';
 import { rm } from 'node:fs/promises';
 import { removeRecord } from '../../saga-records.ts';
+import { requireProject } from '../../project-scope.ts';
+import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
+import { isShared, sharersOf } from '../image-deps.ts';
 
 export interface AddParams {
+  /** The qualified name. */
   readonly fingerprint: string;
   readonly document: ImageDocument;
   readonly metadataPath: string;
@@ -20,16 +25,18 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
     kind: 'image-add',
     onRestart: 'unwind',
     begin: (changes, { fingerprint, document }) => {
-      if (deps.records.images.has(fingerprint)) throw errors.exists('image', fingerprint);
+      if (deps.records.images.has(fingerprint)) throw errors.exists('image', plainName(fingerprint));
+      refuseOtherParts(deps.records, fingerprint, document.split);
+      requireProject(deps.records, changes, fingerprint);
       changes.put('images', fingerprint, { ...document, lifecycle: 'creating' });
     },
     steps: [
       {
         name: 'files',
         execute: ({ fingerprint, metadataPath, rootfsPath }) =>
-          placeImageFiles(deps.dir, fingerprint, metadataPath, rootfsPath ?? undefined),
+          placeImageFiles(deps.dir, plainName(fingerprint), metadataPath, rootfsPath ?? undefined),
         undo: async ({ fingerprint, metadataPath, rootfsPath }) => {
-          await removeImageFiles(deps.dir, fingerprint);
+          if (!isShared(deps.records, fingerprint)) await removeImageFiles(deps.dir, plainName(fingerprint));
           for (const path of [metadataPath, rootfsPath]) if (path !== null) await rm(path, { force: true });
         },
       },
@@ -37,10 +44,18 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
     commit: (changes, { fingerprint, document, aliases }) => {
       changes.put('images', fingerprint, document);
       for (const { name, description } of aliases) {
-        if (deps.records.aliases.has(name)) throw errors.exists('image alias', name);
-        changes.put('aliases', name, { v: 1, description, target: fingerprint });
+        const alias = qualifiedName(projectOf(fingerprint), name);
+        if (deps.records.aliases.has(alias)) throw errors.exists('image alias', name);
+        changes.put('aliases', alias, { v: 1, description, target: plainName(fingerprint) });
       }
     },
     rollBack: (changes, { fingerprint }) => removeRecord(deps.records, changes, 'images', fingerprint),
   };
+}
+
+/** The same bytes cut in two at another place have the same fingerprint and would be another image; nobody's sender makes such files by
+ *  accident. */
+export function refuseOtherParts(records: AddImageDeps['records'], image: string, split: boolean): void {
+  if (sharersOf(records, image).every(({ document }) => document.split === split)) return;
+  throw errors.badRequest(`The files do not fit the fingerprint ${plainName(image)}: they are cut in parts at another place`);
 }

@@ -1,38 +1,47 @@
-// An image is deleted with its files, its unpacked copies in pools and its aliases.
+// An image is deleted with its aliases; its files and their unpacked copies in pools go with the last project that has it.
 import { errors } from '../../../api/errors.ts';
+import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
+import { ofProject } from '../../project-scope.ts';
 import { makeReady, removeRecord } from '../../saga-records.ts';
 import { removeImageFiles } from '../image-files.ts';
-import type { ImageStoreDeps } from '../image-deps.ts';
+import { isShared, type ImageStoreDeps } from '../image-deps.ts';
 
 export interface DeleteImageParams {
+  /** The qualified name. */
   readonly fingerprint: string;
 }
 
+/** Runs under the lock of the files: two projects that delete it at once do it one after the other, so that one of them is the last. */
 export function deleteImageSaga({
   records,
   pools,
   users,
   dir,
 }: Pick<ImageStoreDeps, 'records' | 'pools' | 'users' | 'dir'>): Saga<DeleteImageParams> {
+  const unlessShared =
+    (work: (fingerprint: string) => Promise<void>) =>
+    async ({ fingerprint }: DeleteImageParams): Promise<void> => {
+      if (!isShared(records, fingerprint)) await work(plainName(fingerprint));
+    };
   return {
     kind: 'image-delete',
     onRestart: 'finish',
     begin(changes, { fingerprint }) {
       const document = records.images.get(fingerprint)?.document;
-      if (document?.lifecycle !== 'ready') throw errors.notFound('image', fingerprint);
+      if (document?.lifecycle !== 'ready') throw errors.notFound('image', plainName(fingerprint));
       changes.put('images', fingerprint, { ...document, lifecycle: 'deleting' });
     },
     steps: [
       // No new ones come: the image is no longer ready.
-      { name: 'users', execute: ({ fingerprint }) => users.ended(fingerprint) },
-      { name: 'unpacked copies', execute: ({ fingerprint }) => pools.forgetImage(fingerprint) },
-      { name: 'files', execute: ({ fingerprint }) => removeImageFiles(dir, fingerprint) },
+      { name: 'users', execute: unlessShared((files) => users.ended(files)) },
+      { name: 'unpacked copies', execute: unlessShared((files) => pools.forgetImage(files)) },
+      { name: 'files', execute: unlessShared((files) => removeImageFiles(dir, files)) },
     ],
     commit(changes, { fingerprint }) {
       removeRecord(records, changes, 'images', fingerprint);
-      for (const { name, document } of records.aliases.list())
-        if (document.target === fingerprint) changes.delete('aliases', name);
+      for (const { name, document } of ofProject(records.aliases.list(), projectOf(fingerprint)))
+        if (document.target === plainName(fingerprint)) changes.delete('aliases', name);
     },
     rollBack: (changes, { fingerprint }) => makeReady(records, changes, 'images', fingerprint),
   };

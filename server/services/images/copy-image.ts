@@ -1,0 +1,43 @@
+// An image of another project of this server, offered like one of another server: its files are checked and looked through again.
+import { copyFile, link } from 'node:fs/promises';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
+import { errors } from '../../api/errors.ts';
+import type { ImageTarget, RemoteImage } from '../../drivers/remote/driver.ts';
+import { ofProject } from '../project-scope.ts';
+import type { ImageStoreDeps } from './image-deps.ts';
+import type { ImageStore } from './image-store.ts';
+
+export type CopyImageDeps = Pick<ImageStoreDeps, 'records' | 'users' | 'damage'> & { readonly images: ImageStore };
+
+export function imageOfProject(deps: CopyImageDeps, image: string): RemoteImage {
+  const { records, users, damage, images } = deps;
+  const { document } = images.find(image);
+  const fingerprint = plainName(image);
+  const aliases = ofProject(records.aliases.list(), projectOf(image)).filter(
+    (alias) => alias.document.target === fingerprint,
+  );
+  return {
+    fingerprint,
+    filename: document.filename,
+    properties: document.properties,
+    aliases: aliases.map(({ name, document: { description } }) => ({ name: plainName(name), description })),
+    expiresAt: document.expiresAt,
+    fetch: (target, _report, signal) =>
+      users.during(fingerprint, async () => {
+        const files = images.files(image);
+        const found = await damage.byContent(files, signal);
+        if (found !== undefined) throw errors.internal(found);
+        await copyFiles(files, target);
+        return { split: files.rootfsPath !== undefined };
+      }),
+  };
+}
+
+/** Other names for the same files: stored files are replaced, never written to. */
+async function copyFiles(files: { readonly metadataPath: string; readonly rootfsPath?: string }, to: ImageTarget) {
+  await sameFile(files.metadataPath, to.metadataPath);
+  if (files.rootfsPath !== undefined) await sameFile(files.rootfsPath, to.rootfsPath);
+}
+
+/** A file system without links gets a copy. */
+const sameFile = (from: string, to: string): Promise<void> => link(from, to).catch(() => copyFile(from, to));
