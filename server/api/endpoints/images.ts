@@ -7,6 +7,7 @@ import { recursion } from './shared.ts';
 export const imageEndpoints = [
   endpoint('images.list', 'GET /1.0/images', 'sync', 'Images; callers without trust see public ones.', {
     auth: everyone,
+    ...recursion,
     query: [...recursion.query, 'all-projects'],
   }),
   endpoint('images.create', 'POST /1.0/images', 'async', 'Upload files, or make one from an image, container or URL.', {

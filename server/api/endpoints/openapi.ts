@@ -15,6 +15,7 @@ export const queryParameters = {
   recursion: { type: 'integer', description: '0: URLs; 1: objects; 2: containers with state, snapshots and backups.' },
   target: { type: 'string', description: 'Cluster member to answer or act.' },
   type: { type: 'string', description: 'Comma-separated notification types; all when absent.' },
+  'all-projects': { type: 'boolean', description: 'Lists the objects of all projects, each with its project.' },
   secret: { type: 'string', description: 'Secret that opens the object to callers without trust.' },
   timeout: { type: 'integer', description: 'Seconds to wait; without limit when absent.' },
   path: { type: 'string', description: 'Path of a file in the container, or name of a template.' },

@@ -11,7 +11,12 @@ import { systemClock } from '../../../server/lib/clock.ts';
 import { KeyedMutex } from '../../../server/lib/keyed-mutex.ts';
 import { silentLog } from '../../../server/lib/log.ts';
 import { Sagas, type Saga } from '../../../server/operations/saga.ts';
-import { kindNames, type ContainerDocument, type ImageDocument } from '../../../server/records/documents.ts';
+import {
+  kindNames,
+  type ContainerDocument,
+  type ImageDocument,
+  type ProjectDocument,
+} from '../../../server/records/documents.ts';
 import { Records } from '../../../server/records/records.ts';
 import { IdMaps } from '../../../server/services/containers/life/id-maps.ts';
 import { NetworkHosts } from '../../../server/services/networks/network-hosts.ts';
@@ -119,6 +124,7 @@ const container: ContainerDocument = {
   pool: 'p',
   lifecycle: 'ready',
 };
+const project: ProjectDocument = { v: 1, description: '', config: {}, lifecycle: 'ready' };
 const image: ImageDocument = {
   v: 1,
   architecture: 'x86_64',
@@ -308,6 +314,30 @@ export const hostProofs = {
         };
       }),
     },
+    {
+      title: 'of an image that another project has',
+      facts: { restores: true },
+      make: subject(async (at) => {
+        const uploads = `${at.dir}-uploads`;
+        await mkdir(uploads);
+        const metadataPath = join(uploads, 'one');
+        for (const path of [metadataPath, join(at.dir, 'images', fingerprint)]) await writeFile(path, 'x');
+        await at.records.commit((changes) => {
+          changes.put('images', fingerprint, image);
+          changes.put('projects', 'other', project);
+        });
+        return {
+          saga: addImageSaga({ ...at, dir: at.imagesDir }),
+          params: {
+            fingerprint: `other%${fingerprint}`,
+            document: image,
+            metadataPath,
+            rootfsPath: null,
+            aliases: [{ name: 'a', description: '' }],
+          },
+        };
+      }),
+    },
   ],
   'image-delete': [
     {
@@ -320,6 +350,20 @@ export const hostProofs = {
           changes.put('aliases', 'a', { v: 1, description: '', target: fingerprint });
         });
         return { saga: deleteImageSaga({ ...at, dir: at.imagesDir }), params: { fingerprint } };
+      }),
+    },
+    {
+      title: 'of an image that another project keeps',
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await withPool(at);
+        await writeFile(join(at.dir, 'images', fingerprint), 'x');
+        await at.records.commit((changes) => {
+          changes.put('images', fingerprint, image);
+          changes.put('images', `other%${fingerprint}`, image);
+          changes.put('aliases', 'other%a', { v: 1, description: '', target: fingerprint });
+        });
+        return { saga: deleteImageSaga({ ...at, dir: at.imagesDir }), params: { fingerprint: `other%${fingerprint}` } };
       }),
     },
   ],
