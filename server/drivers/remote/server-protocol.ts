@@ -21,7 +21,11 @@ export function findOnServer(
 ): Promise<RemoteImage> {
   return withConnection(options, async (connection) => {
     const ask = async (path: string, secret = ''): Promise<JsonMap> => {
-      const body = await connection.json(addressOf(server, path, { secret, project: wanted.project }), options.limits.documentBytes, signal);
+      const body = await connection.json(
+        addressOf(server, path, { secret, project: wanted.project }),
+        options.limits.documentBytes,
+        signal,
+      );
       return mapOf(mapOf(body)['metadata']);
     };
     const prefix = await targetOf(ask, server, wanted);

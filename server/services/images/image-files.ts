@@ -58,8 +58,7 @@ export async function sweepImageDir(deps: { readonly records: Records; readonly 
   await rm(join(deps.dir, '.uploads'), { recursive: true, force: true });
   const known = new Set(deps.records.images.list().map(({ name }) => plainName(name)));
   for (const file of await readdir(deps.dir).catch(() => [])) {
-    if (!known.has(file.replace(/\.rootfs$/, '')))
-      await rm(join(deps.dir, file), { recursive: true, force: true });
+    if (!known.has(file.replace(/\.rootfs$/, ''))) await rm(join(deps.dir, file), { recursive: true, force: true });
   }
 }
 

@@ -138,8 +138,7 @@ export class ImagePulls {
     const { fingerprint } = image;
     return this.#deps.locks.run(imageLock(name), async () => {
       const known = this.#deps.records.images.get(name)?.document;
-      if (known !== undefined && (await this.#isWhole(name)))
-        return { fingerprint, size: String(known.sizeBytes) };
+      if (known !== undefined && (await this.#isWhole(name))) return { fingerprint, size: String(known.sizeBytes) };
       const target = { metadataPath: await uploadPath(this.#deps.dir), rootfsPath: await uploadPath(this.#deps.dir) };
       const { split } = await image.fetch(target, tell, signal);
       try {
@@ -176,7 +175,8 @@ export class ImagePulls {
       properties: properties ?? {},
       aliases: [],
       cached: true,
-      autoUpdate: source !== undefined && imageSetting(this.#deps.records, project, 'images.auto_update_cached') === 'true',
+      autoUpdate:
+        source !== undefined && imageSetting(this.#deps.records, project, 'images.auto_update_cached') === 'true',
       ...(source === undefined ? {} : { source }),
       ...(expiresAt === undefined ? {} : { expiresAt }),
     };

@@ -1,7 +1,14 @@
 // Keeps images current and the cache small: looks for newer images at their sources, on request and by itself, and lets go of
 // cached ones that nothing used for long (real system 14.6).
 import { errors } from '../../api/errors.ts';
-import { aliasUrl, defaultProject, imageUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
+import {
+  aliasUrl,
+  defaultProject,
+  imageUrl,
+  plainName,
+  projectOf,
+  qualifiedName,
+} from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { ImageDocument } from '../../records/documents.ts';
@@ -171,7 +178,9 @@ export class ImageRefresh {
   #byProject(fits: (image: Entry<ImageDocument>) => boolean): ReadonlyMap<string, readonly string[]> {
     const { images, projects } = this.#deps.records;
     // Also projects without: their turn has been, too.
-    const found = new Map<string, string[]>([defaultProject, ...projects.list().map(({ name }) => name)].map((name) => [name, []]));
+    const found = new Map<string, string[]>(
+      [defaultProject, ...projects.list().map(({ name }) => name)].map((name) => [name, []]),
+    );
     for (const image of images.list().filter(fits)) {
       const project = projectOf(image.name);
       found.set(project, [...(found.get(project) ?? []), image.name]);

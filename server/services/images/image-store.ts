@@ -86,7 +86,9 @@ export class ImageStore {
 
   #only(prefix: string, found: readonly Entry<ImageDocument>[]): Entry<ImageDocument> {
     if (found.length > 1) {
-      throw errors.badRequest(`The fingerprint prefix ${plainName(prefix)} fits ${found.length} images; give more of it`);
+      throw errors.badRequest(
+        `The fingerprint prefix ${plainName(prefix)} fits ${found.length} images; give more of it`,
+      );
     }
     const [entry] = found;
     if (entry === undefined) throw errors.notFound('image', plainName(prefix));

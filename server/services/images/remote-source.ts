@@ -56,7 +56,8 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
       ? 'is required: the address of the server that has the image'
       : addressRule(server, protocol ?? 'svc'),
   );
-  if (project !== '' && protocol === 'simplestreams') say('project', 'needs protocol svc: other servers have no projects');
+  if (project !== '' && protocol === 'simplestreams')
+    say('project', 'needs protocol svc: other servers have no projects');
   if (project !== '') say('project', projectName(project));
   if (certificate !== '') say('certificate', certificateRule(certificate));
   if (alias === '' && fingerprint === '')

@@ -57,5 +57,7 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
  *  accident. */
 export function refuseOtherParts(records: AddImageDeps['records'], image: string, split: boolean): void {
   if (sharersOf(records, image).every(({ document }) => document.split === split)) return;
-  throw errors.badRequest(`The files do not fit the fingerprint ${plainName(image)}: they are cut in parts at another place`);
+  throw errors.badRequest(
+    `The files do not fit the fingerprint ${plainName(image)}: they are cut in parts at another place`,
+  );
 }

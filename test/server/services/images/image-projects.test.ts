@@ -174,8 +174,9 @@ describe('an image of another project', () => {
     expect((await make({ properties: { team: 'red' } })).status).toBe(400);
     expect((await useIn('red', 'byalias', alias)).status).toBe('Success');
     expect((await useIn('red', 'byproperty', { properties: { team: 'red' } })).status).toBe('Success');
-    expect((await daemon.call('POST', at('/1.0/images/aliases', 'blue'), { name: 'a%b', target: fingerprint })).status)
-      .toBe(400);
+    expect(
+      (await daemon.call('POST', at('/1.0/images/aliases', 'blue'), { name: 'a%b', target: fingerprint })).status,
+    ).toBe(400);
   });
 
   test('does not make a prefix ambiguous', async () => {
@@ -279,7 +280,7 @@ test('a container of a project is published into it', async () => {
   expect((await publish('red', 'foreign')).status).toBe(404);
   expect((await publish('red', 'blue%foreign')).status).toBe(404);
   const answer = await publish('red', 'published');
-  const operation = (await daemon.wait(answer.body.operation as string)) as Operation;
+  const operation = await daemon.wait(answer.body.operation as string);
   expect([operation.status, operation.err]).toEqual(['Success', '']);
   expect(operation.resources).toEqual({ containers: ['/1.0/containers/published?project=red'] });
   expect((await daemon.get(at('/1.0/images/aliases/of-mine', 'red'))).target).toBe(operation.metadata?.['fingerprint']);
