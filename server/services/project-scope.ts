@@ -14,14 +14,6 @@ export function projectWith(records: Pick<Records, 'projects'>, project: string,
   return config !== undefined && !isTrue(config[feature]) ? defaultProject : project;
 }
 
-/** The project of a new object must be there and stay. */
-export function requireProject(records: Records, changes: Changes, qualified: string): void {
-  const project = projectOf(qualified);
-  if (project === defaultProject) return;
-  if (!records.projects.has(project)) throw errors.notFound('project', project);
-  changes.require('projects', project);
-}
-
 /** The profile of that name for objects of the project. */
 export const profileIn = (records: Records, project: string, name: string): string =>
   qualifiedName(projectWith(records, project, 'features.profiles'), name);
@@ -64,6 +56,12 @@ export function needProject(records: Pick<Records, 'projects'>, project: string)
   if (entry.document.lifecycle !== 'ready')
     throw errors.unavailable(`The project ${project} is being renamed; try again`);
   return project;
+}
+
+/** The project of a new object must be there and stay. */
+export function requireProject(records: Records, changes: Changes, qualified: string): void {
+  const project = needProject(records, projectOf(qualified));
+  if (project !== defaultProject) changes.require('projects', project);
 }
 
 /** Throws AppError notFound when there is no such project. */
