@@ -53,8 +53,7 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
   };
 }
 
-/** The same bytes cut in two at another place have the same fingerprint and would be another image; nobody's sender makes such files by
- *  accident. */
+/** The same bytes, cut in parts at another place, have the same fingerprint and would be another image. */
 export function refuseOtherParts(records: AddImageDeps['records'], image: string, split: boolean): void {
   if (sharersOf(records, image).every(({ document }) => document.split === split)) return;
   throw errors.badRequest(
