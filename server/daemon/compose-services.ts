@@ -32,7 +32,7 @@ import { Containers } from '../services/containers/containers.ts';
 import { Volumes } from '../services/storage/volumes.ts';
 import { Migrations } from '../services/migration/migrations.ts';
 import { dialChannel } from '../http/dial-channel.ts';
-import { snapshotTasks } from '../services/containers/snapshots/schedule.ts';
+import { snapshotAtStart, snapshotTasks } from '../services/containers/snapshots/schedule.ts';
 import { makeImage } from '../services/images/make-image.ts';
 import { Aliases } from '../services/images/aliases.ts';
 import { Profiles } from '../services/profiles/profiles.ts';
@@ -92,7 +92,16 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const sessions = containerSessions({ ...common, ...places });
   const snapshots = new Snapshots(common);
   const backups = new Backups({ ...common, dir: dirs.backups });
-  const containers = new Containers({ ...common, ...places, images, pulls, running, guests, architecture });
+  const containers = new Containers({
+    ...common,
+    ...places,
+    images,
+    pulls,
+    running,
+    guests,
+    architecture,
+    snapshotAtStart: (name, signal) => snapshotAtStart({ ...common, snapshots }, name, signal),
+  });
   return {
     aliases: new Aliases({ ...common, images }),
     backups,

@@ -82,8 +82,16 @@ export async function createApp(deps: AppDeps): Promise<HttpHandler> {
       'close',
       deps.loop.enter(() => labelOf(request)),
     );
+    request.url = withoutLastSlash(request.url ?? '');
     app.routing(request, response);
   };
+}
+
+/** Clients write collections with a slash at the end, too (real system section 29). */
+function withoutLastSlash(url: string): string {
+  const end = url.indexOf('?');
+  const path = end < 0 ? url : url.slice(0, end);
+  return /^\/1\.0\/.*[^/]\/$/.test(path) ? path.slice(0, -1) + url.slice(path.length) : url;
 }
 
 /** Without the query, which may hold secrets. */

@@ -147,9 +147,11 @@ export function filesConformance({ daemon }: FilesHarness): void {
   });
 
   describe('writing', () => {
-    test.runIf(isRoot)('a new file belongs to root with mode 0644 unless the headers say otherwise', async () => {
+    test.runIf(isRoot)('a new file belongs to root with mode 0640 unless the headers say otherwise', async () => {
       expect(await post('/new', 'one')).toMatchObject({ status: 200, metadata: {} });
-      expect(lstatSync(join(rootfs(), 'new'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100644 });
+      expect(lstatSync(join(rootfs(), 'new'))).toMatchObject({ uid: 0, gid: 0, mode: 0o100640 });
+      await post('/newdir', '', { 'x-svc-type': 'directory' });
+      expect(lstatSync(join(rootfs(), 'newdir'))).toMatchObject({ uid: 0, gid: 0, mode: 0o40750 });
       await post('/given', 'two', { 'x-svc-uid': '1000', 'x-svc-gid': '33', 'x-svc-mode': '04750' });
       const answer = await get('/given');
       expect(answer.headers).toMatchObject({ 'x-svc-uid': '1000', 'x-svc-gid': '33', 'x-svc-mode': '4750' });

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseBits } from '../../server/api/text/bit-rate.ts';
 import { applyExpiry, parseExpiry } from '../../server/api/container/snapshot-expiry.ts';
-import { isDue, parseSchedule, type Minute } from '../../server/api/container/snapshot-schedule.ts';
+import { isDue, isDueAtStart, parseSchedule, type Minute } from '../../server/api/container/snapshot-schedule.ts';
 import { isTimestamp } from '../../server/api/text/timestamp.ts';
 
 // 2026-11-20 is a Friday.
@@ -42,6 +42,12 @@ describe('schedules', () => {
     ['@hourly,@weekly', { minute: 1 }, false],
     ['@never', { minute: 0, hour: 0 }, false],
     ['@never, @hourly', { minute: 0 }, true],
+    ['@startup', { minute: 0, hour: 0 }, false],
+    ['@startup,@hourly', { minute: 0 }, true],
+    ['0 5 * * *, 30 6 * * *', {}, true],
+    ['0 5 * * *, 30 6 * * *', { minute: 31 }, false],
+    ['@daily, 30 6 * * *', {}, true],
+    ['0,30 6 * * *, @daily', { minute: 0 }, true],
     ['@yearly', { minute: 0, hour: 0, dayOfMonth: 1, month: 1 }, true],
   ] as const)('%s at %j is due: %s', (text, at, expected) => expect(due(text, at)).toBe(expected));
 
@@ -52,8 +58,9 @@ describe('schedules', () => {
     expect(parseSchedule('* * * foo *')).toContain('has "foo" for the month');
     expect(parseSchedule('* *')).toContain('exactly 5 fields');
     expect(parseSchedule('constructor')).toContain('exactly 5 fields');
-    expect(parseSchedule('@daily, 5 * * * *')).toContain('has "5 * * * *" in a list, where only @hourly');
-    expect(parseSchedule('@daily,')).toContain('has "" in a list');
+    for (const text of ['@daily,', '@daily, @reboot', '5 * * * *, 6', '@daily,5', ''])
+      expect(parseSchedule(text)).toContain('exactly 5 fields');
+    expect([isDueAtStart('@daily, @Startup'), isDueAtStart('@daily')]).toEqual([true, false]);
   });
 
   test('are due in one minute of the hour when one minute is named', () => {

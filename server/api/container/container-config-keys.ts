@@ -215,7 +215,7 @@ export const containerConfigKeys = {
   'snapshots.pattern': word(snapshotPattern)('none', 'Name of snapshots made without one.', { default: 'snap%d' }),
   'snapshots.schedule': word(schedule)(
     'none',
-    'When to snapshot it: five cron fields, or aliases such as @daily with commas between. Unset: never.',
+    'When to snapshot it: five cron fields, or aliases such as @daily and @startup, several separated by a comma and a space. Unset: never.',
   ),
   'snapshots.schedule.stopped': flag('none', 'Also while it is stopped.', { default: 'false' }),
   'user.*': lines()('none', 'Free for users; visible inside the container.'),

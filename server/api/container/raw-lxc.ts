@@ -1,6 +1,7 @@
 // Validates the lines of raw.lxc, which are appended to the generated configuration of a container: when the key is written, and again
 // at each start. Pure.
 import type { Problem } from '../problem.ts';
+import { unknownKey } from './raw-lxc-keys.ts';
 import { shown } from '../text/value-checks.ts';
 
 /** Prefixes of keys that the driver itself relies on, or that would let a container escape its other keys. */
@@ -51,6 +52,8 @@ function brokenRule(line: string): string | undefined {
   const key = line.slice(0, equals).trim().toLowerCase();
   const refused = refusedKeys.find(([prefix]) => key.startsWith(prefix));
   if (refused !== undefined && !allowedNicKey.test(key)) return `the key ${shown(key)} is not allowed: ${refused[1]}`;
+  const unknown = refused === undefined ? unknownKey(key) : undefined;
+  if (unknown !== undefined) return unknown;
   // An empty value clears a whole list; the daemon's own hooks and mounts are in these lists.
   const isEmpty = line.slice(equals + 1).trim() === '';
   return isEmpty && /^lxc\.(hook|mount|cgroup2?|cap|environment)\b/.test(key)

@@ -1,4 +1,4 @@
-// Snapshot schedules: five cron fields or a list of aliases, and the check whether one is due. The caller passes the time. Pure.
+// Snapshot schedules: five cron fields, aliases, or several of both, and the check whether one is due. The caller passes the time. Pure.
 
 interface Field {
   readonly name: string;
@@ -50,27 +50,35 @@ export interface Minute {
   readonly dayOfWeek: number;
 }
 
-/** The schedules, any of which makes a snapshot due, or the broken rule. Only aliases may be several. */
+/** The schedules of a text: five fields hold commas themselves, so only a comma and a space, or an alias, ends one. */
+const splitSchedules = (text: string): readonly string[] =>
+  text
+    .trim()
+    .split(/,\s+|,(?=@)|(?<=@[a-z]+),/i)
+    .map((each) => each.trim());
+
+/** The schedules, any of which makes a snapshot due, or the broken rule. */
 export function parseSchedule(text: string): readonly Schedule[] | string {
-  const words = text.split(',').map((word) => word.trim().toLowerCase());
-  const isAliases = words.length > 1 ? words.some((word) => word.startsWith('@')) : words[0] === '@never';
-  const texts = isAliases ? words.filter((word) => word !== '@never') : [text.trim()];
   const schedules: Schedule[] = [];
-  for (const each of texts) {
-    const schedule = isAliases && !aliases.has(each) ? oneAlias(each) : parseOne(each);
+  for (const each of splitSchedules(text)) {
+    if (isOffTheClock(each)) continue;
+    const schedule = parseOne(each);
     if (typeof schedule === 'string') return schedule;
     schedules.push(schedule);
   }
   return schedules;
 }
 
-const oneAlias = (word: string): string =>
-  `has ${JSON.stringify(word)} in a list, where only ${aliasNames} and @never are possible`;
+/** Whether each start of the container makes a snapshot due. */
+export const isDueAtStart = (text: string): boolean =>
+  splitSchedules(text).some((each) => each.toLowerCase() === '@startup');
+
+const isOffTheClock = (word: string): boolean => /^@(?:never|startup)$/i.test(word);
 
 function parseOne(text: string): Schedule | string {
   const parts = (aliases.get(text.toLowerCase()) ?? text).split(/ +/);
   if (parts.length !== fields.length) {
-    return `must have exactly 5 fields (minute hour day-of-month month day-of-week), or be one of ${aliasNames}, @never`;
+    return `must have exactly 5 fields (minute hour day-of-month month day-of-week), or be one of ${aliasNames}, @startup, @never; several are separated by a comma and a space`;
   }
   const sets: Set<number>[] = [];
   for (const [index, field] of fields.entries()) {

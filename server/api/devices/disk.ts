@@ -20,10 +20,12 @@ export const disk: DeviceSchema = {
   doc: 'The root file system (path /), a storage volume, or a file or directory of the host.',
   hotplug: true,
   adjustable: /^(limits\.(read|write|max)|optional|required)$/,
-  unique: ['path'],
+  resolve: fromRoot,
   hostAccess: (device) => (isSet(device, 'pool') || isRoot(device) ? undefined : hostPath(device)),
   properties: {
-    path: live(is.absolutePath, 'Where it is mounted in the container.', { required: true }),
+    path: live(is.mountPath, 'Where it is mounted in the container; without a leading slash as with one.', {
+      required: true,
+    }),
     source: live(is.any, 'Path on the host, or with pool the name of a volume. Not for the root.'),
     pool: { check: is.any, effect: 'live', doc: 'Storage pool of the volume, or of the root file system.' },
     size: live(is.size, 'Size of the root file system. Unset: as the pool has it.'),
@@ -45,6 +47,11 @@ export const disk: DeviceSchema = {
   rules: (device) => (isRoot(device) ? rootRules(device) : mountRules(device)),
 };
 
+function fromRoot(device: DeviceConfig): DeviceConfig {
+  const { path = '' } = device;
+  return path === '' || path.startsWith('/') ? device : { ...device, path: `/${path}` };
+}
+
 const hostPath = ({ source = '' }: DeviceConfig): string => `the path ${source.slice(0, 100)} of the host`;
 
 /** Whether a start is refused while the source is missing. */
@@ -59,10 +66,29 @@ export function rootDisk(devices: Devices): { readonly name: string; readonly po
   return name === undefined ? undefined : { name, pool: devices[name]?.['pool'] ?? '' };
 }
 
-export const rootDisks = (devices: Devices): string[] =>
+const rootDisks = (devices: Devices): string[] =>
   Object.keys(devices)
     .filter((name) => isRoot(devices[name] ?? {}))
     .toSorted();
+
+/** Disks that would be mounted on one path, `/` included: each but the first by name, with the first. */
+export function sharedPaths(devices: Devices): Problem[] {
+  const owners = new Map<string, string>();
+  const problems: Problem[] = [];
+  for (const name of Object.keys(devices).toSorted()) {
+    const { type, path = '' } = devices[name] ?? {};
+    if (type !== 'disk' || path === '') continue;
+    const place = is.canonicalPath(path);
+    const owner = owners.get(place);
+    if (owner === undefined) owners.set(place, name);
+    else if (place === '/')
+      problems.push(
+        problem(`devices.${name}.path`, `is / like that of ${owner}: a container has exactly one root disk`),
+      );
+    else problems.push(problem(`devices.${name}.path`, `is ${place} like that of ${owner}`));
+  }
+  return problems;
+}
 
 function rootRules(device: DeviceConfig): Problem[] {
   const problems: Problem[] = [];

@@ -6,7 +6,7 @@ import * as is from '../text/value-checks.ts';
 import { judge, oneLine, shown } from '../text/value-checks.ts';
 import { hardwareId, isSet, live, nodeOwner, problem, typeAccess } from './device-schema.ts';
 import type { DeviceConfig, DeviceEffect, Devices, DeviceSchema } from './device-schema.ts';
-import { disk, isRoot, rootDisks } from './disk.ts';
+import { disk, isRoot, sharedPaths } from './disk.ts';
 import { gpu } from './gpu.ts';
 import { infiniband } from './infiniband.ts';
 import { nic } from './nic.ts';
@@ -14,7 +14,7 @@ import { proxy } from './proxy.ts';
 import { unixBlock, unixChar } from './unix.ts';
 
 export type { DeviceConfig, DeviceEffect, Devices, DeviceSchema } from './device-schema.ts';
-export { isRequired, isRoot, rootDisk } from './disk.ts';
+export { isRequired, isRoot, rootDisk, sharedPaths } from './disk.ts';
 export { flagsOf, type MountFlag } from './mount-flags.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
@@ -71,7 +71,7 @@ export function validateDevices(devices: Devices): Problem[] {
       problems.push({ ...found, path: `devices.${name}${found.path === '' ? '' : `.${found.path}`}` });
     }
   }
-  return [...problems, ...rootProblems(devices), ...clashes(devices)];
+  return [...problems, ...sharedPaths(devices), ...clashes(devices)];
 }
 
 /** The device with the properties that follow from others. */
@@ -128,20 +128,12 @@ function propertyProblems(type: DeviceSchema, device: DeviceConfig): Problem[] {
   return problems;
 }
 
-function rootProblems(devices: Devices): Problem[] {
-  const [first, ...others] = rootDisks(devices);
-  return others.map((name) =>
-    problem(`devices.${name}.path`, `is / like that of ${first}: a container has exactly one root disk`),
-  );
-}
-
 /** Two devices that would get in each other's way inside the container or on the host. */
 function clashes(devices: Devices): Problem[] {
   const problems: Problem[] = [];
   const owners = new Map<string, string>();
   for (const name of Object.keys(devices).toSorted()) {
     const device = devices[name] ?? {};
-    if (isRoot(device)) continue;
     for (const property of deviceSchema(device['type'])?.unique ?? []) {
       if (!isSet(device, property)) continue;
       const place = `${device['type']} ${property} ${device[property]}`;

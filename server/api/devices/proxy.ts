@@ -141,6 +141,8 @@ function socketRules(device: DeviceConfig, listen: ReadAddress): Problem[] {
     .map((property) => problem(property, `is taken ${socketFile}`));
 }
 
+const isWildcard = (host: string): boolean => /^[0:.]+$/.test(host);
+
 function natRules(device: DeviceConfig, listen: ReadAddress, connect: ReadAddress): Problem[] {
   if (!is.isTrue(device['nat'])) return [];
   const problems: Problem[] = [];
@@ -148,6 +150,10 @@ function natRules(device: DeviceConfig, listen: ReadAddress, connect: ReadAddres
   if (listen.protocol === 'unix' || listen.protocol !== connect.protocol) {
     problems.push(problem('nat', 'needs listen and connect to be both tcp or both udp'));
   }
+  if (listen.protocol !== 'unix' && isWildcard(listen.host))
+    problems.push(
+      problem('listen', `cannot be the wildcard address ${listen.host} with nat: name an address of the host`),
+    );
   if (is.isTrue(device['proxy_protocol'])) problems.push(problem('nat', 'cannot be set together with proxy_protocol'));
   return problems;
 }

@@ -102,6 +102,17 @@ export const absolutePath: Check = rule(
   'must be an absolute path without .. in it',
   (value) => value.startsWith('/') && !value.split('/').includes('..'),
 );
+/** A place in a container; written without the leading slash it is counted from the root. */
+export const mountPath: Check = rule(
+  'must be a path without .. in it, and / itself only as /',
+  (value) => !value.split('/').includes('..') && (value === '/' || canonicalPath(value) !== '/'),
+);
+/** One spelling of each path: absolute, without empty and `.` components. */
+export const canonicalPath = (path: string): string =>
+  `/${path
+    .split('/')
+    .filter((part) => part !== '' && part !== '.')
+    .join('/')}`;
 export const fileMode: Check = matches(/^0?[0-7]{3,4}$/, 'must be an octal file mode such as 0660');
 
 /** Each element of a comma list. */

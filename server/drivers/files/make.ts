@@ -6,7 +6,8 @@ import { failWith } from './file-error.ts';
 import { below, isMountPoint, linkText, holdEntry, type HeldEntry } from './held-entry.ts';
 import { refuseKernelFiles } from './read.ts';
 
-const defaultMode = 0o755;
+/** As real servers (real system section 29). */
+const defaultMode = 0o750;
 
 /** An existing directory is fine, and gets the attributes that are given. */
 export async function makeDirectory(root: FileRoot, path: Buffer, wanted: EntryAttributes): Promise<void> {

@@ -9,7 +9,8 @@ import type { Native } from './native-calls.ts';
 import { below, isMountPoint, reopen, type HeldEntry } from './held-entry.ts';
 import { refuseOddFile } from './read.ts';
 
-const defaultMode = 0o644;
+/** As real servers (real system section 29). */
+const defaultMode = 0o640;
 
 export interface WriteOptions extends EntryAttributes {
   /** Adds at the end; the file is made when absent. */

@@ -1,4 +1,4 @@
-// Judges the members of an image one by one: nothing outside, nothing through links, nothing twice, no more than fits. Pure.
+// Judges the members of an image one by one: nothing outside, nothing through links, no more than fits. Pure.
 import { DriverError } from '../driver-error.ts';
 import type { ArchiveEntry, EntryKind } from './entry.ts';
 import { shownName } from './tar-header.ts';
@@ -33,6 +33,8 @@ const maxPathBytes = 4096;
 export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryCheck {
   const seen = new Map<string, EntryKind>();
   const devices: string[] = [];
+  /** By path: symbolic links that would replace a later member. */
+  const lateLinks = new Map<string, string>();
   let [entries, bytes] = [0, 0];
 
   function checkRoom(entry: ArchiveEntry): void {
@@ -61,9 +63,17 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
     }
   }
 
+  /** The later of two members wins, as with tar, which does not remove a directory that has something in it. */
+  function isReplaceable(path: string, before: EntryKind, entry: ArchiveEntry): boolean {
+    if (role === 'volume') return false;
+    const late = lateLinks.get(path);
+    if (late !== undefined) return entry.kind === 'symbolic link' && entry.link === late;
+    return before !== 'directory' || ![...seen.keys()].some((other) => other.startsWith(`${path}/`));
+  }
+
   function checkHardLink(path: string, entry: ArchiveEntry): EntryKind {
     const what = `hard link ${shownName(entry.name)} leads to ${shownName(entry.link)}`;
-    const target = cleanPath(entry.link);
+    const target = cleanPath(unrooted(entry.link, role));
     if (target === undefined) throw invalid(`${what}, outside of the image`);
     const kind = seen.get(target);
     if (kind === undefined) {
@@ -87,8 +97,6 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
       throw invalid(`${shownName(entry.name)} is a ${entry.kind} and must be a ${wanted}`);
     if (partOf(path) === 'templates' && entry.kind !== 'file' && entry.kind !== 'directory')
       throw invalid(`template ${shownName(entry.name)} is a ${entry.kind} and must be a plain file`);
-    if (role === 'metadata' && partOf(path) === 'rootfs')
-      throw invalid(`its metadata has ${shownName(entry.name)}, but the root file system is in a file of its own`);
   }
 
   return {
@@ -96,15 +104,20 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
       checkRoom(entry);
       for (const name of [entry.name, entry.link])
         if (name.length > maxPathBytes) throw invalid(`${shownName(name)} is a path of ${name.length} bytes`);
-      const path = cleanPath(entry.name);
+      const path = cleanPath(unrooted(entry.name, role));
       if (path === undefined) throw invalid(`${shownName(entry.name)} leads out of the image`);
       checkParents(path, entry.name);
       const kind = entry.kind === 'hard link' ? checkHardLink(path, entry) : entry.kind;
       checkPart(path, kind, entry);
       const before = seen.get(path);
-      if (before !== undefined && (before !== 'directory' || kind !== 'directory'))
+      if (
+        before !== undefined &&
+        (before !== 'directory' || kind !== 'directory') &&
+        !isReplaceable(path, before, entry)
+      )
         throw invalid(`${shownName(entry.name)} is there twice, as ${before} and as ${entry.kind}`);
       seen.set(path, kind);
+      if (entry.kind === 'symbolic link' && isMadeLast(entry.link)) lateLinks.set(path, entry.link);
       if (role !== 'volume' && (kind === 'character device' || kind === 'block device')) devices.push(entry.name);
       if (devices.length > maxDevices) throw invalid(`it has more than ${maxDevices} device nodes`);
       return path;
@@ -118,6 +131,13 @@ export function createEntryCheck(role: ArchiveRole, limits: EntryLimits): EntryC
     },
   };
 }
+
+/** tar makes links that may lead outside after all other members. */
+const isMadeLast = (link: string): boolean => link.startsWith('/') || link.split('/').includes('..');
+
+/** As tar does it: slashes at the beginning of a member's name are dropped. */
+const unrooted = (name: string, role: ArchiveRole): string =>
+  role === 'volume' ? name : name.replace(/^\/+(?=.)/, '');
 
 /** Without empty and `.` components; undefined when it is absolute, empty or has `..` in it. */
 function cleanPath(name: string): string | undefined {

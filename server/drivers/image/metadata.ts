@@ -59,7 +59,8 @@ function asTemplate(path: string, value: unknown): ImageTemplate {
   const createOnly = fields['create_only'] ?? false;
   if (typeof createOnly !== 'boolean') throw broken(`${where}.create_only`, 'must be true or false');
   return {
-    when: when.map((word: unknown) => asText(word, `${where}.when`, isFilled)),
+    // Words that mean nothing are ignored where templates are applied.
+    when: when.map((word: unknown) => asText(word ?? '', `${where}.when`, () => true)).filter(isFilled),
     create_only: createOnly,
     template: file,
     properties: asTexts(fields['properties'], `${where}.properties`),

@@ -40,7 +40,8 @@ export async function unpackImage(
   await mkdir(stage, { mode: 0o700 });
   await unpackFile(image.metadataPath, stage, image.rootfsPath === undefined ? 'image' : 'metadata', options, signal);
   if (image.rootfsPath !== undefined) {
-    if ((await kindOf(join(stage, 'rootfs'))) !== 'nothing') throw invalid('both files of the image have a rootfs');
+    // The root file system is the second file, whatever the first brings.
+    await rm(join(stage, 'rootfs'), { recursive: true, force: true });
     await mkdir(join(stage, 'rootfs'), { mode: 0o755 });
     await unpackFile(image.rootfsPath, join(stage, 'rootfs'), 'rootfs', options, signal);
   }

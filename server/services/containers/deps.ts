@@ -34,6 +34,8 @@ export interface ContainerDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly idMaps: IdMaps;
+  /** Takes the snapshot of a container whose schedule asks for one at each start; its lock is held. */
+  readonly snapshotAtStart: (name: string, signal: AbortSignal) => Promise<void>;
   /** Kernel architecture of this host. */
   readonly architecture: string;
   /** Where devices look for what they need; default: here. */

@@ -14,6 +14,7 @@ import type { Entry, Records } from '../../records/records.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Caller } from '../caller.ts';
 import { applyLive, applyRootSize } from '../containers/life/update.ts';
+import { newlyShared } from '../containers/life/draft.ts';
 import type { IdMaps } from '../containers/life/id-maps.ts';
 import type { GuestAccess } from '../containers/guest-access.ts';
 import type { RunningDevices } from '../containers/devices/running-devices.ts';
@@ -205,6 +206,12 @@ export class Profiles {
     const broken = this.#users(name).flatMap((user) => {
       const found = profilesOf(this.#deps.records, user.name);
       const expanded = expand(user.document, (profile) => (profile === plainName(name) ? wanted : found(profile)));
+      const shared = newlyShared(expanded.devices, this.#deps.view.expanded(user).devices);
+      if (shared.length > 0)
+        return shared.map(({ path, message }) => ({
+          path,
+          message: `in the container ${plainName(user.name)} ${message}`,
+        }));
       const pool = rootDisk(expanded.devices)?.pool;
       if (pool === user.document.pool) return [];
       const now =

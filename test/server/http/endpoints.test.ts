@@ -425,6 +425,24 @@ describe('paths and methods', () => {
     },
   );
 
+  test('a slash at the end of a path changes nothing', async () => {
+    for (const path of [
+      'operations',
+      'containers',
+      'containers/c1/snapshots',
+      'images',
+      'images/aliases',
+      'storage-pools',
+      'profiles',
+    ]) {
+      const [plain, slashed] = [
+        await daemon.call('GET', `/1.0/${path}?recursion=0`),
+        await daemon.call('GET', `/1.0/${path}/?recursion=0`),
+      ];
+      expect([path, slashed.status, slashed.metadata]).toEqual([path, 200, plain.metadata]);
+    }
+  });
+
   const known = new Map<string, Set<string>>();
   for (const row of rows) known.set(row.path, (known.get(row.path) ?? new Set()).add(row.method));
   const wrong = [...known].flatMap(([path, methods]) =>

@@ -12,7 +12,7 @@ import type { Caller } from '../../caller.ts';
 import { remoteImageOf, type RemoteSource } from '../../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { replaceConfig, replaceDevices } from '../../patch.ts';
-import { checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
+import { architectureOf, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
@@ -155,7 +155,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
   const sent = sizedConfig(body);
   const devices = { ...origin.base.devices, ...replaceDevices(body.devices) };
   const draft = {
-    architecture: checkArchitecture(body.architecture ?? origin.base.architecture, deps.architecture),
+    architecture: architectureOf(body.architecture, origin.base.architecture, deps.architecture),
     profiles: body.profiles ?? origin.base.profiles ?? ['default'],
     config: { ...origin.base.config, ...sent },
     devices,

@@ -5,7 +5,7 @@ import { architectureName } from '../../../api/image/architectures.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { validateContainerConfig } from '../../../api/container/container-config.ts';
 import { rawLxcProblems } from '../../../api/container/raw-lxc.ts';
-import { rootDisk, validateDevices } from '../../../api/devices/index.ts';
+import { rootDisk, sharedPaths, validateDevices } from '../../../api/devices/index.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import { nearestName } from '../../../api/text/nearest-word.ts';
@@ -43,6 +43,7 @@ export function checkDraft(
     ...rootProblems(records, expanded.devices, root?.pool, previous),
     ...networkProblems(records, expanded.devices),
   ];
+  problems.push(...newlyShared(expanded.devices, previous && expand(previous, profileOf).devices, problems));
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   const pool = root?.pool ?? '';
   checkLimits(records, name, { ...draft, pool }, previous);
@@ -59,6 +60,16 @@ function checkLimits(
   const blank = { v: 1, uuid: '', ephemeral: false, description: '', createdAt: '', lastUsedAt: '' } as const;
   const document = { ...(previous ?? { ...blank, stateful: false, lifecycle: 'ready' as const }), ...draft };
   records.check((changes) => changes.put('containers', name, document));
+}
+
+/** Disks on one path, by what profiles bring: those that are told already, or were there before, are not told. */
+export function newlyShared(
+  devices: DeviceMap,
+  before: DeviceMap | undefined,
+  told: readonly Problem[] = [],
+): readonly Problem[] {
+  const known = new Set([...told, ...sharedPaths(before ?? {})].map(({ path }) => path));
+  return sharedPaths(devices).filter(({ path }) => !known.has(path));
 }
 
 /** The qualified name of a new container: of the name that it asks for, or one of ours. Throws AppError invalidName, exists. */
@@ -133,6 +144,10 @@ export function withRootIn(
   const name = root?.name ?? 'root';
   return { ...machine.devices, [name]: { ...(devices[name] ?? { type: 'disk', path: '/' }), pool } };
 }
+
+/** Clients of LXD send numbers and other names that mean nothing: then what the container is made from decides, else the host. */
+export const architectureOf = (sent: string | undefined, source: string | undefined, host: string): string =>
+  architectureName(sent ?? '') ?? architectureName(source ?? '') ?? host;
 
 export function checkArchitecture(sent: string | undefined, host: string): string {
   if (sent === undefined || sent === '') return host;

@@ -32,7 +32,10 @@ export async function startNow(
   await deps.sagas.settleHeld('containers', name);
   const found = readyContainer(deps.records, name);
   if (stateful) await needStored(deps, found);
-  else await dropCheckpoint(deps, name);
+  else {
+    await dropCheckpoint(deps, name);
+    await deps.snapshotAtStart(name, signal);
+  }
   await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
   const idmap = await deps.idMaps.settle(name);
   const entry = readyContainer(deps.records, name);

@@ -1,11 +1,11 @@
 // What happens to snapshots by itself, once a minute: scheduled ones are taken, expired ones deleted (real system section 19).
 import { isTrue } from '../../../api/container/container-config.ts';
-import { isDue, parseSchedule, type Minute } from '../../../api/container/snapshot-schedule.ts';
+import { isDue, isDueAtStart, parseSchedule, type Minute } from '../../../api/container/snapshot-schedule.ts';
 import { errorText } from '../../../lib/log.ts';
 import { daemonCaller } from '../../caller.ts';
 import type { ScheduledTask } from '../../server/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { lockOf } from '../find.ts';
+import { lockOf, readyContainer } from '../find.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { isExpired } from './names.ts';
 import { snapshotKey, snapshotsOf } from './records.ts';
@@ -14,6 +14,8 @@ import type { Snapshots } from './snapshots.ts';
 type ScheduleDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'view' | 'operations' | 'locks' | 'log'> & {
   readonly snapshots: Snapshots;
 };
+
+type StartDeps = Pick<ScheduleDeps, 'records' | 'view' | 'log' | 'snapshots'>;
 
 /** A minute on the clock at the host's wall. */
 export function wallClock(at: Date): Minute {
@@ -47,6 +49,16 @@ function dueContainers(deps: ScheduleDeps, minute: Date): readonly string[] {
       return !isStopped || isTrue(config['snapshots.schedule.stopped'] ?? '');
     })
     .map((entry) => entry.name);
+}
+
+/** For schedules with @startup. A snapshot that fails does not keep the container from its start. */
+export async function snapshotAtStart(deps: StartDeps, name: string, signal: AbortSignal): Promise<void> {
+  const { config } = deps.view.expanded(readyContainer(deps.records, name));
+  if (!isDueAtStart(config['snapshots.schedule'] ?? '')) return;
+  await deps.snapshots.takeNow(daemonCaller, name, {}, signal).catch((error: unknown) => {
+    signal.throwIfAborted();
+    deps.log.error(`Snapshotting ${name} before its start failed: ${errorText(error)}`);
+  });
 }
 
 async function takeScheduled(deps: ScheduleDeps, minute: Date): Promise<void> {

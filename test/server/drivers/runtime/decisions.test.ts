@@ -372,11 +372,28 @@ describe('the configuration file', () => {
     'lxc.hook.post-stop =',
     'lxc.cgroup.dir.container = lxc',
     'no equals sign',
+    'lxc.bogus = 1',
+    'lxc.cap.dropp = sys_boot',
+    'lxc.cgroup2. = 1',
+    'PATH = /bin',
   ])('raw.lxc may not say %j', (line) => {
     expect(parseRawLxc(line)).toHaveProperty('problem');
   });
 
+  test('an unknown key of raw.lxc is told with the nearest known one', () => {
+    expect(parseRawLxc('lxc.cap.dropp = x')).toEqual({
+      problem: expect.stringMatching(/line 1.*liblxc has no key "lxc\.cap\.dropp".*lxc\.cap\.drop\?/),
+    });
+  });
+
   test('raw.lxc may say the rest', () => {
+    for (const key of [
+      'lxc.cgroup2.memory.max',
+      'lxc.sysctl.net.core.somaxconn',
+      'lxc.mount.entry',
+      'lxc.proc.oom_score_adj',
+    ])
+      expect(parseRawLxc(`${key} = 1`)).toEqual([`${key} = 1`]);
     expect(parseRawLxc('# x\n\n lxc.cap.drop = sys_boot \nlxc.net.0.ipv4.address = 10.0.0.2/24')).toEqual([
       'lxc.cap.drop = sys_boot',
       'lxc.net.0.ipv4.address = 10.0.0.2/24',

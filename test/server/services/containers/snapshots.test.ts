@@ -366,6 +366,20 @@ describe('automatic tasks', () => {
       });
   });
 
+  test('@startup snapshots a container before each start, and a snapshot that fails does not keep it from starting', async () => {
+    const c = await fresh({ config: { 'snapshots.schedule': '@startup, @yearly', 'snapshots.pattern': 'boot' } });
+    const path = 'rootfs/made-while-running';
+    for (const action of ['start', 'stop', 'start']) {
+      expect((await setState(daemon, c, action, { force: true })).status).toBe('Success');
+      await daemon.call('POST', `/1.0/containers/${c}/files?path=/${path}`, Buffer.from('x'));
+    }
+    expect(await names(c)).toEqual(['boot', 'boot-0']);
+    await daemon.call('PATCH', `/1.0/containers/${c}`, { config: { 'snapshots.pattern': '{{ bad' } });
+    await setState(daemon, c, 'stop', { force: true });
+    expect((await setState(daemon, c, 'start')).status).toBe('Success');
+    expect(await statusOf(daemon, c)).toBe('Running');
+  });
+
   test('expired snapshots are deleted within a minute, others stay', async () => {
     const c = await fresh();
     const inMinutes = (count: number): string => new Date(minutes.now() + count * minuteMs).toISOString();
