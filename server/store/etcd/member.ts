@@ -19,7 +19,7 @@ export interface MemberOptions {
 
 export type Stream<S extends keyof Streams> = ClientDuplexStream<Streams[S][0], Streams[S][1]>;
 
-const definitions: PackageDefinition = fromJSON(etcdDescriptor as Parameters<typeof fromJSON>[0], {
+export const etcdDefinitions: PackageDefinition = fromJSON(etcdDescriptor as Parameters<typeof fromJSON>[0], {
   longs: String,
   enums: String,
   bytes: Buffer,
@@ -115,7 +115,7 @@ export class Member {
 }
 
 function methodOf(name: keyof typeof services) {
-  const service = definitions[`etcdserverpb.${services[name]}`];
+  const service = etcdDefinitions[`etcdserverpb.${services[name]}`];
   const method = service !== undefined && name in service ? Reflect.get(service, name) : undefined;
   if (method === undefined) throw new Error(`the descriptor of etcd has no ${name}`);
   return method as {

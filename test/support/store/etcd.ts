@@ -44,6 +44,12 @@ export function etcdMissing(): string | undefined {
   }
 }
 
+/** It has a leader. */
+async function isHealthy(port: number): Promise<boolean> {
+  const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
+  return answer !== undefined && (await answer.text()).includes('true');
+}
+
 export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOptions = {}): Promise<TestEtcd> {
   const dir = mkdtempSync(join(tmpdir(), 'gantry-etcd-'));
   const ports: { client: number; peer: number }[] = [];
@@ -131,6 +137,7 @@ export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOp
   try {
     for (const member of ports.keys()) launch(member);
     for (const member of ports.keys()) await ready(member);
+    if (!tls) for (const member of ports.keys()) await until(() => isHealthy(ports[member]?.client ?? 0), 60_000);
     return self;
   } catch (error) {
     await self.stop();

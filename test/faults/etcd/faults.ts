@@ -1,0 +1,54 @@
+// What can happen to an etcd of three members, one function each; all of them end with three members that run.
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from '../../support/random.ts';
+import type { EtcdWorld } from './world.ts';
+
+/** Longer than the election that follows. */
+const outageMs = 2_500;
+
+export const etcdFaults = {
+  'the leader is killed': async ({ etcd }) => {
+    const leader = etcd.leader();
+    await etcd.kill(leader);
+    await sleep(outageMs);
+    await etcd.start(leader);
+  },
+  'the leader is frozen': async ({ etcd }) => {
+    const leader = etcd.leader();
+    etcd.signal(leader, 'SIGSTOP');
+    try {
+      await sleep(outageMs);
+    } finally {
+      etcd.signal(leader, 'SIGCONT');
+    }
+  },
+  'the way to a member is cut': async ({ relays }, random) => {
+    // Whichever member is in use, one of two cuts meets it.
+    for (const relay of relays) {
+      relay.cut(random.next() < 0.5 ? 'answers' : 'both');
+      await sleep(900);
+      relay.mend();
+    }
+  },
+  'all members are killed': async ({ etcd }) => {
+    const members = etcd.endpoints.map((_, member) => member);
+    await Promise.all(members.map((member) => etcd.kill(member)));
+    await sleep(500);
+    await Promise.all(members.map((member) => etcd.start(member)));
+  },
+  'history is compacted': async ({ store, etcd, relays }) => {
+    for (let round = 0; round < 3; round++) {
+      // The watcher falls behind while nothing arrives.
+      for (const relay of relays) relay.cut('answers');
+      await sleep(300);
+      const status = etcd.ctl('endpoint', 'status', '--write-out=json');
+      const revision = Number(/"revision":([0-9]+)/.exec(status)?.[1]);
+      etcd.ctl('compact', String(revision));
+      for (const relay of relays) relay.mend();
+      await store.compact((await store.range('/none')).rev);
+    }
+  },
+} satisfies Record<string, (world: EtcdWorld, random: Random) => Promise<void>>;
+
+export type EtcdFault = keyof typeof etcdFaults;
+export const etcdFaultNames = Object.keys(etcdFaults) as EtcdFault[];

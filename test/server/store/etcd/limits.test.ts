@@ -1,0 +1,248 @@
+// What an etcd can run out of or demand: space, users and passwords, certificates; and servers that only look like one.
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server, ServerCredentials, type UntypedHandleCall } from '@grpc/grpc-js';
+import { describe, expect, test } from 'vitest';
+import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
+import { etcdDefinitions } from '../../../../server/store/etcd/member.ts';
+import { etcdMissing, startEtcd } from '../../../support/store/etcd.ts';
+import { del, put } from '../../../support/store/watching.ts';
+
+const missing = etcdMissing();
+
+describe.skipIf(missing !== undefined)('etcd', () => {
+  test('without space refuses puts, reads and deletes on, and recovers after the alarm is disarmed', async () => {
+    const etcd = await startEtcd({ flags: ['--quota-backend-bytes', String(4 * 1024 * 1024)] });
+    try {
+      const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'full' });
+      const value = new Uint8Array(200_000);
+      const written: string[] = [];
+      const fill = async (): Promise<never> => {
+        for (let n = 0; ; n++) {
+          await store.txn([], [{ put: `/fill/${n}`, value }]);
+          written.push(`/fill/${n}`);
+        }
+      };
+      await expect(fill()).rejects.toMatchObject({
+        code: 'NoSpace',
+        message: expect.stringContaining('etcdctl alarm disarm'),
+      });
+      expect((await store.range('/fill/')).records.map(({ key }) => key).sort()).toEqual(written.sort());
+      await expect(store.txn([], [put('/a')])).rejects.toMatchObject({ code: 'NoSpace' });
+      for (const key of written) expect(await store.txn([], [del(key)])).toMatchObject({ ok: true });
+      await store.compact((await store.status()).rev);
+      etcd.ctl('defrag');
+      etcd.ctl('alarm', 'disarm');
+      expect(await store.txn([], [put('/a')])).toMatchObject({ ok: true });
+      await store.close();
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test('with users takes only the right password, and a token that etcd has forgotten is renewed', async () => {
+    const etcd = await startEtcd();
+    try {
+      const { endpoints } = etcd;
+      etcd.ctl('user', 'add', 'root:top');
+      etcd.ctl('user', 'grant-role', 'root', 'root');
+      etcd.ctl('role', 'add', 'east');
+      etcd.ctl('role', 'grant-permission', 'east', 'readwrite', '/east/', '/east0');
+      etcd.ctl('user', 'add', 'gantry:secret');
+      etcd.ctl('user', 'grant-role', 'gantry', 'east');
+      etcd.ctl('auth', 'enable');
+      await expect(openEtcdStore({ endpoints, name: 'east' })).rejects.toThrow('demands a user and a password');
+      const login = { user: 'gantry', password: 'secret' };
+      await expect(openEtcdStore({ endpoints, name: 'east', login: { ...login, password: 'x' } })).rejects.toThrow(
+        'refuses the user or the password',
+      );
+      await expect(openEtcdStore({ endpoints, name: 'west', login })).rejects.toThrow('does not let this user do that');
+      const store = await openEtcdStore({ endpoints, name: 'east', login });
+      const lease = await store.lease(5);
+      await store.txn([], [put('/a', '1', lease.id)]);
+      const watch = store.watch('/', 0, new AbortController().signal)[Symbol.asyncIterator]();
+      expect(await watch.next()).toMatchObject({ value: { rev: 1 } });
+      // Simple tokens are kept in memory.
+      await etcd.kill(0);
+      await etcd.start(0);
+      await store.txn([], [put('/b', '1')]);
+      expect(await watch.next()).toMatchObject({ value: { rev: 2 } });
+      expect(await store.get('/a')).toMatchObject({ version: 1 });
+      await store.close();
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test('with TLS takes certificates of its authority and no others', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'gantry-etcd-tls-'));
+    const file = (name: string): string => join(dir, name);
+    const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe', cwd: dir });
+    const authority = (name: string): void =>
+      openssl(
+        'req',
+        '-x509',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-keyout',
+        `${name}.key`,
+        '-out',
+        `${name}.crt`,
+        '-subj',
+        `/CN=${name}`,
+      );
+    const signed = (name: string, by: string): void => {
+      writeFileSync(file('ext'), 'subjectAltName=IP:127.0.0.1');
+      openssl(
+        'req',
+        '-newkey',
+        'rsa:2048',
+        '-nodes',
+        '-keyout',
+        `${name}.key`,
+        '-out',
+        `${name}.csr`,
+        '-subj',
+        `/CN=${name}`,
+      );
+      openssl(
+        'x509',
+        '-req',
+        '-in',
+        `${name}.csr`,
+        '-CA',
+        `${by}.crt`,
+        '-CAkey',
+        `${by}.key`,
+        '-CAcreateserial',
+        '-out',
+        `${name}.crt`,
+        '-extfile',
+        'ext',
+      );
+    };
+    try {
+      authority('ca');
+      authority('stranger');
+      signed('server', 'ca');
+      signed('client', 'ca');
+      signed('forged', 'stranger');
+      const etcd = await startEtcd({
+        tls: true,
+        flags: [
+          '--cert-file',
+          file('server.crt'),
+          '--key-file',
+          file('server.key'),
+          '--trusted-ca-file',
+          file('ca.crt'),
+          '--client-cert-auth',
+        ],
+      });
+      try {
+        const pem = (name: string): Buffer => readFileSync(file(name));
+        const open = (tls: object) =>
+          openEtcdStore({ endpoints: etcd.endpoints, name: 'tls', tls, attemptMs: 700, totalMs: 1_000 });
+        const store = await open({ ca: pem('ca.crt'), cert: pem('client.crt'), key: pem('client.key') });
+        expect(await store.txn([], [put('/a')])).toMatchObject({ ok: true });
+        await store.close();
+        const refused = [
+          { ca: pem('stranger.crt'), cert: pem('client.crt'), key: pem('client.key') },
+          { ca: pem('ca.crt'), cert: pem('forged.crt'), key: pem('forged.key') },
+          { ca: pem('ca.crt') },
+        ];
+        for (const tls of refused) await expect(open(tls)).rejects.toMatchObject({ code: 'Unavailable' });
+      } finally {
+        await etcd.stop();
+      }
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+
+  test('that takes fewer operations in a transaction than the store needs is refused with the flag to set', async () => {
+    const etcd = await startEtcd({ flags: ['--max-txn-ops', '64'] });
+    try {
+      await expect(openEtcdStore({ endpoints: etcd.endpoints, name: 'small' })).rejects.toThrow('--max-txn-ops=128');
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test('that was replaced by another one with less history is noticed, and nothing is read from it', async () => {
+    const first = await startEtcd();
+    const second = await startEtcd();
+    try {
+      const endpoints = [...first.endpoints, ...second.endpoints];
+      const store = await openEtcdStore({ endpoints, name: 'same', attemptMs: 500 });
+      await store.txn([], [put('/a')]);
+      await first.kill(0);
+      await expect(store.get('/a')).rejects.toThrow('it was restored or replaced');
+      await expect(store.txn([], [put('/b')])).rejects.toThrow('it was restored or replaced');
+      await store.close();
+    } finally {
+      await first.stop();
+      await second.stop();
+    }
+  });
+});
+
+describe('a server that only looks like etcd', () => {
+  const header = { clusterId: '1', revision: '7' };
+  const answering =
+    (answer: object) =>
+    (_call: unknown, done: (error: object | null, answer?: object) => void): void =>
+      done(null, answer);
+  const refusing =
+    (code: number, details: string) =>
+    (_call: unknown, done: (error: object) => void): void =>
+      done({ code, details });
+
+  const lookalike = async (
+    version: string,
+    txn: UntypedHandleCall,
+  ): Promise<{ endpoint: string; stop: () => void }> => {
+    const server = new Server();
+    const service = (name: string) => etcdDefinitions[`etcdserverpb.${name}`] as Parameters<Server['addService']>[0];
+    server.addService(service('Maintenance'), { Status: answering({ header, version }) as UntypedHandleCall });
+    server.addService(service('KV'), { Txn: txn });
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      );
+    });
+    return { endpoint: `127.0.0.1:${port}`, stop: () => server.forceShutdown() };
+  };
+
+  test.each([
+    [
+      'refuses transactions over several keys, as kine does',
+      '3.5.9',
+      refusing(3, 'etcdserver: unsupported operations in txn request'),
+      'it refuses a transaction over several keys',
+    ],
+    [
+      'has no leases that can be kept alive',
+      '3.5.9',
+      answering({
+        header,
+        succeeded: false,
+        responses: [{ responseRange: { header } }, { responseRange: { header } }],
+      }),
+      'it does not keep leases alive',
+    ],
+    ['is too old', '3.3.27', answering({}), 'etcd 3.3.27'],
+    ['tells no version', '', answering({}), 'is too old'],
+  ])('is refused when it %s', async (_what, version, txn, why) => {
+    const { endpoint, stop } = await lookalike(version, txn as UntypedHandleCall);
+    try {
+      const opening = openEtcdStore({ endpoints: [endpoint], name: 'x', attemptMs: 500, totalMs: 1_000 });
+      await expect(opening).rejects.toMatchObject({ code: 'Invalid', message: expect.stringContaining(why) });
+    } finally {
+      stop();
+    }
+  });
+});

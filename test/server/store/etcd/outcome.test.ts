@@ -1,0 +1,134 @@
+// Writes whose answer, or whose request, is lost on the way: they are applied exactly once, and the caller learns the revision.
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
+import type { Store } from '../../../../server/store/store.ts';
+import { openRelay, type Relay } from '../../../support/store/cuttable.ts';
+import { etcdMissing, startEtcd, type TestEtcd } from '../../../support/store/etcd.ts';
+import { del, put, text, watched } from '../../../support/store/watching.ts';
+
+const missing = etcdMissing();
+
+describe.skipIf(missing !== undefined)('a store that loses its way to one of two endpoints', () => {
+  let etcd: TestEtcd;
+  let relay: Relay;
+  let store: Store;
+  /** Another client, which sees what is really there. */
+  let other: Store;
+
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd?.stop());
+
+  beforeEach(async () => {
+    relay = await openRelay(etcd.endpoints[0] ?? '');
+    const name = randomUUID();
+    store = await openEtcdStore({ endpoints: [relay.address, ...etcd.endpoints], name, attemptMs: 400 });
+    other = await openEtcdStore({ endpoints: etcd.endpoints, name });
+  });
+  afterEach(async () => {
+    await store.close();
+    await other.close();
+    relay.close();
+  });
+
+  test.each(['answers', 'both'] as const)('puts once when it loses %s', async (which) => {
+    relay.cut(which);
+    const { ok, rev } = await store.txn([], [put('/a', '1'), put('/b', '1')]);
+    relay.mend();
+    expect(ok).toBe(true);
+    await store.txn([], [put('/after')]);
+    const record = await other.get('/a');
+    expect(record).toMatchObject({ modRev: rev, version: 1 });
+  });
+
+  test.each(['answers', 'both'] as const)('wins a compare once when it loses %s', async (which) => {
+    const first = await store.txn([], [put('/a', '1')]);
+    relay.cut(which);
+    const won = await store.txn([{ key: '/a', modRev: first.rev }], [put('/a', '2')]);
+    relay.mend();
+    expect(won.ok).toBe(true);
+    expect(await other.get('/a')).toMatchObject({ modRev: won.rev, version: 2 });
+    expect(await store.txn([{ key: '/a', modRev: first.rev }], [put('/a', '3')])).toMatchObject({ ok: false });
+  });
+
+  test.each(['answers', 'both'] as const)('deletes once when it loses %s', async (which) => {
+    const first = await store.txn([], [put('/a', '1'), put('/b', '1')]);
+    relay.cut(which);
+    const gone = await store.txn([{ key: '/a', modRev: first.rev }], [del('/a'), del('/b'), del('/none')]);
+    relay.mend();
+    expect(gone.ok).toBe(true);
+    expect(await watched(other, '/', gone.rev)).toContain(`${gone.rev} del /a, del /b`);
+    expect((await other.range('/')).records.map(({ key }) => key)).toEqual(['/~mark']);
+  });
+
+  test('a write that is on its way for long is refused when it arrives', async () => {
+    await store.txn([], [put('/a', '1')]);
+    relay.cut('both');
+    const { rev } = await store.txn([], [put('/a', 'from the lost way')]);
+    await other.txn([], [put('/a', 'newer')]);
+    relay.mend();
+    // The held request reaches etcd on the mended connection before this read does.
+    for (let n = 0; n < 20; n++) await other.get('/a');
+    const record = await other.get('/a');
+    expect(text(record?.value)).toBe('newer');
+    expect(record?.version).toBe(3);
+    expect(rev).toBeLessThan(record?.modRev ?? 0);
+  });
+
+  test('a compare that never held is a plain refusal, also without an answer at first', async () => {
+    await store.txn([], [put('/a', '1')]);
+    relay.cut('answers');
+    expect(await store.txn([{ key: '/a', modRev: 0 }], [put('/a', '2')])).toMatchObject({ ok: false });
+    relay.mend();
+    expect(text((await other.get('/a'))?.value)).toBe('1');
+  });
+
+  test('of 128 deletes at once, which carry no mark, the outcome is Unknown', async () => {
+    const keys = Array.from({ length: 128 }, (_, n) => `/many/${n}`);
+    await store.txn(
+      [],
+      keys.map((key) => put(key)),
+    );
+    relay.cut('answers');
+    await expect(
+      store.txn(
+        [],
+        keys.map((key) => del(key)),
+      ),
+    ).rejects.toMatchObject({ code: 'Unknown' });
+    relay.mend();
+    expect((await other.range('/many/')).records).toEqual([]);
+  });
+});
+
+describe.skipIf(missing !== undefined)('a store without a quorum', () => {
+  test('answers Unavailable in bounded time and goes on when the quorum is back', async () => {
+    const etcd = await startEtcd({ members: 3 });
+    try {
+      const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'quorum', attemptMs: 400, totalMs: 1_500 });
+      await store.txn([], [put('/a', '1')]);
+      await etcd.kill(0);
+      await etcd.kill(1);
+      const started = performance.now();
+      await expect(store.get('/a')).rejects.toMatchObject({ code: 'Unavailable' });
+      await expect(store.txn([], [put('/a', '2')])).rejects.toMatchObject({ code: 'Unknown' });
+      expect(performance.now() - started).toBeLessThan(10_000);
+      await etcd.start(0);
+      await etcd.start(1);
+      for (let n = 0; n < 10; n++) await store.get('/a').catch(() => {});
+      const { ok } = await store.txn([], [put('/a', '3')]);
+      expect(ok).toBe(true);
+      expect(text((await store.get('/a'))?.value)).toBe('3');
+      await store.close();
+    } finally {
+      await etcd.stop();
+    }
+  });
+
+  test('nobody at the address is Unavailable', async () => {
+    const nobody = { endpoints: ['127.0.0.1:1'], name: 'x', attemptMs: 200, totalMs: 300 };
+    await expect(openEtcdStore(nobody)).rejects.toMatchObject({ code: 'Unavailable' });
+  });
+});
