@@ -1,6 +1,7 @@
 // Makes the plan that turns the observed state into the declared one. Decisions about single objects are in decide-object.ts.
 import { capabilityProblems } from './missing-capabilities.ts';
 import { clashes, rootlessContainers } from '../clashes/index.ts';
+import { projectLimitWarnings } from '../clashes/project-limits.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { PlanContext } from './plan-context.ts';
 import { decideObject } from './decide-object.ts';
@@ -102,7 +103,9 @@ function assemble(
     });
   }
   const pruned = decidePrune(context, everything, steps, ready);
-  return finishPlan('apply', [...changes, ...pruned.changes], [...steps, ...pruned.steps], diagnostics, {
+  const all = [...steps, ...pruned.steps];
+  const limits = projectLimitWarnings(everything, context.observed, all);
+  return finishPlan('apply', [...changes, ...pruned.changes], all, [...diagnostics, ...limits], {
     set: context.owner?.set,
     orphans: pruned.orphans,
   });
