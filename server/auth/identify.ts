@@ -11,6 +11,8 @@ export interface Connection {
 export interface TrustStore {
   /** Client certificates in the trust store. */
   readonly isTrusted: (fingerprint: string) => boolean;
+  /** The only projects that the client with this certificate may use; undefined: all, and the server itself. */
+  readonly projectsOf?: (fingerprint: string) => readonly string[] | undefined;
   /** The daemon's own certificate, or the one that all members of the cluster share. */
   readonly own?: string;
 }
@@ -19,6 +21,8 @@ export interface Caller {
   readonly class: CallerClass;
   /** SHA-256 of the certificate, hexadecimal; absent without one. */
   readonly fingerprint?: string;
+  /** Of a restricted caller: the only projects that it may use. */
+  readonly projects?: readonly string[];
   /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
   /** The reason why a presented certificate is not accepted, for logs. */
@@ -38,7 +42,9 @@ export function identifyCaller(connection: Connection, trust: TrustStore, now: D
   if (!internal && !trust.isTrusted(fingerprint)) return { class: 'untrusted', fingerprint, refused: 'unknown' };
   const refused = outsideValidity(der, now);
   if (refused !== undefined) return { class: 'untrusted', fingerprint, refused };
-  return internal ? { class: 'trusted', fingerprint, internal } : { class: 'trusted', fingerprint };
+  if (internal) return { class: 'trusted', fingerprint, internal };
+  const projects = trust.projectsOf?.(fingerprint);
+  return projects === undefined ? { class: 'trusted', fingerprint } : { class: 'restricted', fingerprint, projects };
 }
 
 /** SHA-256 of the DER, lower-case hexadecimal. */

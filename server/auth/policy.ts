@@ -8,17 +8,44 @@ export interface AccessFacts {
   readonly demandsTrust?: boolean;
   /** The object itself: public, or opened by a secret the caller brought, or neither. */
   readonly object?: 'public' | 'opened' | 'private';
+  /** The projects that a restricted caller has. Absent: none. */
+  readonly projects?: readonly string[];
+  /** The project that the request is about, and whether the request names it or leaves it at `default`. */
+  readonly project?: { readonly name: string; readonly isNamed: boolean };
+  /** The request asks for the objects of all projects. */
+  readonly isAboutAll?: boolean;
 }
 
-export type Access = 'allow' | { readonly deny: 403 | 404; readonly reason: string };
+export type Access =
+  | 'allow'
+  | { readonly deny: 403; readonly reason: string }
+  /** `project`: to be answered like one that does not exist. */
+  | { readonly deny: 404; readonly reason: 'not found'; readonly project?: string };
 
-/** Callers without trust get 404 for private objects of endpoints they may call: the answer hides that the object exists. */
-export function decide(caller: CallerClass, endpoint: Pick<Endpoint, 'auth'>, facts: AccessFacts = {}): Access {
+/** Callers get 404 for what they may not know of: the answer hides that it exists. */
+export function decide(
+  caller: CallerClass,
+  endpoint: Pick<Endpoint, 'auth'> & Partial<Pick<Endpoint, 'scope'>>,
+  facts: AccessFacts = {},
+): Access {
   if (!endpoint.auth.includes(caller)) return { deny: 403, reason: refusals[caller] };
   if (caller === 'trusted') return 'allow';
+  if (caller === 'restricted') return decideInProjects(endpoint.scope ?? 'server', facts);
   if (facts.demandsTrust === true) return { deny: 403, reason: refusals[caller] };
   if (facts.object === 'private') return { deny: 404, reason: 'not found' };
   return 'allow';
+}
+
+/** Of endpoints without a project only the name of another one is refused; what their answers show is restricted-view.ts. */
+function decideInProjects(
+  scope: Endpoint['scope'],
+  { projects = [], project, isAboutAll = false }: AccessFacts,
+): Access {
+  if (isAboutAll)
+    return { deny: 403, reason: 'the client certificate is restricted to projects: ask for each of them' };
+  if (project === undefined || projects.includes(project.name)) return 'allow';
+  if (scope === 'shared' && !project.isNamed) return 'allow';
+  return { deny: 404, reason: 'not found', project: project.name };
 }
 
 /** Log lines are about everything on the server: callers who may not see all of it do not get them. */
@@ -29,5 +56,6 @@ export function eventTypesFor(caller: CallerClass, wanted: ReadonlySet<EventType
 const refusals: Readonly<Record<CallerClass, string>> = {
   guest: 'this needs a trusted client certificate, and the connection has none',
   untrusted: 'this needs a trusted client certificate, and the one of this connection is not trusted',
+  restricted: 'the client certificate is restricted to projects, and this is not in one of them',
   trusted: 'trusted callers may not do this',
 };

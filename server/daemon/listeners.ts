@@ -102,8 +102,8 @@ const tlsOf = ({ certificate, peers, pki, log }: ListenersDeps) => ({ certificat
 
 /** What all listeners of one dialect share. */
 async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
-  const { identify, commonHeaders, refusal, namesIn, log, events, operations, loop, allowedOrigin, claimOperation } =
-    deps;
+  const { identify, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop } = deps;
+  const { allowedOrigin, claimOperation } = deps;
   const handler = await createApp({
     routes,
     dialect,
@@ -111,6 +111,7 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
     commonHeaders,
     refusal,
     namesIn,
+    sightOf,
     log,
     loop,
     allowedOrigin,
@@ -118,7 +119,7 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
   });
   return {
     handler,
-    websockets: new Websockets({ events, operations, identify, dialect, log, loop, allowedOrigin }),
+    websockets: new Websockets({ events, operations, identify, sightOf, dialect, log, loop, allowedOrigin }),
     dialect,
   };
 }

@@ -4,6 +4,7 @@ import { identifyCaller } from '../auth/identify.ts';
 import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
+import { sightOf } from '../services/projects/sight.ts';
 import { settingOf } from '../services/server/settings.ts';
 import type { AddressListener } from '../services/server/https-listeners.ts';
 import type { Services } from './compose-services.ts';
@@ -22,6 +23,7 @@ export async function openListeners(base: Foundation, services: Services, option
   const peers = new PeerConnections();
   const trust = {
     isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
+    projectsOf: (fingerprint: string) => certificates.projectsOf(fingerprint),
     own: certificate.fingerprint,
   };
   const endTrust = (fingerprint: string, asking?: Socket): void => {
@@ -33,13 +35,15 @@ export async function openListeners(base: Foundation, services: Services, option
     peers,
     pki: () => pki.current,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
-    claimOperation: (id, fingerprint) => {
+    claimOperation: (id, fingerprint, project) => {
       operations.claim(id, fingerprint);
       // The trust may have ended while the request was under way.
-      if (fingerprint !== trust.own && !trust.isTrusted(fingerprint)) operations.revoke(fingerprint);
+      const isOwn = trust.projectsOf(fingerprint)?.includes(project) ?? true;
+      if (fingerprint !== trust.own && !(trust.isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
     },
     commonHeaders: (origin) => server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
+    sightOf: (caller) => sightOf({ records, operations }, caller),
     refusal: (endpoint) => room?.refusal(endpoint),
     identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),
     stateDir: options.stateDir,

@@ -7,7 +7,7 @@ import { endpoints } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import { originProblem } from '../auth/origin.ts';
-import { decide } from '../auth/policy.ts';
+import type { Sight } from '../auth/restricted-view.ts';
 import { jsonOf } from '../lib/cached-json.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
@@ -19,6 +19,8 @@ import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate-errors.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
 import { qualifiedParams } from './project-params.ts';
+import { isTrustedCaller, type Caller } from '../services/caller.ts';
+import { accessRefusal, checkNamedProjects, ownParams, seen } from './restricted.ts';
 import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 
@@ -32,12 +34,14 @@ export interface AppDeps {
   readonly refusal: (endpoint: Endpoint) => AppError | undefined;
   /** Throws AppError notFound when there is no such project. */
   readonly namesIn: (project: string) => ProjectNames;
+  /** What a restricted caller may know of. */
+  readonly sightOf: (caller: Caller) => Sight;
   readonly log: Log;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
   /** The operation was started by the client with this certificate, and ends when that is no longer trusted. */
-  readonly claimOperation: (id: string, fingerprint: string) => void;
+  readonly claimOperation: (id: string, fingerprint: string, project: string) => void;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -46,6 +50,9 @@ export type HttpHandler = (request: IncomingMessage, response: ServerResponse) =
 const discardedBytes = 64 * 1024;
 const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Bodies that the endpoint reads itself. */
+const bodyOf = async (endpoint: Endpoint, request: IncomingMessage): Promise<unknown> =>
+  endpoint.body === undefined || hasOwnBody(endpoint, request) ? undefined : readBody(request, endpoint.body);
+
 function hasOwnBody(endpoint: Endpoint, request: IncomingMessage): boolean {
   return endpoint.id === 'images.create' || (endpoint.id === 'containers.create' && isBackupUpload(request));
 }
@@ -140,8 +147,9 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
 function refuseMethod(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { caller } = identityOf(deps.identify, request.raw);
   const what = `${request.method} ${request.url.split('?')[0] ?? ''}`;
-  const error =
-    caller.class === 'trusted' ? errors.notImplemented(`There is no ${what}`) : errors.forbidden(`${what} needs trust`);
+  const error = isTrustedCaller(caller)
+    ? errors.notImplemented(`There is no ${what}`)
+    : errors.forbidden(`${what} needs trust`);
   return answerError(deps, request, reply, error);
 }
 
@@ -156,7 +164,9 @@ async function serve(
     const query = request.query as Record<string, string>;
     const project = query['project'] || defaultProject;
     const identity = identityOf(deps.identify, request.raw, project);
-    checkAccess(deps, endpoint, request, identity.caller.class);
+    const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
+    const refused = accessRefusal(identity.caller, endpoint, query, demandsTrust);
+    if (refused !== undefined) throw refused;
     checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
     const names = deps.namesIn(project);
     checkTarget(query);
@@ -166,23 +176,27 @@ async function serve(
       throw refusal;
     }
     if (handler === undefined) throw unservable(endpoint);
-    const hasBody = endpoint.body !== undefined && !hasOwnBody(endpoint, request.raw);
+    const sight = identity.caller.projects === undefined ? undefined : deps.sightOf(identity.caller);
+    const params = qualifiedParams(endpoint.path, request.params as Record<string, string>, names);
+    const body = await bodyOf(endpoint, request.raw);
+    checkNamedProjects(identity.caller, body);
     const result = await handler({
       ...identity,
-      params: qualifiedParams(endpoint.path, request.params as Record<string, string>, names),
+      params: sight === undefined ? params : ownParams(endpoint, params, names, sight),
       names,
       namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
       query,
       ifMatch: request.headers['if-match'],
-      body: hasBody && endpoint.body !== undefined ? await readBody(request.raw, endpoint.body) : undefined,
+      body,
       request: request.raw,
       get signal() {
         return goneSignal(reply.raw);
       },
     });
     const { protocol, username } = identity.caller.requestor;
-    if (result.kind === 'async' && protocol === 'tls') deps.claimOperation(result.operation.id, username);
-    return answerResult(deps, endpoint, request, reply, result);
+    if (result.kind === 'async' && protocol === 'tls') deps.claimOperation(result.operation.id, username, project);
+    const shown = sight === undefined ? result : seen(endpoint, result, sight);
+    return answerResult(deps, endpoint, request, reply, shown);
   } catch (error) {
     return answerError(deps, request, reply, toAppError(error));
   }
@@ -196,17 +210,6 @@ function goneSignal(response: ServerResponse): AbortSignal {
     if (!response.writableFinished) abort.abort();
   });
   return abort.signal;
-}
-
-function checkAccess(
-  deps: AppDeps,
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  caller: Endpoint['auth'][number],
-): void {
-  const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
-  const access = decide(caller, endpoint, { demandsTrust });
-  if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
 }
 
 /** Throws AppError forbidden. Of a connection without TLS no browser is the other end. */

@@ -15,6 +15,7 @@ export interface Identity {
 export type Identify = (connection: { readonly transport: 'unix' | 'tls'; readonly peerCertificate?: Uint8Array }) => {
   readonly class: CallerClass;
   readonly fingerprint?: string;
+  readonly projects?: readonly string[];
 };
 
 /** Local socket: anyone who may open it. TLS: by client certificate, asked anew at each request since trust can end. */
@@ -32,6 +33,7 @@ export function identityOf(identify: Identify, request: IncomingMessage, project
   return {
     caller: {
       class: found.class,
+      ...(found.projects === undefined ? {} : { projects: found.projects }),
       requestor: { username: found.fingerprint ?? '', protocol: 'tls', address: remoteHost },
       project,
     },

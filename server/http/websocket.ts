@@ -3,10 +3,15 @@ import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { WebSocketServer, type WebSocket } from 'ws';
-import { endpoints } from '../api/endpoints/endpoint-table.ts';
+import { endpoints, type EndpointId } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { eventTypes, type EventType, type LifecycleMetadata } from '../api/event.ts';
-import { decide, eventTypesFor } from '../auth/policy.ts';
+import { eventTypesFor } from '../auth/policy.ts';
+import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import { defaultProject } from '../api/project/project-names.ts';
+import { isSeen, type Sight } from '../auth/restricted-view.ts';
+import type { Caller } from '../services/caller.ts';
+import { accessRefusal } from './restricted.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
 import type { Log } from '../lib/log.ts';
@@ -22,6 +27,8 @@ export interface WebsocketDeps {
   readonly events: EventHub;
   readonly operations: Operations;
   readonly identify: Identify;
+  /** What a restricted caller may know of. */
+  readonly sightOf: (caller: Caller) => Sight;
   readonly dialect: Dialect;
   readonly log: Log;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
@@ -32,10 +39,24 @@ export interface WebsocketDeps {
 /** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
 const maxBacklogBytes = 8 * 1024 * 1024;
 const pingEveryMs = 20_000;
+/** Lifecycle events after which a caller may have lost what it listens to. */
+const endsTrust: ReadonlySet<string> = new Set([
+  'certificate-deleted',
+  'certificate-updated',
+  'project-deleted',
+  'project-renamed',
+]);
 /** Clients of channels send what they read at once, in frames of any size up to this. */
 const maxFrameBytes = 16 * 1024 * 1024;
 /** A peer that vanished without a word is noticed by the kernel. Pings would also end peers that only read slowly. */
 const keepAliveMs = 30_000;
+
+const rowOf = (id: EndpointId): Endpoint => {
+  const row = endpoints.find((endpoint) => endpoint.id === id);
+  if (row === undefined) throw new Error(`There is no endpoint ${id}`);
+  return row;
+};
+const eventsEndpoint = rowOf('events.get');
 
 export class Websockets {
   readonly #deps: WebsocketDeps;
@@ -58,9 +79,9 @@ export class Websockets {
       const url = parseUrl(request.url ?? '/');
       const operation = this.#authorize(request, url);
       if (operation === undefined) {
-        const { caller } = identityOf(this.#deps.identify, request);
+        const caller = this.#callerOf(request, url);
         const types = eventTypesFor(caller.class, parseTypes(url.searchParams.get('type')));
-        this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types, request));
+        this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types, request, url));
         return;
       }
       const attach = this.#deps.operations.admit(operation, url.searchParams.get('secret') ?? '');
@@ -84,31 +105,41 @@ export class Websockets {
   /** The operation whose channel is asked for; undefined for the event stream. Throws when the caller may have neither. */
   #authorize(request: IncomingMessage, url: URL): string | undefined {
     const operation = /^\/1\.0\/operations\/([^/]+)\/websocket$/.exec(url.pathname)?.[1];
-    const id =
-      url.pathname === '/1.0/events' ? 'events.get' : operation === undefined ? undefined : 'operations.websocket';
-    const endpoint = endpoints.find((candidate) => candidate.id === id);
+    const isEvents = url.pathname === '/1.0/events';
+    const endpoint = isEvents ? eventsEndpoint : operation === undefined ? undefined : rowOf('operations.websocket');
     if (endpoint === undefined) throw new AppError('notFound', `There is no websocket at ${url.pathname}`);
-    const access = decide(identityOf(this.#deps.identify, request).caller.class, endpoint, {});
-    if (access !== 'allow') throw errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
+    const refusal = this.#refusal(request, url, endpoint);
+    if (refusal !== undefined) throw refusal;
     checkOrigin(this.#deps.allowedOrigin(), request, true);
     return operation;
   }
 
-  #stream(peer: WebSocket, types: ReadonlySet<EventType>, request: IncomingMessage): void {
+  #refusal(request: IncomingMessage, url: URL, endpoint: Endpoint): AppError | undefined {
+    return accessRefusal(this.#callerOf(request, url), endpoint, Object.fromEntries(url.searchParams), false);
+  }
+
+  #callerOf(request: IncomingMessage, url: URL): Caller {
+    return identityOf(this.#deps.identify, request, url.searchParams.get('project') || defaultProject).caller;
+  }
+
+  #stream(peer: WebSocket, types: ReadonlySet<EventType>, request: IncomingMessage, url: URL): void {
     let answered = true;
+    const caller = this.#callerOf(request, url);
+    const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
     const endUnlessTrusted = (): void => {
-      if (identityOf(this.#deps.identify, request).caller.class !== 'trusted') peer.terminate();
+      if (this.#refusal(request, url, eventsEndpoint) !== undefined) peer.terminate();
     };
     const { dialect } = this.#deps;
     const unsubscribe = this.#deps.events.subscribe(types, (event, svcText) => {
+      if (sight !== undefined && !isSeen(event, sight)) return;
       const told = dialect.event?.(event) ?? event;
       const text = told === event ? svcText : JSON.stringify(told);
       if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
       else peer.send(text);
     });
-    // Removing a certificate takes effect at once, also on streams that are open.
+    // Removing a certificate, or one of its projects, takes effect at once, also on streams that are open.
     const unwatch = this.#deps.events.subscribe(new Set(['lifecycle']), (event) => {
-      if ((event.metadata as LifecycleMetadata).action === 'certificate-deleted') endUnlessTrusted();
+      if (endsTrust.has((event.metadata as LifecycleMetadata).action)) endUnlessTrusted();
     });
     const ping = setInterval(() => {
       if (!answered) peer.terminate();

@@ -110,6 +110,14 @@ export class Operations {
     return admission;
   }
 
+  /** URLs of its objects, and the certificate whose client started it. Undefined: there is no such operation. */
+  about(id: string): { readonly urls: readonly string[]; readonly owner?: string } | undefined {
+    const operation = this.#running.get(id);
+    if (operation === undefined) return undefined;
+    const urls = Object.values(operation.state.resources).flat();
+    return { urls, ...(operation.owner === undefined ? {} : { owner: operation.owner }) };
+  }
+
   cancel(id: string): void {
     const operation = this.#find(id);
     if (isFinal(operation.state.statusCode)) throw errors.notCancellable(`The operation ${id} has already ended`);

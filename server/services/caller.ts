@@ -5,10 +5,16 @@ import type { Requestor } from '../events/hub.ts';
 
 export interface Caller {
   readonly class: CallerClass;
+  /** Of a restricted caller: the only projects that it may use. */
+  readonly projects?: readonly string[];
   readonly requestor: Requestor;
   /** The project that the request names. */
   readonly project: string;
 }
+
+/** Whether the client is known to the server, for all of it or for some projects. */
+export const isTrustedCaller = (caller: Pick<Caller, 'class'>): boolean =>
+  caller.class === 'trusted' || caller.class === 'restricted';
 
 /** The daemon acting on its own (autostart, recovery, a container that ended by itself). */
 export const daemonCaller: Caller = {

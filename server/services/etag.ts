@@ -40,7 +40,8 @@ export const etagOf = {
   image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties]),
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
   project: (p: ProjectDocument) => canonicalHash([p.config, p.description]),
-  certificate: (c: CertificateDocument) => canonicalHash([c.name, c.type]),
+  certificate: (c: CertificateDocument) =>
+    canonicalHash([c.name, c.type, ...(c.projects === undefined ? [] : [c.projects])]),
   cluster: (c: Cluster) => canonicalHash(c),
   serverConfig: (config: Readonly<Record<string, string | boolean>>) => canonicalHash(config),
 } as const;

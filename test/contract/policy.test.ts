@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { CallerClass } from '../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { decide } from '../../server/auth/policy.ts';
+import { sharedRows } from '../../server/auth/restricted-view.ts';
 import { expectGolden } from '../support/golden.ts';
 import { furtherRoutes, routeShape, specRows, type Auth } from './spec-rows.ts';
 
@@ -10,8 +11,9 @@ const expected = new Map<string, Auth>([
   ...specRows.map(([route, auth]) => [routeShape(route), auth] as const),
   ...furtherRoutes.map((route) => [routeShape(route), 'T'] as const),
 ]);
-const letters: Readonly<Record<CallerClass, string>> = { guest: 'G', untrusted: 'U', trusted: 'T' };
-const callers: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
+const letters = { guest: 'G', untrusted: 'U', trusted: 'T' } as const;
+const callers = ['guest', 'untrusted', 'trusted'] as const;
+const allClasses: readonly CallerClass[] = ['guest', 'untrusted', 'restricted', 'trusted'];
 
 describe('access', () => {
   for (const row of endpoints) {
@@ -44,11 +46,41 @@ describe('access', () => {
     expect(decide('guest', { auth: ['trusted'] }, { object: 'opened' })).toMatchObject({ deny: 403 });
   });
 
+  test.each(endpoints)('$method $path serves a restricted caller in its own projects only', (row) => {
+    const projects = ['mine'];
+    const named = (name: string) => decide('restricted', row, { projects, project: { name, isNamed: true } });
+    const unnamed = decide('restricted', row, { projects, project: { name: 'default', isNamed: false } });
+    if (row.scope === 'server') {
+      expect(named('mine')).toMatchObject({ deny: 403 });
+      expect(unnamed).toMatchObject({ deny: 403 });
+      return;
+    }
+    expect(named('mine')).toBe('allow');
+    expect(named('theirs')).toEqual({ deny: 404, reason: 'not found', project: 'theirs' });
+    expect(unnamed).toEqual(row.scope === 'shared' ? 'allow' : { deny: 404, reason: 'not found', project: 'default' });
+    expect(
+      decide('restricted', row, { projects, project: { name: 'mine', isNamed: true }, isAboutAll: true }),
+    ).toMatchObject({ deny: 403 });
+    // A restriction to nothing allows nothing.
+    expect(decide('restricted', row, { project: { name: 'mine', isNamed: true } })).toMatchObject({ deny: 404 });
+  });
+
+  test('every endpoint of shared objects says what a restricted caller sees, and no other does', () => {
+    const shared = endpoints.filter((row) => row.scope === 'shared').map((row) => row.id);
+    expect(Object.keys(sharedRows).toSorted()).toEqual(shared.toSorted());
+  });
+
+  test('restricted callers change nothing that projects share but their own operations', () => {
+    const changing = endpoints.filter((row) => row.scope === 'shared' && row.method !== 'GET').map((row) => row.id);
+    expect(changing).toEqual(['operations.delete']);
+  });
+
   test('every decision of the table equals the reviewed golden', () => {
     const lines = endpoints.map((row) => {
-      const words = callers.map((caller) => {
+      const words = allClasses.map((caller) => {
         const access = decide(caller, row);
-        return access === 'allow' ? caller : '-'.repeat(caller.length);
+        const word = caller === 'restricted' ? (row.scope === 'project' ? 'project   ' : row.scope.padEnd(10)) : caller;
+        return access === 'allow' ? word : '-'.repeat(word.length);
       });
       return `${words.join(' ')}  ${row.method.padEnd(6)} ${row.path}`;
     });

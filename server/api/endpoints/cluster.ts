@@ -1,7 +1,9 @@
 // Endpoints of the cluster (spec 4.13).
 import { Cluster, ClusterMember, ClusterMemberPost, ClusterPut } from '../cluster/cluster.ts';
-import { endpoint } from './endpoint.ts';
+import { endpointsOf } from './endpoint.ts';
 import { recursion } from './shared.ts';
+
+const endpoint = endpointsOf('server');
 
 const clustering = { extension: 'clustering' } as const;
 
@@ -9,6 +11,7 @@ export const clusterEndpoints = [
   endpoint('cluster.get', 'GET /1.0/cluster', 'sync', 'Cluster membership of this server, which is in none.', {
     ...clustering,
     auth: ['untrusted', 'trusted'],
+    scope: 'shared',
     result: Cluster,
     etag: true,
   }),

@@ -12,10 +12,12 @@ import {
   ContainerStatePut,
 } from '../container/container.ts';
 import { ConsolePost, ExecPost } from '../container/container-exec.ts';
-import { endpoint } from './endpoint.ts';
+import { endpointsOf } from './endpoint.ts';
 import { RenamePost } from '../container/profile.ts';
 import { Snapshot, SnapshotCreate, SnapshotPut } from '../container/snapshot.ts';
 import { list, recursion } from './shared.ts';
+
+const endpoint = endpointsOf('project');
 
 export const containerEndpoints = [
   endpoint(

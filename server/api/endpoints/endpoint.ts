@@ -1,8 +1,14 @@
 // The type of an endpoint of the contract, and the short form in which the endpoint table is written.
 import type { TSchema } from 'typebox';
 
-/** guest: no client certificate; untrusted: one that is not in the trust store; trusted: the rest, and the unix socket. */
-export type CallerClass = 'guest' | 'untrusted' | 'trusted';
+/** guest: no client certificate; untrusted: one that is not in the trust store; restricted: a trusted one, for some projects only;
+ *  trusted: the rest, and the unix socket. */
+export type CallerClass = 'guest' | 'untrusted' | 'restricted' | 'trusted';
+/**
+ * Whose objects a trusted caller meets there. project: those of the project that the request names. shared: those of the server, of
+ * which a restricted caller sees a part. server: those of the server, without restricted callers.
+ */
+export type Scope = 'project' | 'shared' | 'server';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 /**
  * sync: envelope with a result; async: envelope with an operation; raw: bytes (or an envelope, see the row); websocket: the connection
@@ -17,6 +23,7 @@ export interface Endpoint {
   /** Path with `:name` for one segment and a trailing `*` for the rest. */
   readonly path: string;
   readonly auth: readonly CallerClass[];
+  readonly scope: Scope;
   readonly mode: Mode;
   /** Query parameters besides `project`, which every endpoint takes. */
   readonly query: readonly string[];
@@ -35,6 +42,8 @@ export interface Endpoint {
 
 export interface EndpointOptions {
   readonly auth?: readonly CallerClass[];
+  /** Default: that of the table. */
+  readonly scope?: Scope;
   readonly query?: readonly string[];
   readonly body?: TSchema;
   readonly result?: TSchema;
@@ -46,6 +55,11 @@ export interface EndpointOptions {
 
 export const everyone: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
 const trustedOnly: readonly CallerClass[] = ['trusted'];
+
+/** Restricted callers may use what others may, and what is in their projects. */
+function classesOf(auth: readonly CallerClass[], scope: Scope): readonly CallerClass[] {
+  return scope === 'server' ? auth : [...auth, 'restricted'];
+}
 
 type PathOf<Route> = Route extends `${Method} ${infer Path}` ? Path : never;
 type ValueOf<O, Key extends keyof EndpointOptions, Default> = O extends { readonly [K in Key]: infer Value }
@@ -62,29 +76,40 @@ export type EndpointRow<Id, Route, M extends Mode, O> = Endpoint & {
   readonly built: ValueOf<O, 'built', true>;
 };
 
-/** `route` is `METHOD /path`. Default: trusted callers only, no ETag, built. */
-export function endpoint<
-  const Id extends string,
-  const Route extends `${Method} /${string}`,
-  const M extends Mode,
-  const O extends EndpointOptions,
->(id: Id, route: Route, mode: M, doc: string, given?: O): EndpointRow<Id, Route, M, O> {
-  const options: EndpointOptions = given ?? {};
-  const space = route.indexOf(' ');
-  const row: Endpoint = {
-    id,
-    method: route.slice(0, space) as Method,
-    path: route.slice(space + 1),
-    auth: options.auth ?? trustedOnly,
-    mode,
-    query: options.query ?? [],
-    ...(options.body === undefined ? {} : { body: options.body }),
-    ...(options.result === undefined ? {} : { result: options.result }),
-    ...(options.extension === undefined ? {} : { extension: options.extension }),
-    ...(options.status === undefined ? {} : { status: options.status }),
-    etag: options.etag ?? false,
-    built: options.built ?? true,
-    doc,
+/** Writes the rows of a table whose endpoints have that scope. `route` is `METHOD /path`. Default: trusted callers only, no ETag,
+ *  built. */
+export const endpointsOf =
+  (tableScope: Scope) =>
+  <
+    const Id extends string,
+    const Route extends `${Method} /${string}`,
+    const M extends Mode,
+    const O extends EndpointOptions,
+  >(
+    id: Id,
+    route: Route,
+    mode: M,
+    doc: string,
+    given?: O,
+  ): EndpointRow<Id, Route, M, O> => {
+    const options: EndpointOptions = given ?? {};
+    const scope = options.scope ?? tableScope;
+    const space = route.indexOf(' ');
+    const row: Endpoint = {
+      id,
+      method: route.slice(0, space) as Method,
+      path: route.slice(space + 1),
+      auth: classesOf(options.auth ?? trustedOnly, scope),
+      scope,
+      mode,
+      query: options.query ?? [],
+      ...(options.body === undefined ? {} : { body: options.body }),
+      ...(options.result === undefined ? {} : { result: options.result }),
+      ...(options.extension === undefined ? {} : { extension: options.extension }),
+      ...(options.status === undefined ? {} : { status: options.status }),
+      etag: options.etag ?? false,
+      built: options.built ?? true,
+      doc,
+    };
+    return row as EndpointRow<Id, Route, M, O>;
   };
-  return row as EndpointRow<Id, Route, M, O>;
-}

@@ -1,8 +1,10 @@
 // Endpoints of images and aliases (spec 4.8).
-import { endpoint, everyone } from './endpoint.ts';
+import { endpointsOf, everyone } from './endpoint.ts';
 import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../image/image.ts';
 import { RenamePost } from '../container/profile.ts';
 import { recursion } from './shared.ts';
+
+const endpoint = endpointsOf('project');
 
 export const imageEndpoints = [
   endpoint('images.list', 'GET /1.0/images', 'sync', 'Images; callers without trust see public ones.', {

@@ -1,19 +1,27 @@
 // Endpoints of networks, operations and profiles (spec 4.9 to 4.11).
-import { endpoint, everyone } from './endpoint.ts';
+import { endpointsOf, everyone } from './endpoint.ts';
 import { Network, NetworkCreate, NetworkLease, NetworkPut, NetworkState } from '../network/network.ts';
 import { Operation } from '../operation.ts';
 import { Profile, ProfileCreate, ProfilePut, RenamePost } from '../container/profile.ts';
 import { Type } from 'typebox';
 import { recursion } from './shared.ts';
 
+const endpoint = endpointsOf('server');
+const shared = endpointsOf('shared');
+const inProject = endpointsOf('project');
+
 export const networkEndpoints = [
-  endpoint('networks.list', 'GET /1.0/networks', 'sync', 'Networks and host interfaces.', recursion),
+  endpoint('networks.list', 'GET /1.0/networks', 'sync', 'Networks and host interfaces.', {
+    ...recursion,
+    scope: 'shared',
+  }),
   endpoint('networks.create', 'POST /1.0/networks', 'sync', 'Create a managed bridge.', {
     query: ['target'],
     body: NetworkCreate,
     extension: 'network',
   }),
   endpoint('networks.get', 'GET /1.0/networks/:name', 'sync', 'One network.', {
+    scope: 'shared',
     query: ['target'],
     result: Network,
     etag: true,
@@ -45,50 +53,45 @@ export const networkEndpoints = [
     extension: 'network_state',
   }),
   endpoint('networks.leases', 'GET /1.0/networks/:name/leases', 'sync', 'Leases.', {
+    scope: 'shared',
     result: Type.Array(NetworkLease),
     extension: 'network_leases',
   }),
 ];
 
 export const operationEndpoints = [
-  endpoint(
+  shared(
     'operations.list',
     'GET /1.0/operations',
     'sync',
     'Operations that are running, waiting or ended in the last seconds.',
     recursion,
   ),
-  endpoint('operations.get', 'GET /1.0/operations/:id', 'sync', 'One operation.', { result: Operation }),
-  endpoint('operations.delete', 'DELETE /1.0/operations/:id', 'sync', 'Cancel it.', { status: 202 }),
-  endpoint('operations.wait', 'GET /1.0/operations/:id/wait', 'sync', 'Wait for its end.', {
+  shared('operations.get', 'GET /1.0/operations/:id', 'sync', 'One operation.', { result: Operation }),
+  shared('operations.delete', 'DELETE /1.0/operations/:id', 'sync', 'Cancel it.', { status: 202 }),
+  shared('operations.wait', 'GET /1.0/operations/:id/wait', 'sync', 'Wait for its end.', {
     query: ['timeout'],
     result: Operation,
   }),
-  endpoint(
-    'operations.websocket',
-    'GET /1.0/operations/:id/websocket',
-    'websocket',
-    'Data channel; needs the secret.',
-    {
-      auth: everyone,
-      query: ['secret'],
-    },
-  ),
+  shared('operations.websocket', 'GET /1.0/operations/:id/websocket', 'websocket', 'Data channel; needs the secret.', {
+    auth: everyone,
+    query: ['secret'],
+  }),
 ];
 
 export const profileEndpoints = [
-  endpoint('profiles.list', 'GET /1.0/profiles', 'sync', 'Profiles.', recursion),
-  endpoint('profiles.create', 'POST /1.0/profiles', 'sync', 'Create a profile.', { body: ProfileCreate }),
-  endpoint('profiles.get', 'GET /1.0/profiles/:name', 'sync', 'One profile.', { result: Profile, etag: true }),
-  endpoint('profiles.put', 'PUT /1.0/profiles/:name', 'sync', 'Replace config, description, devices.', {
+  inProject('profiles.list', 'GET /1.0/profiles', 'sync', 'Profiles.', recursion),
+  inProject('profiles.create', 'POST /1.0/profiles', 'sync', 'Create a profile.', { body: ProfileCreate }),
+  inProject('profiles.get', 'GET /1.0/profiles/:name', 'sync', 'One profile.', { result: Profile, etag: true }),
+  inProject('profiles.put', 'PUT /1.0/profiles/:name', 'sync', 'Replace config, description, devices.', {
     body: ProfilePut,
     etag: true,
   }),
-  endpoint('profiles.patch', 'PATCH /1.0/profiles/:name', 'sync', 'Change the given members.', {
+  inProject('profiles.patch', 'PATCH /1.0/profiles/:name', 'sync', 'Change the given members.', {
     body: ProfilePut,
     etag: true,
     extension: 'patch',
   }),
-  endpoint('profiles.post', 'POST /1.0/profiles/:name', 'sync', 'Rename it.', { body: RenamePost, status: 204 }),
-  endpoint('profiles.delete', 'DELETE /1.0/profiles/:name', 'sync', 'Delete an unused profile.', { status: 202 }),
+  inProject('profiles.post', 'POST /1.0/profiles/:name', 'sync', 'Rename it.', { body: RenamePost, status: 204 }),
+  inProject('profiles.delete', 'DELETE /1.0/profiles/:name', 'sync', 'Delete an unused profile.', { status: 202 }),
 ];

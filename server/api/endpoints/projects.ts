@@ -1,20 +1,28 @@
 // Endpoints of projects (spec 4.14).
 import { RenamePost } from '../container/profile.ts';
 import { Project, ProjectCreate, ProjectPut, ProjectState } from '../project/project.ts';
-import { endpoint } from './endpoint.ts';
+import { endpointsOf } from './endpoint.ts';
 import { recursion } from './shared.ts';
+
+const endpoint = endpointsOf('server');
 
 const projects = { extension: 'projects' } as const;
 
 export const projectEndpoints = [
-  endpoint('projects.list', 'GET /1.0/projects', 'sync', 'Projects.', { ...projects, ...recursion }),
+  endpoint('projects.list', 'GET /1.0/projects', 'sync', 'Projects.', {
+    ...projects,
+    ...recursion,
+    scope: 'shared',
+  }),
   endpoint('projects.create', 'POST /1.0/projects', 'sync', 'Create one.', { ...projects, body: ProjectCreate }),
   endpoint('projects.get', 'GET /1.0/projects/:name', 'sync', 'One project.', {
+    scope: 'shared',
     ...projects,
     result: Project,
     etag: true,
   }),
   endpoint('projects.state', 'GET /1.0/projects/:name/state', 'sync', 'Its limits and what is used of them.', {
+    scope: 'shared',
     extension: 'project_usage',
     result: ProjectState,
   }),

@@ -1,13 +1,20 @@
 // Endpoints of the server itself and of trusted certificates (spec 4.1, 4.7, 4.13).
 import { Certificate, CertificateCreate, CertificatePut } from '../server/certificate.ts';
-import { endpoint, everyone } from './endpoint.ts';
+import { endpointsOf, everyone } from './endpoint.ts';
 import { Resources, Server, ServerPut } from '../server/server.ts';
 import { recursion, strings } from './shared.ts';
 
+const endpoint = endpointsOf('server');
+
 export const serverEndpoints = [
-  endpoint('root.get', 'GET /', 'sync', 'Supported API versions.', { auth: everyone, result: strings }),
+  endpoint('root.get', 'GET /', 'sync', 'Supported API versions.', {
+    auth: everyone,
+    scope: 'shared',
+    result: strings,
+  }),
   endpoint('server.get', 'GET /1.0', 'sync', 'The server; callers without trust see only its public fields.', {
     auth: everyone,
+    scope: 'shared',
     query: ['target'],
     result: Server,
     etag: true,
@@ -25,15 +32,22 @@ export const serverEndpoints = [
   }),
   endpoint('resources.get', 'GET /1.0/resources', 'sync', 'Processors and memory of the host.', {
     auth: everyone,
+    scope: 'shared',
     query: ['target'],
     result: Resources,
     extension: 'resources',
   }),
-  endpoint('events.get', 'GET /1.0/events', 'websocket', 'The stream of notifications.', { query: ['type'] }),
+  endpoint('events.get', 'GET /1.0/events', 'websocket', 'The stream of notifications.', {
+    query: ['type'],
+    scope: 'project',
+  }),
 ];
 
 export const certificateEndpoints = [
-  endpoint('certificates.list', 'GET /1.0/certificates', 'sync', 'Trusted client certificates.', recursion),
+  endpoint('certificates.list', 'GET /1.0/certificates', 'sync', 'Trusted client certificates.', {
+    ...recursion,
+    scope: 'shared',
+  }),
   endpoint(
     'certificates.create',
     'POST /1.0/certificates',
@@ -50,6 +64,7 @@ export const certificateEndpoints = [
     'sync',
     'One certificate; a unique prefix will do.',
     {
+      scope: 'shared',
       result: Certificate,
       etag: true,
     },

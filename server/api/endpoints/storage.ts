@@ -1,6 +1,6 @@
 // Endpoints of storage pools and volumes (spec 4.12).
 import { UrlList } from '../schema/common-schemas.ts';
-import { endpoint } from './endpoint.ts';
+import { endpointsOf } from './endpoint.ts';
 import { PoolResources, StoragePool, StoragePoolCreate, StoragePoolPut } from '../storage/pool.ts';
 import { RenamePost } from '../container/profile.ts';
 import {
@@ -14,20 +14,28 @@ import {
 } from '../storage/volume.ts';
 import { recursion } from './shared.ts';
 
+const endpoint = endpointsOf('server');
+const inProject = { scope: 'project' } as const;
+
 const target = ['target'] as const;
 const storage = { extension: 'storage', query: target } as const;
-const volumes = storage;
-const volumeSnapshots = { query: target, extension: 'storage_api_volume_snapshots' } as const;
+const volumes = { ...storage, ...inProject } as const;
+const volumeSnapshots = { ...inProject, query: target, extension: 'storage_api_volume_snapshots' } as const;
 const volumePath = '/1.0/storage-pools/:pool/volumes/:type/:name';
 
 export const storageEndpoints = [
-  endpoint('pools.list', 'GET /1.0/storage-pools', 'sync', 'Storage pools.', { extension: 'storage', ...recursion }),
+  endpoint('pools.list', 'GET /1.0/storage-pools', 'sync', 'Storage pools.', {
+    scope: 'shared',
+    extension: 'storage',
+    ...recursion,
+  }),
   endpoint('pools.create', 'POST /1.0/storage-pools', 'sync', 'Create a pool.', {
     ...storage,
     body: StoragePoolCreate,
   }),
   endpoint('pools.get', 'GET /1.0/storage-pools/:pool', 'sync', 'One pool.', {
     ...storage,
+    scope: 'shared',
     result: StoragePool,
     etag: true,
   }),

@@ -7,8 +7,29 @@ export const Certificate = Type.Object({
   certificate: Type.String(facts({ doc: 'PEM x509.', immutable: true })),
   name: Type.String(facts({ effect: 'live' })),
   fingerprint: Type.String(facts({ computed: true, doc: 'SHA-256 of the raw certificate.' })),
+  restricted: Type.Optional(
+    Type.Boolean(
+      facts({
+        effect: 'live',
+        doc: 'Whether its client may use only the projects listed.',
+        since: 'certificate_project',
+      }),
+    ),
+  ),
+  projects: Type.Optional(
+    Type.Array(
+      Type.String(),
+      facts({
+        effect: 'live',
+        doc: 'Projects that its client may use while restricted.',
+        since: 'certificate_project',
+      }),
+    ),
+  ),
 });
 export type Certificate = Static<typeof Certificate>;
+
+const restriction = { restricted: Type.Optional(Type.Boolean()), projects: Type.Optional(Type.Array(Type.String())) };
 
 /** `certificate` is base64 DER or PEM; absent: the one of the connection. */
 export const CertificateCreate = Type.Object({
@@ -27,9 +48,12 @@ export const CertificateCreate = Type.Object({
       }),
     ),
   ),
-  restricted: Type.Optional(Type.Boolean(facts({ doc: 'The client may use only its projects.' }))),
-  projects: Type.Optional(Type.Array(Type.String(), facts({ doc: 'Projects of a restricted client.' }))),
+  ...restriction,
 });
-export const CertificatePut = Type.Object({ type: Type.Optional(Type.String()), name: Type.Optional(Type.String()) });
+export const CertificatePut = Type.Object({
+  type: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
+  ...restriction,
+});
 export type CertificateCreate = Static<typeof CertificateCreate>;
 export type CertificatePut = Static<typeof CertificatePut>;

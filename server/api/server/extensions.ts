@@ -43,6 +43,7 @@ const laterExtensions = [
   'project_usage',
   'certificate_token',
   'remote_token_expiry',
+  'certificate_project',
 ];
 
 export const extensions: readonly string[] = [

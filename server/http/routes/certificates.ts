@@ -12,6 +12,9 @@ export interface CertificateRoutesDeps {
 }
 
 export function certificateRoutes({ certificates, addresses, endTrust }: CertificateRoutesDeps) {
+  const endNarrowed = (fingerprint: string | undefined, asking: Socket): void => {
+    if (fingerprint !== undefined) endTrust(fingerprint, asking);
+  };
   return {
     'certificates.list': ({ query }) =>
       collection(
@@ -34,11 +37,13 @@ export function certificateRoutes({ certificates, addresses, endTrust }: Certifi
       return sync(object, etag);
     },
     'certificates.put': async (context) => {
-      await certificates.put(context.caller, context.params.fingerprint, context.body, context.ifMatch);
+      const { caller, params, body, ifMatch } = context;
+      endNarrowed(await certificates.put(caller, params.fingerprint, body, ifMatch), context.request.socket);
       return done;
     },
     'certificates.patch': async (context) => {
-      await certificates.patch(context.caller, context.params.fingerprint, context.body, context.ifMatch);
+      const { caller, params, body, ifMatch } = context;
+      endNarrowed(await certificates.patch(caller, params.fingerprint, body, ifMatch), context.request.socket);
       return done;
     },
     'certificates.delete': async (context) => {

@@ -2,13 +2,14 @@
 import type { IncomingMessage } from 'node:http';
 import { ImageCreate } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { Caller } from '../../services/caller.ts';
+import { isTrustedCaller as isTrusted, type Caller } from '../../services/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
 import { aliasUrl, imageUrl } from '../../api/project/project-names.ts';
 import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import { isOfThisServer } from '../../services/images/make-image.ts';
 import { readBody } from '../request-body.ts';
+import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';
 import { async_, collection, done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
 import { receiveUpload } from '../image-upload.ts';
@@ -24,8 +25,6 @@ export interface ImageRouteDeps {
   readonly headerPrefix: string;
 }
 
-const isTrusted = (caller: Caller): boolean => caller.class !== 'guest' && caller.class !== 'untrusted';
-
 export function imageRoutes(deps: ImageRouteDeps) {
   const { images } = deps;
   return {
@@ -37,6 +36,7 @@ export function imageRoutes(deps: ImageRouteDeps) {
     'images.create': async ({ caller, request, signal, namesOf }) => {
       if (isJson(request)) {
         const body = await readBody(request, ImageCreate);
+        checkNamedProjects(caller, body);
         const isHere = isOfThisServer(body.source);
         return async_(await deps.make(caller, body, isHere ? namesOf(body.source.project).project : caller.project));
       }

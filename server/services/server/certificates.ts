@@ -56,6 +56,11 @@ export class Certificates {
     return this.#deps.records.certificates.has(fingerprint);
   }
 
+  /** Undefined: all, and the server itself. */
+  projectsOf(fingerprint: string): readonly string[] | undefined {
+    return this.#deps.records.certificates.get(fingerprint)?.document.projects;
+  }
+
   names(): readonly string[] {
     return this.#deps.records.certificates.list().map((entry) => entry.name);
   }
@@ -165,14 +170,8 @@ export class Certificates {
     return added;
   }
 
-  #grantOf({ restricted = false, projects = [] }: CertificateCreate): Pick<TrustGrant, 'projects'> {
-    if (!restricted) {
-      if (projects.length === 0) return {};
-      throw errors.invalid('certificate', [{ path: 'projects', message: 'needs restricted: true' }]);
-    }
-    const missing = projects.filter((project) => this.#deps.records.projects.get(project) === undefined);
-    if (missing.length === 0) return { projects };
-    throw errors.invalid('certificate', [{ path: 'projects', message: `there is no project ${missing.join(', ')}` }]);
+  #grantOf(body: CertificateCreate): Pick<TrustGrant, 'projects'> {
+    return this.#restriction(body, undefined);
   }
 
   async #add(caller: Caller, entry: TrustEntry, { projects }: Pick<TrustGrant, 'projects'>): Promise<string> {
@@ -191,11 +190,18 @@ export class Certificates {
     return fingerprint;
   }
 
-  put(caller: Caller, prefix: string, body: CertificatePut, ifMatch: string | undefined): Promise<void> {
-    return this.#change(caller, prefix, ifMatch, { type: body.type ?? '', name: body.name ?? '' });
+  /** Returns the whole fingerprint when its client has lost access to something: the caller ends what it has open. */
+  put(caller: Caller, prefix: string, body: CertificatePut, ifMatch: string | undefined): Promise<string | undefined> {
+    return this.#change(caller, prefix, ifMatch, { ...body, type: body.type ?? '', name: body.name ?? '' });
   }
 
-  patch(caller: Caller, prefix: string, body: CertificatePut, ifMatch: string | undefined): Promise<void> {
+  /** As put. */
+  patch(
+    caller: Caller,
+    prefix: string,
+    body: CertificatePut,
+    ifMatch: string | undefined,
+  ): Promise<string | undefined> {
     return this.#change(caller, prefix, ifMatch, body);
   }
 
@@ -210,19 +216,51 @@ export class Certificates {
     return name;
   }
 
-  async #change(caller: Caller, prefix: string, ifMatch: string | undefined, body: CertificatePut): Promise<void> {
+  async #change(
+    caller: Caller,
+    prefix: string,
+    ifMatch: string | undefined,
+    body: CertificatePut,
+  ): Promise<string | undefined> {
     const { name } = this.#find(prefix);
     if (body.type !== undefined && body.type !== 'client') {
       throw errors.invalid('certificate', [
         { path: 'type', message: `must be client, is ${JSON.stringify(body.type)}` },
       ]);
     }
-    await this.#deps.records.retry((changes) => {
+    const isNarrower = await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
       checkIfMatch(ifMatch, etagOf.certificate(document), 'certificate', name);
-      changes.put('certificates', name, { ...document, name: body.name ?? document.name });
+      const { projects: before, ...rest } = document;
+      const wanted = { ...rest, name: body.name ?? document.name, ...this.#restriction(body, before) };
+      changes.put('certificates', name, wanted);
+      return isNarrowed(before, wanted.projects);
     });
     this.#deps.events.lifecycle('certificate-updated', certificateUrl(name), undefined, caller.requestor);
+    return isNarrower ? name : undefined;
+  }
+
+  /** What is not sent stays: a client that does not know of projects must not give all of them. Throws AppError badRequest. */
+  #restriction(
+    { restricted, projects }: Pick<CertificatePut, 'restricted' | 'projects'>,
+    before: readonly string[] | undefined,
+  ): { readonly projects?: readonly string[] } {
+    const isRestricted = restricted ?? before !== undefined;
+    const listed = [...new Set(projects ?? (isRestricted ? before : undefined))];
+    const unknown = listed.filter((project) => !this.#deps.records.projects.has(project));
+    const problems = [
+      ...unknown.map((project) => ({ path: 'projects', message: `there is no project ${JSON.stringify(project)}` })),
+      ...(isRestricted || listed.length === 0
+        ? []
+        : [
+            {
+              path: 'projects',
+              message: 'limits nothing without restricted: true; leave it empty, or restrict the certificate',
+            },
+          ]),
+    ];
+    if (problems.length > 0) throw errors.invalid('certificate', problems);
+    return isRestricted ? { projects: listed } : {};
   }
 
   #find(prefix: string): Entry<CertificateDocument> {
@@ -239,5 +277,16 @@ export class Certificates {
 }
 
 function render({ name, document }: Entry<CertificateDocument>): Certificate {
-  return { type: document.type, certificate: document.pem, name: document.name, fingerprint: name };
+  return {
+    type: document.type,
+    certificate: document.pem,
+    name: document.name,
+    fingerprint: name,
+    restricted: document.projects !== undefined,
+    projects: [...(document.projects ?? [])],
+  };
 }
+
+/** Undefined: all projects, and the server. */
+const isNarrowed = (before: readonly string[] | undefined, after: readonly string[] | undefined): boolean =>
+  after !== undefined && (before === undefined || before.some((project) => !after.includes(project)));

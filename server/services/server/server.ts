@@ -22,7 +22,7 @@ import { reasonOf } from '../../lib/shared/reason.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
 import type { Records } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
+import { isTrustedCaller, type Caller } from '../caller.ts';
 import { packerOf } from '../compression.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import type { Pools } from '../storage/pools.ts';
@@ -81,7 +81,7 @@ export class ServerSettings {
   }
 
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
-    if (caller.class !== 'trusted') return { object: { ...untrustedView, auth: caller.class } };
+    if (!isTrustedCaller(caller)) return { object: { ...untrustedView, auth: caller.class } };
     return this.#trustedView(dialect);
   }
 

@@ -1,0 +1,176 @@
+// What a restricted caller sees of the objects that all projects share, and of lists of users. Pure.
+import { errors, type AppError } from '../api/errors.ts';
+import type { Event } from '../api/event.ts';
+import { defaultProject } from '../api/project/project-names.ts';
+
+/** What one restricted caller may know of. */
+export interface Sight {
+  readonly projects: readonly string[];
+  /** Of its certificate. */
+  readonly fingerprint: string;
+  /** Whether containers of one of its projects may be on that managed network. */
+  readonly network: (name: string) => boolean;
+  /** Whether a container of one of its projects has the hardware address. */
+  readonly address: (hwaddr: string) => boolean;
+  /** Whether the operation is about an object of one of its projects, or was started by this caller. */
+  readonly operation: (id: string) => boolean;
+}
+
+type Params = Readonly<Record<string, string>>;
+type Json = unknown;
+
+interface SharedRow {
+  /** The object of the path as the caller may ask for it; undefined: it is not to be found. */
+  readonly params?: (params: Params, sight: Sight) => Params | undefined;
+  /** Names the object in the answer that it was not found: kind and parameter. */
+  readonly object?: readonly [kind: string, param: string];
+  readonly view: (result: Json, sight: Sight) => Json;
+}
+
+const whole: SharedRow = { view: (result) => result };
+const operation: SharedRow = {
+  object: ['operation', 'id'],
+  params: (params, sight) => (sight.operation(params['id'] ?? '') ? params : undefined),
+  view: (result) => result,
+};
+const project: SharedRow = {
+  object: ['project', 'name'],
+  params: (params, sight) => (sight.projects.includes(params['name'] ?? '') ? params : undefined),
+  view: (result) => result,
+};
+const network = (view: SharedRow['view']): SharedRow => ({
+  object: ['network', 'name'],
+  params: (params, sight) => (sight.network(params['name'] ?? '') ? params : undefined),
+  view,
+});
+
+/** Of every endpoint with the scope `shared`. */
+export const sharedRows: Readonly<Record<string, SharedRow>> = {
+  'root.get': whole,
+  'server.get': { view: (result) => withoutConfig(result) },
+  'resources.get': whole,
+  'cluster.get': whole,
+  'certificates.list': { view: (result, sight) => listed(result, 'fingerprint', (name) => name === sight.fingerprint) },
+  'certificates.get': {
+    object: ['certificate', 'fingerprint'],
+    // The beginning of another one fits none, so that nothing is learned of others.
+    params: (params, sight) => {
+      const { fingerprint = '' } = params;
+      return fingerprint !== '' && sight.fingerprint.startsWith(fingerprint)
+        ? { ...params, fingerprint: sight.fingerprint }
+        : undefined;
+    },
+    view: (result) => result,
+  },
+  'projects.list': { view: (result, { projects }) => listed(result, 'name', (name) => projects.includes(name)) },
+  'projects.get': project,
+  'projects.state': project,
+  'pools.list': { view: (result) => mapped(result, withoutConfig) },
+  'pools.get': { view: withoutConfig },
+  'networks.list': { view: (result, sight) => mapped(listed(result, 'name', sight.network), withoutConfig) },
+  'networks.get': network(withoutConfig),
+  'networks.leases': network((result, sight) =>
+    Array.isArray(result) ? result.filter((lease) => sight.address(textOf(lease, 'hwaddr'))) : [],
+  ),
+  'operations.list': { view: (result, sight) => operationsIn(result, sight.operation) },
+  'operations.get': operation,
+  'operations.delete': operation,
+  'operations.wait': operation,
+  'operations.websocket': operation,
+};
+
+/** The parameters with which the request is served. Throws the answer for an object that does not exist. */
+export function paramsFor(id: string, params: Params, sight: Sight): Params {
+  const row = Object.hasOwn(sharedRows, id) ? sharedRows[id] : undefined;
+  if (row?.params === undefined || row.object === undefined) return params;
+  const [kind, param] = row.object;
+  const found = row.params(params, sight);
+  if (found === undefined) throw errors.notFound(kind, params[param] ?? '');
+  return found;
+}
+
+/** The result as the caller may see it. */
+export function viewOf(id: string, result: Json, sight: Sight): Json {
+  const row = Object.hasOwn(sharedRows, id) ? sharedRows[id] : undefined;
+  return withOwnUsers(row === undefined ? result : row.view(result, sight), sight.projects);
+}
+
+/** Projects that a request body names besides the one of its URL. */
+export function projectsNamed(body: Json): readonly string[] {
+  const named = [textOf(body, 'project'), textOf(memberOf(body, 'source'), 'project'), textOf(body, 'target_project')];
+  return named.filter((name) => name !== '');
+}
+
+/** Throws AppError notFound as for a project that does not exist. */
+export function needOwn(projects: readonly string[] | undefined, named: readonly string[]): void {
+  const foreign = named.find((name) => projects?.includes(name) === false);
+  if (foreign !== undefined) throw errors.notFound('project', foreign);
+}
+
+/** Objects of another project, which the project of the request only uses, are not changed through it. */
+export const sharedObjectRefusal = (project: string, owner: string): AppError =>
+  errors.forbidden(
+    `The project ${project} uses these objects of the project ${owner}, for which the client certificate is not: they can only be read`,
+  );
+
+/** The project of the object at this URL; undefined: it belongs to none. */
+export function projectOfUrl(url: string): string | undefined {
+  const [path = '', query = ''] = url.split('?', 2);
+  const isOfProject =
+    /^\/1\.0\/(?:containers|instances|images|profiles)(?:\/|$)/.test(path) ||
+    /^\/1\.0\/storage-pools\/[^/]+\/volumes(?:\/|$)/.test(path);
+  return isOfProject ? new URLSearchParams(query).get('project') || defaultProject : undefined;
+}
+
+/** Whether the caller may get the event: it is about an object of one of its projects. */
+export function isSeen({ type, metadata }: Pick<Event, 'type' | 'metadata'>, sight: Sight): boolean {
+  if (type === 'operation') return sight.operation(textOf(metadata, 'id'));
+  return type === 'lifecycle' && sight.projects.includes(projectOfUrl(textOf(metadata, 'source')) ?? '');
+}
+
+/** Everywhere in the result: of `used_by` only what is in the caller's projects. */
+function withOwnUsers(result: Json, projects: readonly string[]): Json {
+  if (Array.isArray(result)) {
+    const list: readonly Json[] = result;
+    const own = list.map((each) => withOwnUsers(each, projects));
+    // A list that is as it was keeps the JSON that was made of it.
+    return own.every((each, index) => each === list[index]) ? list : own;
+  }
+  const users = memberOf(result, 'used_by');
+  if (!Array.isArray(users)) return result;
+  if (users.length === 0) return result;
+  const own = users.filter((url) => typeof url === 'string' && projects.includes(projectOfUrl(url) ?? ''));
+  return { ...(result as object), used_by: own };
+}
+
+function withoutConfig(result: Json): Json {
+  return memberOf(result, 'config') === undefined ? result : { ...(result as object), config: {} };
+}
+
+const mapped = (result: Json, change: (each: Json) => Json): Json =>
+  Array.isArray(result) ? result.map(change) : result;
+
+/** URLs end with the name; objects have it as a member. */
+const listed = (result: Json, member: string, isSeen: (name: string) => boolean): Json =>
+  Array.isArray(result) ? result.filter((each) => isSeen(nameIn(each, member))) : result;
+
+function nameIn(each: Json, member: string): string {
+  if (typeof each !== 'string') return textOf(each, member);
+  return decodeURIComponent(each.split('?')[0]?.split('/').at(-1) ?? '');
+}
+
+/** A list, or lists by status. */
+function operationsIn(result: Json, isSeen: (id: string) => boolean): Json {
+  if (Array.isArray(result)) return listed(result, 'id', isSeen);
+  if (typeof result !== 'object' || result === null) return result;
+  const lists = Object.entries(result).map(([status, list]) => [status, listed(list, 'id', isSeen)] as const);
+  return Object.fromEntries(lists.filter(([, list]) => !Array.isArray(list) || list.length > 0));
+}
+
+const memberOf = (value: Json, member: string): Json =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[member] : undefined;
+
+function textOf(value: Json, member: string): string {
+  const text = memberOf(value, member);
+  return typeof text === 'string' ? text : '';
+}

@@ -1,0 +1,36 @@
+// What a restricted caller may know of besides the objects of its projects.
+import { mayUseNetwork } from '../../api/project/project-restrictions.ts';
+import { projectOf } from '../../api/project/project-names.ts';
+import { projectOfUrl, type Sight } from '../../auth/restricted-view.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { containersWith } from '../used-by.ts';
+
+export interface SightDeps {
+  readonly records: Records;
+  readonly operations: Pick<Operations, 'about'>;
+}
+
+export function sightOf({ records, operations }: SightDeps, { projects = [], requestor }: Caller): Sight {
+  const isOwn = (project: string | undefined): boolean => project !== undefined && projects.includes(project);
+  return {
+    projects,
+    fingerprint: requestor.username,
+    network: (name) =>
+      records.networks.has(name) &&
+      projects.some((project) => {
+        const config = records.projects.get(project)?.document.config;
+        return config !== undefined && mayUseNetwork(config, name);
+      }),
+    address: (hwaddr) =>
+      hwaddr !== '' &&
+      containersWith(records, 'hwaddr', hwaddr.toLowerCase()).some(({ name }) => isOwn(projectOf(name))),
+    operation: (id) => {
+      const about = operations.about(id);
+      if (about === undefined) return false;
+      if (about.owner !== undefined && about.owner === requestor.username) return true;
+      return about.urls.length > 0 && about.urls.every((url) => isOwn(projectOfUrl(url)));
+    },
+  };
+}
