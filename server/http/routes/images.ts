@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ImageCreate } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
-import { isTrustedCaller as isTrusted, type Caller } from '../../services/caller.ts';
+import { isTrustedCaller, type Caller } from '../../services/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
 import { aliasUrl, imageUrl } from '../../api/project/project-names.ts';
 import type { Aliases } from '../../services/images/aliases.ts';
@@ -29,8 +29,8 @@ export function imageRoutes(deps: ImageRouteDeps) {
   const { images } = deps;
   return {
     'images.list': ({ caller, query }) => {
-      const isAll = query['all-projects'] === 'true' && isTrusted(caller);
-      const list = isAll ? images.listAll() : images.list(caller.project, isTrusted(caller));
+      const isAll = query['all-projects'] === 'true' && isTrustedCaller(caller);
+      const list = isAll ? images.listAll() : images.list(caller.project, isTrustedCaller(caller));
       return sync(list.map(({ name, object }) => (recursionOf(query) > 0 ? object : imageUrl(name))));
     },
     'images.create': async ({ caller, request, signal, namesOf }) => {
@@ -43,7 +43,11 @@ export function imageRoutes(deps: ImageRouteDeps) {
       return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal)));
     },
     'images.get': (context) => {
-      const { object, etag } = images.get(context.params.fingerprint, isTrusted(context.caller), context.query.secret);
+      const { object, etag } = images.get(
+        context.params.fingerprint,
+        isTrustedCaller(context.caller),
+        context.query.secret,
+      );
       return sync(object, etag);
     },
     'images.put': async (context) => {
@@ -58,7 +62,7 @@ export function imageRoutes(deps: ImageRouteDeps) {
     'images.secret': (context) => async_(images.secret(context.params.fingerprint)),
     'images.refresh': (context) => async_(deps.refresh(context.caller, context.params.fingerprint)),
     'images.export': async (context) => {
-      const entry = images.visible(context.params.fingerprint, isTrusted(context.caller), context.query.secret);
+      const entry = images.visible(context.params.fingerprint, isTrustedCaller(context.caller), context.query.secret);
       return { kind: 'stream', ...(await exportImage(await images.parts(entry.name))) };
     },
     ...aliasRoutes(deps.aliases),
@@ -79,7 +83,7 @@ function aliasRoutes(aliases: Aliases) {
       return movedTo(aliasUrl(name));
     },
     'aliases.get': (context) => {
-      const { object, etag } = aliases.get(context.params['*'], isTrusted(context.caller));
+      const { object, etag } = aliases.get(context.params['*'], isTrustedCaller(context.caller));
       return sync(object, etag);
     },
     'aliases.put': async (context) => {
