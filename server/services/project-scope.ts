@@ -29,9 +29,13 @@ export const imageIn = (records: Records, project: string, fingerprint: string):
   qualifiedName(projectWith(records, project, 'features.images'), fingerprint);
 export const aliasIn = imageIn;
 
+/** The custom volume of that name for objects of the project. */
+export const volumeIn = (records: Records, project: string, name: string): string =>
+  qualifiedName(projectWith(records, project, 'features.storage.volumes'), name);
+
 /** The custom volume `POOL/NAME` of that name for objects of the project, as its record is named. */
 export const volumeKeyIn = (records: Records, project: string, pool: string, name: string): string =>
-  `${pool}/${qualifiedName(projectWith(records, project, 'features.storage.volumes'), name)}`;
+  `${pool}/${volumeIn(records, project, name)}`;
 
 /** The objects of one project, in order of name, of a list in order of qualified name. */
 export const ofProject = <T extends { readonly name: string }>(list: readonly T[], project: string): readonly T[] =>

@@ -57,7 +57,7 @@ export const storageEndpoints = [
   }),
   endpoint('volumes.list', 'GET /1.0/storage-pools/:pool/volumes', 'sync', 'Volumes of every type.', {
     ...volumes,
-    query: ['recursion', 'target'],
+    query: ['recursion', 'target', 'all-projects'],
     result: UrlList,
   }),
   endpoint('volumes.create', 'POST /1.0/storage-pools/:pool/volumes', 'sync', 'Create a custom volume.', {
@@ -66,7 +66,7 @@ export const storageEndpoints = [
   }),
   endpoint('volumes.listType', 'GET /1.0/storage-pools/:pool/volumes/:type', 'sync', 'Volumes of one type.', {
     ...volumes,
-    query: ['recursion', 'target'],
+    query: ['recursion', 'target', 'all-projects'],
     result: UrlList,
   }),
   endpoint(

@@ -26,7 +26,7 @@ export const Image = Type.Object({
   expires_at: Type.String(facts({ computed: true })),
   last_used_at: Type.String(facts({ computed: true })),
   uploaded_at: Type.String(facts({ computed: true })),
-  project: Type.Optional(Type.String(facts({ computed: true, doc: 'In lists of all projects.' }))),
+  project: Type.Optional(Type.String(facts({ computed: true, doc: 'The project that it belongs to.' }))),
 });
 export type Image = Static<typeof Image>;
 

@@ -9,6 +9,7 @@ export const StorageVolume = Type.Object({
   description: Description,
   config: Type.Record(Type.String(), Type.String(), facts({ effect: 'live' })),
   location: Type.String(facts({ computed: true })),
+  project: Type.Optional(Type.String(facts({ computed: true, doc: 'The project that it belongs to.' }))),
   used_by: UsedBy,
 });
 export type StorageVolume = Static<typeof StorageVolume>;
@@ -16,6 +17,7 @@ export type StorageVolume = Static<typeof StorageVolume>;
 export const VolumeSource = Type.Object({
   name: Type.Optional(Type.String()),
   pool: Type.Optional(Type.String()),
+  project: Type.Optional(Type.String(facts({ doc: 'Of the source, on this server.' }))),
   type: Type.Optional(Type.String()),
   mode: Type.Optional(Type.String()),
   volume_only: Type.Optional(Type.Boolean()),
@@ -41,6 +43,7 @@ export type StorageVolumePut = Static<typeof StorageVolumePut>;
 export const StorageVolumePost = Type.Object({
   name: Type.String(),
   pool: Type.Optional(Type.String()),
+  project: Type.Optional(Type.String(facts({ doc: 'Moves it into this project.' }))),
   migration: Type.Optional(Type.Boolean()),
   target: Type.Optional(Type.Unknown()),
 });

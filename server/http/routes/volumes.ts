@@ -1,5 +1,6 @@
 // Storage volume endpoints: requests to use cases and back.
 import { errors } from '../../api/errors.ts';
+import { projectOf } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
@@ -19,14 +20,19 @@ import {
 
 export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migrations: Migrations) {
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
-    const pool = context.params.pool;
-    return sync(recursionOf(context.query) > 0 ? await volumes.list(pool, type) : await volumes.urls(pool, type));
+    const { pool } = context.params;
+    const project = context.query['all-projects'] === 'true' ? undefined : context.caller.project;
+    const { lists } = volumes;
+    return sync(
+      recursionOf(context.query) > 0 ? await lists.list(pool, project, type) : await lists.urls(pool, project, type),
+    );
   };
   const create = async (context: ContextOf<'volumes.create'>, type: string | undefined): Promise<RouteReply> => {
     const body = context.body;
     if (body.source?.type === 'migration')
       return async_(migrations.receiveVolume(context.caller, context.params.pool, type, body));
-    return orDone(await volumes.create(context.caller, context.params.pool, type, body));
+    const from = context.namesOf(body.source?.project);
+    return orDone(await volumes.create(context.caller, context.params.pool, type, body, from));
   };
   return {
     'volumes.list': (context) => list(context),
@@ -56,9 +62,11 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migra
         const volume = { pool, name: context.params.name };
         return async_(migrations.sendVolume(context.params.type, volume, body));
       }
-      const to = { pool: body.pool === undefined || body.pool === '' ? pool : body.pool, name: body.name };
-      if (to.pool !== pool) return async_(volumes.move(context.caller, ...place(context), to));
-      return movedTo(await volumes.rename(context.caller, ...place(context), to.name));
+      const target = body.pool === undefined || body.pool === '' ? pool : body.pool;
+      const to = { pool: target, name: context.namesOf(body.project).volume(body.name) };
+      if (to.pool !== pool || projectOf(to.name) !== projectOf(context.params.name))
+        return async_(volumes.move(context.caller, ...place(context), to));
+      return movedTo(await volumes.rename(context.caller, ...place(context), body.name));
     },
     'volumeSnapshots.list': (context) =>
       collection(

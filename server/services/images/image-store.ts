@@ -14,6 +14,7 @@ import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { aliasIn, imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { storedImage } from './image-files.ts';
+import { isUnpackedIn } from './unpacked-images.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
 import { imageFilesLock, imageLock, sharersOf, type ImageStoreDeps } from './image-deps.ts';
 
@@ -38,12 +39,9 @@ export class ImageStore {
     return this.#shown(ofProject(records.images.list(), projectWith(records, project, 'features.images')), trusted);
   }
 
-  /** Each with its project. */
+  /** Of all projects. */
   listAll(): readonly { readonly name: string; readonly object: Image }[] {
-    return this.#shown(this.#deps.records.images.list(), true).map(({ name, object }) => ({
-      name,
-      object: { ...object, project: projectOf(name) },
-    }));
+    return this.#shown(this.#deps.records.images.list(), true);
   }
 
   #shown(
@@ -150,14 +148,6 @@ export class ImageStore {
       if (!records.images.has(image) && sharersOf(records, image).length === 0)
         await pools.forgetImage(plainName(image));
     });
-  }
-
-  /** Projects whose image is unpacked in the pool, by qualified name. */
-  unpackedIn(pool: string, fingerprints: ReadonlySet<string>): readonly string[] {
-    return this.#deps.records.images
-      .list()
-      .filter(({ name, document }) => fingerprints.has(plainName(name)) && isUnpackedIn(document, pool))
-      .map(({ name }) => name);
   }
 
   put(caller: Caller, prefix: string, body: ImagePut, ifMatch: string | undefined): Promise<void> {
@@ -280,16 +270,13 @@ export class ImageStore {
   }
 }
 
-/** As far as is known: of images of older releases it is not. */
-export const isUnpackedIn = ({ unpackedIn }: ImageDocument, pool: string): boolean =>
-  unpackedIn === undefined || unpackedIn.includes(pool);
-
 function render(
   { name, document }: Entry<ImageDocument>,
   aliases: readonly { readonly name: string; readonly description: string }[],
 ): Image {
   return {
     fingerprint: plainName(name),
+    project: projectOf(name),
     aliases: aliases.map((alias) => ({ ...alias })),
     architecture: document.architecture,
     auto_update: document.autoUpdate,

@@ -1,6 +1,7 @@
 // The source of a custom volume's migration: offers and sends. Changes nothing here.
 import { errors } from '../../api/errors.ts';
 import type { VolumeMigrationOffer } from '../../api/container/migration-messages.ts';
+import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { StorageVolumePost } from '../../api/storage/volume.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -9,7 +10,8 @@ import { withoutServerKeys } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
 import { readyVolume } from '../storage/custom-volumes.ts';
 import type { VolumeId } from '../storage/volume-users.ts';
-import { customUrl, volumeLock } from '../storage/volumes.ts';
+import { customUrl } from '../storage/volume-urls.ts';
+import { volumeLock } from '../storage/volumes.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';
@@ -43,7 +45,7 @@ export function migrateVolume(
         const snapshots = ownedBy(deps.records, 'volumeSnapshots', document.uuid)
           .filter((one) => one.document.lifecycle === 'ready')
           .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
-        const head = offerHead(deps, 'volume', volume.name, document.uuid, volume.pool);
+        const head = offerHead(deps, 'volume', plainName(volume.name), document.uuid, volume.pool);
         const { driver, pool } = deps.pools.use(volume.pool);
         const trees = [{ volume: ref }, ...snapshots.map(({ name }) => ({ volume: ref, snapshot: name }))];
         const native = await Promise.all(trees.map((tree) => driver.hasNativeForm(pool, tree)));

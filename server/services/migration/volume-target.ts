@@ -13,9 +13,11 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { Caller } from '../caller.ts';
 import { withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
+import { volumeIn } from '../project-scope.ts';
 import { refOf } from '../storage/custom-volumes.ts';
 import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
-import { customUrl, volumeLock } from '../storage/volumes.ts';
+import { customUrl } from '../storage/volume-urls.ts';
+import { volumeLock } from '../storage/volumes.ts';
 import type { ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
 import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
@@ -37,7 +39,7 @@ export function receiveVolume(
   type: string | undefined,
   body: StorageVolumeCreate,
 ): Operation {
-  const volume: VolumeId = { pool, name: body.name };
+  const volume: VolumeId = { pool, name: volumeIn(deps.records, caller.project, body.name) };
   if (type !== 'custom')
     throw errors.invalid('storage volume', [{ path: 'type', message: 'must be custom: others come with their owner' }]);
   const rule = volumeName(body.name);

@@ -1,10 +1,12 @@
 // Where custom volumes lie on the host, for the devices that attach them.
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
+import { projectOf } from '../../api/project/project-names.ts';
 import type { HostVolume } from '../../drivers/devices/device.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { parseIdMap, renderIdMap } from '../../drivers/runtime/idmap/plan.ts';
 import type { Records } from '../../records/records.ts';
+import { volumeIn } from '../project-scope.ts';
 import type { Pools } from './pools.ts';
 import { runningUsers, volumeKey, type VolumeId } from './volume-users.ts';
 
@@ -16,13 +18,14 @@ interface Deps {
   readonly pools: Pools;
 }
 
-/** `user`: the container that is to have them now; throws AppError badRequest when it cannot. */
-export function hostVolumes(deps: Deps, user?: string): HostVolumes {
-  return (pool, name) => {
+/** By the names that the container uses. Throws AppError badRequest when it cannot have them now, unless it has them already. */
+export function hostVolumes(deps: Deps, user: string, isAttached = false): HostVolumes {
+  return (pool, plain) => {
+    const name = volumeIn(deps.records, projectOf(user), plain);
     const document = deps.records.volumes.get(volumeKey({ pool, name }))?.document;
     if (document?.lifecycle !== 'ready') return undefined;
     const idmapped = !isTrue(document.config['security.unmapped'] ?? '');
-    if (idmapped && user !== undefined && !deps.runtime.rootfsIdmapped) checkMap(deps, { pool, name }, user);
+    if (idmapped && !isAttached && !deps.runtime.rootfsIdmapped) checkMap(deps, { pool, name }, user);
     return { path: deps.pools.volumePath(pool, { type: 'custom', name }), idmapped };
   };
 }

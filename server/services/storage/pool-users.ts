@@ -4,7 +4,8 @@ import type { Records } from '../../records/records.ts';
 import { devicePools } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
 import { containersWith } from '../used-by.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, profileUrl } from '../../api/project/project-names.ts';
+import { customUrl } from './volume-urls.ts';
 
 export const poolUrl = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
@@ -15,11 +16,11 @@ export function poolUsers(records: Records, name: string): readonly string[] {
     ...records.profiles
       .list()
       .filter(({ document }) => devicePools(document.devices).includes(name))
-      .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
+      .map((entry) => profileUrl(entry.name)),
     ...records.volumes
       .list()
       .filter((entry) => entry.name.startsWith(`${name}/`))
-      .map((entry) => `${poolUrl(name)}/volumes/custom/${encodeURIComponent(entry.name.slice(name.length + 1))}`),
+      .map((entry) => customUrl({ pool: name, name: entry.name.slice(name.length + 1) })),
   ];
 }
 

@@ -2,6 +2,7 @@
 import type { PoolResources } from '../../drivers/storage/driver.ts';
 import type { StoragePool, StoragePoolCreate, StoragePoolPut } from '../../api/storage/pool.ts';
 import { errors } from '../../api/errors.ts';
+import { imageUrl } from '../../api/project/project-names.ts';
 import { poolName } from '../../api/names.ts';
 import { validatePoolConfig } from '../../api/storage/storage-config.ts';
 import type { EventHub } from '../../events/hub.ts';
@@ -13,6 +14,7 @@ import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
+import { unpackedImages } from '../images/unpacked-images.ts';
 import { poolUsers, poolUrl, refuseUsedPool, snapshotsInPool } from './pool-users.ts';
 import { poolLock, poolSpec, type Pools } from './pools.ts';
 import { createPoolSaga } from './sagas/pool-create.ts';
@@ -166,9 +168,8 @@ export class StoragePools {
   async #imagesIn(name: string, document: PoolDocument): Promise<readonly string[]> {
     if (document.lifecycle !== 'ready') return [];
     const volumes = await this.#deps.pools.listVolumes(name).catch(() => []);
-    return volumes
-      .filter(({ type, name: fingerprint }) => type === 'image' && this.#deps.records.images.has(fingerprint))
-      .map((image) => `/1.0/images/${image.name}`);
+    const fingerprints = volumes.filter(({ type }) => type === 'image').map((volume) => volume.name);
+    return unpackedImages(this.#deps.records, name, fingerprints).map((image) => imageUrl(image.name));
   }
 }
 

@@ -1,6 +1,7 @@
 // Snapshots of custom volumes: the use cases of the API (real system section 10.3).
 import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
+import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { Caller } from '../caller.ts';
@@ -9,7 +10,8 @@ import { checkIfMatch, etagOf } from '../etag.ts';
 import { ownedBy, ownedKey, type Owned } from '../owned-records.ts';
 import { readyVolume, readyVolumeSnapshot } from './custom-volumes.ts';
 import { volumeKey, type VolumeId } from './volume-users.ts';
-import { customUrl, volumeLock, type VolumesDeps } from './volumes.ts';
+import { customUrl } from './volume-urls.ts';
+import { volumeLock, type VolumesDeps } from './volumes.ts';
 import { createVolumeSnapshotSaga } from './sagas/volume-snapshot-create.ts';
 import { renameVolumeSnapshotSaga } from './sagas/volume-snapshot-rename.ts';
 import { deleteVolumeSnapshotSaga } from './sagas/volume-snapshot-delete.ts';
@@ -29,7 +31,7 @@ export class VolumeSnapshots {
 
   /** Named `volume/snapshot`, as in lists of the real system. */
   list(volume: VolumeId): readonly VolumeSnapshot[] {
-    return this.#all(volume).map((entry) => ({ ...render(entry), name: `${volume.name}/${entry.name}` }));
+    return this.#all(volume).map((entry) => ({ ...render(entry), name: `${plainName(volume.name)}/${entry.name}` }));
   }
 
   get(volume: VolumeId, name: string): { readonly object: VolumeSnapshot; readonly etag: string } {
@@ -136,8 +138,7 @@ export class VolumeSnapshots {
   }
 }
 
-const snapshotUrl = (volume: VolumeId, name: string): string =>
-  `${customUrl(volume)}/snapshots/${encodeURIComponent(name)}`;
+const snapshotUrl = (volume: VolumeId, name: string): string => customUrl(volume, 'snapshots', name);
 
 const render = ({ name, document }: Entry): VolumeSnapshot => ({
   name,

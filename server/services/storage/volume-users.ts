@@ -1,40 +1,49 @@
-// Who uses a custom volume: the containers and profiles with a disk device that names it.
-import { containerUrl } from '../../api/project/project-names.ts';
+// Who uses a custom volume: the containers and profiles with a disk device that names it, in the projects that use the volumes of its
+// project.
+import { containerUrl, plainName, profileUrl, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Changes, Records } from '../../records/records.ts';
 import { containersWith } from '../used-by.ts';
 import { attachedVolumes } from '../expand.ts';
+import { profileIn, projectWith } from '../project-scope.ts';
 
 export interface VolumeId {
   readonly pool: string;
+  /** The qualified name. */
   readonly name: string;
 }
 
 export const volumeKey = ({ pool, name }: VolumeId): string => `${pool}/${name}`;
 
+/** Devices say the plain name. */
 const isOf = (device: ConfigMap, { pool, name }: VolumeId): boolean =>
-  device['type'] === 'disk' && device['pool'] === pool && device['source'] === name;
+  device['type'] === 'disk' && device['pool'] === pool && device['source'] === plainName(name);
 
-const names = (devices: DeviceMap, volume: VolumeId): boolean =>
-  attachedVolumes(devices).some((used) => used.pool === volume.pool && used.name === volume.name);
+const names = (devices: DeviceMap, { pool, name }: VolumeId): boolean =>
+  attachedVolumes(devices).some((used) => used.pool === pool && used.name === plainName(name));
+
+/** Whether a name of a volume that this container or profile writes means one of the volume's project. */
+const isInScope = (records: Records, owner: string, volume: VolumeId): boolean =>
+  projectWith(records, projectOf(owner), 'features.storage.volumes') === projectOf(volume.name);
 
 /** Names of containers, also of those that have the device from a profile. */
 export function containersUsing(records: Records, volume: VolumeId): readonly string[] {
   return containersWith(records, 'volume', volumeKey(volume)).map((entry) => entry.name);
 }
 
+/** A profile of another project, which containers of this one may have, is no user itself: it means volumes of its own project. */
 export function profilesUsing(records: Records, volume: VolumeId): readonly string[] {
   return records.profiles
     .list()
-    .filter(({ document }) => names(document.devices, volume))
+    .filter(({ name, document }) => names(document.devices, volume) && isInScope(records, name, volume))
     .map((entry) => entry.name);
 }
 
 export function volumeUsers(records: Records, volume: VolumeId): readonly string[] {
   return [
     ...containersUsing(records, volume).map((name) => containerUrl(name)),
-    ...profilesUsing(records, volume).map((name) => `/1.0/profiles/${encodeURIComponent(name)}`),
+    ...profilesUsing(records, volume).map(profileUrl),
   ];
 }
 
@@ -48,14 +57,32 @@ export function moveUsers(changes: Changes, records: Records, from: VolumeId, to
     Object.fromEntries(
       Object.entries(devices).map(([name, device]) => [
         name,
-        isOf(device, from) ? { ...device, pool: to.pool, source: to.name } : device,
+        isOf(device, from) ? { ...device, pool: to.pool, source: plainName(to.name) } : device,
       ]),
     );
-  for (const { name, document } of records.containers.list()) {
-    if (names(document.devices, from))
-      changes.put('containers', name, { ...document, devices: moved(document.devices) });
-  }
-  for (const { name, document } of records.profiles.list()) {
-    if (names(document.devices, from)) changes.put('profiles', name, { ...document, devices: moved(document.devices) });
-  }
+  const follows = ({ name, document }: { readonly name: string; readonly document: { readonly devices: DeviceMap } }) =>
+    names(document.devices, from) && isInScope(records, name, from);
+  for (const { name, document } of records.containers.list().filter(follows))
+    changes.put('containers', name, { ...document, devices: moved(document.devices) });
+  for (const { name, document } of records.profiles.list().filter(follows))
+    changes.put('profiles', name, { ...document, devices: moved(document.devices) });
+}
+
+/** Containers that would lose the volume if it moved: all of them when it leaves its project; else those that have it from a profile of
+ *  another project, which cannot follow. */
+export function usersLeftBehind(records: Records, from: VolumeId, to: VolumeId): readonly string[] {
+  const leaves = projectOf(from.name) !== projectOf(to.name);
+  if (leaves) return volumeUsers(records, from);
+  const isForeign = (container: string): boolean => {
+    const document = records.containers.get(container)?.document;
+    if (document === undefined || names(document.devices, from)) return false;
+    const profiles = document.profiles.map((profile) => profileIn(records, projectOf(container), profile));
+    return !profiles.some((profile) => {
+      const found = records.profiles.get(profile)?.document;
+      return found !== undefined && names(found.devices, from) && isInScope(records, profile, from);
+    });
+  };
+  return containersUsing(records, from)
+    .filter(isForeign)
+    .map((name) => containerUrl(name));
 }

@@ -1,7 +1,8 @@
-// Storage volumes: the use cases of the API on custom ones, and the list of all there are (spec 2.14, 4.12).
+// Storage volumes: the use cases of the API (spec 2.14, 4.12). Names of volumes are qualified names.
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
+import { plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
 import type { StorageVolume, StorageVolumeCreate, StorageVolumePut } from '../../api/storage/volume.ts';
@@ -19,11 +20,15 @@ import { checkIfMatch, etagOf } from '../etag.ts';
 import { isServerKey } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
+import { volumeIn, type ProjectNames } from '../project-scope.ts';
+import { unpackedImages } from '../images/unpacked-images.ts';
 import type { Pools } from './pools.ts';
 import { limitVolume, readyVolume, readyVolumeSnapshot, refOf } from './custom-volumes.ts';
 import { containersUsing, profilesUsing, runningUsers, volumeKey, volumeUsers, type VolumeId } from './volume-users.ts';
+import { customUrl, volumeUrl } from './volume-urls.ts';
+import { checkVolumeType, VolumeLists } from './volume-lists.ts';
 import { deleteVolumeSaga } from './sagas/volume-delete.ts';
-import { renameVolumeSaga } from './sagas/volume-rename.ts';
+import { refuseLeavingUsers, renameVolumeSaga } from './sagas/volume-rename.ts';
 import { moveVolumeSaga } from './sagas/volume-move.ts';
 import { createVolumeSaga, type CreateVolumeParams } from './sagas/volume-create.ts';
 import { restoreVolumeSaga } from './sagas/volume-restore.ts';
@@ -39,56 +44,20 @@ export interface VolumesDeps {
   readonly clock: Clock;
 }
 
-const types = ['container', 'image', 'custom'] as const;
-type VolumeType = (typeof types)[number];
-
 /** Records of a volume, its users and two of its own must fit into one transaction. */
 const mostUsers = 100;
 
-export const volumeUrl = (pool: string, type: string, name: string): string =>
-  `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/${type}/${encodeURIComponent(name)}`;
-export const customUrl = ({ pool, name }: VolumeId): string => volumeUrl(pool, 'custom', name);
 export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
 
 const never = new AbortController().signal;
 
 export class Volumes {
   readonly #deps: VolumesDeps;
+  readonly lists: VolumeLists;
 
   constructor(deps: VolumesDeps) {
     this.#deps = deps;
-  }
-
-  async urls(pool: string, type?: string): Promise<readonly string[]> {
-    const volumes = await this.list(pool, type);
-    return volumes.flatMap((volume) => {
-      const url = volumeUrl(pool, volume.type, volume.name);
-      if (volume.type !== 'custom') return [url];
-      const uuid = this.#deps.records.volumes.get(volumeKey({ pool, name: volume.name }))?.document.uuid ?? '';
-      const snapshots = ownedBy(this.#deps.records, 'volumeSnapshots', uuid);
-      return [url, ...snapshots.map((snapshot) => `${url}/snapshots/${encodeURIComponent(snapshot.name)}`)];
-    });
-  }
-
-  /** Containers and custom volumes as recorded, images as unpacked in the pool. */
-  async list(pool: string, type?: string): Promise<readonly StorageVolume[]> {
-    const { records, pools } = this.#deps;
-    const { driver, pool: spec } = pools.use(pool);
-    const wanted = type === undefined ? types : [checkType(type)];
-    const found: StorageVolume[] = [];
-    if (wanted.includes('container')) {
-      const inPool = records.containers.list().filter(({ document }) => document.pool === pool);
-      found.push(...inPool.map(({ name }) => this.#render(pool, 'container', name)));
-    }
-    if (wanted.includes('image')) {
-      const images = (await driver.listVolumes(spec)).filter((volume) => volume.type === 'image');
-      found.push(...images.map(({ name }) => this.#render(pool, 'image', name)));
-    }
-    if (wanted.includes('custom')) {
-      const own = records.volumes.list().filter((entry) => entry.name.startsWith(`${pool}/`));
-      found.push(...own.map((entry) => this.#render(pool, 'custom', entry.name.slice(pool.length + 1))));
-    }
-    return found;
+    this.lists = new VolumeLists(deps);
   }
 
   async get(
@@ -96,33 +65,26 @@ export class Volumes {
     type: string,
     name: string,
   ): Promise<{ readonly object: StorageVolume; readonly etag: string }> {
-    const known = checkType(type);
-    const { driver, pool: spec } = this.#deps.pools.use(pool);
-    if (known === 'custom') {
-      const document = this.#find({ pool, name });
-      return { object: this.#render(pool, known, name), etag: etagOf.volume(document) };
-    }
-    const isThere =
-      known === 'container'
-        ? this.#deps.records.containers.get(name)?.document.pool === pool
-        : /^[0-9a-f]{64}$/.test(name) && (await driver.hasVolume(spec, { type: 'image', name }));
-    if (!isThere) throw errors.notFound('storage volume', `${pool}/${type}/${name}`);
-    return { object: this.#render(pool, known, name), etag: etagOf.volume({ config: {}, description: '' }) };
+    const known = checkVolumeType(type);
+    await this.lists.need(pool, known, name);
+    const document = known === 'custom' ? this.#find({ pool, name }) : { config: {}, description: '' };
+    return { object: this.lists.render(pool, known, name), etag: etagOf.volume(document) };
   }
 
-  /** A copy is an operation, an empty volume is there when this resolves (undefined). */
+  /** A copy is an operation, an empty volume is there when this resolves (undefined). `from`: qualifies the name of the source. */
   async create(
     caller: Caller,
     pool: string,
     type: string | undefined,
     body: StorageVolumeCreate,
+    from: Pick<ProjectNames, 'volume'>,
   ): Promise<Operation | undefined> {
     if (type === undefined) throw errors.invalid('storage volume', [{ path: 'type', message: 'is required: custom' }]);
-    if (checkType(type) !== 'custom')
+    if (checkVolumeType(type) !== 'custom')
       throw errors.badRequest(
         `Volumes of type ${type} are made with what they belong to; only custom ones are made here`,
       );
-    const volume: VolumeId = { pool, name: body.name };
+    const volume: VolumeId = { pool, name: volumeIn(this.#deps.records, caller.project, body.name) };
     const rule = volumeName(body.name);
     if (rule !== undefined) throw errors.invalidName('storage volume', body.name, rule);
     this.#deps.pools.use(pool);
@@ -136,7 +98,8 @@ export class Volumes {
       await this.#createNow(caller, { volume, document, source: { kind: 'empty' } }, never, []);
       return undefined;
     }
-    return this.#copy(caller, volume, { pool: body.source?.pool ?? pool, name: sourceName }, body);
+    const source = { pool: body.source?.pool ?? pool, name: from.volume(sourceName) };
+    return this.#copy(caller, volume, source, body);
   }
 
   put(
@@ -175,11 +138,11 @@ export class Volumes {
   }
 
   async delete(caller: Caller, pool: string, type: string, name: string): Promise<void> {
-    const known = checkType(type);
+    const known = checkVolumeType(type);
     if (known === 'container') throw errors.badRequest(`The volume of container ${name} is deleted with the container`);
     if (known === 'image') {
-      await this.get(pool, type, name);
-      await this.#deps.pools.deleteVolume(pool, { type: 'image', name });
+      await this.lists.need(pool, known, name);
+      await this.#dropImage(pool, name);
     } else {
       const volume = { pool, name };
       this.#find(volume);
@@ -194,9 +157,24 @@ export class Volumes {
     this.#deps.events.lifecycle('storage-volume-deleted', volumeUrl(pool, known, name), undefined, requestor);
   }
 
+  /** The copy of the pool is shared: it goes with the last project that sees it. Another container of the image makes it again. */
+  async #dropImage(pool: string, image: string): Promise<void> {
+    const { records, pools } = this.#deps;
+    const others = await records.retry((changes) => {
+      const found = unpackedImages(records, pool, [plainName(image)]);
+      const own = found.find(({ name }) => name === image);
+      const unpackedIn = own?.document.unpackedIn?.filter((each) => each !== pool);
+      if (own !== undefined && unpackedIn !== undefined) changes.put('images', image, { ...own.document, unpackedIn });
+      return found.filter(({ name }) => name !== image);
+    });
+    if (others.length === 0) await pools.deleteVolume(pool, { type: 'image', name: plainName(image) });
+  }
+
   /** An existing target answers 409 before anything else. Within the pool it is done when it resolves. */
   async rename(caller: Caller, pool: string, type: string, name: string, to: string): Promise<string> {
-    const [from, target] = [this.#custom(pool, type, name), { pool, name: to }];
+    const from = this.#custom(pool, type, name);
+    // In the project that the volume is in.
+    const target = { pool, name: qualifiedName(projectOf(name), to) };
     this.#checkTarget(from, target);
     await this.#locked([from, target], async () => {
       this.#refuseRunning(from, 'renaming it');
@@ -219,11 +197,18 @@ export class Volumes {
           this.#refuseRunning(from, 'moving it');
           // Not a step: after a crash what is there is our own copy.
           await this.#deps.pools.refuseVolume(to.pool, refOf(to.name));
-          const snapshots = ownedBy(this.#deps.records, 'volumeSnapshots', readyVolume(this.#deps.records, from).uuid);
-          await this.#deps.sagas.run(moveVolumeSaga(this.#deps), { from, to, snapshots }, { signal });
+          await this.#moveNow(from, to, signal);
           this.#moved(caller, from, to);
         }),
     });
+  }
+
+  /** In one pool only its name changes, which holds its project. */
+  async #moveNow(from: VolumeId, to: VolumeId, signal: AbortSignal): Promise<void> {
+    const { records, sagas } = this.#deps;
+    if (from.pool === to.pool) return sagas.run(renameVolumeSaga(this.#deps), { from, to }, { signal });
+    const snapshots = ownedBy(records, 'volumeSnapshots', readyVolume(records, from).uuid);
+    return sagas.run(moveVolumeSaga(this.#deps), { from, to, snapshots }, { signal });
   }
 
   #copy(caller: Caller, volume: VolumeId, source: VolumeId, body: StorageVolumeCreate): Operation {
@@ -320,8 +305,9 @@ export class Volumes {
     this.#find(from);
     this.#deps.pools.use(to.pool);
     if (records.volumes.has(volumeKey(to))) throw errors.exists('storage volume', volumeKey(to));
-    const rule = volumeName(to.name);
-    if (rule !== undefined) throw errors.invalidName('storage volume', to.name, rule);
+    const rule = volumeName(plainName(to.name));
+    if (rule !== undefined) throw errors.invalidName('storage volume', plainName(to.name), rule);
+    refuseLeavingUsers(records, from, to);
     const count = containersUsing(records, from).length + profilesUsing(records, from).length;
     if (count > mostUsers)
       throw errors.badRequest(
@@ -330,7 +316,12 @@ export class Volumes {
   }
 
   #moved(caller: Caller, from: VolumeId, to: VolumeId): void {
-    const context = { new_name: to.name, ...(from.pool === to.pool ? {} : { new_pool: to.pool }) };
+    const [before, after] = [projectOf(from.name), projectOf(to.name)];
+    const context = {
+      new_name: plainName(to.name),
+      ...(from.pool === to.pool ? {} : { new_pool: to.pool }),
+      ...(before === after ? {} : { new_project: after }),
+    };
     this.#deps.events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
   }
 
@@ -347,7 +338,7 @@ export class Volumes {
   }
 
   #custom(pool: string, type: string, name: string): VolumeId {
-    if (checkType(type) !== 'custom')
+    if (checkVolumeType(type) !== 'custom')
       throw errors.badRequest(
         `Volumes of type ${type} change with what they belong to; only custom ones can be changed here`,
       );
@@ -360,26 +351,7 @@ export class Volumes {
     if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
     return document;
   }
-
-  #render(pool: string, type: VolumeType, name: string): StorageVolume {
-    if (type !== 'custom') {
-      const user = type === 'container' ? 'containers' : 'images';
-      const used_by = [`/1.0/${user}/${encodeURIComponent(name)}`];
-      return { name, type, description: '', config: {}, location: 'none', used_by };
-    }
-    const { description, config } = this.#find({ pool, name });
-    const used_by = [...volumeUsers(this.#deps.records, { pool, name })];
-    return { name, type, description, config: { ...config }, location: 'none', used_by };
-  }
 }
 
 const userConfig = ({ config }: VolumeDocument): Record<string, string> =>
   Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
-
-function checkType(type: string): VolumeType {
-  const known = types.find((each) => each === type);
-  if (known !== undefined) return known;
-  throw errors.invalid('storage volume', [
-    { path: 'type', message: `must be one of ${types.join(', ')}, is ${JSON.stringify(type)}` },
-  ]);
-}

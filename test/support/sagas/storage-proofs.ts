@@ -136,6 +136,11 @@ const ofVolume = { volume, uuid: 'v-uuid' };
 const unused = (at: World) =>
   at.records.commit((changes) => changes.put('containers', 'c', { ...container, devices: { root } }));
 
+const withOtherProject = (at: World) =>
+  at.records.commit((changes) =>
+    changes.put('projects', 'other', { v: 1, description: '', config: {}, lifecycle: 'ready' }),
+  );
+
 const arrive = async (at: World, ref: VolumeRef): Promise<void> => {
   await at.pools.createVolume('p', ref, { kind: 'empty' }, () => {}, signal);
   await at.pools.createSnapshot('p', { volume: ref, snapshot: 's' }, { kind: 'now' }, signal);
@@ -259,6 +264,15 @@ export const storageProofs = {
       facts: { restores: true },
       make: subject((at) => ({ saga: renameVolumeSaga(at), params: { from: volume, to: { pool: 'p', name: 'w' } } })),
     },
+    {
+      title: 'into another project',
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await unused(at);
+        await withOtherProject(at);
+        return { saga: renameVolumeSaga(at), params: { from: volume, to: { pool: 'p', name: 'other%v' } } };
+      }),
+    },
   ],
   'volume-restore': [
     {
@@ -291,6 +305,15 @@ export const storageProofs = {
     {
       facts: { restores: true, pointOfNoReturn: 'original' },
       make: subject((at) => ({ saga: moveVolumeSaga(at), params: volumeMove })),
+    },
+    {
+      title: 'into another project',
+      facts: { restores: true, pointOfNoReturn: 'original' },
+      make: subject(async (at) => {
+        await unused(at);
+        await withOtherProject(at);
+        return { saga: moveVolumeSaga(at), params: { ...volumeMove, to: { pool: 'q', name: 'other%v' } } };
+      }),
     },
   ],
 } satisfies Partial<SagaProofs>;

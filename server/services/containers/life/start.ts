@@ -117,7 +117,7 @@ async function volatileOfFound(deps: StateDeps, entry: ContainerEntry): Promise<
   const prepared = await prepareRun(entry, deps.view.expanded(entry), {
     rootfs: '',
     logDir: '',
-    volumes: hostVolumes(deps),
+    volumes: hostVolumes(deps, entry.name, true),
     idmap: deps.idMaps.mapOf(entry.document),
     fileMaps: [],
     ...(deps.paths === undefined ? {} : { host: deps.paths }),

@@ -5,6 +5,7 @@ import { refOf, type VolumeSnapshots, type VolumeSagaDeps, limitVolume } from '.
 import type { SagaContext, Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { putOwned, dropOwned } from '../../owned-records.ts';
+import { requireProject } from '../../project-scope.ts';
 import { removeRecord } from '../../saga-records.ts';
 
 export interface ReceiveVolumeParams {
@@ -28,6 +29,7 @@ export function receiveVolumeSaga(
       if (deps.records.pools.get(volume.pool)?.document.lifecycle !== 'ready')
         throw errors.notFound('storage pool', volume.pool);
       changes.require('pools', volume.pool);
+      requireProject(deps.records, changes, volume.name);
       changes.put('volumes', key, { ...document, lifecycle: 'creating' });
     },
     steps: [

@@ -13,6 +13,7 @@ import {
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { putOwned, dropOwned } from '../../owned-records.ts';
+import { requireProject } from '../../project-scope.ts';
 import { removeRecord } from '../../saga-records.ts';
 
 export interface CreateVolumeParams {
@@ -30,6 +31,7 @@ export function createVolumeSaga(deps: VolumeSagaDeps): Saga<CreateVolumeParams>
       const key = volumeKey(volume);
       if (deps.records.volumes.has(key)) throw errors.exists('storage volume', key);
       requirePool(deps.records, changes, volume.pool);
+      requireProject(deps.records, changes, volume.name);
       changes.put('volumes', key, { ...document, lifecycle: 'creating' });
     },
     steps: [

@@ -1,11 +1,10 @@
-// A custom volume moves into another pool.
-import { beginMove, type MoveParams, commitMove } from './volume-rename.ts';
+// A custom volume moves into another pool, and perhaps into another project.
+import { beginMove, type MoveParams, commitMove, endMove } from './volume-rename.ts';
 import {
   refOf,
   type VolumeSnapshots,
   type VolumeSagaDeps,
   limitVolume,
-  readyVolume,
   copyVolumeSnapshots,
 } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
@@ -30,7 +29,7 @@ export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveToPoolParams> {
           if (!(await has(from))) return;
           const source = deps.pools.copySource(from.pool, refOf(from.name), undefined, to.pool);
           await deps.pools.createVolume(to.pool, refOf(to.name), source, () => {}, context.signal);
-          await limitVolume(deps.pools, to, readyVolume(deps.records, from).config);
+          await limitVolume(deps.pools, to, deps.records.volumes.get(volumeKey(from))?.document.config ?? {});
           await copyVolumeSnapshots(deps.pools, from, to, snapshots, context.signal);
         },
         async undo({ from, to }) {
@@ -41,5 +40,6 @@ export function moveVolumeSaga(deps: VolumeSagaDeps): Saga<MoveToPoolParams> {
       { name: 'original', execute: ({ from }) => deps.pools.deleteVolume(from.pool, refOf(from.name)) },
     ],
     commit: (changes, params) => commitMove(deps.records, changes, params),
+    rollBack: (changes, params) => endMove(deps.records, changes, params),
   };
 }

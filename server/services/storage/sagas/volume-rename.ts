@@ -1,8 +1,11 @@
-// A custom volume gets another name in its pool; devices of containers and profiles follow.
-import { volumeKey, type VolumeId, moveUsers } from '../volume-users.ts';
+// A custom volume gets another name, or another project, in its pool; devices of containers and profiles of its project follow.
+import { volumeKey, type VolumeId, moveUsers, usersLeftBehind } from '../volume-users.ts';
 import { refOf, type VolumeSagaDeps, readyVolume, requirePool } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { Records, Changes } from '../../../records/records.ts';
+import { requireProject } from '../../project-scope.ts';
+import { projectOf } from '../../../api/project/project-names.ts';
+import { makeReady, removeRecord } from '../../saga-records.ts';
 import { errors } from '../../../api/errors.ts';
 
 export interface MoveParams {
@@ -23,21 +26,43 @@ export function renameVolumeSaga(deps: VolumeSagaDeps): Saga<MoveParams> {
       },
     ],
     commit: (changes, params) => commitMove(deps.records, changes, params),
+    rollBack: (changes, params) => endMove(deps.records, changes, params),
   };
 }
 
 export function beginMove(records: Records, changes: Changes, { from, to }: MoveParams): void {
-  readyVolume(records, from);
+  const document = readyVolume(records, from);
   if (records.volumes.has(volumeKey(to))) throw errors.exists('storage volume', volumeKey(to));
+  refuseLeavingUsers(records, from, to);
   requirePool(records, changes, to.pool);
+  requireProject(records, changes, to.name);
   changes.require('volumes', volumeKey(from));
   changes.require('volumes', volumeKey(to));
+  if (!isLeaving({ from, to })) return;
+  changes.put('volumes', volumeKey(from), { ...document, lifecycle: 'deleting' });
+  changes.put('volumes', volumeKey(to), { ...document, lifecycle: 'creating' });
+}
+
+/** Nothing may begin to use a volume that leaves its project, since it could not follow; and the other project has to stay. */
+const isLeaving = ({ from, to }: MoveParams): boolean => projectOf(from.name) !== projectOf(to.name);
+
+/** It stays where it is. */
+export function endMove(records: Records, changes: Changes, params: MoveParams): void {
+  if (!isLeaving(params)) return;
+  makeReady(records, changes, 'volumes', volumeKey(params.from));
+  removeRecord(records, changes, 'volumes', volumeKey(params.to));
 }
 
 export function commitMove(records: Records, changes: Changes, { from, to }: MoveParams): void {
   const entry = records.volumes.get(volumeKey(from));
   if (entry === undefined) return;
   changes.delete('volumes', volumeKey(from));
-  changes.put('volumes', volumeKey(to), entry.document);
+  changes.put('volumes', volumeKey(to), { ...entry.document, lifecycle: 'ready' });
   moveUsers(changes, records, from, to);
+}
+
+/** Users in a project cannot follow a volume out of it, nor can profiles of other projects. */
+export function refuseLeavingUsers(records: Records, from: VolumeId, to: VolumeId): void {
+  const left = usersLeftBehind(records, from, to);
+  if (left.length > 0) throw errors.inUse('storage volume', volumeKey(from), left);
 }

@@ -137,6 +137,8 @@ describe('an image of another project', () => {
     ['delete', (image) => ['DELETE', `/1.0/images/${image}`]],
     ['alias of it', (target) => ['POST', '/1.0/images/aliases', { name: 'stolen', target }]],
     ['container', (fingerprint) => ['POST', '/1.0/containers', { name: 'c', source: { type: 'image', fingerprint } }]],
+    ['volume', (image) => ['GET', `/1.0/storage-pools/default/volumes/image/${image}`]],
+    ['volume deleted', (image) => ['DELETE', `/1.0/storage-pools/default/volumes/image/${image}`]],
     ['qualified name', (image) => ['GET', `/1.0/images/red%25${image}`]],
     ['name qualified twice', (image) => ['GET', `/1.0/images/blue%25red%25${image}`]],
     [
@@ -220,6 +222,28 @@ describe('an image of another project', () => {
       expect((await listOf(path)).filter((url) => url.includes(shown))).toEqual([]);
     expect((await asGuest(at('/1.0/images/aliases/shown', 'red'))).status).toBe(200);
     expect((await asGuest('/1.0/images/aliases/shown')).status).toBe(404);
+  });
+
+  test('does not show in the volumes of a pool, even when both have it', async () => {
+    const bytes = tarball();
+    const fingerprint = await uploaded('red', bytes);
+    await uploaded('blue', bytes);
+    await useIn('red', 'unpacker', { fingerprint });
+    const url = `/1.0/storage-pools/default/volumes/image/${fingerprint}`;
+    const volumes = async (project: string): Promise<string[]> =>
+      (await daemon.get(at('/1.0/storage-pools/default/volumes', project))) as string[];
+    expect(await volumes('red')).toContain(`${url}?project=red`);
+    expect((await volumes('blue')).filter((each) => each.includes(fingerprint))).toEqual([]);
+    expect((await daemon.call('GET', at(url, 'blue'))).status).toBe(404);
+    await useIn('blue', 'unpacker', { fingerprint });
+    expect(await volumes('blue')).toContain(`${url}?project=blue`);
+    expect((await daemon.get('/1.0/storage-pools/default')).used_by).toEqual(
+      expect.arrayContaining([`/1.0/images/${fingerprint}?project=blue`, `/1.0/images/${fingerprint}?project=red`]),
+    );
+    expect((await daemon.call('DELETE', at(url, 'blue'))).status).toBe(200);
+    expect([unpacked(fingerprint), (await volumes('blue')).includes(`${url}?project=blue`)]).toEqual([true, false]);
+    expect((await daemon.call('DELETE', at(url, 'red'))).status).toBe(200);
+    expect(unpacked(fingerprint)).toBe(false);
   });
 });
 

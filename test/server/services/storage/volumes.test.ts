@@ -57,6 +57,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
       description: 'data',
       config: { 'user.a': '1', 'security.unmapped': 'true' },
       location: 'none',
+      project: 'default',
       used_by: [],
     });
     expect((await daemon.call('PUT', path, { config: {} }, { 'if-match': 'old' })).status).toBe(412);

@@ -1,0 +1,132 @@
+// The storage volumes that a project sees: those of its containers, the custom ones and the images that it uses. Reads only.
+import { errors } from '../../api/errors.ts';
+import { containerUrl, imageUrl, plainName, projectOf } from '../../api/project/project-names.ts';
+import type { StorageVolume } from '../../api/storage/volume.ts';
+import type { Records } from '../../records/records.ts';
+import { isUnpackedIn, unpackedImages } from '../images/unpacked-images.ts';
+import { ownedBy } from '../owned-records.ts';
+import { projectWith, type ProjectFeature } from '../project-scope.ts';
+import type { Pools } from './pools.ts';
+import { volumeUrl } from './volume-urls.ts';
+import { volumeKey, volumeUsers } from './volume-users.ts';
+
+export const volumeTypes = ['container', 'image', 'custom'] as const;
+export type VolumeType = (typeof volumeTypes)[number];
+
+/** Of a volume by its qualified name. */
+interface Listed {
+  readonly type: VolumeType;
+  readonly name: string;
+}
+
+export class VolumeLists {
+  readonly #records: Records;
+  readonly #pools: Pools;
+
+  constructor({ records, pools }: { readonly records: Records; readonly pools: Pools }) {
+    this.#records = records;
+    this.#pools = pools;
+  }
+
+  /** With the snapshots of custom ones. Without a project: of all. */
+  async urls(pool: string, project: string | undefined, type?: string): Promise<readonly string[]> {
+    const volumes = await this.#of(pool, project, type);
+    return volumes.flatMap((volume) => [
+      volumeUrl(pool, volume.type, volume.name),
+      ...this.#snapshotUrls(pool, volume),
+    ]);
+  }
+
+  async list(pool: string, project: string | undefined, type?: string): Promise<readonly StorageVolume[]> {
+    const volumes = await this.#of(pool, project, type);
+    return volumes.map((volume) => this.render(pool, volume.type, volume.name));
+  }
+
+  /** Throws AppError notFound. */
+  async need(pool: string, type: VolumeType, name: string): Promise<void> {
+    const { driver, pool: spec } = this.#pools.use(pool);
+    const isThere = {
+      custom: () => this.#records.volumes.has(volumeKey({ pool, name })),
+      container: () => this.#records.containers.get(name)?.document.pool === pool,
+      image: async () => {
+        const document = this.#records.images.get(name)?.document;
+        if (document === undefined || !isUnpackedIn(document, pool)) return false;
+        return driver.hasVolume(spec, { type: 'image', name: plainName(name) });
+      },
+    };
+    if (await isThere[type]()) return;
+    throw errors.notFound('storage volume', type === 'custom' ? `${pool}/${name}` : `${pool}/${type}/${name}`);
+  }
+
+  /** It is there. */
+  render(pool: string, type: VolumeType, qualified: string): StorageVolume {
+    const [name, project] = [plainName(qualified), projectOf(qualified)];
+    if (type !== 'custom') {
+      const used_by = [type === 'container' ? containerUrl(qualified) : imageUrl(qualified)];
+      return { name, type, description: '', config: {}, location: 'none', project, used_by };
+    }
+    const volume = { pool, name: qualified };
+    const document = this.#records.volumes.get(volumeKey(volume))?.document;
+    if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
+    const { description, config } = document;
+    const used_by = [...volumeUsers(this.#records, volume)];
+    return { name, type, description, config: { ...config }, location: 'none', project, used_by };
+  }
+
+  #snapshotUrls(pool: string, { type, name }: Listed): readonly string[] {
+    const uuid = type === 'custom' ? this.#records.volumes.get(volumeKey({ pool, name }))?.document.uuid : undefined;
+    if (uuid === undefined) return [];
+    return ownedBy(this.#records, 'volumeSnapshots', uuid).map((snapshot) =>
+      volumeUrl(pool, type, name, 'snapshots', snapshot.name),
+    );
+  }
+
+  /** Containers and custom volumes as recorded, images as unpacked in the pool. */
+  async #of(pool: string, project: string | undefined, type?: string): Promise<readonly Listed[]> {
+    const { driver, pool: spec } = this.#pools.use(pool);
+    const wanted = type === undefined ? volumeTypes : [checkVolumeType(type)];
+    const found: Listed[] = [];
+    const add = (kind: VolumeType, names: readonly string[], feature?: ProjectFeature): void => {
+      const owner =
+        project === undefined || feature === undefined ? project : projectWith(this.#records, project, feature);
+      for (const name of names) if (owner === undefined || projectOf(name) === owner) found.push({ type: kind, name });
+    };
+    if (wanted.includes('container')) {
+      const inPool = this.#records.containers.list().filter(({ document }) => document.pool === pool);
+      add(
+        'container',
+        inPool.map(({ name }) => name),
+      );
+    }
+    if (wanted.includes('image')) {
+      const unpacked = (await driver.listVolumes(spec)).filter((volume) => volume.type === 'image');
+      const images = unpackedImages(
+        this.#records,
+        pool,
+        unpacked.map(({ name }) => name),
+      );
+      add(
+        'image',
+        images.map(({ name }) => name),
+        'features.images',
+      );
+    }
+    if (wanted.includes('custom')) {
+      const own = this.#records.volumes.list().filter((entry) => entry.name.startsWith(`${pool}/`));
+      add(
+        'custom',
+        own.map((entry) => entry.name.slice(pool.length + 1)),
+        'features.storage.volumes',
+      );
+    }
+    return found;
+  }
+}
+
+export function checkVolumeType(type: string): VolumeType {
+  const known = volumeTypes.find((each) => each === type);
+  if (known !== undefined) return known;
+  throw errors.invalid('storage volume', [
+    { path: 'type', message: `must be one of ${volumeTypes.join(', ')}, is ${JSON.stringify(type)}` },
+  ]);
+}
