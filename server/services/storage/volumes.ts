@@ -24,7 +24,7 @@ import { volumeIn, type ProjectNames } from '../project-scope.ts';
 import { unpackedImages } from '../images/unpacked-images.ts';
 import type { Pools } from './pools.ts';
 import { limitVolume, readyVolume, readyVolumeSnapshot, refOf } from './custom-volumes.ts';
-import { containersUsing, profilesUsing, runningUsers, volumeKey, volumeUsers, type VolumeId } from './volume-users.ts';
+import { containersUsing, profilesUsing, runningUsers, volumeKey, type VolumeId } from './volume-users.ts';
 import { customUrl, volumeUrl } from './volume-urls.ts';
 import { checkVolumeType, VolumeLists } from './volume-lists.ts';
 import { deleteVolumeSaga } from './sagas/volume-delete.ts';
