@@ -28,7 +28,12 @@ export function accessRefusal(
   return errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
 }
 
-const asksForAll = (text = ''): boolean => !['', '0', 'false', 'no', 'off'].includes(text.trim().toLowerCase());
+const asksForAll = (text: string | undefined): boolean =>
+  !['', '0', 'false', 'no', 'off'].includes(
+    String(text ?? '')
+      .trim()
+      .toLowerCase(),
+  );
 
 /** The parameters of the path with which the request is served. Throws AppError. */
 export function ownParams(

@@ -46,13 +46,8 @@ export class Certificates {
     this.#deps = deps;
   }
 
-  /** A certificate for some projects only is not trusted with everything. */
+  /** For all projects, or for those of `projectsOf`. */
   isTrusted(fingerprint: string): boolean {
-    const found = this.#deps.records.certificates.get(fingerprint);
-    return found !== undefined && found.document.projects === undefined;
-  }
-
-  #isKnown(fingerprint: string): boolean {
     return this.#deps.records.certificates.has(fingerprint);
   }
 
@@ -97,7 +92,7 @@ export class Certificates {
       },
       signal,
     );
-    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
+    const isKnown = (fingerprint: string) => this.isTrusted(fingerprint);
     // Only who is trusted may say for which projects a certificate is good.
     const grant = caller.class === 'trusted' ? this.#grantOf(body) : {};
     return this.#add(caller, planTrust({ body, ...connection, isKnown }), grant);
@@ -146,7 +141,7 @@ export class Certificates {
   ): Promise<string> {
     const { attempts, tokens, log } = this.#deps;
     await waitForTurn(remoteHost, { attempts, sleep: sleepMs }, signal);
-    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
+    const isKnown = (fingerprint: string) => this.isTrusted(fingerprint);
     const added = await tokens.use(secret, (grant) => {
       const own = { type: 'client', name: grant.name };
       const entry = planTrust({ body: own, ...(peerCertificate === undefined ? {} : { peerCertificate }), isKnown });
@@ -177,7 +172,7 @@ export class Certificates {
   async #add(caller: Caller, entry: TrustEntry, { projects }: Pick<TrustGrant, 'projects'>): Promise<string> {
     const { type, name, certificate: pem, fingerprint } = entry;
     await this.#deps.records.retry((changes) => {
-      if (this.#isKnown(fingerprint)) throw errors.exists('certificate', fingerprint);
+      if (this.isTrusted(fingerprint)) throw errors.exists('certificate', fingerprint);
       changes.put('certificates', fingerprint, {
         v: 1,
         type,

@@ -1,6 +1,6 @@
 // Client certificates and requests over real TLS connections, for tests of access rules.
 import { createHash, X509Certificate } from 'node:crypto';
-import { request as httpsRequest } from 'node:https';
+import { request as httpsRequest, type Agent } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { makeSelfSigned, type KeyAndCertificate } from '../../../server/lib/self-signed.ts';
 import { answerOf, collect, type Answer } from './daemon.ts';
@@ -30,6 +30,8 @@ export interface TlsOptions {
   readonly client?: ClientCertificate | undefined;
   readonly headers?: OutgoingHttpHeaders;
   readonly maxVersion?: 'TLSv1.1' | 'TLSv1.2';
+  /** Keeps connections; default: one for each request. */
+  readonly agent?: Agent;
 }
 
 export function callTls(
@@ -40,7 +42,7 @@ export function callTls(
   options: TlsOptions = {},
 ): Promise<Answer> {
   const { hostname, port } = new URL(`https://${address}`);
-  const { client, headers, maxVersion } = options;
+  const { client, headers, maxVersion, agent } = options;
   const bytes = body === undefined || Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   const type = body === undefined || Buffer.isBuffer(body) ? {} : { 'content-type': 'application/json' };
   return new Promise((resolve, reject) => {
@@ -50,7 +52,7 @@ export function callTls(
         port,
         method,
         path,
-        agent: false,
+        agent: agent ?? false,
         rejectUnauthorized: false,
         headers: { ...type, ...headers },
         ...(client === undefined ? {} : { cert: client.certPem, key: client.keyPem }),
