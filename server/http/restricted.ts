@@ -28,12 +28,10 @@ export function accessRefusal(
   return errors.forbidden(`${endpoint.method} ${endpoint.path}: ${access.reason}`);
 }
 
-const asksForAll = (text: string | undefined): boolean =>
-  !['', '0', 'false', 'no', 'off'].includes(
-    String(text ?? '')
-      .trim()
-      .toLowerCase(),
-  );
+/** Given twice, it is a list. */
+const asksForAll = (value: unknown): boolean =>
+  value !== undefined &&
+  !(typeof value === 'string' && ['', '0', 'false', 'no', 'off'].includes(value.trim().toLowerCase()));
 
 /** The parameters of the path with which the request is served. Throws AppError. */
 export function ownParams(

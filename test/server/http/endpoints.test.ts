@@ -311,6 +311,7 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
     () => ({ name: fresh() }),
   ),
   'projects.get': get('/1.0/projects/default'),
+  'projects.state': get('/1.0/projects/default/state'),
   'projects.put': on('PUT', freshProject, { description: 'x' }),
   'projects.patch': on('PATCH', freshProject, { description: 'x' }),
   'projects.delete': on('DELETE', freshProject),
