@@ -16,6 +16,7 @@ export const errorTable = {
   inUse: { status: 400, doc: 'The object is used by others, which the message names.' },
   running: { status: 400, doc: 'The container must be stopped for this.' },
   notCancellable: { status: 400, doc: 'The operation has ended or cannot be cancelled.' },
+  unauthorized: { status: 401, doc: 'The token of the request is not accepted: log in again.' },
   forbidden: { status: 403, doc: 'The caller may not do this.' },
   protectedObject: {
     status: 403,
@@ -79,6 +80,7 @@ export const errors = {
   running: (name: string, what: string) =>
     new AppError('running', `The container ${name} is running: stop it before ${what}`),
   notCancellable: (message: string) => new AppError('notCancellable', message),
+  unauthorized: (message: string) => new AppError('unauthorized', message),
   forbidden: (message: string) => new AppError('forbidden', message),
   protectedObject: (message: string) => new AppError('protectedObject', message),
   notFound: (kind: string, name: string) => new AppError('notFound', `The ${kind} ${name} was not found`),

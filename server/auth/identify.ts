@@ -1,11 +1,14 @@
 // Identifies the caller from facts of the connection; policy.ts decides what callers may do. Pure but for parsing by node:crypto.
 import { X509Certificate, createHash } from 'node:crypto';
+import type { OidcUser } from './oidc/settings.ts';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 
 export interface Connection {
   readonly transport: 'unix' | 'tls';
   /** DER of the certificate the peer presented and proved to own; absent when it presented none. */
   readonly peerCertificate?: Uint8Array;
+  /** The token in the header of a request over TLS. */
+  readonly bearer?: string;
 }
 
 export interface TrustStore {
@@ -15,6 +18,8 @@ export interface TrustStore {
   readonly projectsOf?: (fingerprint: string) => readonly string[] | undefined;
   /** The daemon's own certificate, or the one that all members of the cluster share. */
   readonly own?: string;
+  /** The user of a checked token; undefined for any other, and while it is not good any more. */
+  readonly userOf?: (bearer: string) => OidcUser | undefined;
 }
 
 export interface Caller {
@@ -23,6 +28,8 @@ export interface Caller {
   readonly fingerprint?: string;
   /** Of a restricted caller: the only projects that it may use. */
   readonly projects?: readonly string[];
+  /** Name of the user whose token the request has. */
+  readonly user?: string;
   /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
   /** The reason why a presented certificate is not accepted, for logs. */
@@ -35,6 +42,7 @@ export interface Caller {
  */
 export function identifyCaller(connection: Connection, trust: TrustStore, now: Date): Caller {
   if (connection.transport === 'unix') return { class: 'trusted' };
+  if (connection.bearer !== undefined) return userCaller(trust.userOf?.(connection.bearer));
   const der = connection.peerCertificate;
   if (der === undefined || der.length === 0) return { class: 'guest' };
   const fingerprint = fingerprintOf(der);
@@ -45,6 +53,13 @@ export function identifyCaller(connection: Connection, trust: TrustStore, now: D
   if (internal) return { class: 'trusted', fingerprint, internal };
   const projects = trust.projectsOf?.(fingerprint);
   return projects === undefined ? { class: 'trusted', fingerprint } : { class: 'restricted', fingerprint, projects };
+}
+
+/** A token decides alone: a certificate of the same connection adds nothing to it. */
+function userCaller(user: OidcUser | undefined): Caller {
+  if (user === undefined) return { class: 'guest' };
+  const { name, ...grant } = user;
+  return { ...grant, user: name };
 }
 
 /** SHA-256 of the DER, lower-case hexadecimal. */

@@ -102,12 +102,13 @@ const tlsOf = ({ certificate, peers, pki, log }: ListenersDeps) => ({ certificat
 
 /** What all listeners of one dialect share. */
 async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
-  const { identify, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop } = deps;
+  const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop } = deps;
   const { allowedOrigin, claimOperation } = deps;
   const handler = await createApp({
     routes,
     dialect,
     identify,
+    bearers,
     commonHeaders,
     refusal,
     namesIn,
@@ -119,7 +120,7 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
   });
   return {
     handler,
-    websockets: new Websockets({ events, operations, identify, sightOf, dialect, log, loop, allowedOrigin }),
+    websockets: new Websockets({ events, operations, identify, bearers, sightOf, dialect, log, loop, allowedOrigin }),
     dialect,
   };
 }

@@ -1,6 +1,7 @@
 // Opens the listeners on the services: who is trusted, and what ends when trust does.
 import type { Socket } from 'node:net';
 import { identifyCaller } from '../auth/identify.ts';
+import { BearerTokens } from '../auth/oidc/bearer-tokens.ts';
 import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
@@ -21,10 +22,16 @@ export async function openListeners(base: Foundation, services: Services, option
   const { clock, records, room, dirs, operations, certificate, pki, events, log, loop } = base;
   const { certificates, server } = services;
   const peers = new PeerConnections();
+  const bearers = new BearerTokens({
+    settings: () => server.oidc(),
+    nowMs: () => clock.nowMs(),
+    log,
+  });
   const trust = {
     isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
     projectsOf: (fingerprint: string) => certificates.projectsOf(fingerprint),
     own: certificate.fingerprint,
+    userOf: (bearer: string) => bearers.user(bearer),
   };
   const endTrust = (fingerprint: string, asking?: Socket): void => {
     operations.revoke(fingerprint);
@@ -45,6 +52,7 @@ export async function openListeners(base: Foundation, services: Services, option
     namesIn: (project) => namesIn(records, project),
     sightOf: (caller) => sightOf({ records, operations }, caller),
     refusal: (endpoint) => room?.refusal(endpoint),
+    bearers,
     identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),
     stateDir: options.stateDir,
     group: options.group,

@@ -14,7 +14,7 @@ import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { readBody } from './request-body.ts';
 import { discardBody } from './discard-body.ts';
 import { logRequest } from './log-request.ts';
-import { identityOf, type Identify } from './caller-identity.ts';
+import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
 import { toAppError } from '../services/translate-errors.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
@@ -28,6 +28,7 @@ export interface AppDeps {
   readonly routes: RouteTable;
   readonly dialect: Dialect;
   readonly identify: Identify;
+  readonly bearers: Bearers;
   /** Headers for every answer (cross-origin settings), given the request's Origin. */
   readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
   /** Why the server cannot take this request at the moment. */
@@ -144,8 +145,9 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
 }
 
 /** Trust comes before the question whether the method exists (real system section 20). */
-function refuseMethod(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  const { caller } = identityOf(deps.identify, request.raw);
+async function refuseMethod(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+  await admitBearer(deps.bearers, request.raw);
+  const { caller } = identityOf(deps, request.raw);
   const what = `${request.method} ${request.url.split('?')[0] ?? ''}`;
   const error = isTrustedCaller(caller)
     ? errors.notImplemented(`There is no ${what}`)
@@ -163,7 +165,8 @@ async function serve(
   try {
     const query = request.query as Record<string, string>;
     const project = query['project'] || defaultProject;
-    const identity = identityOf(deps.identify, request.raw, project);
+    await admitBearer(deps.bearers, request.raw);
+    const identity = identityOf(deps, request.raw, project);
     const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
     const refused = accessRefusal(identity.caller, endpoint, query, demandsTrust);
     if (refused !== undefined) throw refused;

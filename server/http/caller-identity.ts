@@ -12,14 +12,42 @@ export interface Identity {
 }
 
 /** The auth room's decision on a connection: class and, with a certificate, its fingerprint. */
-export type Identify = (connection: { readonly transport: 'unix' | 'tls'; readonly peerCertificate?: Uint8Array }) => {
+export type Identify = (connection: {
+  readonly transport: 'unix' | 'tls';
+  readonly peerCertificate?: Uint8Array;
+  readonly bearer?: string;
+}) => {
   readonly class: CallerClass;
   readonly fingerprint?: string;
   readonly projects?: readonly string[];
+  readonly user?: string;
 };
 
-/** Local socket: anyone who may open it. TLS: by client certificate, asked anew at each request since trust can end. */
-export function identityOf(identify: Identify, request: IncomingMessage, project = defaultProject): Identity {
+/** Tokens in the headers of requests (`BearerTokens` of the auth room). */
+export interface Bearers {
+  readonly isOn: boolean;
+  /** Throws AppError for a token that is not good. */
+  admit(token: string, address: string): Promise<void>;
+}
+
+/** The token of a request over TLS; undefined while no issuer is set: the header means nothing then. */
+export function bearerOf(bearers: Bearers, { socket, headers }: IncomingMessage): string | undefined {
+  if (headers.authorization === undefined || !(socket instanceof TLSSocket) || !bearers.isOn) return undefined;
+  return /^bearer +(\S+) *$/i.exec(headers.authorization)?.[1];
+}
+
+/** Checks the token of a request; `identityOf` knows its user afterwards. Undefined when there is nothing to wait for. */
+export function admitBearer(bearers: Bearers, request: IncomingMessage): Promise<void> | undefined {
+  const token = bearerOf(bearers, request);
+  return token === undefined ? undefined : bearers.admit(token, request.socket.remoteAddress ?? '?');
+}
+
+/** Local socket: anyone who may open it. TLS: by token or client certificate, asked anew at each request since trust can end. */
+export function identityOf(
+  { identify, bearers }: { readonly identify: Identify; readonly bearers: Bearers },
+  request: IncomingMessage,
+  project = defaultProject,
+): Identity {
   const { socket } = request;
   if (!(socket instanceof TLSSocket)) {
     const found = identify({ transport: 'unix' });
@@ -28,13 +56,21 @@ export function identityOf(identify: Identify, request: IncomingMessage, project
   }
   const peer = socket.getPeerCertificate();
   const peerCertificate = peer.raw === undefined || peer.raw.length === 0 ? undefined : peer.raw;
-  const found = identify({ transport: 'tls', ...(peerCertificate === undefined ? {} : { peerCertificate }) });
+  const bearer = bearerOf(bearers, request);
+  const found = identify({
+    transport: 'tls',
+    ...(peerCertificate === undefined ? {} : { peerCertificate }),
+    ...(bearer === undefined ? {} : { bearer }),
+  });
   const remoteHost = socket.remoteAddress ?? '';
   return {
     caller: {
       class: found.class,
       ...(found.projects === undefined ? {} : { projects: found.projects }),
-      requestor: { username: found.fingerprint ?? '', protocol: 'tls', address: remoteHost },
+      requestor:
+        found.user === undefined
+          ? { username: found.fingerprint ?? '', protocol: 'tls', address: remoteHost }
+          : { username: found.user, protocol: 'oidc', address: remoteHost },
       project,
     },
     ...(peerCertificate === undefined ? {} : { peerCertificate }),

@@ -20,7 +20,7 @@ import { checkOrigin, labelOf } from './app.ts';
 import { logRequest } from './log-request.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { identityOf, type Identify } from './caller-identity.ts';
+import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
 import { toAppError } from '../services/translate-errors.ts';
 
 export interface WebsocketDeps {
@@ -29,6 +29,7 @@ export interface WebsocketDeps {
   readonly identify: Identify;
   /** What a restricted caller may know of. */
   readonly sightOf: (caller: Caller) => Sight;
+  readonly bearers: Bearers;
   readonly dialect: Dialect;
   readonly log: Log;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
@@ -43,6 +44,7 @@ const pingEveryMs = 20_000;
 const endsTrust: ReadonlySet<string> = new Set([
   'certificate-deleted',
   'certificate-updated',
+  'config-updated',
   'project-deleted',
   'project-renamed',
 ]);
@@ -73,6 +75,15 @@ export class Websockets {
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
     logRequest(this.#deps.log, request);
+    const admitted = admitBearer(this.#deps.bearers, request);
+    if (admitted === undefined) return this.#upgrade(request, socket, head);
+    void admitted.then(
+      () => this.#upgrade(request, socket, head),
+      (error: unknown) => this.#refuse(socket, toAppError(error)),
+    );
+  };
+
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const leave = this.#deps.loop.enter(() => `${labelOf(request)} (websocket)`);
     try {
       if (this.#isClosed) throw errors.unavailable('The daemon is stopping');
@@ -92,7 +103,7 @@ export class Websockets {
     } finally {
       leave();
     }
-  };
+  }
 
   close(): void {
     this.#isClosed = true;
@@ -119,7 +130,7 @@ export class Websockets {
   }
 
   #callerOf(request: IncomingMessage, url: URL): Caller {
-    return identityOf(this.#deps.identify, request, url.searchParams.get('project') || defaultProject).caller;
+    return identityOf(this.#deps, request, url.searchParams.get('project') || defaultProject).caller;
   }
 
   #stream(peer: WebSocket, types: ReadonlySet<EventType>, request: IncomingMessage, url: URL): void {
@@ -127,7 +138,8 @@ export class Websockets {
     const caller = this.#callerOf(request, url);
     const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
     const endUnlessTrusted = (): void => {
-      if (this.#refusal(request, url, eventsEndpoint) !== undefined) peer.terminate();
+      const isOther = this.#callerOf(request, url).projects?.join() !== caller.projects?.join();
+      if (isOther || this.#refusal(request, url, eventsEndpoint) !== undefined) peer.terminate();
     };
     const { dialect } = this.#deps;
     const unsubscribe = this.#deps.events.subscribe(types, (event, svcText) => {
@@ -137,7 +149,8 @@ export class Websockets {
       if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
       else peer.send(text);
     });
-    // Removing a certificate, or one of its projects, takes effect at once, also on streams that are open.
+    // Removing a certificate, or one of its projects, takes effect at once, also on streams that are open; so does a config that
+    // trusts a user no more.
     const unwatch = this.#deps.events.subscribe(new Set(['lifecycle']), (event) => {
       if (endsTrust.has((event.metadata as LifecycleMetadata).action)) endUnlessTrusted();
     });

@@ -149,6 +149,7 @@ describe('the error table', () => {
       internal: errors.internal('x', new Error('why')),
       notClustered: errors.notClustered('x'),
       notImplemented: errors.notImplemented('x'),
+      unauthorized: errors.unauthorized('x'),
       unavailable: errors.unavailable('x'),
     };
     expect(Object.keys(made).toSorted()).toEqual(Object.keys(errorTable).toSorted());

@@ -17,4 +17,5 @@ export const longFiles: readonly string[] = [
   'test/e2e/examples/demo.test.ts',
   'test/e2e/kill/acknowledged.test.ts',
   'test/e2e/terraform/workflow.test.ts',
+  'test/server/hostile/bearer-tokens.test.ts',
 ];

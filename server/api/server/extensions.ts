@@ -44,6 +44,7 @@ const laterExtensions = [
   'certificate_token',
   'remote_token_expiry',
   'certificate_project',
+  'oidc',
 ];
 
 export const extensions: readonly string[] = [

@@ -37,6 +37,11 @@ const program = is.matches(
   'must be none or the name of a program such as gzip or zstd',
 );
 const url = is.matches(/^https?:\/\/[^\s/]+/, 'must be an http or https URL');
+const list = is.matches(/^[^,]+(?:,[^,]+)*$/, 'must be names separated by commas');
+const issuer = is.matches(
+  /^https:\/\/[^\s/?#]+[^\s?#]*$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s?#]*)?$/,
+  'must be an https URL without query; http only on this host',
+);
 const replicas: Check = (value) =>
   value === '-1' || is.paddedInteger(1)(value) === undefined
     ? undefined
@@ -57,10 +62,15 @@ export const serverConfigKeys = {
     { default: 'false' },
   ),
   'backups.compression_algorithm': row('text', program)('Program that packs backups.', { default: 'gzip' }),
-  'candid.api.key': text('Public key of the identity provider.'),
-  'candid.api.url': row('text', url)('Address of the identity provider.'),
-  'candid.domains': text('Domains accepted from the identity provider, comma separated.'),
-  'candid.expiry': integer(1)('Seconds for which its word is good.', { default: '3600' }),
+  'candid.api.key': text('Public key of the identity provider Candid; kept and shown only.'),
+  'candid.api.url': row(
+    'text',
+    url,
+  )('Address of the identity provider Candid: listed in auth_methods; its protocol is not spoken.'),
+  'candid.domains': text('Domains accepted from Candid, comma separated; kept and shown only.'),
+  'candid.expiry': integer(1)('Seconds for which the word of Candid is good; kept and shown only.', {
+    default: '3600',
+  }),
   'cluster.https_address': row('text', listen)('Address for the other members of the cluster.', local),
   'cluster.images_minimal_replica': row('integer', replicas)('Members that keep a copy of an image; -1: all.', {
     default: '3',
@@ -91,6 +101,18 @@ export const serverConfigKeys = {
   'maas.api.key': text('Key for the MAAS server.'),
   'maas.api.url': row('text', url)('Address of the MAAS server.'),
   'maas.machine': text('Name of this host in MAAS. Unset: the host name.', local),
+  'oidc.audience': text('What a token must be meant for (claim aud). Unset: oidc.client.id.'),
+  'oidc.client.id': text('Client id at the OpenID Connect issuer.'),
+  'oidc.groups.claim': text('Claim of a token with the groups of its user.', { default: 'groups' }),
+  'oidc.groups.projects.*': row(
+    'text',
+    list,
+  )('For the group named in the place of *: the only projects that its users may use, comma separated.'),
+  'oidc.groups.trusted': row('text', list)('Groups whose users are trusted with everything, comma separated.'),
+  'oidc.issuer': row(
+    'text',
+    issuer,
+  )('OpenID Connect issuer whose tokens clients may send over TLS, exactly as the issuer names itself.'),
   'storage.lvm_fstype': row('text', perPool('volume.block.filesystem'))('Former key; now a setting of pools.', {
     default: 'ext4',
   }),
@@ -114,12 +136,11 @@ export type StoredServerConfig = Readonly<Record<string, string>>;
 /** Free for clients: real LXD takes any such key, and tools store data there. */
 const userKey = text('Free for users.');
 
-const keyOf = (key: string): ServerConfigKey | undefined =>
-  Object.hasOwn(serverConfigKeys, key)
-    ? serverConfigKeys[key as ServerConfigKeyName]
-    : /^user\../.test(key)
-      ? userKey
-      : undefined;
+function keyOf(key: string): ServerConfigKey | undefined {
+  if (Object.hasOwn(serverConfigKeys, key)) return serverConfigKeys[key as ServerConfigKeyName];
+  if (/^oidc\.groups\.projects\.\S/.test(key)) return serverConfigKeys['oidc.groups.projects.*'];
+  return /^user\../.test(key) ? userKey : undefined;
+}
 
 /**
  * Every problem of the config in a request, in the order of the keys. Values are strings; null unsets like empty text, and true keeps

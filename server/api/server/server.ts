@@ -52,6 +52,8 @@ export const ServerUntrusted = Type.Object({
 export const Server = Type.Intersect([
   ServerUntrusted,
   Type.Object({
+    /** How clients may prove who they are: tls, candid, oidc. */
+    auth_methods: Type.Optional(Type.Array(Type.String())),
     config: Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()])),
     environment: ServerEnvironment,
   }),

@@ -8,7 +8,6 @@ import { keepDerived } from '../../lib/cached-json.ts';
 const realNames: Readonly<Record<string, string>> = {
   instance_types: 'resource_limits',
   proxy_priv_drop: 'unix_priv_drop',
-  external_authentication: 'macaroon_authentication',
 };
 
 /** Of the release but not in the spec's list, and of later releases what stock clients ask for and is there: without
@@ -34,8 +33,11 @@ function extensionsOf(isBuilt: boolean): readonly string[] {
   );
 }
 
+/** There they mean the protocol of Candid, which is not spoken. External tokens are `oidc` there. */
+const otherThere: ReadonlySet<string> = new Set(['external_authentication', 'candid_authentication']);
+
 export const lxdExtensions: readonly string[] = [
-  ...extensions.filter((name) => !unserved.has(name)).map((name) => realNames[name] ?? name),
+  ...extensions.filter((name) => !unserved.has(name) && !otherThere.has(name)).map((name) => realNames[name] ?? name),
   ...besides,
 ];
 
@@ -93,7 +95,6 @@ const serverRecord = keepDerived((server: Fields) => {
   if (environment !== undefined) Reflect.deleteProperty(environment, 'event_loop');
   return {
     ...server,
-    auth_methods: ['tls'],
     api_extensions: lxdExtensions,
     auth: server['auth'] === 'trusted' ? 'trusted' : 'untrusted',
     ...(environment === undefined ? {} : { environment }),

@@ -1,15 +1,27 @@
 // Server, resources and root endpoints: requests to use cases and back.
+import type { OidcSettings } from '../../auth/oidc/settings.ts';
 import { readResources } from '../../services/server/resources.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import { done, sync, type RouteTable } from '../route.ts';
 
+/** A client without a token learns from them where to get one. Names as LXD has them. */
+function issuerHeaders(oidc: OidcSettings | undefined, prefix: string): Readonly<Record<string, string>> {
+  if (oidc === undefined) return {};
+  const audience = oidc.requestedAudience === '' ? {} : { [`${prefix}oidc-audience`]: oidc.requestedAudience };
+  return { [`${prefix}oidc-issuer`]: oidc.issuer, [`${prefix}oidc-clientid`]: oidc.clientId, ...audience };
+}
+
 /** `dialect` is the one that its clients speak. */
-export function serverRoutes(server: ServerSettings, dialect: string) {
+export function serverRoutes(
+  server: ServerSettings,
+  { name: dialect, headerPrefix }: Pick<Dialect, 'name' | 'headerPrefix'>,
+) {
   return {
     'root.get': () => sync(['/1.0']),
     'server.get': async ({ caller }) => {
       const { object, etag } = await server.get(caller, dialect);
-      return sync(object, etag);
+      return { ...sync(object, etag), headers: issuerHeaders(server.oidc(), headerPrefix) };
     },
     'server.put': async ({ caller, body, ifMatch }) => {
       await server.change(caller, dialect, 'put', body, ifMatch);

@@ -86,7 +86,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     headerPrefix,
   };
   return {
-    ...serverRoutes(services.server, dialect.name),
+    ...serverRoutes(services.server, dialect),
     ...certificateRoutes({
       certificates: services.certificates,
       addresses: () => services.server.addresses(dialect.name),

@@ -14,9 +14,11 @@ export interface SightDeps {
 
 export function sightOf({ records, operations }: SightDeps, { projects = [], requestor }: Caller): Sight {
   const isOwn = (project: string | undefined): boolean => project !== undefined && projects.includes(project);
+  // Users of tokens choose their names: such a name must not be taken for a certificate.
+  const fingerprint = requestor.protocol === 'tls' ? requestor.username : '';
   return {
     projects,
-    fingerprint: requestor.username,
+    fingerprint,
     network: (name) =>
       records.networks.has(name) &&
       projects.some((project) => {
@@ -29,7 +31,7 @@ export function sightOf({ records, operations }: SightDeps, { projects = [], req
     operation: (id) => {
       const about = operations.about(id);
       if (about === undefined) return false;
-      if (about.owner !== undefined && about.owner === requestor.username) return true;
+      if (about.owner !== undefined && about.owner === fingerprint) return true;
       return about.urls.length > 0 && about.urls.every((url) => isOwn(projectOfUrl(url)));
     },
   };

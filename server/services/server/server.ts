@@ -13,6 +13,7 @@ import {
 } from '../../api/server/server-config.ts';
 import type { Server, ServerEnvironment, ServerPut } from '../../api/server/server.ts';
 import { version } from '../../api/version.ts';
+import { authMethods, oidcSettings, type OidcSettings } from '../../auth/oidc/settings.ts';
 import { hashPassword } from '../../auth/secrets.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
@@ -57,6 +58,7 @@ export class ServerSettings {
   /** By dialect. */
   readonly #views = new Map<string, TrustedView>();
   readonly #listeners = new HttpsListeners();
+  #oidc: { readonly of: StoredServerConfig; readonly settings: OidcSettings | undefined } | undefined;
 
   constructor(deps: ServerSettingsDeps) {
     this.#deps = deps;
@@ -75,14 +77,23 @@ export class ServerSettings {
     }
   }
 
+  /** The issuer whose tokens are accepted, by the config as it is now. */
+  oidc(): OidcSettings | undefined {
+    const config = this.#config();
+    if (this.#oidc?.of !== config) this.#oidc = { of: config, settings: oidcSettings(config) };
+    return this.#oidc.settings;
+  }
+
   /** Where clients of the dialect may connect: each HOST:PORT. */
   addresses(dialect: string): readonly string[] {
     return this.#listeners.addresses(dialect);
   }
 
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
-    if (!isTrustedCaller(caller)) return { object: { ...untrustedView, auth: caller.class } };
-    return this.#trustedView(dialect);
+    if (isTrustedCaller(caller)) return this.#trustedView(dialect);
+    // The specification lists what callers without trust get; clients of LXD choose their method by it.
+    const methods = dialect === 'lxd' ? { auth_methods: authMethods(this.#config()) } : {};
+    return { object: { ...untrustedView, ...methods, auth: caller.class } };
   }
 
   /** Read by every client before anything else: made anew only when what it is made from has changed. */
@@ -99,6 +110,7 @@ export class ServerSettings {
     const object = keepJson({
       ...untrustedView,
       auth: 'trusted' as const,
+      auth_methods: authMethods(stored),
       config,
       environment: this.#environment(addresses, readOnly),
     });

@@ -173,13 +173,20 @@ describe('over the API', () => {
     const wrong = await daemon.call('POST', '/1.0/certificates', { type: 'server', token: true, certificate: 'x' });
     expect(wrong.metadata.details.map(({ path }: Json) => path)).toEqual(['type', 'name', 'certificate']);
     const lost = await daemon.call('POST', '/1.0/certificates', { ...body, restricted: true, projects: ['nowhere'] });
-    expect([lost.status, lost.metadata.message]).toEqual([400, expect.stringMatching(/there is no project nowhere/)]);
+    expect([lost.status, lost.metadata.message]).toEqual([400, expect.stringMatching(/there is no project "nowhere"/)]);
   });
 
-  test('a restricted token does not give trust with everything', async () => {
+  test('a restricted token does not give trust with everything, nor sight of other tokens', async () => {
     const { token } = await made({ restricted: true, projects: ['default'] });
     expect((await join(clients[0], token, { restricted: false, projects: [] })).status).toBe(200);
-    expect(await authOf(clients[0] as ClientCertificate)).not.toBe('trusted');
+    const { operation } = await made();
+    const ask = async (path: string, method = 'GET', body?: object) =>
+      callTls(address(), method, path, body, { client: clients[0] });
+    expect((await ask('/1.0/containers')).status).toBe(200);
+    expect((await ask('/1.0', 'PATCH', { config: {} })).status).toBe(403);
+    expect((await ask('/1.0/certificates', 'POST', { type: 'client', name: 'x', token: true })).status).toBe(403);
+    expect((await ask('/1.0/operations')).metadata).toEqual([]);
+    expect((await ask(`/1.0/operations/${operation.id}`)).status).toBe(404);
   });
 
   test('tokens do not survive the daemon', async () => {

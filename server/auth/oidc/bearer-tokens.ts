@@ -1,0 +1,133 @@
+// Bearer tokens of an OpenID Connect issuer: checks them, and remembers the checked ones, so that later questions need no waiting.
+import { hash } from 'node:crypto';
+import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jose';
+import { AppError, errors } from '../../api/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import { reasonOf } from '../../lib/shared/reason.ts';
+import { Issuer } from './issuer.ts';
+import { grantOf, userName, type OidcSettings, type OidcUser } from './settings.ts';
+
+export interface BearerDeps {
+  /** As they are now; the same object while they are unchanged. */
+  readonly settings: () => OidcSettings | undefined;
+  readonly nowMs: () => number;
+  readonly log: Pick<Log, 'warn'>;
+}
+
+interface Checked {
+  readonly claims: JWTPayload;
+  readonly settings: OidcSettings;
+  readonly atMs: number;
+}
+
+/** Signatures with a secret that both sides know are not among them: the secret would be the issuer's public key. */
+const algorithms = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA'];
+/** Real tokens have 1-4 KB. */
+const maxLength = 12 * 1024;
+const toleranceS = 30;
+/** A checked token is checked again after this time: its key may have been withdrawn. */
+const recheckMs = 60_000;
+const maxChecked = 1000;
+/** Log lines about refused tokens in a minute; anyone can send such tokens. */
+const maxLinesPerMinute = 20;
+
+export class BearerTokens {
+  readonly #deps: BearerDeps;
+  /** By SHA-256 of the token, in the order of their checks. */
+  readonly #checked = new Map<string, Checked>();
+  #issuer: { readonly url: string; readonly issuer: Issuer } | undefined;
+  #lines = { minute: 0, count: 0 };
+
+  constructor(deps: BearerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Tokens mean something at the moment. */
+  get isOn(): boolean {
+    return this.#deps.settings() !== undefined;
+  }
+
+  /** Passes for a good token, which `user` knows from then on. Throws AppError unauthorized, or unavailable when the issuer is. */
+  async admit(token: string, address: string): Promise<void> {
+    const settings = this.#deps.settings();
+    if (settings === undefined || this.#isFresh(token, settings)) return;
+    try {
+      const claims = await this.#verify(token, settings);
+      this.#remember(token, { claims, settings, atMs: this.#deps.nowMs() });
+    } catch (error) {
+      this.#checked.delete(keyOf(token));
+      this.#tell(`A token from ${address} was refused: ${reasonOf(error)}`);
+      if (error instanceof AppError) throw error;
+      throw errors.unauthorized('The token of the request is not accepted: log in again');
+    }
+  }
+
+  /** Of an admitted token, while it is good. Groups are looked at anew each time: the config may have changed. */
+  user(token: string): OidcUser | undefined {
+    const settings = this.#deps.settings();
+    const found = this.#checked.get(keyOf(token));
+    if (settings === undefined || found === undefined || !isSameIssue(found.settings, settings)) return undefined;
+    if (this.#isOver(found)) return undefined;
+    return { ...grantOf(settings, found.claims), name: userName(found.claims) };
+  }
+
+  #isFresh(token: string, settings: OidcSettings): boolean {
+    const found = this.#checked.get(keyOf(token));
+    if (found === undefined || !isSameIssue(found.settings, settings) || this.#isOver(found)) return false;
+    return this.#deps.nowMs() - found.atMs < recheckMs;
+  }
+
+  #isOver({ claims }: Checked): boolean {
+    return this.#deps.nowMs() >= ((claims.exp ?? 0) + toleranceS) * 1000;
+  }
+
+  async #verify(token: string, settings: OidcSettings): Promise<JWTPayload> {
+    this.#checkClaims(token, settings);
+    if (this.#issuer?.url !== settings.issuer)
+      this.#issuer = { url: settings.issuer, issuer: new Issuer(settings.issuer, this.#deps.nowMs) };
+    const { payload } = await jwtVerify(token, this.#issuer.issuer.keyFor, {
+      algorithms,
+      issuer: settings.issuer,
+      audience: settings.audience,
+      clockTolerance: toleranceS,
+      currentDate: new Date(this.#deps.nowMs()),
+      requiredClaims: ['exp', 'sub'],
+    });
+    return payload;
+  }
+
+  /** Before the issuer is asked for anything: a token that cannot be good costs it no request. */
+  #checkClaims(token: string, settings: OidcSettings): void {
+    if (token.length > maxLength) throw new Error(`it has ${token.length} characters, more than ${maxLength}`);
+    const { alg, typ } = decodeProtectedHeader(token);
+    if (alg === undefined || !algorithms.includes(alg))
+      throw new Error(`its algorithm ${JSON.stringify(alg)} is not accepted`);
+    if (typ !== undefined && !/^(?:application\/)?(?:at\+)?jwt$/i.test(typ))
+      throw new Error(`its type ${JSON.stringify(typ)} is not that of an access token`);
+    const { iss, exp } = decodeJwt(token);
+    if (iss !== settings.issuer) throw new Error(`its issuer is ${JSON.stringify(iss)}`);
+    if (typeof exp !== 'number') throw new Error('it never expires');
+    if (this.#deps.nowMs() >= (exp + toleranceS) * 1000) throw new Error('it has expired');
+  }
+
+  #remember(token: string, checked: Checked): void {
+    const key = keyOf(token);
+    this.#checked.delete(key);
+    this.#checked.set(key, checked);
+    const [oldest] = this.#checked.keys();
+    if (this.#checked.size > maxChecked && oldest !== undefined) this.#checked.delete(oldest);
+  }
+
+  #tell(line: string): void {
+    const minute = Math.floor(this.#deps.nowMs() / 60_000);
+    if (this.#lines.minute !== minute) this.#lines = { minute, count: 0 };
+    this.#lines.count += 1;
+    if (this.#lines.count > maxLinesPerMinute) return;
+    const more = this.#lines.count === maxLinesPerMinute ? '; further ones of this minute are not logged' : '';
+    this.#deps.log.warn(`${line.slice(0, 500)}${more}`);
+  }
+}
+
+const keyOf = (token: string): string => hash('sha256', token);
+
+const isSameIssue = (a: OidcSettings, b: OidcSettings): boolean => a.issuer === b.issuer && a.audience === b.audience;

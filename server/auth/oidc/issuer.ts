@@ -1,0 +1,99 @@
+// The keys of an OpenID Connect issuer: found by discovery, fetched when a token needs them, kept for a while.
+import { createRemoteJWKSet, customFetch, errors as jose, type JWTVerifyGetKey } from 'jose';
+import { errors } from '../../api/errors.ts';
+import { reasonOf } from '../../lib/shared/reason.ts';
+
+export type Fetch = (url: string, options: { readonly signal: AbortSignal }) => Promise<Response>;
+
+interface KeySet {
+  readonly find: JWTVerifyGetKey;
+  readonly untilMs: number;
+}
+
+/** Documents of real issuers have some KB. */
+const maxBytes = 1024 * 1024;
+const timeoutMs = 5000;
+/** The address of the keys is looked up again after this time. */
+const discoveryMs = 60 * 60_000;
+/** An issuer that failed is not asked again for this time: requests with tokens must not become requests to it. */
+const failureMs = 5000;
+
+export class Issuer {
+  readonly #url: string;
+  readonly #nowMs: () => number;
+  #keys: Promise<KeySet> | undefined;
+  #failure: { readonly error: unknown; readonly untilMs: number } | undefined;
+
+  constructor(url: string, nowMs: () => number) {
+    this.#url = url;
+    this.#nowMs = nowMs;
+  }
+
+  /** The key that signed the token, as its header says. Throws AppError unavailable when the issuer does not say. */
+  readonly keyFor: JWTVerifyGetKey = async (header, token) => {
+    if (this.#failure !== undefined && this.#nowMs() < this.#failure.untilMs)
+      throw this.#unavailable(this.#failure.error);
+    try {
+      return await (await this.#keySet()).find(header, token);
+    } catch (error) {
+      // The issuer has answered, and has no such key: that is the token's fault.
+      if (isFaultOfToken(error)) throw error;
+      this.#keys = undefined;
+      this.#failure = { error, untilMs: this.#nowMs() + failureMs };
+      throw this.#unavailable(error);
+    }
+  };
+
+  async #keySet(): Promise<KeySet> {
+    const known = await this.#keys;
+    if (known !== undefined && this.#nowMs() < known.untilMs) return known;
+    const looked = this.#discover();
+    this.#keys = looked;
+    looked.catch(() => (this.#keys = undefined));
+    return looked;
+  }
+
+  async #discover(): Promise<KeySet> {
+    const place = `${this.#url.replace(/\/$/, '')}/.well-known/openid-configuration`;
+    const answer = await fetchBounded(place, { signal: AbortSignal.timeout(timeoutMs) });
+    const found: unknown = await answer.json();
+    const { issuer, jwks_uri: keys } = (typeof found === 'object' && found !== null ? found : {}) as Record<
+      string,
+      unknown
+    >;
+    if (issuer !== this.#url) throw new Error(`${place} is of the issuer ${JSON.stringify(issuer)}`);
+    if (typeof keys !== 'string' || !isSafe(keys)) throw new Error(`${place} names no https address of its keys`);
+    const options = { timeoutDuration: timeoutMs, [customFetch]: fetchBounded };
+    return { find: createRemoteJWKSet(new URL(keys), options), untilMs: this.#nowMs() + discoveryMs };
+  }
+
+  #unavailable(error: unknown): Error {
+    const why = error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : reasonOf(error);
+    return errors.unavailable(`The token cannot be checked: the issuer ${this.#url} does not give its keys (${why})`);
+  }
+}
+
+const isFaultOfToken = (error: unknown): boolean =>
+  error instanceof jose.JWKSNoMatchingKey ||
+  error instanceof jose.JWKSMultipleMatchingKeys ||
+  error instanceof jose.JOSENotSupported;
+
+/** Without https anyone on the way could give keys; on this host nobody is on the way. */
+export const isSafe = (url: string): boolean =>
+  URL.canParse(url) &&
+  (new URL(url).protocol === 'https:' ||
+    (new URL(url).protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)));
+
+/** Follows no redirects, and reads no more than a real document has. */
+const fetchBounded: Fetch = async (url, { signal }) => {
+  const answer = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } });
+  if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new Error(`${url} answered with more than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return new Response(Buffer.concat(chunks), { status: 200, headers: { 'content-type': 'application/json' } });
+};

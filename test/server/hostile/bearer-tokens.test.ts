@@ -1,0 +1,326 @@
+// Bearer tokens of an OpenID Connect issuer: what a good one opens, and that no forged, foreign or outdated one opens anything.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import { grantOf, oidcSettings } from '../../../server/auth/oidc/settings.ts';
+import { listenOn, makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { audience, startIssuer, type TestIssuer } from '../../support/daemons/issuer.ts';
+import { callTls, makeClient } from '../../support/daemons/tls.ts';
+import { until } from '../../support/until.ts';
+
+describe('the groups of a user', () => {
+  const config = {
+    'oidc.issuer': 'https://i',
+    'oidc.client.id': 'c',
+    'oidc.groups.trusted': 'admins, root',
+    'oidc.groups.projects.web': 'p2,p1',
+    'oidc.groups.projects.db': 'p2,p3',
+  };
+  const of = (claims: object, more: object = {}) => {
+    const settings = oidcSettings({ ...config, ...more });
+    return settings === undefined ? undefined : grantOf(settings, { ...claims });
+  };
+  test('make it trusted, or good for their projects, or nothing', () => {
+    expect(of({ groups: ['x', 'root'] })).toEqual({ class: 'trusted' });
+    expect(of({ groups: 'admins' })).toEqual({ class: 'trusted' });
+    expect(of({ groups: ['web', 'db'] })).toEqual({ class: 'restricted', projects: ['p1', 'p2', 'p3'] });
+    expect(of({ groups: ['web', 'admins'] })).toEqual({ class: 'trusted' });
+    expect(of({ roles: ['root'] }, { 'oidc.groups.claim': 'roles' })).toEqual({ class: 'trusted' });
+  });
+  test.each([
+    [{}],
+    [{ groups: [] }],
+    [{ groups: [['admins']] }],
+    [{ groups: { admins: true } }],
+    [{ groups: 'admins,root' }],
+    [{ groups: ['Admins'] }],
+  ])('%j give nothing', (claims) => expect(of(claims)).toEqual({ class: 'untrusted' }));
+  test('give nothing when no group is named in the config, and tokens mean nothing without issuer and client', () => {
+    expect(of({ groups: ['admins'] }, { 'oidc.groups.trusted': '' })).toEqual({ class: 'untrusted' });
+    expect(of({ groups: ['toString'] }, { 'oidc.groups.claim': '__proto__' })).toEqual({ class: 'untrusted' });
+    expect(of({}, { 'oidc.issuer': '' })).toBeUndefined();
+    expect(of({}, { 'oidc.client.id': '' })).toBeUndefined();
+  });
+});
+
+describe('over TLS', () => {
+  let issuer: TestIssuer;
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    issuer = await startIssuer();
+  });
+  afterAll(() => issuer.close());
+  beforeEach(async () => {
+    issuer.broken = undefined;
+    daemon = await makeDaemon({ https: '127.0.0.1:0', lxd: { https: '127.0.0.1:0' } });
+    await configure({ 'oidc.issuer': issuer.url, 'oidc.client.id': audience, 'oidc.groups.trusted': 'admins' });
+    issuer.asked.length = 0;
+  });
+  afterEach(() => daemon.cleanUp());
+
+  async function configure(config: object): Promise<void> {
+    expect((await daemon.call('PATCH', '/1.0', { config })).status).toBe(200);
+  }
+  const address = (): string => daemon.daemon.httpsAddress() ?? '';
+  const ask = (token: string, path = '/1.0/containers', method = 'GET', body?: object) =>
+    callTls(address(), method, path, body, { headers: { authorization: `Bearer ${token}` } });
+  const admin = (claims: object = {}) => issuer.token({ groups: ['admins'], email: 'ann@example.com', ...claims });
+  const now = () => Math.floor(Date.now() / 1000);
+
+  test('a token of a trusted group opens everything, on both dialects, and events name its user', async () => {
+    const events = await daemon.listen('lifecycle');
+    const token = await admin();
+    expect((await ask(token)).status).toBe(200);
+    expect((await ask(token, '/1.0')).metadata).toMatchObject({ auth: 'trusted', auth_methods: ['tls', 'oidc'] });
+    const lxd = await callTls(daemon.daemon.lxdHttpsAddress() ?? '', 'GET', '/1.0', undefined, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    expect(lxd.metadata).toMatchObject({ auth: 'trusted', auth_methods: ['tls', 'oidc'] });
+    expect((await ask(token, '/1.0/profiles', 'POST', { name: 'p1' })).status).toBe(200);
+    const event = await events.next(({ metadata }) => JSON.stringify(metadata).includes('profile-created'));
+    expect(event.metadata).toMatchObject({ requestor: { username: 'ann@example.com', protocol: 'oidc' } });
+  });
+
+  test('callers without trust learn the issuer from headers, and clients of LXD the method', async () => {
+    const { headers, metadata } = await callTls(address(), 'GET', '/1.0');
+    expect(headers).toMatchObject({ 'x-svc-oidc-issuer': issuer.url, 'x-svc-oidc-clientid': audience });
+    expect(metadata.auth_methods).toBeUndefined();
+    await configure({ 'candid.api.url': 'https://candid.example.com', 'oidc.audience': 'api' });
+    const lxd = await callTls(daemon.daemon.lxdHttpsAddress() ?? '', 'GET', '/1.0');
+    expect(lxd.headers).toMatchObject({ 'x-lxd-oidc-issuer': issuer.url, 'x-lxd-oidc-audience': 'api' });
+    expect(lxd.metadata.auth_methods).toEqual(['tls', 'candid', 'oidc']);
+  });
+
+  test('the event stream opens with a token, and ends when the config trusts its user no more', async () => {
+    const headers = { authorization: `Bearer ${await admin()}` };
+    const listening = await listenOn(`wss://${address()}/1.0/events`, { headers, rejectUnauthorized: false });
+    await daemon.call('POST', '/1.0/profiles', { name: 'p1' });
+    await listening.next(({ metadata }) => JSON.stringify(metadata).includes('profile-created'));
+    await configure({ 'oidc.groups.trusted': 'others' });
+    await until(() => listening.socket.readyState === listening.socket.CLOSED);
+    expect((await ask(headers.authorization.slice(7))).status).toBe(403);
+  });
+
+  test('a user in no group of the config is refused, and a trusted certificate beside its token adds nothing', async () => {
+    const token = await issuer.token({ groups: ['guests'] });
+    expect((await ask(token)).status).toBe(403);
+    const client = await makeClient();
+    const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    expect((await daemon.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await callTls(address(), 'GET', '/1.0/containers', undefined, { client })).status).toBe(200);
+    expect((await callTls(address(), 'GET', '/1.0/containers', undefined, { client, headers })).status).toBe(403);
+  });
+
+  test('a user of a group for some projects sees and uses only them, and no certificate by a name that is a fingerprint', async () => {
+    expect((await daemon.call('POST', '/1.0/projects', { name: 'web' })).status).toBeLessThan(300);
+    expect((await daemon.call('POST', '/1.0/projects', { name: 'db' })).status).toBeLessThan(300);
+    await configure({ 'oidc.groups.projects.webbers': 'web' });
+    const { fingerprint, certPem } = await makeClient();
+    const certificate = certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    expect((await daemon.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
+    const token = await issuer.token({ groups: ['webbers'], email: fingerprint });
+    expect((await ask(token, '/1.0/containers?project=web')).status).toBe(200);
+    expect((await ask(token, '/1.0/containers?project=db')).status).toBe(404);
+    expect((await ask(token, '/1.0/containers')).status).toBe(404);
+    expect((await ask(token, '/1.0/projects')).metadata).toEqual(['/1.0/projects/web']);
+    expect((await ask(token, '/1.0/certificates')).metadata).toEqual([]);
+    expect((await ask(token, '/1.0', 'PATCH', { config: {} })).status).toBe(403);
+    const headers = { authorization: `Bearer ${token}` };
+    const listening = await listenOn(`wss://${address()}/1.0/events?project=web`, {
+      headers,
+      rejectUnauthorized: false,
+    });
+    await configure({ 'oidc.groups.projects.webbers': 'web,db' });
+    await until(() => listening.socket.readyState === listening.socket.CLOSED);
+    expect((await ask(token, '/1.0/containers?project=db')).status).toBe(200);
+  });
+
+  test('web pages may not use a token either', async () => {
+    const headers = { authorization: `Bearer ${await admin()}`, origin: 'https://evil.example.com' };
+    const answer = await callTls(address(), 'POST', '/1.0/profiles', { name: 'p1' }, { headers });
+    expect([answer.status, answer.metadata.message]).toEqual([403, expect.stringMatching(/comes from a web page/)]);
+  });
+
+  const unsigned = (header: object, payload: object): string =>
+    `${[header, payload].map((part) => Buffer.from(JSON.stringify(part)).toString('base64url')).join('.')}.`;
+  const good = () => ({ iss: issuer.url, aud: audience, sub: 'u1', groups: ['admins'], exp: now() + 300 });
+  const strangers = generateKeyPair('RS256', { extractable: true });
+  const signedBy = async (header: object) =>
+    new SignJWT(good()).setProtectedHeader({ alg: 'RS256', ...header }).sign((await strangers).privateKey);
+  const changed = (token: string, at: 0 | 1 | 2, part: string): string =>
+    token
+      .split('.')
+      .map((old, index) => (index === at ? part : old))
+      .join('.');
+  const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+
+  test.each<[string, () => Promise<string> | string, RegExp]>([
+    ['without a signature (alg none)', () => unsigned({ alg: 'none' }, good()), /algorithm "none" is not accepted/],
+    ['with alg nOnE', () => unsigned({ alg: 'nOnE' }, good()), /algorithm "nOnE" is not accepted/],
+    [
+      'signed with the public key as secret (HS256)',
+      async () => new SignJWT(good()).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(await issuer.publicPem())),
+      /algorithm "HS256" is not accepted/,
+    ],
+    ['signed by another key without kid', () => signedBy({}), /signature verification failed/],
+    [
+      'signed by another key under a known kid',
+      async () =>
+        signedBy({ kid: JSON.parse(Buffer.from((await admin()).split('.')[0] ?? '', 'base64url').toString()).kid }),
+      /signature verification failed/,
+    ],
+    ['with a path as kid', () => signedBy({ kid: '../../../../dev/null' }), /no applicable key/],
+    ['with a query as kid', () => signedBy({ kid: "' OR 1=1 --" }), /no applicable key/],
+    [
+      'with its key in the header',
+      async () => signedBy({ jwk: await exportJWK((await strangers).publicKey) }),
+      /signature verification failed/,
+    ],
+    [
+      'with an unknown critical header',
+      () => `${unsigned({ alg: 'RS256', crit: ['x'], x: 1 }, good())}AAAA`,
+      /"x" is not recognized/,
+    ],
+    ['of another issuer', () => admin({ iss: 'https://evil.example.com' }), /its issuer is "https:\/\/evil/],
+    ['of an issuer that only begins alike', () => admin({ iss: `${issuer.url}.evil` }), /its issuer is/],
+    ['without an issuer', () => admin({ iss: undefined }), /its issuer is undefined/],
+    ['for another audience', () => admin({ aud: 'other' }), /"aud" claim/],
+    ['without an audience', () => admin({ aud: undefined }), /"aud" claim/],
+    ['that has expired', () => admin({ exp: now() - 31 }), /it has expired/],
+    ['that never expires', () => admin({ exp: undefined }), /it never expires/],
+    [
+      'with an expiry that is no number',
+      () => admin({ exp: '99999999999' as unknown as number }),
+      /it never expires|must be a number/,
+    ],
+    ['that is not yet good', () => admin({ nbf: now() + 60 }), /"nbf" claim/],
+    ['without a subject', () => admin({ sub: undefined }), /"sub" claim/],
+    [
+      'of another type',
+      () => issuer.token({ groups: ['admins'] }, { typ: 'logout+jwt' }),
+      /is not that of an access token/,
+    ],
+    [
+      'with a changed payload',
+      async () => changed(await issuer.token(), 1, base64(good())),
+      /signature verification failed/,
+    ],
+    ['with a cut signature', async () => (await admin()).slice(0, -10), /signature verification failed/],
+    ['without a signature part', async () => changed(await admin(), 2, ''), /signature verification failed/],
+    ['that is huge', () => admin({ filler: 'x'.repeat(9500) }), /more than 12288/],
+    ['that is no JWT', () => 'open-sesame', /Invalid|Protected Header/],
+    ['of one dot', () => '.', /./],
+    ['of dots', () => '...', /./],
+  ])(
+    'a token %s is refused: the client learns nothing more, and the log has the reason',
+    async (_name, make, reason) => {
+      const answer = await ask(await make());
+      expect([answer.status, answer.metadata?.message]).toEqual([
+        401,
+        'The token of the request is not accepted: log in again',
+      ]);
+      const [line = ''] = daemon.logged.filter((text) => text.includes('was refused'));
+      expect(line).toMatch(/^warning: A token from 127\.0\.0\.1 was refused: /);
+      expect(line).toMatch(reason);
+      expect((await ask(await admin())).status).toBe(200);
+    },
+  );
+
+  test('a clock that is half a minute off does not matter', async () => {
+    expect((await ask(await admin({ exp: now() - 20 }))).status).toBe(200);
+    expect((await ask(await admin({ nbf: now() + 20 }))).status).toBe(200);
+  });
+
+  test('a token names no place from which keys are fetched', async () => {
+    const asked: string[] = [];
+    const evil = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.end('{}');
+    });
+    await new Promise<void>((resolve) => evil.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(evil.address() as AddressInfo).port}/keys`;
+    expect((await ask(await signedBy({ jku: url, x5u: url }))).status).toBe(401);
+    expect((await ask(await signedBy({ kid: url }))).status).toBe(401);
+    expect(asked).toEqual([]);
+    await new Promise((resolve) => evil.close(resolve));
+  });
+
+  test('tokens that cannot be good cost the issuer no request; unknown keys cost it few; the keys are kept', async () => {
+    for (let n = 0; n < 5; n++) await ask(unsigned({ alg: 'RS256' }, { ...good(), iss: 'x' }));
+    expect(issuer.asked).toEqual([]);
+    for (let n = 0; n < 20; n++) await ask(await signedBy({ kid: `made-up-${n}` }));
+    for (let n = 0; n < 5; n++) await ask(await admin({ jti: String(n) }));
+    expect(issuer.asked).toEqual(['/realm/.well-known/openid-configuration', '/realm/keys']);
+  });
+
+  test('many refused tokens leave few lines in the log', async () => {
+    for (let n = 0; n < 60; n++) await ask('a.b.c');
+    const lines = daemon.logged.filter((line) => line.includes('was refused'));
+    expect(lines.length).toBeLessThanOrEqual(40);
+    expect(lines.some((line) => line.includes('further ones of this minute are not logged'))).toBe(true);
+  });
+
+  test('new keys of the issuer are found, elliptic ones too; tokens of the former ones are refused', async () => {
+    const old = await admin();
+    await issuer.rotate('ES256');
+    expect((await ask(await admin())).status).toBe(200);
+    expect((await ask(old)).status).toBe(401);
+    await issuer.rotate('RS256');
+  });
+
+  test.each([500, 302, 404])('an issuer that answers %d opens nothing, and the reason is told', async (status) => {
+    issuer.broken = status;
+    const answer = await ask(await admin());
+    expect(answer.metadata).toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(`answered ${status}`),
+    });
+    const lxd = await callTls(daemon.daemon.lxdHttpsAddress() ?? '', 'GET', '/1.0/containers', undefined, {
+      headers: { authorization: `Bearer ${await admin()}` },
+    });
+    expect(lxd.status).toBe(503);
+    const requests = issuer.asked.length;
+    for (let n = 0; n < 10; n++) await ask(await admin({ jti: String(n) }));
+    expect(issuer.asked.length).toBe(requests);
+  });
+
+  test('an issuer that names itself otherwise is not believed, nor one that is not there', async () => {
+    await configure({ 'oidc.issuer': `${issuer.url}/` });
+    const claims = { iss: `${issuer.url}/` };
+    expect((await ask(await admin(claims))).metadata.message).toMatch(/is of the issuer "http/);
+    await configure({ 'oidc.issuer': 'http://127.0.0.1:1/gone' });
+    expect((await ask(await admin({ iss: 'http://127.0.0.1:1/gone' }))).metadata.code).toBe('unavailable');
+  });
+
+  test('a websocket with a bad token is refused', async () => {
+    const headers = { authorization: 'Bearer a.b.c' };
+    const socket = new WebSocket(`wss://${address()}/1.0/events`, { headers, rejectUnauthorized: false });
+    socket.on('error', () => {});
+    const status = await new Promise((resolve) =>
+      socket.once('unexpected-response', (_r, answer) => resolve(answer.statusCode)),
+    );
+    expect(status).toBe(401);
+    socket.terminate();
+  });
+
+  test('without an issuer the header means nothing', async () => {
+    const token = await admin();
+    await configure({ 'oidc.issuer': '' });
+    expect((await ask(token)).status).toBe(403);
+    expect((await ask('nonsense', '/1.0')).metadata.auth).toBe('guest');
+  });
+
+  test.each([
+    ['oidc.issuer', 'http://example.com'],
+    ['oidc.issuer', 'https://a?b=c'],
+    ['oidc.issuer', 'ldap://x'],
+    ['oidc.groups.trusted', 'a,,b'],
+    ['oidc.groups.projects.', 'a'],
+    ['oidc.groups', 'a'],
+  ])('%s = %s is refused', async (key, value) => {
+    expect((await daemon.call('PATCH', '/1.0', { config: { [key]: value } })).status).toBe(400);
+  });
+});
