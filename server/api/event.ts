@@ -9,6 +9,7 @@ export const Event = Type.Object({
   timestamp: Type.String(),
   metadata: Type.Unknown(),
   location: Type.Optional(Type.String()),
+  project: Type.Optional(Type.String()),
 });
 export interface Event {
   readonly type: EventType;
@@ -16,6 +17,8 @@ export interface Event {
   readonly timestamp: string;
   readonly metadata: unknown;
   readonly location?: string;
+  /** Absent: it belongs to no project, and every listener gets it. */
+  readonly project?: string;
 }
 
 export const LifecycleMetadata = Type.Object({

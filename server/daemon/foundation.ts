@@ -6,7 +6,9 @@ import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
 import { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
+import { readableLog } from '../lib/log.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
+import { readableNames } from '../api/project/readable-names.ts';
 import { Operations } from '../operations/manager.ts';
 import { Records } from '../records/records.ts';
 import { projectGuard } from '../services/projects/limits/guard.ts';
@@ -28,7 +30,10 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const dirs = await makeDirectories(stateDir);
   const clock = options.time?.clock ?? systemClock();
   const events = new EventHub(clock);
-  const log = feedingLog(options.log, new LogFeed(events, clock));
+  let projects: Records['projects'] | undefined;
+  const readable = (text: string, project: string | undefined): string =>
+    readableNames(text, project, (name) => projects?.has(name) ?? false);
+  const log = readableLog(feedingLog(options.log, new LogFeed(events, clock)), (text) => readable(text, undefined));
   const loop = new EventLoopMonitor({
     onBlocked: (heldMs, underWay) =>
       log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
@@ -42,12 +47,13 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   open.add(() => store.close());
   const records = await Records.open(store);
   records.guardWith(projectGuard(records));
+  projects = records.projects;
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
   open.add(() => host.close());
   const certificate = await ensureServerCertificate(stateDir);
   const pki = await PkiWatch.open({ dir: stateDir, server: certificate, log, nowMs: () => clock.nowMs() });
   open.add(() => pki.close());
-  const operations = new Operations({ clock, events, log, loop });
+  const operations = new Operations({ clock, events, log, loop, readable });
   return {
     isDryRun,
     dirs,
@@ -61,6 +67,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     certificate,
     pki,
     operations,
+    readable,
     locks: new KeyedMutex(),
   };
 }

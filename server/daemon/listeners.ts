@@ -22,7 +22,8 @@ export interface LxdListeners {
   readonly https?: string;
 }
 
-export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit<WebsocketDeps, 'dialect'> {
+export interface ListenersDeps
+  extends Omit<AppDeps, 'routes' | 'dialect' | 'placeOperation'>, Omit<WebsocketDeps, 'dialect'> {
   readonly routesOf: (dialect: Dialect) => RouteTable;
   readonly stateDir: string;
   /** Group that may use the local sockets. */
@@ -103,7 +104,7 @@ const tlsOf = ({ certificate, peers, pki, log }: ListenersDeps) => ({ certificat
 /** What all listeners of one dialect share. */
 async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
   const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop } = deps;
-  const { allowedOrigin, claimOperation } = deps;
+  const { allowedOrigin, claimOperation, readable } = deps;
   const handler = await createApp({
     routes,
     dialect,
@@ -117,10 +118,12 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
     loop,
     allowedOrigin,
     claimOperation,
+    placeOperation: (id, project) => operations.place(id, project),
+    readable,
   });
   return {
     handler,
-    websockets: new Websockets({ events, operations, identify, bearers, sightOf, dialect, log, loop, allowedOrigin }),
+    websockets: new Websockets({ events, operations, identify, bearers, sightOf, dialect, log, loop, allowedOrigin, namesIn }),
     dialect,
   };
 }

@@ -51,6 +51,7 @@ export async function openListeners(base: Foundation, services: Services, option
     commonHeaders: (origin) => server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
     sightOf: (caller) => sightOf({ records, operations }, caller),
+    readable: base.readable,
     refusal: (endpoint) => room?.refusal(endpoint),
     bearers,
     identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),

@@ -1,5 +1,6 @@
 // Fan-out of notifications to listeners; knows events, but not who listens or how they are sent.
 import type { Event, EventType, LifecycleMetadata, LoggingMetadata } from '../api/event.ts';
+import { projectOfUrl } from '../api/project/project-of-url.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Clock } from '../lib/clock.ts';
 
@@ -35,8 +36,9 @@ export class EventHub {
     return false;
   }
 
-  operation(operation: Operation): void {
-    this.#publish('operation', operation);
+  /** `project`: undefined when it belongs to none. */
+  operation(operation: Operation, project?: string): void {
+    this.#publish('operation', operation, project);
   }
 
   lifecycle(action: string, source: string, context?: Record<string, unknown>, requestor?: Requestor): void {
@@ -46,16 +48,22 @@ export class EventHub {
       ...(context === undefined ? {} : { context }),
       ...(requestor === undefined ? {} : { requestor }),
     };
-    this.#publish('lifecycle', metadata);
+    this.#publish('lifecycle', metadata, projectOfUrl(source));
   }
 
   logging(metadata: LoggingMetadata): void {
     this.#publish('logging', metadata);
   }
 
-  #publish(type: EventType, metadata: unknown): void {
+  #publish(type: EventType, metadata: unknown, project?: string): void {
     if (this.#listeners.size === 0) return;
-    const event: Event = { type, timestamp: this.#clock.timestamp(), metadata, location: 'none' };
+    const event: Event = {
+      type,
+      timestamp: this.#clock.timestamp(),
+      metadata,
+      location: 'none',
+      ...(project === undefined ? {} : { project }),
+    };
     let text: string | undefined;
     for (const [listener, types] of this.#listeners) {
       if (!types.has(type)) continue;

@@ -16,7 +16,7 @@ import { discardBody } from './discard-body.ts';
 import { logRequest } from './log-request.ts';
 import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
 import type { Dialect, Rendered } from './dialects/dialect.ts';
-import { toAppError } from '../services/translate-errors.ts';
+import { readableError, toAppError } from '../services/translate-errors.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
 import { qualifiedParams } from './project-params.ts';
 import { isTrustedCaller, type Caller } from '../services/caller.ts';
@@ -43,6 +43,10 @@ export interface AppDeps {
   readonly allowedOrigin: () => string;
   /** The operation was started by the client with this certificate, and ends when that is no longer trusted. */
   readonly claimOperation: (id: string, fingerprint: string, project: string) => void;
+  /** The operation was started by a request in this project. */
+  readonly placeOperation: (id: string, project: string) => void;
+  /** Makes a text readable for people in this project. */
+  readonly readable: (text: string, project: string | undefined) => string;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -197,6 +201,7 @@ async function serve(
       },
     });
     const { protocol, username } = identity.caller.requestor;
+    if (result.kind === 'async') deps.placeOperation(result.operation.id, project);
     if (result.kind === 'async' && protocol === 'tls') deps.claimOperation(result.operation.id, username, project);
     const shown = sight === undefined ? result : seen(endpoint, result, sight);
     return answerResult(deps, endpoint, request, reply, shown);
@@ -260,7 +265,12 @@ function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply
   // A caller who went away breaks the request off; that is no failure of ours.
   if (error.code === 'internal' && !reply.raw.destroyed)
     deps.log.error(`${labelOf(request.raw)} failed: ${errorText(error)}`);
-  const rendered = deps.dialect.error(error);
+  // Of a malformed request there is no query.
+  const { project } = (request.query ?? {}) as { readonly project?: unknown };
+  const isNamed = typeof project === 'string' && project !== '';
+  const rendered = deps.dialect.error(
+    readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject)),
+  );
   // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
   // Ansible with a body in every GET, a closed connection looks like no answer.
   const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= discardedBytes);

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { Static, TSchema } from 'typebox';
 import type { EndpointId, endpoints } from '../api/endpoints/endpoint-table.ts';
+import { isTrue } from '../api/text/value-checks.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Caller } from '../services/caller.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
@@ -88,6 +89,10 @@ export const sync = (metadata: unknown, etag?: string): RouteReply => ({
 export const done: RouteReply = { kind: 'sync', metadata: {} };
 export const movedTo = (location: string): RouteReply => ({ kind: 'sync', metadata: null, location });
 export const async_ = (operation: Operation): RouteReply => ({ kind: 'async', operation });
+
+/** Lists of every project at once (`all-projects=true`). */
+export const isOfAllProjects = (query: { readonly 'all-projects'?: string | undefined }): boolean =>
+  isTrue(query['all-projects']);
 
 interface Recursion {
   readonly recursion?: string | undefined;

@@ -12,6 +12,7 @@ import { defaultProject } from '../api/project/project-names.ts';
 import { isSeen, type Sight } from '../auth/restricted-view.ts';
 import type { Caller } from '../services/caller.ts';
 import { accessRefusal } from './restricted.ts';
+import { isTrue } from '../api/text/value-checks.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
 import type { Log } from '../lib/log.ts';
@@ -21,6 +22,7 @@ import { logRequest } from './log-request.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
 import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
+import type { ProjectNames } from '../services/project-scope.ts';
 import { toAppError } from '../services/translate-errors.ts';
 
 export interface WebsocketDeps {
@@ -35,6 +37,14 @@ export interface WebsocketDeps {
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
+  /** Throws AppError notFound when there is no such project. */
+  readonly namesIn: (project: string) => ProjectNames;
+}
+
+interface Wanted {
+  readonly types: ReadonlySet<EventType>;
+  /** Undefined: all. Events of no project are for everybody. */
+  readonly project: string | undefined;
 }
 
 /** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
@@ -92,10 +102,12 @@ export class Websockets {
       if (operation === undefined) {
         const caller = this.#callerOf(request, url);
         const types = eventTypesFor(caller.class, parseTypes(url.searchParams.get('type')));
-        this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, types, request, url));
+        const wanted = { types, project: this.#projectOf(url) };
+        this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, wanted, request, url));
         return;
       }
-      const attach = this.#deps.operations.admit(operation, url.searchParams.get('secret') ?? '');
+      const project = url.searchParams.get('project') || undefined;
+      const attach = this.#deps.operations.admit(operation, url.searchParams.get('secret') ?? '', project);
       if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs).setNoDelay(true);
       this.#channels.handleUpgrade(request, socket, head, (peer) => attach(channelOf(peer, socket)));
     } catch (error) {
@@ -133,7 +145,15 @@ export class Websockets {
     return identityOf(this.#deps, request, url.searchParams.get('project') || defaultProject).caller;
   }
 
-  #stream(peer: WebSocket, types: ReadonlySet<EventType>, request: IncomingMessage, url: URL): void {
+  /** Whose events are wanted; undefined: those of all projects. */
+  #projectOf({ searchParams }: URL): string | undefined {
+    const project = searchParams.get('project') || defaultProject;
+    if (project === '*' || isTrue(searchParams.get('all-projects') ?? '')) return undefined;
+    this.#deps.namesIn(project);
+    return project;
+  }
+
+  #stream(peer: WebSocket, { types, project }: Wanted, request: IncomingMessage, url: URL): void {
     let answered = true;
     const caller = this.#callerOf(request, url);
     const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
@@ -144,6 +164,7 @@ export class Websockets {
     const { dialect } = this.#deps;
     const unsubscribe = this.#deps.events.subscribe(types, (event, svcText) => {
       if (sight !== undefined && !isSeen(event, sight)) return;
+      if (project !== undefined && (event.project ?? project) !== project) return;
       const told = dialect.event?.(event) ?? event;
       const text = told === event ? svcText : JSON.stringify(told);
       if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();

@@ -11,6 +11,14 @@ export interface Log {
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
 
+/** Passes lines on in words for people. */
+export const readableLog = (log: Log, readable: (text: string) => string): Log => ({
+  debug: (message, context) => log.debug(readable(message), context),
+  info: (message, context) => log.info(readable(message), context),
+  warn: (message, context) => log.warn(readable(message), context),
+  error: (message, context) => log.error(readable(message), context),
+});
+
 /** The chain of messages of an error, outermost first, joined by ": ". */
 export function errorText(error: unknown): string {
   const parts: string[] = [];

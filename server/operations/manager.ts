@@ -8,6 +8,8 @@ import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Admission, ChannelSet } from './channels.ts';
+import { defaultProject } from '../api/project/project-names.ts';
+import { projectOfUrl } from '../api/project/project-of-url.ts';
 import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
 
 export interface OperationRequest {
@@ -15,6 +17,8 @@ export interface OperationRequest {
   readonly description: string;
   /** Resource kind -> URLs. */
   readonly resources: Readonly<Record<string, readonly string[]>>;
+  /** Default: that of the first resource. */
+  readonly project?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The work can be stopped by aborting its signal. */
   readonly mayCancel?: boolean;
@@ -51,6 +55,8 @@ export interface OperationsDeps {
   readonly log: Log;
   /** Receives running operations. */
   readonly loop?: Pick<EventLoopMonitor, 'enter'>;
+  /** Makes a text readable for people in this project. */
+  readonly readable?: (text: string, project: string | undefined) => string;
 }
 
 export class Operations {
@@ -76,6 +82,7 @@ export class Operations {
         updatedAt: now,
         statusCode: statusCodes.pending,
         resources: request.resources,
+        project: request.project ?? projectOfUrl(Object.values(request.resources).flat()[0] ?? ''),
         metadata: request.metadata ?? null,
         mayCancel: request.mayCancel ?? false,
         err: '',
@@ -92,18 +99,28 @@ export class Operations {
     return renderOperation(operation.state);
   }
 
-  get(id: string): Operation {
-    return renderOperation(this.#find(id).state);
+  /** With a project: only one of it, or of none. */
+  get(id: string, project?: string): Operation {
+    return renderOperation(this.#find(id, project).state);
   }
 
-  /** Oldest first. */
-  list(): readonly Operation[] {
-    return [...this.#running.values()].map((operation) => renderOperation(operation.state));
+  /** Oldest first. With a project: those of it, and of none. */
+  list(project?: string): readonly Operation[] {
+    return [...this.#running.values()]
+      .filter(({ state }) => isIn(state, project))
+      .map((operation) => renderOperation(operation.state));
+  }
+
+  /** The project of an operation whose resources do not say it. */
+  place(id: string, project: string): void {
+    const operation = this.#running.get(id);
+    if (operation !== undefined && Object.keys(operation.state.resources).length === 0)
+      operation.state = { ...operation.state, project: operation.state.project ?? project };
   }
 
   /** Admits a client to the channel with this secret. Throws notFound, forbidden, or badRequest where there is none (any more). */
-  admit(id: string, secret: string): Admission {
-    const { channels, state } = this.#find(id);
+  admit(id: string, secret: string, project?: string): Admission {
+    const { channels, state } = this.#find(id, project);
     if (channels === undefined) throw errors.badRequest(`The operation ${id} (${state.description}) has no websocket`);
     const admission = channels.admit(secret);
     if (isFinal(state.statusCode)) throw errors.badRequest(`The operation ${id} (${state.description}) has ended`);
@@ -118,8 +135,8 @@ export class Operations {
     return { urls, ...(operation.owner === undefined ? {} : { owner: operation.owner }) };
   }
 
-  cancel(id: string): void {
-    const operation = this.#find(id);
+  cancel(id: string, project?: string): void {
+    const operation = this.#find(id, project);
     if (isFinal(operation.state.statusCode)) throw errors.notCancellable(`The operation ${id} has already ended`);
     if (!operation.state.mayCancel) throw errors.notCancellable(`The operation ${id} cannot be cancelled`);
     if (operation.state.statusCode === statusCodes.cancelling) return;
@@ -128,8 +145,8 @@ export class Operations {
   }
 
   /** The operation once it has ended, or as it is at the time-out (undefined: none) or when `signal` aborts. */
-  async wait(id: string, timeoutMs: number | undefined, signal?: AbortSignal): Promise<Operation> {
-    const operation = this.#find(id);
+  async wait(id: string, timeoutMs: number | undefined, signal?: AbortSignal, project?: string): Promise<Operation> {
+    const operation = this.#find(id, project);
     if (!isFinal(operation.state.statusCode) && timeoutMs !== 0) await this.#ended(operation, timeoutMs, signal);
     return renderOperation(operation.state);
   }
@@ -163,9 +180,9 @@ export class Operations {
     this.#timers.clear();
   }
 
-  #find(id: string): Running {
+  #find(id: string, project?: string): Running {
     const operation = this.#running.get(id);
-    if (operation === undefined) throw errors.notFound('operation', id);
+    if (operation === undefined || !isIn(operation.state, project)) throw errors.notFound('operation', id);
     return operation;
   }
 
@@ -174,7 +191,9 @@ export class Operations {
       id: operation.state.id,
       update: (metadata) => {
         if (isFinal(operation.state.statusCode)) return;
-        this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
+        this.#set(operation, {
+          metadata: { ...operation.state.metadata, ...this.#readableTexts(operation, metadata) },
+        });
         this.#publish(operation);
       },
     };
@@ -200,12 +219,12 @@ export class Operations {
   #fail(operation: Running, error: unknown): void {
     const { id, description, statusCode } = operation.state;
     if (statusCode === statusCodes.cancelling) {
-      this.#set(operation, { err: errorText(error) });
+      this.#set(operation, { err: this.#readable(operation, errorText(error)) });
       this.#step(operation, 'cancelled');
       return;
     }
     this.#deps.log.warn(`Operation failed: ${description}: ${errorText(error)}`, { operation: id });
-    operation.state = { ...operation.state, err: errorText(error) };
+    operation.state = { ...operation.state, err: this.#readable(operation, errorText(error)) };
     this.#step(operation, 'fail');
   }
 
@@ -222,7 +241,21 @@ export class Operations {
   }
 
   #publish(operation: Running): void {
-    if (this.#deps.events.listenerCount > 0) this.#deps.events.operation(renderOperation(operation.state));
+    if (this.#deps.events.listenerCount > 0)
+      this.#deps.events.operation(renderOperation(operation.state), operation.state.project);
+  }
+
+  #readable({ state }: Running, text: string): string {
+    return this.#deps.readable?.(text, state.project ?? defaultProject) ?? text;
+  }
+
+  #readableTexts(operation: Running, metadata: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(metadata).map(([key, value]) => [
+        key,
+        typeof value === 'string' ? this.#readable(operation, value) : value,
+      ]),
+    );
   }
 
   async #ended(operation: Running, timeoutMs: number | undefined, signal?: AbortSignal): Promise<void> {
@@ -240,3 +273,7 @@ export class Operations {
     });
   }
 }
+
+/** Operations of no project are shown in every one. */
+const isIn = ({ project }: OperationState, wanted: string | undefined): boolean =>
+  wanted === undefined || project === undefined || project === wanted;

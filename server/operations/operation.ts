@@ -10,6 +10,8 @@ export interface OperationState {
   readonly updatedAt: string;
   readonly statusCode: StatusCode;
   readonly resources: Readonly<Record<string, readonly string[]>>;
+  /** Undefined: none, as of operations on networks and pools. */
+  readonly project: string | undefined;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly mayCancel: boolean;
   readonly err: string;

@@ -37,9 +37,32 @@ export const volumeIn = (records: Records, project: string, name: string): strin
 export const volumeKeyIn = (records: Records, project: string, pool: string, name: string): string =>
   `${pool}/${volumeIn(records, project, name)}`;
 
-/** The objects of one project, in order of name, of a list in order of qualified name. */
-export const ofProject = <T extends { readonly name: string }>(list: readonly T[], project: string): readonly T[] =>
-  list.filter(({ name }) => projectOf(name) === project);
+/** The objects of one project, in order of name, of a list in order of qualified name. Costs what the project has, not what all have. */
+export function ofProject<T extends { readonly name: string }>(list: readonly T[], project: string): readonly T[] {
+  // The names of a project lie together: they begin with `PROJECT%`, and & is the character after %.
+  const end = (name: string): number => firstFrom(list, `${name}&`);
+  if (project !== defaultProject) return list.slice(firstFrom(list, `${project}%`), end(project));
+  const found: T[] = [];
+  for (let at = 0; at < list.length;) {
+    const object = list[at];
+    if (object === undefined) break;
+    const owner = projectOf(object.name);
+    if (owner === defaultProject) found.push(object);
+    at = owner === defaultProject ? at + 1 : end(owner);
+  }
+  return found;
+}
+
+/** Where names that are not before this one begin. */
+function firstFrom(list: readonly { readonly name: string }[], name: string): number {
+  let [from, to] = [0, list.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if ((list[middle]?.name ?? '') < name) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
 
 /** Qualifies the names that a request in one project uses. */
 export interface ProjectNames {

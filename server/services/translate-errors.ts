@@ -3,6 +3,7 @@ import { AppError, type ErrorCode } from '../api/errors.ts';
 import { DriverError } from '../drivers/driver-error.ts';
 import { RecordConflict } from '../records/records.ts';
 import { StoreError } from '../store/store.ts';
+import { errorText } from '../lib/log.ts';
 import { assertNever } from '../lib/shared/assert-never.ts';
 
 /** The message stays what was tried, the cause stays why: whoever shows the error joins them. */
@@ -12,6 +13,12 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof StoreError) return as(fromStore(error), error);
   if (error instanceof RecordConflict) return as('conflict', error);
   return as('internal', error instanceof Error ? error : new Error(String(error)));
+}
+
+/** The same error in words for people. */
+export function readableError(error: AppError, readable: (text: string) => string): AppError {
+  const details = error.details.map((detail) => ({ ...detail, message: readable(detail.message) }));
+  return new AppError(error.code, readable(errorText(error)), { details });
 }
 
 const as = (code: ErrorCode, error: Error): AppError => new AppError(code, error.message, { cause: error.cause });

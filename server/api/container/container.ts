@@ -34,6 +34,7 @@ export const Container = Type.Object({
   status_code: Type.Integer(facts({ computed: true })),
   description: Description,
   location: Type.String(facts({ computed: true, doc: 'Cluster member; none when not clustered.' })),
+  project: Type.Optional(Type.String(facts({ computed: true, doc: 'The project that it belongs to.' }))),
 });
 export type Container = Static<typeof Container>;
 

@@ -15,7 +15,7 @@ import { ConsolePost, ExecPost } from '../container/container-exec.ts';
 import { endpointsOf } from './endpoint.ts';
 import { RenamePost } from '../container/profile.ts';
 import { Snapshot, SnapshotCreate, SnapshotPut } from '../container/snapshot.ts';
-import { list, recursion } from './shared.ts';
+import { list, recursion, recursionInProjects } from './shared.ts';
 
 const endpoint = endpointsOf('project');
 
@@ -25,7 +25,7 @@ export const containerEndpoints = [
     'GET /1.0/containers',
     'sync',
     'Containers; recursion=2 adds state, snapshots and backups.',
-    recursion,
+    recursionInProjects,
   ),
   endpoint(
     'containers.create',

@@ -4,7 +4,7 @@ import { Network, NetworkCreate, NetworkLease, NetworkPut, NetworkState } from '
 import { Operation } from '../operation.ts';
 import { Profile, ProfileCreate, ProfilePut, RenamePost } from '../container/profile.ts';
 import { Type } from 'typebox';
-import { recursion } from './shared.ts';
+import { recursion, recursionInProjects } from './shared.ts';
 
 const endpoint = endpointsOf('server');
 const shared = endpointsOf('shared');
@@ -65,7 +65,7 @@ export const operationEndpoints = [
     'GET /1.0/operations',
     'sync',
     'Operations that are running, waiting or ended in the last seconds.',
-    recursion,
+    recursionInProjects,
   ),
   shared('operations.get', 'GET /1.0/operations/:id', 'sync', 'One operation.', { result: Operation }),
   shared('operations.delete', 'DELETE /1.0/operations/:id', 'sync', 'Cancel it.', { status: 202 }),
@@ -80,7 +80,7 @@ export const operationEndpoints = [
 ];
 
 export const profileEndpoints = [
-  inProject('profiles.list', 'GET /1.0/profiles', 'sync', 'Profiles.', recursion),
+  inProject('profiles.list', 'GET /1.0/profiles', 'sync', 'Profiles.', recursionInProjects),
   inProject('profiles.create', 'POST /1.0/profiles', 'sync', 'Create a profile.', { body: ProfileCreate }),
   inProject('profiles.get', 'GET /1.0/profiles/:name', 'sync', 'One profile.', { result: Profile, etag: true }),
   inProject('profiles.put', 'PUT /1.0/profiles/:name', 'sync', 'Replace config, description, devices.', {

@@ -38,7 +38,7 @@ export const serverEndpoints = [
     extension: 'resources',
   }),
   endpoint('events.get', 'GET /1.0/events', 'websocket', 'The stream of notifications.', {
-    query: ['type'],
+    query: ['type', 'all-projects'],
     scope: 'project',
   }),
 ];

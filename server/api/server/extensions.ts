@@ -31,6 +31,8 @@ const identityExtensions = ['candid_authentication', 'candid_config', 'candid_co
 const laterExtensions = [
   'container_exec_user_group_cwd',
   'instance_pool_move',
+  'instance_project_move',
+  'instance_all_projects',
   'cloud_init',
   'network_dns_search',
   'network_nat_address',

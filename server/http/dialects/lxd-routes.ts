@@ -1,5 +1,6 @@
 // Endpoints that answer stock clients of LXD with another selection or arrangement than the spec's: filters of lists, operations
 // by status. The use cases behind them are the same.
+import { containerUrl, imageUrl, qualifiedName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable, handlerOf } from '../route.ts';
@@ -10,9 +11,11 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
   return {
     ...routes,
     ...replaced(routes, 'containers.list', (list) =>
-      filtered(list, (container) => urlOf('containers', container['name'])),
+      filtered(list, ({ name, project }) => containerUrl(qualifiedName(String(project), String(name)))),
     ),
-    ...replaced(routes, 'images.list', (list) => filtered(list, (image) => urlOf('images', image['fingerprint']))),
+    ...replaced(routes, 'images.list', (list) =>
+      filtered(list, ({ fingerprint }, { names }) => imageUrl(names.image(String(fingerprint)))),
+    ),
     ...replaced(routes, 'operations.list', byStatus),
     // Real servers fail there instead of returning an empty list.
     'members.list': () => {
@@ -36,8 +39,6 @@ function replaced(
   return handler === undefined ? {} : { [id]: replace(handler) };
 }
 
-const urlOf = (collection: string, name: unknown): string => `/1.0/${collection}/${encodeURIComponent(String(name))}`;
-
 /** The objects of a list, whatever its caller asked for. */
 async function objectsOf(list: RouteHandler, context: RouteContext): Promise<readonly Listed[]> {
   const recursion = String(Math.max(1, recursionOf(context.query)));
@@ -51,13 +52,13 @@ function withQuery(context: RouteContext, query: RouteContext['query']): RouteCo
 }
 
 /** Extension api_filtering. */
-function filtered(list: RouteHandler, url: (object: Listed) => string): RouteHandler {
+function filtered(list: RouteHandler, url: (object: Listed, context: RouteContext) => string): RouteHandler {
   return async (context) => {
     const text = context.query['filter'] ?? '';
     if (text.trim() === '') return list(context);
     const fits = parseFilter(text);
     const found = (await objectsOf(list, context)).filter((object) => fits(typed(object) as Listed));
-    return sync(recursionOf(context.query) > 0 ? found : found.map(url));
+    return sync(recursionOf(context.query) > 0 ? found : found.map((object) => url(object, context)));
   };
 }
 

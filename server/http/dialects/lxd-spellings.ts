@@ -20,8 +20,6 @@ const besides = [
   'event_location',
   'resources_v2',
   'api_filtering',
-  // Asked for together with instance_pool_move; which projects there are is told when one is named.
-  'instance_project_move',
 ];
 
 /** Clients ask for what a server says it has, also when their user did not: what is not served is not promised. */

@@ -4,7 +4,16 @@ import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
-import { async_, done, recursionOf, sync, type RouteReply, type RouteTable, type ContextOf } from '../route.ts';
+import {
+  async_,
+  done,
+  isOfAllProjects,
+  recursionOf,
+  sync,
+  type RouteReply,
+  type RouteTable,
+  type ContextOf,
+} from '../route.ts';
 import { isBackupUpload } from './backups.ts';
 
 export function containerRoutes(
@@ -13,7 +22,8 @@ export function containerRoutes(
   restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>,
 ) {
   return {
-    'containers.list': async ({ query, caller: { project } }) => {
+    'containers.list': async ({ query, caller }) => {
+      const project = isOfAllProjects(query) ? undefined : caller.project;
       const recursion = recursionOf(query);
       if (recursion >= 2) return sync(await containers.listFull(project));
       return sync(

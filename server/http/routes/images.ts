@@ -11,7 +11,7 @@ import { isOfThisServer } from '../../services/images/make-image.ts';
 import { readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';
-import { async_, collection, done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
+import { async_, collection, isOfAllProjects, done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
 import { receiveUpload } from '../image-upload.ts';
 
 export interface ImageRouteDeps {
@@ -29,7 +29,7 @@ export function imageRoutes(deps: ImageRouteDeps) {
   const { images } = deps;
   return {
     'images.list': ({ caller, query }) => {
-      const isAll = query['all-projects'] === 'true' && isTrustedCaller(caller);
+      const isAll = isOfAllProjects(query) && isTrustedCaller(caller);
       const list = isAll ? images.listAll() : images.list(caller.project, isTrustedCaller(caller));
       return sync(list.map(({ name, object }) => (recursionOf(query) > 0 ? object : imageUrl(name))));
     },

@@ -1,29 +1,34 @@
 // Operation endpoints: requests to the operation manager and back.
 import { errors } from '../../api/errors.ts';
 import type { Operations } from '../../operations/manager.ts';
-import { collection, done, sync, type RouteTable } from '../route.ts';
+import { collection, done, isOfAllProjects, sync, type RouteTable } from '../route.ts';
 
 export function operationRoutes(operations: Operations) {
   return {
-    'operations.list': ({ query }) =>
-      collection(
+    'operations.list': ({ query, caller }) => {
+      const found = operations.list(isOfAllProjects(query) ? undefined : caller.project);
+      return collection(
         query,
-        () => operations.list().map((operation) => `/1.0/operations/${operation.id}`),
-        () => operations.list(),
-      ),
-    'operations.get': (context) => sync(operations.get(context.params.id)),
-    'operations.delete': (context) => {
-      operations.cancel(context.params.id);
+        () => found.map((operation) => `/1.0/operations/${operation.id}`),
+        () => found,
+      );
+    },
+    'operations.get': ({ params, query }) => sync(operations.get(params.id, namedProject(query))),
+    'operations.delete': ({ params, query }) => {
+      operations.cancel(params.id, namedProject(query));
       return done;
     },
-    'operations.wait': async (context) => {
-      const seconds = parseTimeout(context.query.timeout);
-      return sync(
-        await operations.wait(context.params.id, seconds === undefined ? undefined : seconds * 1000, context.signal),
-      );
+    'operations.wait': async ({ params, query, signal }) => {
+      const seconds = parseTimeout(query.timeout);
+      const timeoutMs = seconds === undefined ? undefined : seconds * 1000;
+      return sync(await operations.wait(params.id, timeoutMs, signal, namedProject(query)));
     },
   } satisfies Partial<RouteTable>;
 }
+
+/** The URL of an operation names no project: only a request that does is held to it. */
+const namedProject = ({ project = '' }: { readonly project?: string | undefined }): string | undefined =>
+  project === '' ? undefined : project;
 
 /** Absent or negative: wait without limit (spec part 8). */
 function parseTimeout(text: string | undefined): number | undefined {

@@ -1,16 +1,18 @@
 // Profile endpoints: requests to use cases and back.
 import type { Profiles } from '../../services/profiles/profiles.ts';
 import { profileUrl, projectOf, qualifiedName } from '../../api/project/project-names.ts';
-import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
+import { collection, done, isOfAllProjects, movedTo, sync, type RouteTable } from '../route.ts';
 
 export function profileRoutes(profiles: Profiles) {
   return {
-    'profiles.list': ({ query, caller: { project } }) =>
-      collection(
+    'profiles.list': ({ query, caller }) => {
+      const project = isOfAllProjects(query) ? undefined : caller.project;
+      return collection(
         query,
         () => profiles.names(project).map(profileUrl),
         () => profiles.list(project),
-      ),
+      );
+    },
     'profiles.create': async ({ caller, body, names }) => {
       await profiles.create(caller, body);
       return movedTo(profileUrl(names.profile(body.name)));

@@ -49,19 +49,18 @@ export class Containers {
     this.#deps = deps;
   }
 
-  /** Qualified names. */
-  names(project: string): readonly string[] {
-    return ofProject(this.#deps.records.containers.list(), project).map((entry) => entry.name);
+  /** Qualified names; without a project those of all. */
+  names(project: string | undefined): readonly string[] {
+    return this.#of(project).map((entry) => entry.name);
   }
 
-  list(project: string): readonly Container[] {
+  list(project: string | undefined): readonly Container[] {
     return this.#deps.view.renderAll(project);
   }
 
   /** recursion=2: with state, snapshots and backups (extension container_full). */
-  listFull(project: string): Promise<readonly ContainerFull[]> {
-    const entries = ofProject(this.#deps.records.containers.list(), project);
-    return Promise.all(entries.map((entry) => this.#full(entry)));
+  listFull(project: string | undefined): Promise<readonly ContainerFull[]> {
+    return Promise.all(this.#of(project).map((entry) => this.#full(entry)));
   }
 
   get(name: string): { readonly object: Container; readonly etag: string } {
@@ -163,6 +162,11 @@ export class Containers {
   shutDown(): Promise<void> {
     this.#hostGoesDown = true;
     return stopForHost(this.#deps);
+  }
+
+  #of(project: string | undefined): readonly ContainerEntry[] {
+    const all = this.#deps.records.containers.list();
+    return project === undefined ? all : ofProject(all, project);
   }
 
   async #full(entry: ContainerEntry): Promise<ContainerFull> {

@@ -5,7 +5,7 @@ import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver
 import { keepJson } from '../../lib/cached-json.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
-import { plainName } from '../../api/project/project-names.ts';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { expand, type Expanded } from '../expand.ts';
 import { ofProject, profilesOf } from '../project-scope.ts';
 
@@ -28,7 +28,7 @@ export class ContainerView {
   #profilesGeneration = -1;
   /** What clients last saw of an entry; kept until its expansion or status is another. */
   readonly #rendered = new WeakMap<ContainerEntry, Rendered>();
-  readonly #lists = new Map<string, WeakRef<readonly Container[]>>();
+  readonly #lists = new Map<string | undefined, WeakRef<readonly Container[]>>();
   /** Set while an action is under way, so that readers see Starting, Stopping … */
   readonly #transient = new Map<string, StatusCode>();
 
@@ -81,10 +81,11 @@ export class ContainerView {
     return object;
   }
 
-  /** The containers of a project, in order of name: the same list for as long as it has the same members. It is long, so it is held
+  /** The containers of a project, or of all, in order of name: the same list for as long as it has the same members. It is long, so it is held
    *  weakly: a daemon that nobody asks gives its memory back. */
-  renderAll(project: string): readonly Container[] {
-    const objects = ofProject(this.#deps.records.containers.list(), project).map((entry) => this.render(entry));
+  renderAll(project: string | undefined): readonly Container[] {
+    const all = this.#deps.records.containers.list();
+    const objects = (project === undefined ? all : ofProject(all, project)).map((entry) => this.render(entry));
     const last = this.#lists.get(project)?.deref();
     if (last?.length === objects.length && objects.every((object, index) => object === last[index])) return last;
     this.#lists.set(project, new WeakRef(keepJson(objects)));
@@ -118,6 +119,7 @@ function renderContainer({ name, document }: ContainerEntry, expanded: Expanded,
     status_code: code,
     description: document.description,
     location: 'none',
+    project: projectOf(name),
   };
 }
 

@@ -57,12 +57,12 @@ export class Profiles {
     );
   }
 
-  /** Qualified names of the profiles that objects of this project may have. */
-  names(project: string): readonly string[] {
+  /** Qualified names of the profiles that objects of this project may have; without one, of all. */
+  names(project: string | undefined): readonly string[] {
     return this.#of(project).map((entry) => entry.name);
   }
 
-  list(project: string): readonly Profile[] {
+  list(project: string | undefined): readonly Profile[] {
     const { records } = this.#deps;
     const users = new Map<string, string[]>();
     for (const { name, document } of records.containers.list()) {
@@ -76,8 +76,9 @@ export class Profiles {
     return this.#of(project).map((entry) => render(entry, users.get(entry.name) ?? []));
   }
 
-  #of(project: string): readonly Entry<ProfileDocument>[] {
+  #of(project: string | undefined): readonly Entry<ProfileDocument>[] {
     const { records } = this.#deps;
+    if (project === undefined) return records.profiles.list();
     return ofProject(records.profiles.list(), projectWith(records, project, 'features.profiles'));
   }
 

@@ -55,7 +55,7 @@ interface TrustedView {
 export class ServerSettings {
   readonly #deps: ServerSettingsDeps;
   readonly #fingerprint: string;
-  /** By dialect. */
+  /** By dialect and project. */
   readonly #views = new Map<string, TrustedView>();
   readonly #listeners = new HttpsListeners();
   #oidc: { readonly of: StoredServerConfig; readonly settings: OidcSettings | undefined } | undefined;
@@ -90,21 +90,22 @@ export class ServerSettings {
   }
 
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
-    if (isTrustedCaller(caller)) return this.#trustedView(dialect);
+    if (isTrustedCaller(caller)) return this.#trustedView(dialect, caller.project);
     // The specification lists what callers without trust get; clients of LXD choose their method by it.
     const methods = dialect === 'lxd' ? { auth_methods: authMethods(this.#config()) } : {};
     return { object: { ...untrustedView, ...methods, auth: caller.class } };
   }
 
   /** Read by every client before anything else: made anew only when what it is made from has changed. */
-  #trustedView(dialect: string): TrustedView {
+  #trustedView(dialect: string, project: string): TrustedView {
     const stored = this.#config();
     const addresses = this.#listeners.addresses(dialect);
     const { generation } = this.#deps.records.pools;
     const { longestMs, overLimit } = this.#deps.loop.figures;
     const readOnly = this.#deps.readOnly();
+    const key = `${dialect} ${project}`;
     const of = [stored, generation, addresses.join(), hostname(), longestMs, overLimit, readOnly];
-    const kept = this.#views.get(dialect);
+    const kept = this.#views.get(key);
     if (kept !== undefined && of.every((part, index) => part === kept.of[index])) return kept;
     const config = renderServerConfig(stored);
     const object = keepJson({
@@ -112,10 +113,10 @@ export class ServerSettings {
       auth: 'trusted' as const,
       auth_methods: authMethods(stored),
       config,
-      environment: this.#environment(addresses, readOnly),
+      environment: this.#environment(addresses, readOnly, project),
     });
     const view = { of, object, etag: etagOf.serverConfig(config) };
-    this.#views.set(dialect, view);
+    this.#views.set(key, view);
     return view;
   }
 
@@ -204,7 +205,7 @@ export class ServerSettings {
     return this.#deps.records.server.get('config')?.document.config ?? noConfig;
   }
 
-  #environment(addresses: readonly string[], readOnly: string | undefined): ServerEnvironment {
+  #environment(addresses: readonly string[], readOnly: string | undefined, project: string): ServerEnvironment {
     const { runtime, pools, certificate, loop } = this.#deps;
     const { limitMs, longestMs, overLimit } = loop.figures;
     const drivers = pools.driversInUse();
@@ -220,7 +221,7 @@ export class ServerSettings {
       kernel_architecture: machine(),
       kernel_features: { idmapped_mounts: String(runtime.rootfsIdmapped) },
       kernel_version: release(),
-      project: 'default',
+      project,
       ...(readOnly === undefined ? {} : { read_only: readOnly }),
       server: 'gantry',
       server_clustered: false,
