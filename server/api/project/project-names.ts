@@ -23,6 +23,10 @@ export function projectOf(qualified: string): string {
 /** The name that users see. */
 export const plainName = (qualified: string): string => qualified.slice(qualified.indexOf(separator) + 1);
 
+/** The name of a container on its networks, as the real system has it: those of projects other than `default` begin with theirs. */
+export const dnsName = (qualified: string): string =>
+  projectOf(qualified) === defaultProject ? qualified : `${projectOf(qualified)}_${plainName(qualified)}`;
+
 /** The URL of an object; `parts` are path segments below it. */
 export function urlInProject(collection: string, qualified: string, ...parts: readonly string[]): string {
   const path = [collection, ...[plainName(qualified), ...parts].map(encodeURIComponent)].join('/');

@@ -2,7 +2,7 @@
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/container/container-config.ts';
 import { errors } from '../../api/errors.ts';
-import { projectOf } from '../../api/project/project-names.ts';
+import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { imageIn } from '../project-scope.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
 import type { Records } from '../../records/records.ts';
@@ -63,7 +63,7 @@ export class GuestView {
   /** What cloud-init reads first: the identity of the machine, and what the user adds to it. */
   metaData(guest: Guest): string {
     const added = this.#expanded(guest).config['user.meta-data'] ?? '';
-    const name = yamlScalar(guest.name);
+    const name = yamlScalar(plainName(guest.name));
     return `#cloud-config\ninstance-id: ${name}\nlocal-hostname: ${name}\n${added}`;
   }
 

@@ -4,6 +4,7 @@ import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
+import { dnsName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import { containersWith } from '../used-by.ts';
 import { nicNetwork } from '../expand.ts';
@@ -102,7 +103,7 @@ export class NetworkHosts {
         {
           id: `${entry.name}.${device}`,
           hwaddr,
-          hostname: entry.name,
+          hostname: dnsName(entry.name),
           ...(ipv4 === undefined ? {} : { ipv4 }),
           ...(ipv6 === undefined ? {} : { ipv6 }),
         },

@@ -29,7 +29,8 @@ export function restoreSnapshot(
   const { document } = readyContainer(deps.records, name);
   checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
   // Clients of newer releases send CONTAINER/SNAPSHOT; names of snapshots have no slash.
-  const snapshot = body.restore.startsWith(`${name}/`) ? body.restore.slice(name.length + 1) : body.restore;
+  const prefix = `${plainName(name)}/`;
+  const snapshot = body.restore.startsWith(prefix) ? body.restore.slice(prefix.length) : body.restore;
   const wanted: Wanted = { snapshot, stateful: body.stateful === true };
   restored(deps, name, document, wanted);
   return deps.operations.start({
