@@ -123,7 +123,18 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
   });
   return {
     handler,
-    websockets: new Websockets({ events, operations, identify, bearers, sightOf, dialect, log, loop, allowedOrigin, namesIn }),
+    websockets: new Websockets({
+      events,
+      operations,
+      identify,
+      bearers,
+      sightOf,
+      dialect,
+      log,
+      loop,
+      allowedOrigin,
+      namesIn,
+    }),
     dialect,
   };
 }
