@@ -6,6 +6,7 @@ import { errorText, type Log, type LogContext } from '../lib/log.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
+import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './store-choice.ts';
 
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
@@ -21,6 +22,9 @@ Options:
   --lxd-socket PATH   also listen there for unmodified clients of LXD (lxc, pylxd, Ansible), in its dialect
   --lxd-https HOST:PORT  the same with TLS
   --group NAME        group that may use the sockets
+  --store etcd://HOST:PORT[,HOST:PORT...][/NAME]  keep records in an etcd instead of the state directory
+  --store-ca FILE, --store-cert FILE, --store-key FILE  TLS to it: its authority, and the client's certificate and key
+  --store-login FILE  USER:PASSWORD for it
   --log-level LEVEL   debug, info (default), warn, error
   --help, --version
 
@@ -35,6 +39,7 @@ interface Flags {
   readonly https?: string;
   readonly lxd?: { readonly socket?: string; readonly https?: string };
   readonly group?: string;
+  readonly etcd?: EtcdChoice;
   readonly level: string;
 }
 
@@ -76,6 +81,7 @@ function parseFlags(argv: readonly string[]): Flags | string {
     'lxd-socket': { type: 'string' },
     'lxd-https': { type: 'string' },
     group: { type: 'string' },
+    ...storeFlagOptions,
     'log-level': { type: 'string', default: 'info' },
   } as const;
   try {
@@ -85,10 +91,12 @@ function parseFlags(argv: readonly string[]): Flags | string {
     if (stateDir === undefined) return '--state-dir is required';
     if (runtime !== 'auto' && runtime !== 'lxc' && runtime !== 'sim')
       return `--runtime must be auto, lxc or sim, is ${runtime}`;
+    const etcd = readStoreFlags(values);
     return {
       stateDir,
       runtime,
       level: values['log-level'],
+      ...(etcd === undefined ? {} : { etcd }),
       ...(https === undefined ? {} : { https }),
       ...(group === undefined ? {} : { group }),
       ...lxdFlags(values['lxd-socket'], values['lxd-https']),
@@ -118,6 +126,7 @@ async function serve(flags: Flags): Promise<number> {
       ...(flags.https === undefined ? {} : { https: flags.https }),
       ...(flags.group === undefined ? {} : { group: flags.group }),
       ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
+      ...(flags.etcd === undefined ? {} : { etcd: flags.etcd }),
       log: logTo(logger),
     });
     const ready = {

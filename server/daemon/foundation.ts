@@ -1,28 +1,24 @@
 // What every service stands on: time, events, log, records in their store, drivers of the host, operations.
-import { join } from 'node:path';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ensureServerCertificate } from '../auth/server-certificate.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
 import { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
-import { readableLog } from '../lib/log.ts';
+import { type Log, readableLog } from '../lib/log.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { readableNames } from '../api/project/readable-names.ts';
 import { Operations } from '../operations/manager.ts';
 import { Records } from '../records/records.ts';
 import { projectGuard } from '../services/projects/limits/guard.ts';
 import { DiskRoom } from '../services/server/disk-space.ts';
-import { openSqliteStore } from '../store/sqlite.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import { openHostDrivers } from './host-drivers.ts';
 import type { OpenParts } from './open-parts.ts';
+import { openStore, type OpenedStore } from './open-store.ts';
 import { makeDirectories } from './state-directories.ts';
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
-
-/** Nobody here watches the store, and what was replaced may be a secret. */
-const noHistory = { minRevisions: 1, maxAgeMs: 0, maxRevisions: 1 };
 
 export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const { stateDir } = options;
@@ -42,10 +38,10 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   // Before the store, which cannot be opened without any room.
   const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   open.add(() => room?.close());
-  const path = join(dirs.database, 'state.db');
-  const store = options.dryRun ?? (await openSqliteStore({ path, history: noHistory }));
-  open.add(() => store.close());
-  const records = await Records.open(store);
+  const opened = await openStoreOf(options, dirs.database, log);
+  open.add(() => opened.close());
+  const records = await Records.open(opened.store);
+  opened.follow(records);
   records.guardWith(projectGuard(records));
   projects = records.projects;
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
@@ -70,4 +66,10 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     readable,
     locks: new KeyedMutex(),
   };
+}
+
+async function openStoreOf(options: DaemonOptions, databaseDir: string, log: Log): Promise<OpenedStore> {
+  const { dryRun, stateDir, etcd } = options;
+  if (dryRun === undefined) return await openStore({ stateDir, databaseDir, etcd, log });
+  return { store: dryRun, follow: () => {}, close: () => dryRun.close() };
 }

@@ -33,7 +33,9 @@ export class Changes {
     this.ops.push({ put: recordKey(kind, name), value: encodeDocument<K>(document) });
     this.puts.push({ kind, name, document } as unknown as Put);
     const collection = this.#collections[kind] as unknown as Collection<K>;
-    this.accepts.push((rev) => collection.accept(name, { name, document, modRev: rev }));
+    this.accepts.push((rev) => {
+      if (!collection.isNewerThan(name, rev)) collection.accept(name, { name, document, modRev: rev });
+    });
   }
 
   delete(kind: Kind, name: string): void {
@@ -41,7 +43,10 @@ export class Changes {
     this.ops.push({ del: recordKey(kind, name) });
     this.deletions.push({ kind, name });
     this.claimed.push(recordKey(kind, name));
-    this.accepts.push(() => this.#collections[kind].accept(name, undefined));
+    const collection = this.#collections[kind];
+    this.accepts.push((rev) => {
+      if (!collection.isNewerThan(name, rev)) collection.accept(name, undefined);
+    });
   }
 
   /** The transaction succeeds only while this record stays unchanged. */

@@ -49,6 +49,11 @@ export class Collection<K extends Kind> {
     return count > this.#changed.length ? undefined : new Set(this.#changed.slice(this.#changed.length - count));
   }
 
+  /** Another writer's later change may arrive before the acknowledgement of an own one. */
+  isNewerThan(name: string, rev: Rev): boolean {
+    return (this.#entries.get(name)?.modRev ?? 0) > rev;
+  }
+
   /** Only for Records, after the store has acknowledged. */
   accept(name: string, entry: Entry<Documents[K]> | undefined): void {
     if (this.#sorted !== undefined) this.#sorted = replaced(this.#sorted, name, entry);

@@ -1,9 +1,10 @@
 // Typed documents over the store: an in-memory view of every record, and transactions that update both together.
-import type { Store } from '../store/store.ts';
+import type { Rev, Store } from '../store/store.ts';
 import { Changes, type Guard } from './changes.ts';
 import { decodeDocument, recordKey } from './codec.ts';
 import { Collection, type Collections } from './collection.ts';
 import { kindNames, type Kind } from './documents.ts';
+import { Follower } from './follower.ts';
 
 export { Changes, type Guard, type Put } from './changes.ts';
 export { Collection, type Entry } from './collection.ts';
@@ -18,6 +19,8 @@ export class Records {
   readonly #collections: Collections;
   /** How many transactions in progress need a key to exist: a compare cannot see an unacknowledged user. */
   readonly #required = new Map<string, number>();
+  /** The view shows at least this revision of the store. */
+  #readAt: Rev = Number.POSITIVE_INFINITY;
   /** Transactions that the store has not acknowledged yet. */
   readonly #pending = new Set<Changes>();
   #guard: Guard = () => {};
@@ -119,6 +122,11 @@ export class Records {
     }
   }
 
+  /** Needed when others can write to the store. Ends with the signal; `onTrouble` gets what is in the way. */
+  async follow(signal: AbortSignal, onTrouble: (error: unknown) => void): Promise<void> {
+    await new Follower(this.#store, this.#collections, this.#readAt).follow(signal, onTrouble);
+  }
+
   async #write(changes: Changes): Promise<void> {
     const { ok, rev } = await this.#store.txn(changes.compares, changes.ops);
     if (!ok) {
@@ -152,6 +160,7 @@ export class Records {
     let after: string | undefined;
     for (;;) {
       const page = await this.#store.range(prefix, { limit: 1000, ...(after === undefined ? {} : { after }) });
+      this.#readAt = Math.min(this.#readAt, page.rev);
       for (const record of page.records) {
         const name = record.key.slice(prefix.length);
         collection.accept(name, { name, document: decodeDocument(kind, name, record.value), modRev: record.modRev });

@@ -10,6 +10,7 @@ import { StoreError } from '../store.ts';
 import type { WatchBatch } from '../watch-hub.ts';
 import { EtcdFailure } from './failure.ts';
 import { Fence } from './fence.ts';
+import { becomeWriter, type ExclusiveOptions } from './holder.ts';
 import { History, type RawBatch } from './history.ts';
 import { Keyspace, Revisions } from './keyspace.ts';
 import { EtcdLeases } from './leases.ts';
@@ -23,27 +24,56 @@ export interface EtcdStoreOptions extends LinkOptions {
   /** Its keys start with /NAME/. */
   readonly name: string;
   readonly clock?: LeaseClock;
+  /** This store shall be the only writer. */
+  readonly exclusive?: ExclusiveOptions;
 }
 
-/** Throws Invalid when the other side cannot keep a store, Unavailable when it does not answer. */
-export async function openEtcdStore(options: EtcdStoreOptions): Promise<Store> {
+/** What only a store in etcd can tell. */
+export interface EtcdBackend extends Store {
+  readonly epoch: number;
+  /** Alarms of any member, and how much of etcd's file is in use. */
+  health(): Promise<EtcdHealth>;
+}
+
+export interface EtcdHealth {
+  readonly alarms: readonly string[];
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+}
+
+/** Throws Invalid when the other side cannot keep a store, Unavailable when it does not answer, Locked when another one writes to it. */
+export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdBackend> {
   const link = new EtcdLink(options);
+  let store: EtcdStore | undefined;
   try {
     const keyspace = new Keyspace(options.name);
     await probe(link, keyspace);
-    return new EtcdStore(link, keyspace, await openMeta(link, keyspace), options.clock ?? systemLeaseClock);
+    const meta = await openMeta(link, keyspace);
+    if (meta.state === 'importing') throw unfinished(keyspace);
+    store = new EtcdStore(link, keyspace, meta, options.clock ?? systemLeaseClock);
+    if (options.exclusive !== undefined) await store.becomeWriter(options.exclusive);
+    return store;
   } catch (error) {
+    await store?.close();
     link.close();
     throw error instanceof EtcdFailure ? error.toStoreError() : error;
   }
 }
 
-class EtcdStore implements Store {
+const unfinished = ({ name }: Keyspace): StoreError =>
+  new StoreError(
+    'Invalid',
+    `the store ${name} in etcd is not complete: the migration or restore into it must be run again`,
+  );
+
+class EtcdStore implements EtcdBackend {
+  readonly epoch: number;
   readonly #link: EtcdLink;
   readonly #keyspace: Keyspace;
   readonly #revisions: Revisions;
   readonly #reader: Reader;
   readonly #history: History;
+  readonly #fence: Fence;
   readonly #writer: Writer;
   readonly #leases: EtcdLeases;
   readonly #storeUuid: string;
@@ -55,11 +85,13 @@ class EtcdStore implements Store {
     this.#link = link;
     this.#keyspace = keyspace;
     this.#storeUuid = meta.storeUuid;
+    this.epoch = meta.epoch;
     this.#revisions = new Revisions(meta.base);
     this.#reader = new Reader(link, keyspace, this.#revisions);
     this.#history = new History(link, keyspace.meta('store'));
-    const fence = new Fence(link, meta.fence);
-    this.#writer = new Writer({ link, keyspace, revisions: this.#revisions, fence, history: this.#history });
+    this.#fence = new Fence(link, meta.fence);
+    const [revisions, fence, history] = [this.#revisions, this.#fence, this.#history];
+    this.#writer = new Writer({ link, keyspace, revisions, fence, history });
     this.#leases = new EtcdLeases(link, clock);
     setMaxListeners(0, this.#closed.signal);
   }
@@ -148,6 +180,22 @@ class EtcdStore implements Store {
       const rev = this.#revisions.fromEtcd(revision);
       const pages = (): AsyncIterable<readonly StoreRecord[]> => this.#reader.lasting(revision);
       return await writeSnapshot(sink, { storeUuid: this.#storeUuid, rev, pages });
+    });
+  }
+
+  async becomeWriter(options: ExclusiveOptions): Promise<void> {
+    const [link, keyspace, leases, fence] = [this.#link, this.#keyspace, this.#leases, this.#fence];
+    await becomeWriter({ link, keyspace, leases, fence }, options);
+  }
+
+  health(): Promise<EtcdHealth> {
+    return this.#run(async () => {
+      const [{ dbSize, dbSizeInUse }, { alarms }] = await Promise.all([
+        this.#link.call('Status', {}),
+        this.#link.call('Alarm', { action: 'GET' }),
+      ]);
+      const names = [...new Set(alarms.map(({ alarm }) => alarm))].filter((name) => name !== 'NONE');
+      return { alarms: names, sizeBytes: Number(dbSize), usedBytes: Number(dbSizeInUse) };
     });
   }
 

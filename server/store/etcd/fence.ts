@@ -32,7 +32,7 @@ export class Fence {
   /** The fence was moved. Throws Locked when that was another exclusive writer. */
   adopt(found: Pick<KeyValue, 'modRevision' | 'value'> | undefined): void {
     if (found === undefined) throw new StoreError('Corrupt', 'the fence of the store was deleted from etcd');
-    if (this.#owner !== undefined && !found.value.equals(this.#owner)) throw takenOver();
+    if (this.#owner !== undefined && !found.value.equals(this.#owner)) throw takenOver('another daemon');
     this.#revision = Math.max(this.#revision, Number(found.modRevision));
   }
 
@@ -73,5 +73,5 @@ export class Fence {
   }
 }
 
-export const takenOver = (): StoreError =>
-  new StoreError('Locked', 'another daemon has taken over the store: this one writes nothing more');
+export const takenOver = (other: string): StoreError =>
+  new StoreError('Locked', `${other} has taken over the store: this daemon writes nothing more`);

@@ -10,6 +10,7 @@ import type { Stream } from './member.ts';
 export class EtcdLeases {
   readonly #link: EtcdLink;
   readonly #book: LeaseBook;
+  #closing = false;
 
   constructor(link: EtcdLink, clock: LeaseClock) {
     this.#link = link;
@@ -24,7 +25,12 @@ export class EtcdLeases {
     return lease;
   }
 
+  get isClosing(): boolean {
+    return this.#closing;
+  }
+
   closeAll(): Promise<void> {
+    this.#closing = true;
     return this.#book.closeAll();
   }
 

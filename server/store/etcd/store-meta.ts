@@ -7,8 +7,20 @@ import type { KeyValue, RequestOp, TxnRequest } from './messages.ts';
 
 const format = 1;
 
+/** What the record holds. */
+interface MetaDocument {
+  readonly format: number;
+  readonly uuid: string;
+  /** Counts the restores: of two stores the one with the higher epoch is the newer one. */
+  readonly epoch: number;
+  /** Importing: it is filled from elsewhere and not complete. */
+  readonly state: 'ready' | 'importing';
+}
+
 export interface StoreMeta {
   readonly storeUuid: string;
+  readonly epoch: number;
+  readonly state: MetaDocument['state'];
   /** Revision of etcd at which the store was made. */
   readonly base: number;
   readonly fence: KeyValue;
@@ -21,7 +33,7 @@ export async function openMeta(link: EtcdLink, keyspace: Keyspace): Promise<Stor
   const made: TxnRequest = {
     compare: [{ result: 'EQUAL', target: 'VERSION', key: store, version: 0 }],
     success: [
-      { requestPut: { key: store, value: Buffer.from(JSON.stringify({ format, uuid: randomUUID() })) } },
+      { requestPut: { key: store, value: encode({ uuid: randomUUID(), epoch: 1, state: 'ready' }) } },
       { requestPut: { key: fence, value: Buffer.from('free') } },
     ],
     failure: read,
@@ -31,10 +43,14 @@ export async function openMeta(link: EtcdLink, keyspace: Keyspace): Promise<Stor
   const [metaKv, fenceKv] = responses.map(({ responseRange }) => responseRange?.kvs[0]);
   if (metaKv === undefined || fenceKv === undefined)
     throw new StoreError('Corrupt', `etcd has keys of the store ${keyspace.name}, but not its own record and fence`);
-  return { storeUuid: uuidOf(metaKv, keyspace), base: Number(metaKv.createRevision), fence: fenceKv };
+  const { uuid, epoch, state } = decode(metaKv, keyspace);
+  return { storeUuid: uuid, epoch, state, base: Number(metaKv.createRevision), fence: fenceKv };
 }
 
-function uuidOf({ value }: KeyValue, keyspace: Keyspace): string {
+export const encode = (document: Omit<MetaDocument, 'format'>): Buffer =>
+  Buffer.from(JSON.stringify({ format, ...document }));
+
+function decode({ value }: KeyValue, keyspace: Keyspace): MetaDocument {
   const text = value.toString();
   let parsed: unknown;
   try {
@@ -49,5 +65,5 @@ function uuidOf({ value }: KeyValue, keyspace: Keyspace): string {
       'Invalid',
       `the store ${keyspace.name} in etcd has format ${String(parsed.format)}, this program knows ${format}`,
     );
-  return String(parsed.uuid);
+  return parsed as MetaDocument;
 }

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { request as httpRequest, type IncomingHttpHeaders, type OutgoingHttpHeaders } from 'node:http';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { WebSocket } from 'ws';
 import type { Event } from '../../../server/api/event.ts';
@@ -114,7 +114,9 @@ export interface TestDaemon extends Wire {
   cleanUp(): Promise<void>;
 }
 
-export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits'>> & {
+export type TestDaemonOptions = Partial<
+  Pick<DaemonOptions, 'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits' | 'etcd'>
+> & {
   readonly dir?: string;
   /** Other drivers, or the host's with other properties. */
   readonly adapt?: (host: HostDrivers) => HostDrivers | Promise<HostDrivers>;
@@ -123,6 +125,9 @@ export type TestDaemonOptions = Partial<Pick<DaemonOptions, 'runtime' | 'https' 
 export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestDaemon> {
   const dir = options.dir ?? (await mkdtemp(join(await realpath(tmpdir()), 'gtya-')));
   const runtime = options.runtime ?? 'sim';
+  // GANTRY_TEST_ETCD=HOST:PORT runs any test of daemons on an etcd instead of SQLite.
+  const shared = process.env['GANTRY_TEST_ETCD'];
+  const etcd = options.etcd ?? (shared === undefined ? undefined : { address: `etcd://${shared}/${basename(dir)}` });
   const logged: string[] = [];
   let publish: (message: string) => void = () => {};
   let host: HostDrivers | undefined;
@@ -136,6 +141,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       ...(options.lxd === undefined ? {} : { lxd: options.lxd }),
       ...(options.time === undefined ? {} : { time: options.time }),
       ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
+      ...(etcd === undefined ? {} : { etcd }),
       log: loggingTo(logged),
       drivers: async (given) => {
         publish = (message) => given.log.info(message);
