@@ -166,7 +166,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
-    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared)\//,
+    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared)\/|^server\/lib\/self-signed/,
     packages: anyPackage,
     why: 'the reconciler reaches the daemon through its API only',
   },

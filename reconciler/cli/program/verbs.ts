@@ -2,6 +2,7 @@
 import type { Fleet, RunOnHosts } from '../fleet/choose-hosts.ts';
 import type { OptionsOf, Verb } from '../flags/verb.ts';
 import type { OpenContext, Run } from '../session/context.ts';
+import * as access from '../verbs/access/access-verbs.ts';
 import * as applying from '../verbs/applying/applying-verbs.ts';
 import * as backups from '../verbs/containers/backup-verbs.ts';
 import * as containers from '../verbs/containers/container-verbs.ts';
@@ -40,8 +41,10 @@ export const groups: Readonly<Record<string, string>> = {
   snapshot: 'snapshots of containers',
   backup: 'backups of containers',
   image: 'images',
+  trust: 'clients that a server trusts',
 };
 
+const trust = () => import('../verbs/access/trust.ts');
 const apply = () => import('../verbs/applying/apply.ts');
 const applyFleet = () => import('../fleet/apply.ts');
 const history = () => import('../verbs/applying/history.ts');
@@ -110,6 +113,13 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(setup.schema, [() => import('../verbs/setup/schema.ts'), 'schema']),
     row(setup.completion, [loadCompletion, 'run']),
     row(setup.version, [() => import('../verbs/setup/version.ts'), 'showVersion']),
+  ],
+  'Access to servers:': [
+    row(access.trustAdd, [trust, 'addToken']),
+    row(access.trustJoin, [() => import('../verbs/access/join.ts'), 'joinServer']),
+    row(access.trustList, [trust, 'listTrusted'], [trust, 'listTrustedFleet']),
+    row(access.trustShow, [trust, 'showTrusted']),
+    row(access.trustRemove, [trust, 'removeTrusted']),
   ],
   'Use containers and images:': [
     row(containers.exec, [exec, 'exec']),
