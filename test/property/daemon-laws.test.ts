@@ -5,8 +5,8 @@ import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { breakAt, type Break } from '../support/daemons/breaking-proxy.ts';
 import { cli, type CliRun } from '../support/cli/io.ts';
-import { repository } from '../support/cli/programs.ts';
-import { openMemoryDaemon, type MemoryDaemon } from '../support/daemons/in-memory.ts';
+import type { MemoryDaemon } from '../support/daemons/in-memory.ts';
+import { apply, env, expectSettled, gantry, onDaemon } from './daemon-case.ts';
 import { forms, Material, secretText, stacks, withManage, type Written } from './arbitrary-stacks.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 2);
@@ -16,34 +16,6 @@ beforeAll(() => {
   material = new Material();
 });
 afterAll(() => material.remove());
-
-/** A fresh daemon for one case. */
-async function onDaemon(work: (daemon: MemoryDaemon) => Promise<void>): Promise<void> {
-  const daemon = await openMemoryDaemon();
-  try {
-    await work(daemon);
-  } finally {
-    await daemon.close();
-  }
-}
-
-const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts') };
-
-async function gantry(daemon: Pick<MemoryDaemon, 'host'>, ...args: readonly string[]): Promise<CliRun> {
-  return cli([...args, '--host', daemon.host], { env });
-}
-
-async function apply(daemon: MemoryDaemon, ...args: readonly string[]): Promise<CliRun> {
-  const run = await gantry(daemon, 'apply', '--auto-approve', ...args);
-  expect(run.code, `${run.stdout}\n${run.stderr}`).toBe(0);
-  return run;
-}
-
-async function expectSettled(daemon: MemoryDaemon, ...args: readonly string[]): Promise<void> {
-  const run = await gantry(daemon, 'plan', '--detailed-exitcode', ...args);
-  expect(run.code, `a second plan\n${run.stdout}\n${run.stderr}`).toBe(0);
-  expect(run.stdout).toMatch(/^No changes/);
-}
 
 const yaml = (documents: readonly Written[]): readonly string[] =>
   forms['yaml']?.write(documents, material.folder()) ?? [];
