@@ -29,7 +29,7 @@ export const kindSchemas = {
     object: Certificate,
     create: CertificateCreate,
     put: CertificatePut,
-    omitted: ['password', 'token', 'restricted', 'projects'],
+    omitted: ['password', 'token'],
     required: ['certificate'],
   },
   project: { object: Project, create: ProjectCreate, put: ProjectPut },

@@ -23,7 +23,12 @@ const isOwned = ({ records }: Own, path: Path): boolean =>
   records.some(({ keys }) => ownedAt(keys, path) !== undefined);
 
 /** The defaults of omitted fields. */
-const unwritten: Readonly<Record<string, Json>> = { description: '', ephemeral: false, type: 'client' };
+const unwritten: Readonly<Record<string, Json>> = {
+  description: '',
+  ephemeral: false,
+  type: 'client',
+  restricted: false,
+};
 
 function exportField(own: Own, field: string): Json | undefined {
   const value = own.live[field];
@@ -31,6 +36,7 @@ function exportField(own: Own, field: string): Json | undefined {
   if (isOwned(own, [field])) return value;
   if (field === 'architecture') return undefined;
   if (field === 'profiles') return isDefaultOnly(value) ? undefined : value;
+  if (field === 'projects' && Array.isArray(value) && value.length === 0) return undefined;
   const isBlank = field === 'type' && own.kind !== 'certificate' ? false : value === unwritten[field];
   return isBlank ? undefined : value;
 }

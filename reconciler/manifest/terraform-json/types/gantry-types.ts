@@ -89,12 +89,8 @@ const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
   certificate: simple('certificate', {
     shapes: { certificate: 'text', restricted: 'bool', projects: 'texts' },
     computed: ['fingerprint'],
-    refused: {
-      type: 'documents are of client certificates',
-      restricted: 'certificates that are limited to projects are not carried over',
-      projects: 'certificates that are limited to projects are not carried over',
-    },
-    defaults: { type: 'client', restricted: false },
+    refused: { type: 'documents are of client certificates' },
+    defaults: { type: 'client' },
   }),
   project: simple('project', {
     shapes: { force_destroy: 'bool' },

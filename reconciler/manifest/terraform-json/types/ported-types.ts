@@ -189,10 +189,9 @@ const certificate = foreign(
   ['description', 'type', 'certificate', 'content', 'path', 'projects', 'restricted'],
   (args) => {
     if (isSet(args['type']) && args['type'] !== 'client') throw new ArgumentError('type', 'only client certificates');
-    if (args['restricted'] === true)
-      throw new ArgumentError('restricted', 'certificates that are limited to projects are not carried over');
-    if (isSet(args['path'])) return { certificate: { from_file: args['path'] } };
-    return { certificate: args['certificate'] ?? args['content'] ?? null };
+    const rights = args['restricted'] === true ? { restricted: true, projects: args['projects'] ?? [] } : {};
+    if (isSet(args['path'])) return { certificate: { from_file: args['path'] }, ...rights };
+    return { certificate: args['certificate'] ?? args['content'] ?? null, ...rights };
   },
 );
 
