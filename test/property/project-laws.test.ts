@@ -23,7 +23,7 @@ const featureOf: Readonly<Record<string, string>> = {
 const features = fc.record({
   'features.profiles': fc.boolean(),
   'features.images': fc.boolean(),
-  'features.storage.volumes': fc.constant(false),
+  'features.storage.volumes': fc.boolean(),
 });
 type Features = Readonly<Record<string, boolean>>;
 

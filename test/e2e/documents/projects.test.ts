@@ -117,7 +117,7 @@ describe.each(servers.filter(({ missing }) => missing === undefined))('on $name'
       expect(await tried(inTeam)).toContain('Dry run: 8 would succeed.');
       await apply(inTeam);
       const ours = await server.get('/1.0/containers/c1?project=team');
-      expect(ours).toMatchObject({ project: 'team', profiles: ['small'] });
+      expect(ours).toMatchObject({ name: 'c1', profiles: ['small'] });
       expect(await server.get('/1.0/containers')).toEqual([]);
       expect((await server.get('/1.0/profiles/small?project=team')).config).toMatchObject({ 'limits.memory': '64MiB' });
       expect((await server.get('/1.0/profiles/small')).config).not.toHaveProperty('limits.memory');
@@ -253,7 +253,7 @@ manage: { image: rebuild, wait: [{ exec: [test, -e, /etc/greeting], timeout: 30s
       expect(await server.get('/1.0/storage-pools/p2/volumes/custom?project=team')).toHaveLength(1);
       const gone = await run('destroy', parts, '--auto-approve', '--project', 'team');
       expect(gone.code, gone.stdout + gone.stderr).toBe(0);
-      expect((await server.call('DELETE', '/1.0/projects/team')).status).toBe(200);
+      expect((await server.call('DELETE', '/1.0/projects/team')).status).toBeLessThan(300);
       expect(await server.get('/1.0/profiles')).toEqual(['/1.0/profiles/default']);
     },
   );

@@ -69,9 +69,11 @@ async function showOne(context: CliContext, client: Client, address: string): Pr
 /** Also resolves `web1@team`, unless an object has exactly that name. */
 async function read(client: Client, kind: KindName, name: string, signal: AbortSignal): Promise<Reply<object>> {
   const at = name.lastIndexOf('@');
-  return client.get(kind, name, signal).catch((error: unknown) => {
+  return client.get(kind, name, signal).catch(async (error: unknown) => {
     if (at <= 0 || !isNotFound(error)) throw error;
-    return client.inProject(name.slice(at + 1)).get(kind, name.slice(0, at), signal);
+    const project = name.slice(at + 1);
+    const reply = await client.inProject(project).get(kind, name.slice(0, at), signal);
+    return { ...reply, metadata: { ...reply.metadata, project } };
   });
 }
 
