@@ -1,5 +1,6 @@
 // The certificate kind: a client that the server trusts over TLS. The server identifies it by its fingerprint, like images.
-import { textsOf } from '../documents/json-values.ts';
+import { isTrue } from '../../../server/api/container/container-config.ts';
+import { asText, textsOf } from '../documents/json-values.ts';
 import { defineKind } from './kind.ts';
 
 export const certificate = defineKind('certificate', {
@@ -16,7 +17,7 @@ export const certificate = defineKind('certificate', {
     })),
   effectOf: ([field]) => (field === 'type' ? 'recreate' : 'live'),
   validate: ({ restricted, projects }) =>
-    textsOf(projects).length > 0 && restricted !== true
+    textsOf(projects).length > 0 && !isTrue(asText(restricted))
       ? [{ path: 'projects', message: 'has no effect without restricted: true, so its client could use every project' }]
       : [],
 });

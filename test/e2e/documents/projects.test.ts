@@ -202,7 +202,7 @@ describe.each(servers.filter(({ missing }) => missing === undefined))('on $name'
       execFileSync('sh', [build, join(dir, 'first.tar.gz')], { stdio: ['ignore', 'ignore', 'inherit'] });
       const other =
         'gunzip -c first.tar.gz >second.tar && mkdir -p rootfs/etc && echo second >rootfs/etc/which && ' +
-        'tar -rf second.tar rootfs/etc/which && gzip second.tar';
+        'tar -rf second.tar rootfs/etc/which && gzip -f second.tar';
       execFileSync('sh', ['-c', other], { cwd: dir });
       const stack = (image: string, nesting: boolean): readonly string[] => [
         project(),

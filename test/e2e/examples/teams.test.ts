@@ -1,0 +1,52 @@
+// The example of two teams on one host, by its README: on the simulation and with real containers.
+import { copyFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
+import { startGantryd } from '../../support/daemons/gantryd.ts';
+import { buildShellPrograms, typeExample } from '../../support/cli/examples.ts';
+import type { Programs } from '../../support/cli/programs.ts';
+import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
+
+const missing = await realRuntimeMissing();
+const noImage = busyboxMissing();
+if (noImage !== undefined) console.log(`skipped: the example of two teams: ${noImage}`);
+const networks = ['red0', 'blue0'];
+
+let programs: Programs;
+beforeAll(() => {
+  programs = buildShellPrograms();
+});
+afterAll(() => programs.remove());
+
+async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
+  const gantryd = await startGantryd(programs, { runtime, https: '127.0.0.1:0' });
+  try {
+    copyFileSync(join(gantryd.dir, 'server.crt'), join(programs.root, 'examples', 'teams', 'server.crt'));
+    await typeExample(programs, {
+      name: 'teams',
+      env: { GANTRY_SOCKET: gantryd.socketPath, TEAMS_HOST: `https://${gantryd.https}` },
+    });
+    if (runtime === 'lxc') expect(hostParts(gantryd.dir, networks)).toEqual(nothing);
+    expect(await gantryd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
+    for (const kind of ['certificates', 'images', 'storage-pools'])
+      expect(await gantryd.get(`/1.0/${kind}`)).toEqual([]);
+  } finally {
+    await remove(gantryd, networks);
+  }
+}
+
+describe('the example of two teams', () => {
+  test.skipIf(noImage !== undefined)(
+    'separates the teams and holds their quotas on the simulation',
+    { timeout: 120_000 },
+    () => walkThrough('sim'),
+  );
+
+  test.skipIf(noImage !== undefined || missing !== undefined)(
+    'separates the teams and holds their quotas with real containers, and leaves nothing behind',
+    { timeout: 300_000 },
+    () => withRealNetwork('red0', () => withRealNetwork('blue0', () => walkThrough('lxc'))),
+  );
+});
