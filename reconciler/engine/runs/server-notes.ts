@@ -1,6 +1,6 @@
 // Changes Gantry's keys of the server config (`user.gantry.*`) under its ETag: reads, decides, writes, and retries after a 412.
 import type { Server } from '../../../server/api/server/server.ts';
-import { isPreconditionFailed } from '../../../server/client/client-error.ts';
+import { ClientError, isPreconditionFailed, withMessage } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 
@@ -30,6 +30,11 @@ export async function changeNotes(
       await client.patchServer({ config: patch }, etag === undefined ? {} : { ifMatch: etag }, signal);
       return;
     } catch (error) {
+      if (error instanceof ClientError && error.status === 403)
+        throw withMessage(
+          error,
+          `the run cannot be recorded in the config of the server: ${error.message}; apply with a client that is trusted for the whole server`,
+        );
       if (attempt >= attempts || !isPreconditionFailed(error)) throw error;
       await pause(Math.ceil(Math.random() * 20 * Math.min(attempt, 10)), signal);
     }
