@@ -258,9 +258,9 @@ describe('configurations of the well-known providers', () => {
     expect(
       codes({ resource: { incus_storage_volume: { v: { name: 'v', pool: 'p', content_type: 'block' } } } }),
     ).toEqual(['E_ARGUMENT cdk.tf.json/resource/incus_storage_volume/v/content_type']);
-    expect(
-      codes({ resource: { lxd_trust_certificate: { c: { name: 'c', content: 'x', restricted: true } } } }),
-    ).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_trust_certificate/c/restricted']);
+    expect(codes({ resource: { lxd_trust_certificate: { c: { name: 'c', content: 'x', type: 'metrics' } } } })).toEqual(
+      ['E_ARGUMENT cdk.tf.json/resource/lxd_trust_certificate/c/type'],
+    );
     expect(one({ type: 'virtual-machine' })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/type']);
     expect(one({ file: [{ content: 'x' }] })).toEqual(['E_ARGUMENT cdk.tf.json/resource/lxd_instance/i/file']);
   });
@@ -298,11 +298,14 @@ describe('configurations of the well-known providers', () => {
           db: { name: 'db', image: 'images:alpine/3.20', exec: [{ command: ['x'], trigger: 'once', timeout: 5 }] },
         },
         incus_server: { s: { config: { 'images.auto_update_interval': '5' } } },
-        incus_certificate: { c: { name: 'c', certificate: certPem, type: 'client' } },
+        incus_certificate: {
+          c: { name: 'c', certificate: certPem, type: 'client', restricted: true, projects: ['team'] },
+        },
       },
     };
     const found = documents(value);
     const named = (name: string): object | undefined => found.find((each) => (each as { name?: string }).name === name);
+    expect(named('c')).toMatchObject({ kind: 'certificate', restricted: true, projects: ['team'] });
     expect(named('v')).toEqual({ kind: 'storage_volume', name: 'v', pool: 'p', config: { size: '1GiB' } });
     expect(named('web')).toMatchObject({
       source: {
