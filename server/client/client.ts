@@ -35,7 +35,7 @@ import {
 } from './object-calls.ts';
 import { OperationFollower, type Operations } from './operations.ts';
 import { isObject, type Reply } from './transport/reply.ts';
-import { Transport, type TlsOptions } from './transport/transport.ts';
+import { Transport, type BearerSource, type TlsOptions } from './transport/transport.ts';
 
 export interface ClientOptions {
   readonly tls?: TlsOptions;
@@ -45,6 +45,8 @@ export interface ClientOptions {
   readonly timeoutMs?: number;
   /** Sent with every call, to servers with projects. */
   readonly project?: string;
+  /** Sent with every call over TLS, instead of a client certificate. */
+  readonly bearer?: BearerSource;
   /** Notices dead links to https hosts; injected by tests. */
   readonly link?: LinkWatch;
 }
@@ -133,6 +135,7 @@ export function createClient(host: string, options: ClientOptions = {}): Client 
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.connections === undefined ? {} : { connections: options.connections }),
     ...(options.link === undefined ? {} : { link: options.link }),
+    ...(options.bearer === undefined ? {} : { bearer: options.bearer }),
   });
   return clientOver(transport, endpoint, options);
 }

@@ -22,4 +22,4 @@ export { operationId } from './operations.ts';
 export type { OnUpdate, Operations } from './operations.ts';
 export { prefixedHeader } from './transport/reply.ts';
 export type { Reply } from './transport/reply.ts';
-export type { TlsOptions } from './transport/transport.ts';
+export type { BearerSource, TlsOptions } from './transport/transport.ts';

@@ -44,6 +44,7 @@ export const groups: Readonly<Record<string, string>> = {
   trust: 'clients that a server trusts',
 };
 
+const login = () => import('../verbs/access/login.ts');
 const trust = () => import('../verbs/access/trust.ts');
 const apply = () => import('../verbs/applying/apply.ts');
 const applyFleet = () => import('../fleet/apply.ts');
@@ -115,6 +116,8 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(setup.version, [() => import('../verbs/setup/version.ts'), 'showVersion']),
   ],
   'Access to servers:': [
+    row(access.login, [login, 'login']),
+    row(access.logout, [login, 'logout']),
     row(access.trustAdd, [trust, 'addToken']),
     row(access.trustJoin, [() => import('../verbs/access/join.ts'), 'joinServer']),
     row(access.trustList, [trust, 'listTrusted'], [trust, 'listTrustedFleet']),

@@ -1,6 +1,7 @@
 // Connects a command to its daemon, or to one that it starts for itself.
 import { resolve } from 'node:path';
-import { connect, type Client } from '../../../server/client/client.ts';
+import { connect, type Client, type ClientOptions } from '../../../server/client/client.ts';
+import { parseEndpoint, renderEndpoint } from '../../../server/client/transport/host-endpoint.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
 import type { CliContext } from './context.ts';
@@ -55,12 +56,13 @@ async function connected<T>(
 const silentMs = 3000;
 
 async function connectTo(context: CliContext<ConnectOptions>, host: string): Promise<Client> {
-  const options = await clientOptionsOf(context.options);
+  const options = await withLogin(context, host, await clientOptionsOf(context.options));
   const timer = setTimeout(() => context.note(`${host} does not answer yet; still waiting`), silentMs);
   try {
     return await connect(host, options, context.stop);
   } catch (error) {
     if (context.stop.aborted) throw stoppedAt(host, context.stop.reason);
+    if (error instanceof CliError) throw error;
     if (!(error instanceof ClientError)) throw usageError(reasonOf(error));
     const flags = error.code === 'untrusted' ? ' (--server-cert, --client-cert, --client-key)' : '';
     const text =
@@ -70,6 +72,30 @@ async function connectTo(context: CliContext<ConnectOptions>, host: string): Pro
     throw new CliError(text, exitCodes.unreachable, error);
   } finally {
     clearTimeout(timer);
+  }
+}
+
+/** A client certificate goes before a login. */
+async function withLogin(
+  { io }: CliContext<ConnectOptions>,
+  host: string,
+  options: ClientOptions,
+): Promise<ClientOptions> {
+  if (!host.startsWith('https://') || options.tls?.certificate !== undefined) return options;
+  const { readLogin } = await import('./login-file.ts');
+  const login = await readLogin(io.env, normalHost(host));
+  if (login === undefined) return options;
+  const { bearerOf } = await import('./login.ts');
+  const pin = login.server_cert === undefined ? {} : { serverCertificate: login.server_cert };
+  return { ...options, tls: { ...pin, ...options.tls }, bearer: bearerOf(login, io.env, io.nowMs) };
+}
+
+function normalHost(host: string): string {
+  try {
+    return renderEndpoint(parseEndpoint(host));
+  } catch {
+    // The client says what is wrong with it.
+    return host;
   }
 }
 

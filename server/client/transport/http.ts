@@ -6,7 +6,7 @@ import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.ts';
 import { maxJsonBytes, parseReply, readReply, type Headers, type Reply } from './reply.ts';
-import type { RawCall, RawReply } from './transport.ts';
+import type { BearerSource, RawCall, RawReply } from './transport.ts';
 import { explainUnreachable } from './explain-unreachable.ts';
 
 export interface Call {
@@ -38,6 +38,7 @@ export interface Http {
 interface HttpDeps {
   readonly transport: {
     readonly endpoint: Endpoint;
+    readonly bearer?: BearerSource | undefined;
     request(call: RawCall, signal: AbortSignal): Promise<RawReply>;
     exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply>;
   };
@@ -66,7 +67,8 @@ export function createHttp(deps: HttpDeps): Http {
     async open(call, signal) {
       const what = whatOf(call);
       // The signal stays joined as long as the body exists: the transport destroys the body when the signal fires.
-      const raw = await connected(deps, call, (inner) => deps.transport.request(rawCall(deps, call), inner), signal);
+      const sent = rawCall(deps, call, await deps.transport.bearer?.fresh());
+      const raw = await connected(deps, call, (inner) => deps.transport.request(sent, inner), signal);
       const headers: Headers = raw.headers;
       if (raw.statusCode >= 400) {
         await readReply(raw.statusCode, headers, raw.body, what);
@@ -90,8 +92,10 @@ const errno = (error: ClientError): unknown =>
 async function sendOnce<T>(deps: HttpDeps, call: Call, signal: AbortSignal | undefined): Promise<Reply<T>> {
   signal?.throwIfAborted();
   const limits = { timeoutMs: limitOf(deps, call), maxBytes: maxJsonBytes };
+  const { bearer } = deps.transport;
+  const sent = rawCall(deps, call, bearer === undefined ? undefined : await bearer.fresh());
   try {
-    const { statusCode, headers, text } = await deps.transport.exchange(rawCall(deps, call), limits, signal);
+    const { statusCode, headers, text } = await deps.transport.exchange(sent, limits, signal);
     return parseReply<T>(statusCode, headers, text, whatOf(call));
   } catch (error) {
     throw await explained(deps, call, error, signal);
@@ -131,14 +135,19 @@ async function explained(
   return explainUnreachable(deps.transport.endpoint, what, error);
 }
 
-function rawCall(deps: HttpDeps, call: Call): RawCall {
+function rawCall(deps: HttpDeps, call: Call, token: string | undefined): RawCall {
   const { method, json, ifMatch } = call;
   const body = call.stream ?? (json === undefined ? undefined : JSON.stringify(json));
   const usual = json === undefined ? bareHeaders : jsonHeaders;
   const headers =
-    ifMatch === undefined && call.headers === undefined
+    ifMatch === undefined && call.headers === undefined && token === undefined
       ? usual
-      : { ...usual, ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }), ...call.headers };
+      : {
+          ...usual,
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
+          ...call.headers,
+        };
   const path = `${call.path}${searchOf(deps, call)}`;
   return body === undefined ? { method, path, headers } : { method, path, headers, body };
 }

@@ -19,7 +19,17 @@ export interface TlsOptions {
   readonly ca?: string;
 }
 
+/** A token that changes while the client lives. */
+export interface BearerSource {
+  /** The last known one, for websockets. */
+  readonly current: () => string;
+  /** One that is good for a while. Rejects when there is none any more. */
+  readonly fresh: () => Promise<string>;
+}
+
 export interface TransportOptions {
+  /** For https only. */
+  readonly bearer?: BearerSource;
   readonly tls?: TlsOptions;
   /** Maximum of connections; default 8. */
   readonly connections?: number;
@@ -40,6 +50,8 @@ export type RawReply = Dispatcher.ResponseData;
 /** One per client; `close` ends every connection. */
 export class Transport {
   readonly endpoint: Endpoint;
+  /** Of calls to https hosts. */
+  readonly bearer: BearerSource | undefined;
   readonly #pool: Pool;
   readonly #connectTls: (done: Connected) => void;
   /** Absent on a unix socket, whose link cannot die. */
@@ -47,6 +59,7 @@ export class Transport {
 
   constructor(endpoint: Endpoint, options: TransportOptions = {}) {
     this.endpoint = endpoint;
+    this.bearer = endpoint.kind === 'https' ? options.bearer : undefined;
     const timeoutMs = options.connectTimeoutMs ?? 10_000;
     this.#link = endpoint.kind === 'unix' ? undefined : (options.link ?? linkWatch(endpoint));
     this.#connectTls = (done) => {
@@ -98,6 +111,7 @@ export class Transport {
     const host = endpoint.kind === 'unix' ? 'localhost' : originOf(endpoint).slice('https://'.length);
     return new WebSocket(`ws://${host}${path}`, {
       createConnection: createConnection as () => Socket,
+      headers: this.bearer === undefined ? {} : { authorization: `Bearer ${this.bearer.current()}` },
       maxPayload: 16 * 1024 * 1024,
       perMessageDeflate: false,
       handshakeTimeout: 10_000,

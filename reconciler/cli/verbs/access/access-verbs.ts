@@ -1,4 +1,4 @@
-// Declares the verbs around access to servers: the group `gantry trust`.
+// Declares the verbs around access to servers: the group `gantry trust`, login and logout.
 import { text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag } from '../../flags/host-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
@@ -55,3 +55,20 @@ export const trustRemove = {
   flags: hostFlags,
 } satisfies Verb;
 export type TrustRemoveOptions = OptionsOf<typeof trustRemove>;
+
+const server: Argument = ['<host>', 'https://name:8443'];
+
+export const login = {
+  name: 'login',
+  summary: 'log in at the OpenID Connect issuer of a server; later commands use the login',
+  args: [server],
+  flags: { serverCert: text('--server-cert <file|fingerprint>', 'accept only this server certificate, later too') },
+} satisfies Verb;
+export type LoginOptions = OptionsOf<typeof login>;
+
+export const logout = {
+  name: 'logout',
+  summary: 'forget the login at a server',
+  args: [server],
+  flags: {},
+} satisfies Verb;

@@ -1,0 +1,51 @@
+// The file with the login of a user at one server: read and written by no one else, replaced as a whole.
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+export interface Login {
+  /** Of the server, in its normal form. */
+  readonly host: string;
+  readonly issuer: string;
+  readonly client_id: string;
+  readonly access_token: string;
+  readonly refresh_token?: string;
+  /** Milliseconds since 1970. */
+  readonly expires_at: number;
+  /** The only certificate of the server that is accepted: --server-cert of the login. */
+  readonly server_cert?: string;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const folderOf = (env: Env): string =>
+  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gantry', 'logins');
+
+const fileOf = (env: Env, host: string): string => join(folderOf(env), `${encodeURIComponent(host)}.json`);
+
+/** Undefined without a login; a damaged file counts as none. */
+export async function readLogin(env: Env, host: string): Promise<Login | undefined> {
+  try {
+    const read: unknown = JSON.parse(await readFile(fileOf(env, host), 'utf8'));
+    return isLogin(read) ? read : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export async function writeLogin(env: Env, login: Login): Promise<void> {
+  const file = fileOf(env, login.host);
+  await mkdir(folderOf(env), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 });
+  await rename(draft, file);
+}
+
+export const removeLogin = (env: Env, host: string): Promise<void> => rm(fileOf(env, host), { force: true });
+
+function isLogin(read: unknown): read is Login {
+  if (typeof read !== 'object' || read === null) return false;
+  const members = read as Readonly<Record<string, unknown>>;
+  const texts = ['host', 'issuer', 'client_id', 'access_token'] as const;
+  return texts.every((name) => typeof members[name] === 'string') && typeof members['expires_at'] === 'number';
+}
