@@ -1,6 +1,8 @@
 // Pages with generated parts: what stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced by the block of that name.
 import { errorTable, statusIn, type ErrorCode } from '../../server/api/errors.ts';
+import { lxdExtensions, lxdNames, servedExtensions, unservedExtensions } from '../../server/api/server/extensions.ts';
 import { daemonUsage } from '../../server/daemon/daemon-command.ts';
+import { extensionRows } from './extension-rows.ts';
 import { code, table } from './markdown.ts';
 import { referenceBlocks } from './reference.ts';
 import { verbBlocks } from './verbs.ts';
@@ -12,6 +14,8 @@ export function allBlocks(): ReadonlyMap<string, string> {
     ...referenceBlocks(),
     ...verbBlocks(),
     ['errors', errorsBlock()],
+    ['extensions', extensionsBlock()],
+    ['unserved extensions', unservedBlock()],
     ['gantryd', `\`\`\`\n${daemonUsage.trimEnd()}\n\`\`\``],
   ]);
 }
@@ -36,4 +40,22 @@ function errorsBlock(): string {
     errorTable[name].doc,
   ]);
   return table(['code', 'HTTP', 'HTTP for clients of LXD', 'when'], rows);
+}
+
+/** `NAME`, and its name for clients of LXD where that is another. */
+function extensionsBlock(): string {
+  const rows = Object.entries(extensionRows).map(([name, [source, test]]) => [
+    code(name),
+    servedExtensions.includes(name) ? code(name) : '',
+    lxdExtensions.includes(lxdNames[name] ?? name) ? code(lxdNames[name] ?? name) : '',
+    `${code(`server/${source}`)}, ${code(`test/${test}`)}`,
+  ]);
+  return table(['extension', 'advertised', 'to clients of LXD', 'source, and the test that shows it'], rows);
+}
+
+function unservedBlock(): string {
+  return table(
+    ['extension', 'why not'],
+    Object.entries(unservedExtensions).map(([name, reason]) => [code(name), reason]),
+  );
 }

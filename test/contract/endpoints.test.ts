@@ -1,7 +1,7 @@
 // The endpoint table against the spec, row by row, and against itself.
 import { describe, expect, test } from 'vitest';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
-import { extensions } from '../../server/api/server/extensions.ts';
+import { servedExtensions } from '../../server/api/server/extensions.ts';
 import { furtherRoutes, routeShape, specRows } from './spec-rows.ts';
 
 const table = new Map(endpoints.map((row) => [routeShape(`${row.method} ${row.path}`), row]));
@@ -63,7 +63,7 @@ describe('the endpoint table', () => {
 
   test('refers only to extensions that the server advertises', () => {
     const unknown = endpoints.flatMap((row) => (row.extension === undefined ? [] : [row.extension]));
-    expect(unknown.filter((name) => !extensions.includes(name))).toEqual([]);
+    expect(unknown.filter((name) => !servedExtensions.includes(name))).toEqual([]);
   });
 
   test('has a summary sentence for each endpoint', () => {

@@ -49,8 +49,68 @@ const laterExtensions = [
   'oidc',
 ];
 
+/** Every extension of the contract; the names are also those of other servers. */
 export const extensions: readonly string[] = [
   ...specExtensions.split(/\s+/),
   ...identityExtensions,
   ...laterExtensions,
+];
+
+const noDriver = (driver: string): string => `there is no storage driver ${driver}`;
+const noCluster = 'there are no clusters';
+const noProvider = 'there is no such identity provider';
+
+/** Extensions of the contract that this release does not have, with the reason. Clients test for names before they use a feature. */
+export const unservedExtensions: Readonly<Record<string, string>> = {
+  storage_zfs_remove_snapshots: noDriver('zfs'),
+  storage_zfs_use_refquota: noDriver('zfs'),
+  storage_zfs_clone_copy: noDriver('zfs'),
+  storage_lvm_mount_options: noDriver('lvm'),
+  storage_lvm_vg_rename: noDriver('lvm'),
+  storage_lvm_thinpool_rename: noDriver('lvm'),
+  storage_lvm_lv_resizing: noDriver('lvm'),
+  storage_block_filesystem_btrfs: noDriver('lvm'),
+  storage_driver_ceph: noDriver('ceph'),
+  storage_ceph_user_name: noDriver('ceph'),
+  storage_ceph_force_osd_reuse: noDriver('ceph'),
+  clustering_join: noCluster,
+  clustering_server_address: noCluster,
+  clustering_image_replication: noCluster,
+  maas_network: 'addresses are not registered with MAAS',
+  pprof_http: 'there is no profiling listener',
+  candid_authentication: noProvider,
+  candid_config: noProvider,
+  candid_config_key: noProvider,
+};
+
+/** What GET /1.0 advertises. */
+export const servedExtensions: readonly string[] = extensions.filter(
+  (name) => !Object.hasOwn(unservedExtensions, name),
+);
+
+/** Names that the spec changed, as LXD has them (real system 26.3). */
+export const lxdNames: Readonly<Record<string, string>> = {
+  instance_types: 'resource_limits',
+  proxy_priv_drop: 'unix_priv_drop',
+};
+
+/** Of the release but not in the spec's list, and of later releases what stock clients ask for and is there: without
+ *  api_filtering no `lxc list`. Not `instances`: without it clients speak of containers, as this API does. */
+const onlyForLxd = [
+  'container_backup_override_pool',
+  'backup_override_name',
+  'network_leases_location',
+  'kernel_features',
+  'event_location',
+  'resources_v2',
+  'api_filtering',
+];
+
+/** There they mean the protocol of Candid, which is not spoken. External tokens are `oidc` there. */
+const notForLxd: ReadonlySet<string> = new Set(['external_authentication', 'candid_authentication']);
+
+/** The same for clients of LXD. */
+export const lxdExtensions: readonly string[] = [
+  ...servedExtensions.filter((name) => !notForLxd.has(name)).map((name) => lxdNames[name] ?? name),
+  ...onlyForLxd,
 ];

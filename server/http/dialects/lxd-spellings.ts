@@ -1,43 +1,6 @@
 // PURE: what the same thing is called, or looks like, in answers of real LXD servers.
-import type { Endpoint } from '../../api/endpoints/endpoint.ts';
-import { endpoints } from '../../api/endpoints/endpoint-table.ts';
-import { extensions } from '../../api/server/extensions.ts';
+import { lxdExtensions } from '../../api/server/extensions.ts';
 import { keepDerived } from '../../lib/cached-json.ts';
-
-/** Names that the spec changed (real system 26.3). */
-const realNames: Readonly<Record<string, string>> = {
-  instance_types: 'resource_limits',
-  proxy_priv_drop: 'unix_priv_drop',
-};
-
-/** Of the release but not in the spec's list, and of later releases what stock clients ask for and is there: without
- *  api_filtering no `lxc list`. Not `instances`: without it clients speak of containers, as this API does. */
-const besides = [
-  'container_backup_override_pool',
-  'backup_override_name',
-  'network_leases_location',
-  'kernel_features',
-  'event_location',
-  'resources_v2',
-  'api_filtering',
-];
-
-/** Clients ask for what a server says it has, also when their user did not: what is not served is not promised. */
-const unserved = new Set(extensionsOf(false).filter((name) => !extensionsOf(true).includes(name)));
-
-function extensionsOf(isBuilt: boolean): readonly string[] {
-  return (endpoints as readonly Endpoint[]).flatMap(({ built, extension }) =>
-    built === isBuilt && extension !== undefined ? [extension] : [],
-  );
-}
-
-/** There they mean the protocol of Candid, which is not spoken. External tokens are `oidc` there. */
-const otherThere: ReadonlySet<string> = new Set(['external_authentication', 'candid_authentication']);
-
-export const lxdExtensions: readonly string[] = [
-  ...extensions.filter((name) => !unserved.has(name) && !otherThere.has(name)).map((name) => realNames[name] ?? name),
-  ...besides,
-];
 
 type Fields = Readonly<Record<string, unknown>>;
 const isRecord = (value: unknown): value is Fields =>

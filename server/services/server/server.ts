@@ -3,7 +3,7 @@ import { hostname, machine, release, type as systemType } from 'node:os';
 import { createHash, X509Certificate } from 'node:crypto';
 import { architecturesOfHost } from '../../api/image/architectures.ts';
 import { errors } from '../../api/errors.ts';
-import { extensions } from '../../api/server/extensions.ts';
+import { servedExtensions } from '../../api/server/extensions.ts';
 import {
   mergeServerConfig,
   renderServerConfig,
@@ -43,7 +43,12 @@ export interface ServerSettingsDeps {
 }
 
 const noConfig: StoredServerConfig = {};
-const untrustedView = { api_extensions: [...extensions], api_status: 'stable', api_version: '1.0', public: false };
+const untrustedView = {
+  api_extensions: [...servedExtensions],
+  api_status: 'stable',
+  api_version: '1.0',
+  public: false,
+};
 
 interface TrustedView {
   /** What it was made from. */

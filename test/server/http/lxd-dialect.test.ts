@@ -4,8 +4,8 @@ import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lxdExtensions, servedExtensions } from '../../../server/api/server/extensions.ts';
 import { parseFilter } from '../../../server/http/dialects/lxd-filter.ts';
-import { lxdExtensions } from '../../../server/http/dialects/lxd-spellings.ts';
 import {
   call,
   createContainer,
@@ -109,12 +109,18 @@ test('POST replaces an existing template, as lxc config template edit sends it',
 
 test('the server reports itself as LXD, and advertises only served features', async () => {
   const { metadata } = await lxd('GET', '/1.0');
-  expect(metadata).toMatchObject({ auth: 'trusted', auth_methods: ['tls'], environment: { server: 'lxd' } });
+  expect(metadata).toMatchObject({
+    auth: 'trusted',
+    auth_methods: ['tls'],
+    environment: { server: 'lxd', kernel_features: {} },
+  });
   expect(metadata.api_extensions).toEqual(lxdExtensions);
   expect(lxdExtensions).toEqual(expect.arrayContaining(['resource_limits', 'unix_priv_drop', 'api_filtering']));
-  // Clients use containers and no projects as long as these extensions are missing.
-  for (const name of ['instances', 'instance_types']) expect(lxdExtensions).not.toContain(name);
-  expect((await daemon.get('/1.0')).environment.server).toBe('gantry');
+  // Without `instances` clients use the endpoints of containers.
+  for (const name of ['instances', 'instance_types', 'storage_driver_ceph', 'clustering_join'])
+    expect(lxdExtensions).not.toContain(name);
+  const own = await daemon.get('/1.0');
+  expect([own.environment.server, own.api_extensions]).toEqual(['gantry', [...servedExtensions]]);
 });
 
 test('processors are listed by core and thread', async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
 import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
-import { extensions } from '../../../server/api/server/extensions.ts';
+import { servedExtensions } from '../../../server/api/server/extensions.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import {
   listenOn,
@@ -46,7 +46,7 @@ describe('GET /1.0', () => {
       api_version: '1.0',
       auth: 'trusted',
       public: false,
-      api_extensions: [...extensions],
+      api_extensions: [...servedExtensions],
     });
     expect(answer.metadata.environment).toMatchObject({
       addresses: [address()],

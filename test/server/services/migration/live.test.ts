@@ -162,3 +162,13 @@ test('ephemeral and frozen containers are refused: they have to be stopped first
   await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'freeze' });
   await expect(copy(name)).rejects.toThrow('frozen');
 });
+
+test('a stateful snapshot keeps its checkpoint on the way, and continues at the target', async () => {
+  const name = await running();
+  await two.a.daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 'live', stateful: true });
+  await two.a.daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'stop', force: true });
+  await copy(name);
+  expect((await two.b.daemon.get(`/1.0/containers/${name}/snapshots/live`)).stateful).toBe(true);
+  await two.b.daemon.ok('PUT', `/1.0/containers/${name}`, { restore: 'live', stateful: true });
+  expect(await statusOf(two.b.daemon, name)).toBe('Running');
+});
