@@ -10,10 +10,12 @@ import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './store-choic
 
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
+       gantryd store migrate --state-dir DIR --to etcd://... | backup FILE | restore FILE [--replace]
        gantryd openapi
 
 shutdown stops all containers, in order, and then the daemon, as for a host that goes down; the next start of the daemon
 brings them back. So does the signal SIGPWR. SIGTERM and SIGINT end only the daemon.
+store moves records into an etcd (and ends a running daemon for that), writes them to a file, or takes them from one.
 
 Options:
   --state-dir DIR     where everything the daemon keeps lives; its socket is DIR/unix.socket
@@ -46,6 +48,7 @@ interface Flags {
 export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'openapi') return printOpenApi();
   if (argv[0] === 'shutdown') return runShutdownCommand(argv.slice(1));
+  if (argv[0] === 'store') return (await import('./store-command.ts')).runStoreCommand(argv.slice(1));
   if (argv.includes('--help')) return print(daemonUsage);
   if (argv.includes('--version')) return print(`${(await import('../api/version.ts')).version}\n`);
   const flags = parseFlags(argv);

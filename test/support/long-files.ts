@@ -18,5 +18,6 @@ export const longFiles: readonly string[] = [
   'test/e2e/kill/acknowledged.test.ts',
   'test/e2e/terraform/workflow.test.ts',
   'test/server/hostile/bearer-tokens.test.ts',
+  'test/server/durability/store-command.test.ts',
   'test/server/durability/etcd-daemon.test.ts',
 ];

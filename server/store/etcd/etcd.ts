@@ -1,4 +1,5 @@
 // The store of a cluster: records in an etcd of one or more members, reached over gRPC.
+import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Writable } from 'node:stream';
 import { checkKey, checkRange, checkRev, checkText, checkTtl, checkTxn } from '../keys.ts';
@@ -6,7 +7,7 @@ import { type LeaseClock, systemLeaseClock } from '../leases.ts';
 import { writeSnapshot } from '../snapshot.ts';
 import { storeErrors } from '../store-errors.ts';
 import type { Compare, Lease, Op, RangeOptions, Rev, Store, StoreEvent, StoreRecord, StoreStatus } from '../store.ts';
-import { StoreError } from '../store.ts';
+import { StoreError, storeLimits } from '../store.ts';
 import type { WatchBatch } from '../watch-hub.ts';
 import { EtcdFailure } from './failure.ts';
 import { Fence } from './fence.ts';
@@ -17,7 +18,7 @@ import { EtcdLeases } from './leases.ts';
 import { EtcdLink, type LinkOptions } from './link.ts';
 import { probe } from './probe.ts';
 import { Reader } from './reader.ts';
-import { openMeta, type StoreMeta } from './store-meta.ts';
+import { openMeta, type StoreMeta, writeMeta } from './store-meta.ts';
 import { Writer } from './writer.ts';
 
 export interface EtcdStoreOptions extends LinkOptions {
@@ -26,6 +27,8 @@ export interface EtcdStoreOptions extends LinkOptions {
   readonly clock?: LeaseClock;
   /** This store shall be the only writer. */
   readonly exclusive?: ExclusiveOptions;
+  /** Also opens a store that is not complete. */
+  readonly forImport?: boolean;
 }
 
 /** What only a store in etcd can tell. */
@@ -33,6 +36,10 @@ export interface EtcdBackend extends Store {
   readonly epoch: number;
   /** Alarms of any member, and how much of etcd's file is in use. */
   health(): Promise<EtcdHealth>;
+  /** Empties the store, which is refused to others until the import is finished. Without `replace`, throws Invalid when it has records. */
+  beginImport(replace: boolean): Promise<void>;
+  /** From now on it is another store, of the next epoch. */
+  finishImport(): Promise<{ readonly storeUuid: string; readonly epoch: number }>;
 }
 
 export interface EtcdHealth {
@@ -49,7 +56,7 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdBack
     const keyspace = new Keyspace(options.name);
     await probe(link, keyspace);
     const meta = await openMeta(link, keyspace);
-    if (meta.state === 'importing') throw unfinished(keyspace);
+    if (meta.state === 'importing' && options.forImport !== true) throw unfinished(keyspace);
     store = new EtcdStore(link, keyspace, meta, options.clock ?? systemLeaseClock);
     if (options.exclusive !== undefined) await store.becomeWriter(options.exclusive);
     return store;
@@ -67,7 +74,7 @@ const unfinished = ({ name }: Keyspace): StoreError =>
   );
 
 class EtcdStore implements EtcdBackend {
-  readonly epoch: number;
+  #meta: StoreMeta;
   readonly #link: EtcdLink;
   readonly #keyspace: Keyspace;
   readonly #revisions: Revisions;
@@ -76,7 +83,6 @@ class EtcdStore implements EtcdBackend {
   readonly #fence: Fence;
   readonly #writer: Writer;
   readonly #leases: EtcdLeases;
-  readonly #storeUuid: string;
   readonly #running = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
@@ -84,8 +90,7 @@ class EtcdStore implements EtcdBackend {
   constructor(link: EtcdLink, keyspace: Keyspace, meta: StoreMeta, clock: LeaseClock) {
     this.#link = link;
     this.#keyspace = keyspace;
-    this.#storeUuid = meta.storeUuid;
-    this.epoch = meta.epoch;
+    this.#meta = meta;
     this.#revisions = new Revisions(meta.base);
     this.#reader = new Reader(link, keyspace, this.#revisions);
     this.#history = new History(link, keyspace.meta('store'));
@@ -94,6 +99,10 @@ class EtcdStore implements EtcdBackend {
     this.#writer = new Writer({ link, keyspace, revisions, fence, history });
     this.#leases = new EtcdLeases(link, clock);
     setMaxListeners(0, this.#closed.signal);
+  }
+
+  get epoch(): number {
+    return this.#meta.epoch;
   }
 
   get(key: string): Promise<StoreRecord | undefined> {
@@ -170,7 +179,7 @@ class EtcdStore implements EtcdBackend {
       ]);
       const rev = this.#revisions.fromEtcd(revision);
       const sizeBytes = Number(dbSize);
-      return { backend: 'etcd', rev, compactRev, records, sizeBytes, storeUuid: this.#storeUuid };
+      return { backend: 'etcd', rev, compactRev, records, sizeBytes, storeUuid: this.#meta.storeUuid };
     });
   }
 
@@ -179,7 +188,7 @@ class EtcdStore implements EtcdBackend {
       const { revision } = await this.#reader.count();
       const rev = this.#revisions.fromEtcd(revision);
       const pages = (): AsyncIterable<readonly StoreRecord[]> => this.#reader.lasting(revision);
-      return await writeSnapshot(sink, { storeUuid: this.#storeUuid, rev, pages });
+      return await writeSnapshot(sink, { storeUuid: this.#meta.storeUuid, rev, pages });
     });
   }
 
@@ -196,6 +205,35 @@ class EtcdStore implements EtcdBackend {
       ]);
       const names = [...new Set(alarms.map(({ alarm }) => alarm))].filter((name) => name !== 'NONE');
       return { alarms: names, sizeBytes: Number(dbSize), usedBytes: Number(dbSizeInUse) };
+    });
+  }
+
+  beginImport(replace: boolean): Promise<void> {
+    return this.#run(async () => {
+      const { records } = await this.#reader.count();
+      if (records > 0 && !replace && this.#meta.state === 'ready') {
+        throw new StoreError(
+          'Invalid',
+          `the store ${this.#keyspace.name} in etcd is not empty: it has ${records} records`,
+        );
+      }
+      this.#meta = await writeMeta(this.#link, this.#keyspace, { ...this.#meta, state: 'importing' });
+      for (;;) {
+        const page = await this.#reader.range('', { limit: storeLimits.opsPerTxn });
+        if (page.records.length === 0) return;
+        await this.#writer.write(
+          [],
+          page.records.map(({ key }) => ({ del: key })),
+        );
+      }
+    });
+  }
+
+  finishImport(): Promise<{ storeUuid: string; epoch: number }> {
+    return this.#run(async () => {
+      const next = { ...this.#meta, storeUuid: randomUUID(), epoch: this.#meta.epoch + 1, state: 'ready' } as const;
+      this.#meta = await writeMeta(this.#link, this.#keyspace, next);
+      return { storeUuid: next.storeUuid, epoch: next.epoch };
     });
   }
 

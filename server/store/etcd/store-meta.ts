@@ -47,8 +47,15 @@ export async function openMeta(link: EtcdLink, keyspace: Keyspace): Promise<Stor
   return { storeUuid: uuid, epoch, state, base: Number(metaKv.createRevision), fence: fenceKv };
 }
 
-export const encode = (document: Omit<MetaDocument, 'format'>): Buffer =>
-  Buffer.from(JSON.stringify({ format, ...document }));
+/** Only for the writer of the store. */
+export async function writeMeta(link: EtcdLink, keyspace: Keyspace, meta: StoreMeta): Promise<StoreMeta> {
+  const { storeUuid: uuid, epoch, state } = meta;
+  const put: RequestOp = { requestPut: { key: keyspace.meta('store'), value: encode({ uuid, epoch, state }) } };
+  await link.call('Txn', { compare: [], success: [put], failure: [] });
+  return meta;
+}
+
+const encode = (document: Omit<MetaDocument, 'format'>): Buffer => Buffer.from(JSON.stringify({ format, ...document }));
 
 function decode({ value }: KeyValue, keyspace: Keyspace): MetaDocument {
   const text = value.toString();

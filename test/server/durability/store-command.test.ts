@@ -1,0 +1,204 @@
+// gantryd store: records move into an etcd, into a file and back; a command that is cut off leaves a store that can be used.
+import { execFile } from 'node:child_process';
+import { appendFileSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
+import {
+  bundleDaemon,
+  type Bundle,
+  type ChildDaemon,
+  read,
+  settle,
+  startChild,
+} from '../../support/daemons/child-process.ts';
+import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
+import { put } from '../../support/store/watching.ts';
+
+const missing = etcdMissing();
+
+describe.skipIf(missing !== undefined)('gantryd store', () => {
+  let etcd: TestEtcd;
+  let bundle: Bundle;
+  let dir: string;
+  let child: ChildDaemon | undefined;
+  let names = 0;
+  beforeAll(async () => {
+    etcd = await startEtcd();
+    bundle = bundleDaemon();
+  });
+  afterAll(async () => {
+    bundle?.remove();
+    await etcd?.stop();
+  });
+  beforeEach(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'gtya-'));
+  });
+  afterEach(async () => {
+    await child?.kill('SIGKILL');
+    child = undefined;
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  const start = async (...flags: string[]): Promise<ChildDaemon> => {
+    child = await startChild(bundle, dir, 'sim', flags);
+    return child;
+  };
+  const stop = async (): Promise<void> => {
+    await child?.kill('SIGTERM');
+    child = undefined;
+  };
+  const store = (...args: string[]): Promise<{ code: number; out: string; err: string }> =>
+    new Promise((resolve) => {
+      const argv = [bundle.entry, 'store', ...args, '--state-dir', dir];
+      const env = { ...process.env };
+      delete env['GANTRY_SQLITE_WORKER'];
+      execFile(process.execPath, argv, { env }, (error, out, err) =>
+        resolve({ code: error === null ? 0 : Number(error.code), out, err }),
+      );
+    });
+  const newAddress = (): string => `etcd://${etcd.endpoints.join(',')}/moved${names++}`;
+  const makeProfile = async (name: string): Promise<void> => {
+    const made = await settle(child!, 'POST', '/1.0/profiles', { name, config: { 'user.a': name } });
+    expect(made.status).toBeLessThan(300);
+  };
+  const profiles = async (): Promise<string[]> =>
+    ((await read(child!, '/1.0/profiles?recursion=1')) as { name: string }[]).map(({ name }) => name).sort();
+
+  test('moves a living host into an etcd in one command; the daemon finds it there', async () => {
+    await start();
+    await makeProfile('one');
+    const address = newAddress();
+    const moved = await store('migrate', '--to', address);
+    expect(moved).toMatchObject({ code: 0, err: expect.stringContaining('containers run on') });
+    expect(moved.out).toMatch(/^[0-9]+ records are in etcd:\/\//);
+    expect((await child?.exited)?.code).toBe(0);
+    await start();
+    expect(await profiles()).toEqual(['default', 'one']);
+    expect(etcd.ctl('get', `/${address.split('/').at(-1)}/data/profiles/one`, '--keys-only')).toContain('one');
+    await stop();
+    expect(await store('migrate', '--to', newAddress())).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(`are in ${address} already`),
+    });
+  });
+
+  test('refuses to move into a store that has records, and the host stays as it is', async () => {
+    await start();
+    await makeProfile('one');
+    const address = newAddress();
+    const other = await openEtcdStore({ endpoints: etcd.endpoints, name: address.split('/').at(-1) ?? '' });
+    await other.txn([], [put('/somebody', 'else')]);
+    expect(await store('migrate', '--to', address)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is not empty: it has 1 records'),
+    });
+    expect(await other.get('/somebody')).toMatchObject({ version: 1 });
+    await other.close();
+    await start();
+    expect(await profiles()).toEqual(['default', 'one']);
+  });
+
+  test('a migration that is cut off at any step leaves the host as it was, and can be repeated', async () => {
+    await start();
+    await makeProfile('one');
+    await stop();
+    const address = newAddress();
+    const name = address.split('/').at(-1) ?? '';
+    // Cut off while it writes: some records are there, the store is not complete.
+    const half = await openEtcdStore({ endpoints: etcd.endpoints, name, forImport: true });
+    await half.beginImport(false);
+    await half.txn([], [put('/profiles/one', 'half'), put('/rubbish')]);
+    await half.close();
+    await expect(openEtcdStore({ endpoints: etcd.endpoints, name })).rejects.toThrow('is not complete');
+    await start();
+    expect(await profiles()).toEqual(['default', 'one']);
+    await stop();
+    expect(await store('migrate', '--to', address)).toMatchObject({ code: 0 });
+    // Cut off before the host has noted it.
+    const note = join(dir, 'database/store.json');
+    expect(JSON.parse(readFileSync(note, 'utf8'))).toMatchObject({ epoch: 2 });
+    await rm(note);
+    expect(await store('migrate', '--to', address)).toMatchObject({ code: 0 });
+    await start();
+    expect(await profiles()).toEqual(['default', 'one']);
+    expect(etcd.ctl('get', '--prefix', `/${name}/data/rubbish`)).toBe('');
+  });
+
+  test.each(['the file', 'an etcd'])('backs up and restores %s; what came after the backup is gone', async (where) => {
+    const flags = where === 'the file' ? [] : ['--store', newAddress()];
+    const file = join(dir, 'backup.ndjson');
+    await start(...flags);
+    await makeProfile('one');
+    // A store in etcd is read beside its daemon.
+    if (where === 'the file') await stop();
+    expect(await store('backup', file)).toMatchObject({ code: 0, out: expect.stringContaining(`are in ${file}`) });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(existsSync(`${file}.partial`)).toBe(false);
+    if (where === 'the file') await start();
+    await makeProfile('two');
+    const used = await store('restore', file, '--replace');
+    expect(used).toMatchObject({ code: 1, err: expect.stringContaining('is in use') });
+    await stop();
+    expect(await store('restore', file)).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('--replace puts the backup'),
+    });
+    expect(await store('restore', file, '--replace')).toMatchObject({ code: 0 });
+    await start();
+    expect(await profiles()).toEqual(['default', 'one']);
+  });
+
+  test('a host that has seen a restore does not take the store of before', async () => {
+    const address = newAddress();
+    const file = join(dir, 'backup.ndjson');
+    const other = newAddress();
+    await start('--store', address);
+    await makeProfile('one');
+    expect(await store('backup', file)).toMatchObject({ code: 0 });
+    await stop();
+    expect(await store('restore', file, '--store', other)).toMatchObject({ code: 0 });
+    const error: unknown = await start('--store', address).catch((reason: unknown) => reason);
+    expect(String(error)).toContain('not a later restore of it');
+    await start();
+    expect(await profiles()).toEqual(['default', 'one']);
+  });
+
+  test('refuses a damaged backup before anything is changed', async () => {
+    await start();
+    await makeProfile('one');
+    await stop();
+    const file = join(dir, 'backup.ndjson');
+    expect(await store('backup', file)).toMatchObject({ code: 0 });
+    const whole = readFileSync(file, 'utf8');
+    const damages = {
+      'is damaged': whole.slice(0, -30),
+      'is not a dump of a store': 'hello\n',
+      'is empty': '',
+    };
+    for (const [why, content] of Object.entries(damages)) {
+      writeFileSync(file, content);
+      expect(await store('restore', file, '--replace')).toMatchObject({ code: 1, err: expect.stringContaining(why) });
+    }
+    writeFileSync(file, whole);
+    appendFileSync(file, '{"key":"/more","value":""}\n');
+    expect(await store('restore', file, '--replace')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is damaged'),
+    });
+    await start();
+    expect(await profiles()).toEqual(['default', 'one']);
+  });
+
+  test.each([
+    [['migrate'], '--to is required'],
+    [['backup'], 'backup needs a FILE'],
+    [['turn'], 'migrate, backup or restore is required'],
+    [['backup', 'x', '--replace'], '--replace belongs to restore'],
+    [['migrate', '--to', 'http://x'], 'it does not start with etcd://'],
+  ])('refuses %j', async (args, why) => {
+    expect(await store(...args)).toMatchObject({ code: 64, err: expect.stringContaining(why) });
+  });
+});
