@@ -1,7 +1,7 @@
 // gantry_certificate: a client certificate that the server trusts.
 import { X509Certificate } from 'node:crypto';
 import type { Certificate } from '../../server/api/server/certificate.ts';
-import { isGantry, needExtension, type Link } from '../connection/link.ts';
+import { hasExtension, isGantry, needExtension, type Link } from '../connection/link.ts';
 import { flag, text, texts, type StateOf } from '../framework/attribute.ts';
 import { failure } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
@@ -65,7 +65,8 @@ function bodyOf(
   const has = { name, type: type ?? 'client' };
   if (type === 'metrics') needExtension(client, 'metrics', 'restrict a certificate to metrics');
   if (restricted !== true && (projects ?? []).length === 0)
-    return isGantry(client) ? has : { ...has, ...nothingRestricted };
+    // What a request omits stays as it is on gantryd, so that nothing lifts a restriction by accident.
+    return isGantry(client) && !hasExtension(client, 'certificate_project') ? has : { ...has, ...nothingRestricted };
   needExtension(client, 'certificate_project', 'restrict a certificate to projects');
   const rights: Rights = { restricted: restricted ?? false, projects: [...(projects ?? [])] };
   return { ...has, ...rights };

@@ -1,6 +1,7 @@
 // `project` on resources, data sources and in import ids, and projects with limits: on a stock LXD server and on gantryd.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDaemon, type Json } from '../../support/daemons/daemon.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
 import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
 import { useTerraform, type TerraformWorld } from '../../support/terraform/world.ts';
 import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
@@ -173,6 +174,35 @@ resource "gantry_container" "c" {
         'limits.containers': '2',
         restricted: 'false',
       });
+      await terraform.destroy();
+    });
+
+    test('A certificate is restricted to projects, and the restriction is lifted again', async () => {
+      const { certPem } = await makeClient('team');
+      const certificate = (rights: string): string => `
+resource "gantry_project" "t" {
+  name = "rights"
+}
+resource "gantry_certificate" "c" {
+  name        = "team"
+  certificate = ${JSON.stringify(certPem)}
+  ${rights}
+  depends_on  = [gantry_project.t]
+}
+`;
+      const rightsNow = async (): Promise<readonly unknown[]> =>
+        ((await server.get('/1.0/certificates?recursion=1')) as Json[]).map(({ restricted, projects }) => [
+          restricted ?? false,
+          projects ?? [],
+        ]);
+      terraform.write(certificate('restricted = true\n  projects = [gantry_project.t.name]'));
+      await terraform.apply();
+      await terraform.expectNoChanges();
+      expect(await rightsNow()).toEqual([[true, ['rights']]]);
+      terraform.write(certificate(''));
+      expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+      await terraform.expectNoChanges();
+      expect(await rightsNow()).toEqual([[false, []]]);
       await terraform.destroy();
     });
 
