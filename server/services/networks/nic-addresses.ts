@@ -1,5 +1,6 @@
 // Whether the addresses that nics are to have can be theirs: in the network's subnet, not its gateway's, nobody else's. Reads records,
 // changes nothing; leases are network-hosts.ts.
+import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import { containsIp, formatIp, isHostAddress, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
@@ -44,7 +45,12 @@ export function takenProblems(claims: readonly Claim[], others: readonly Claim[]
   return claims.flatMap((claim) => {
     const owner = [...others, ...claims].find((other) => isSame(claim, other) && !isSameNic(claim, other));
     if (owner === undefined) return [];
-    const message = `cannot be ${claim.value}: the nic ${owner.device} of container ${owner.container} on network ${owner.network} has it`;
+    // The reader may not know what other projects have.
+    const isOwn = projectOf(owner.container) === projectOf(claim.container);
+    const who = isOwn
+      ? `the nic ${owner.device} of container ${plainName(owner.container)} on network ${owner.network}`
+      : `a container of another project on network ${owner.network}`;
+    const message = `cannot be ${claim.value}: ${who} has it`;
     return [{ path: `devices.${claim.device}.${claim.property}`, message }];
   });
 }

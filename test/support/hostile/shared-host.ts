@@ -58,7 +58,7 @@ export async function openSharedHost(): Promise<SharedHost> {
   await must('POST', `/1.0/profiles?project=${theirs}`, { name: 'hidden', config: { 'user.secret': 'of-profile' } });
   await must('POST', `/1.0/storage-pools/default/volumes/custom?project=${theirs}`, { name: 'vol' });
   await must('POST', `/1.0/storage-pools/default/volumes/custom?project=${mine}`, { name: 'data' });
-  await admin.call('POST', `/1.0/storage-pools/default/volumes/custom/vol/snapshots?project=${theirs}`, {
+  await must('POST', `/1.0/storage-pools/default/volumes/custom/vol/snapshots?project=${theirs}`, {
     name: 'vsnap',
   });
   const fingerprint = await upload(admin);

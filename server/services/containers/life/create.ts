@@ -21,6 +21,7 @@ import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../snapshots/records.ts';
+import { withoutHostKeys } from '../../projects/limits/volatile.ts';
 import { createContainerSaga, type CreateParams } from '../sagas/container-create.ts';
 import { profilesOf } from '../../project-scope.ts';
 
@@ -152,7 +153,7 @@ function imageOrigin(deps: Pick<CreateDeps, 'images'>, project: string, source: 
 }
 
 function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, origin: Origin): ContainerDocument {
-  const sent = sizedConfig(body);
+  const sent = withoutHostKeys(deps.records, name, sizedConfig(body), body.source.type === 'copy');
   const devices = { ...origin.base.devices, ...replaceDevices(body.devices) };
   const draft = {
     architecture: architectureOf(body.architecture, origin.base.architecture, deps.architecture),

@@ -9,6 +9,7 @@ import type { ContainerDocument, ProfileDocument } from '../../../records/docume
 import type { Records } from '../../../records/records.ts';
 import { expand } from '../../expand.ts';
 import { readyContainer } from '../find.ts';
+import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import { profilesOf } from '../../project-scope.ts';
 
 export const idMapKeys = {
@@ -145,7 +146,13 @@ export class IdMaps {
       .list()
       .filter((entry) => entry.name !== name)
       .flatMap((entry) => this.#takenBy(entry.name, entry.document));
-    return [...recorded, ...pending.filter((one) => one.owner !== name)];
+    // Messages name the owner: a reader may not know what other projects have.
+    const labelOf = (owner: string): string =>
+      projectOf(owner) === projectOf(name) ? plainName(owner) : 'of another project';
+    return [...recorded, ...pending.filter((one) => one.owner !== name)].map((one) => ({
+      ...one,
+      owner: labelOf(one.owner),
+    }));
   }
 
   #takenBy(name: string, document: ContainerDocument): readonly TakenIds[] {
