@@ -1,5 +1,6 @@
 // The config keys of projects, as the real system has them: what each accepts and its default. Pure.
 import { unknownName, type Problem } from '../problem.ts';
+import { idListRule } from './host-ids.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -71,17 +72,36 @@ export const projectConfigKeys = {
     check: is.paddedInteger(0),
   },
   'limits.containers': count('containers'),
-  'limits.cpu': count('processors of all containers together'),
-  'limits.disk': size('Maximum size of all disks together; each needs a size then.'),
+  'limits.cpu': {
+    ...count('processors of all containers together'),
+    doc: 'Maximum number of processors of all containers together; each needs limits.cpu, as a number, then.',
+  },
+  'limits.disk': size(
+    'Maximum size of root disks, custom volumes and images together; each disk and volume needs a size then.',
+  ),
   'limits.instances': count('containers and virtual machines'),
-  'limits.memory': size('Maximum memory of all containers together; each needs limits.memory then.'),
-  'limits.networks': count('networks'),
-  'limits.processes': count('processes of all containers together'),
-  'limits.virtual-machines': count('virtual machines'),
+  'limits.memory': size('Maximum memory of all containers together; each needs limits.memory, as a size, then.'),
+  'limits.networks': {
+    ...count('networks'),
+    doc: 'Maximum number of networks in the project. Networks belong to default: no effect on other projects.',
+  },
+  'limits.processes': {
+    ...count('processes of all containers together'),
+    doc: 'Maximum number of processes of all containers together; each needs limits.processes then.',
+  },
+  'limits.virtual-machines': {
+    ...count('virtual machines'),
+    doc: 'Maximum number of virtual machines. No effect here: there are none.',
+  },
   restricted: { type: 'bool', doc: 'Whether the restricted.* keys apply.', check: is.bool, default: 'false' },
   'restricted.backups': barred('backups'),
-  'restricted.cluster.groups': text('In a restricted project: groups of members that may be targets.'),
-  'restricted.cluster.target': barred('targets in a cluster'),
+  'restricted.cluster.groups': text(
+    'Groups of cluster members that may be targets. No effect here: there is no cluster.',
+  ),
+  'restricted.cluster.target': {
+    ...barred('targets in a cluster'),
+    doc: 'Whether requests may name a cluster member. No effect here: there is no cluster.',
+  },
   'restricted.containers.interception': barred('interception of system calls'),
   'restricted.containers.lowlevel': barred('low level config such as raw.lxc'),
   'restricted.containers.nesting': barred('nesting'),
@@ -92,33 +112,51 @@ export const projectConfigKeys = {
     'allow',
   ),
   'restricted.devices.disk': device('disk', 'managed'),
-  'restricted.devices.disk.paths': text(
-    'In a restricted project: paths of the host that disks may show, comma separated.',
-  ),
+  'restricted.devices.disk.paths': {
+    ...text(
+      'In a restricted project: paths of the host that disks may show, comma separated. Unset: all, where disks are allowed.',
+    ),
+    check: is.listOf(is.absolutePath),
+  },
   'restricted.devices.gpu': barred('gpu devices'),
   'restricted.devices.infiniband': barred('infiniband devices'),
   'restricted.devices.nic': device('nic', 'managed'),
-  'restricted.devices.pci': barred('pci devices'),
+  'restricted.devices.pci': {
+    ...barred('pci devices'),
+    doc: 'Whether pci devices may be used. No effect here: there are none.',
+  },
   'restricted.devices.proxy': barred('proxy devices'),
   'restricted.devices.unix-block': barred('unix-block devices'),
   'restricted.devices.unix-char': barred('unix-char devices'),
-  'restricted.devices.unix-hotplug': barred('unix-hotplug devices'),
+  'restricted.devices.unix-hotplug': {
+    ...barred('unix-hotplug devices'),
+    doc: 'Whether unix-hotplug devices may be used. No effect here: there are none.',
+  },
   'restricted.devices.usb': barred('usb devices'),
-  'restricted.idmap.gid': text('In a restricted project: group ids of the host that may be mapped.'),
-  'restricted.idmap.uid': text('In a restricted project: user ids of the host that may be mapped.'),
+  'restricted.idmap.gid': {
+    ...text('In a restricted project: group ids of the host that raw.idmap may map: 1000,2000-2999.'),
+    check: idListRule,
+  },
+  'restricted.idmap.uid': {
+    ...text('In a restricted project: user ids of the host that raw.idmap may map: 1000,2000-2999.'),
+    check: idListRule,
+  },
   'restricted.networks.access': text('In a restricted project: networks that may be used, comma separated.'),
-  'restricted.networks.subnets': text('In a restricted project: subnets of uplinks that may be used.'),
-  'restricted.networks.uplinks': text('In a restricted project: networks that may be uplinks.'),
-  'restricted.networks.zones': text('In a restricted project: DNS zones that may be used.'),
+  'restricted.networks.subnets': text('Subnets of uplinks that may be used. No effect here: networks have no uplinks.'),
+  'restricted.networks.uplinks': text('Networks that may be uplinks. No effect here: networks have no uplinks.'),
+  'restricted.networks.zones': text('DNS zones that may be used. No effect here: there are no zones.'),
   'restricted.snapshots': barred('snapshots'),
-  'restricted.virtual-machines.lowlevel': barred('low level config of virtual machines'),
+  'restricted.virtual-machines.lowlevel': {
+    ...barred('low level config of virtual machines'),
+    doc: 'Whether virtual machines may have low level config. No effect here: there are none.',
+  },
 } as const satisfies Record<string, ProjectConfigKey>;
 
 /** `user.*` keys are free. */
 export function findProjectConfigKey(key: string): ProjectConfigKey | undefined {
   if (/^user\../.test(key)) return text('Free text.');
   // One limit for each pool.
-  if (/^limits\.disk\.pool\../.test(key)) return size('Maximum size of the disks in this pool.');
+  if (/^limits\.disk\.pool\../.test(key)) return size('Maximum size of root disks and custom volumes in this pool.');
   const rows: Readonly<Record<string, ProjectConfigKey>> = projectConfigKeys;
   return Object.hasOwn(rows, key) ? rows[key] : undefined;
 }
