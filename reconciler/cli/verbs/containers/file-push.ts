@@ -65,7 +65,7 @@ async function makeParents({ files, signal, ids }: Push, path: string): Promise<
   for (let dir = dirname(path); dir !== '/'; dir = dirname(dir)) parents.push(dir);
   for (const dir of parents.toReversed()) {
     const found = await readIfThere(files, dir, signal);
-    if (found === undefined) await files.makeDirectory(dir, ids, signal);
+    if (found === undefined) await files.makeDirectory(dir, { ...ids, mode: 0o755 }, signal);
     else discard(found);
   }
 }

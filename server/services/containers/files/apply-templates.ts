@@ -21,6 +21,7 @@ import { maxTemplates } from './metadata-check.ts';
 import type { ContainerEntry } from '../view.ts';
 import { readMetadataText, readTemplateText } from './volume-files.ts';
 import { reasonOf } from '../../../lib/shared/reason.ts';
+import { plainName } from '../../../api/project/project-names.ts';
 
 /** Set by create and copy: the first start is when their templates are applied. */
 export const applyTemplateKey = 'volatile.apply_template';
@@ -115,7 +116,9 @@ async function applyOne(
     fail(reasonOf(error));
   }
   await makeParents(tree, target);
-  await writeFile(tree, path, Readable.from(text === '' ? [] : [Buffer.from(text)]), { append: false }, signal);
+  // Programs of any user of the container read what an image makes.
+  const options = { append: false, ...((await isThere(tree, path)) ? {} : { mode: 0o644 }) };
+  await writeFile(tree, path, Readable.from(text === '' ? [] : [Buffer.from(text)]), options, signal);
 }
 
 /** The names that templates of images know. Pure. */
@@ -125,7 +128,7 @@ export function templateContext(
   { trigger, target, template }: Due,
 ): Record<string, unknown> {
   const container = {
-    name,
+    name: plainName(name),
     architecture: document.architecture,
     privileged: String(isTrue(config['security.privileged'] ?? '')),
     ephemeral: String(document.ephemeral),
@@ -168,5 +171,5 @@ async function isThere(tree: FileRoot, path: Buffer): Promise<boolean> {
 async function makeParents(tree: FileRoot, target: string): Promise<void> {
   const parents: string[] = [];
   for (let dir = dirname(target); dir !== '/' && dir !== '.'; dir = dirname(dir)) parents.push(dir);
-  for (const dir of parents.toReversed()) await makeDirectory(tree, Buffer.from(dir), {});
+  for (const dir of parents.toReversed()) await makeDirectory(tree, Buffer.from(dir), { mode: 0o755 });
 }

@@ -121,7 +121,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       expect(await refused({ pool: 'default' })).toEqual([400, expect.stringMatching(/in the pool default already/)]);
       expect(await refused({ pool: 'other', name: taken })).toEqual([409, expect.stringMatching(taken)]);
       expect(await refused({ pool: 'other', name: 'a/b' })).toEqual([400, expect.stringMatching(/name/)]);
-      expect(await refused({ pool: 'other', project: 'x' })).toEqual([400, expect.stringMatching(/project x/)]);
+      expect(await refused({ pool: 'other', project: 'x' })).toEqual([404, expect.stringMatching(/project x/)]);
       if (runtime === 'lxc') return;
       // The empty ones here have no init; the tests of the stock clients move containers that run on lxc.
       await setState(daemon, name, 'start');

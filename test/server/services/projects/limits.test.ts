@@ -103,7 +103,7 @@ describe('a restricted project', () => {
   test('refuses what reaches the host, all problems at once, on containers and profiles', async () => {
     await limited('strict', { restricted: 'true' });
     const config = {
-      'raw.lxc': 'lxc.aa_profile=unconfined',
+      'raw.lxc': 'lxc.apparmor.profile=unconfined',
       'security.nesting': 'true',
       'security.privileged': 'true',
     };
