@@ -150,7 +150,8 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
 
 /** Trust comes before the question whether the method exists (real system section 20). */
 async function refuseMethod(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-  await admitBearer(deps.bearers, request.raw);
+  const admitted = admitBearer(deps.bearers, request.raw);
+  if (admitted !== undefined) await admitted;
   const { caller } = identityOf(deps, request.raw);
   const what = `${request.method} ${request.url.split('?')[0] ?? ''}`;
   const error = isTrustedCaller(caller)
@@ -169,7 +170,9 @@ async function serve(
   try {
     const query = request.query as Record<string, string>;
     const project = query['project'] || defaultProject;
-    await admitBearer(deps.bearers, request.raw);
+    // Not awaited without a token: most refusals are sent before anything else of the connection is read.
+    const admitted = admitBearer(deps.bearers, request.raw);
+    if (admitted !== undefined) await admitted;
     const identity = identityOf(deps, request.raw, project);
     const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
     const refused = accessRefusal(identity.caller, endpoint, query, demandsTrust);

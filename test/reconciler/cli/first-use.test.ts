@@ -18,6 +18,7 @@ describe('help', () => {
       'Change hosts:',
       'Inspect hosts:',
       'Manifests and tools:',
+      'Access to servers:',
       'Use containers and images:',
       'Commands:',
     ]);
