@@ -125,7 +125,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     networks: new Networks(common),
     pools,
     profiles: new Profiles({ ...common, running, guests }),
-    projects: new Projects(common),
+    projects: new Projects({ ...common, ...places }),
     restoreDeps: { ...common, architecture },
     running,
     sagas,

@@ -17,6 +17,7 @@ export type SagaKind =
   | 'pool-create'
   | 'pool-delete'
   | 'profile-rename'
+  | 'project-rename'
   | 'snapshot-create'
   | 'snapshot-delete'
   | 'snapshot-rename'

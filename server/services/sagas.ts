@@ -20,6 +20,7 @@ import { renameNetworkSaga } from './networks/sagas/network-rename.ts';
 import { createPoolSaga } from './storage/sagas/pool-create.ts';
 import { deletePoolSaga } from './storage/sagas/pool-delete.ts';
 import { renameProfileSaga } from './profiles/sagas/profile-rename.ts';
+import { renameProjectSaga } from './projects/sagas/project-rename.ts';
 import { createSnapshotSaga } from './containers/sagas/snapshot-create.ts';
 import { deleteSnapshotSaga } from './containers/sagas/snapshot-delete.ts';
 import { renameSnapshotSaga } from './containers/sagas/snapshot-rename.ts';
@@ -77,6 +78,7 @@ export const sagaTable = (deps: SagaDeps) =>
     'pool-create': createPoolSaga(deps),
     'pool-delete': deletePoolSaga(deps),
     'profile-rename': renameProfileSaga(deps),
+    'project-rename': renameProjectSaga(deps),
     'snapshot-create': createSnapshotSaga(deps),
     'snapshot-delete': deleteSnapshotSaga(deps),
     'snapshot-rename': renameSnapshotSaga(deps),

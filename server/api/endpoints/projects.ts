@@ -36,8 +36,8 @@ export const projectEndpoints = [
     body: ProjectPut,
     etag: true,
   }),
-  endpoint('projects.post', 'POST /1.0/projects/:name', 'async', 'Rename it.', {
-    built: false,
+  endpoint('projects.post', 'POST /1.0/projects/:name', 'async', 'Rename it with all that is in it.', {
+    ...projects,
     body: RenamePost,
   }),
   endpoint('projects.delete', 'DELETE /1.0/projects/:name', 'sync', 'Delete it.', { ...projects, status: 202 }),

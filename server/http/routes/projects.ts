@@ -1,7 +1,7 @@
 // Project endpoints: requests to use cases and back.
 import { projectUrl } from '../../api/project/project-names.ts';
 import type { Projects } from '../../services/projects/projects.ts';
-import { collection, done, movedTo, sync, type RouteTable } from '../route.ts';
+import { async_, collection, done, movedTo, sync, type RouteTable } from '../route.ts';
 
 export function projectRoutes(projects: Projects) {
   return {
@@ -28,6 +28,7 @@ export function projectRoutes(projects: Projects) {
       await projects.patch(caller, params.name, body, ifMatch);
       return done;
     },
+    'projects.post': ({ caller, params, body }) => async_(projects.rename(caller, params.name, body.name)),
     'projects.delete': async ({ caller, params }) => {
       await projects.delete(caller, params.name);
       return done;

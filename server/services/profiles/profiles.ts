@@ -21,7 +21,7 @@ import type { RunningDevices } from '../containers/devices/running-devices.ts';
 import type { ContainerEntry, ContainerView } from '../containers/view.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { expand, type Expanded } from '../expand.ts';
-import { ofProject, profileIn, profilesOf, projectWith } from '../project-scope.ts';
+import { ofProject, profileIn, profilesOf, projectWith, requireProject } from '../project-scope.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../patch.ts';
 import type { Pools } from '../storage/pools.ts';
 import { maxUsersPerTransaction, moveNames, namingProfile, usersOfProfile } from './rename.ts';
@@ -101,6 +101,7 @@ export class Profiles {
     checkProfile(name, document);
     await this.#deps.records.retry((changes) => {
       if (this.#deps.records.profiles.has(name)) throw errors.exists('profile', name);
+      requireProject(this.#deps.records, changes, name);
       changes.put('profiles', name, document);
     });
     this.#deps.events.lifecycle('profile-created', profileUrl(name), undefined, caller.requestor);

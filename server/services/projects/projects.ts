@@ -1,6 +1,7 @@
 // Projects: use cases of the API.
 import { errors } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
+import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
 import { defaultProject, projectUrl, qualifiedName } from '../../api/project/project-names.ts';
 import type { Project, ProjectCreate, ProjectPut, ProjectState } from '../../api/project/project.ts';
@@ -13,13 +14,11 @@ import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { blockers, contentsOf, contentsOfAll, usedByOf, type Held } from './contents.ts';
+import { renameProject, type RenameProjectDeps } from './rename.ts';
 import { stateOf } from './limits/state.ts';
 import { changedFeatures, configProblems, defaultConfig, withDefaults } from './features.ts';
 
-export interface ProjectsDeps {
-  readonly records: Records;
-  readonly events: EventHub;
-}
+export type ProjectsDeps = RenameProjectDeps;
 
 export class Projects {
   readonly #deps: ProjectsDeps;
@@ -90,6 +89,11 @@ export class Projects {
       description: body.description ?? document.description,
       config: mergeConfig(document.config, body.config),
     }));
+  }
+
+  /** Everything in it follows. */
+  rename(caller: Caller, name: string, to: string): Operation {
+    return renameProject(this.#deps, caller, name, to);
   }
 
   async delete(caller: Caller, name: string): Promise<void> {

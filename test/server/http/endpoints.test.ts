@@ -314,6 +314,7 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'projects.state': get('/1.0/projects/default/state'),
   'projects.put': on('PUT', freshProject, { description: 'x' }),
   'projects.patch': on('PATCH', freshProject, { description: 'x' }),
+  'projects.post': on('POST', freshProject, () => ({ name: fresh() })),
   'projects.delete': on('DELETE', freshProject),
   'pools.list': get('/1.0/storage-pools'),
   'pools.create': on(
@@ -402,18 +403,8 @@ describe('every endpoint of this release', () => {
 
 const place = (path: string): string => path.replace(/:[a-z]+/g, 'x').replace('*', 'x');
 
-describe('endpoints of the contract that this release does not serve', () => {
-  const unbuilt = rows.filter((row) => !row.built);
-  test.each(unbuilt.map((row) => [row.method, place(row.path)] as const))('%s %s is refused', async (method, path) => {
-    const answer = await daemon.call(method, path, method === 'GET' || method === 'DELETE' ? undefined : {});
-    expect(answer.status, answer.bytes.toString()).toBe(400);
-    expect(answer.body).toMatchObject({
-      type: 'error',
-      error: 'Failure',
-      error_code: 400,
-      metadata: { code: 'notImplemented' },
-    });
-  });
+test('every endpoint of the contract is served', () => {
+  expect(rows.filter((row) => !row.built).map(({ id }) => id)).toEqual([]);
 });
 
 describe('paths and methods', () => {

@@ -30,6 +30,7 @@ import { deleteContainerSaga } from '../../../server/services/containers/sagas/c
 import { createBackupSaga } from '../../../server/services/backups/sagas/backup-create.ts';
 import { renameContainerSaga } from '../../../server/services/containers/sagas/container-rename.ts';
 import { addImageSaga } from '../../../server/services/images/sagas/image-add.ts';
+import { renameProjectSaga } from '../../../server/services/projects/sagas/project-rename.ts';
 import { renameProfileSaga } from '../../../server/services/profiles/sagas/profile-rename.ts';
 import { createPoolSaga } from '../../../server/services/storage/sagas/pool-create.ts';
 import { createNetworkSaga } from '../../../server/services/networks/sagas/network-create.ts';
@@ -155,6 +156,16 @@ async function withContainer(at: World, name: string): Promise<void> {
   await at.records.commit((changes) => changes.put('containers', name, container));
 }
 
+/** With a profile that has a root disk. */
+async function withProject(at: World, name: string): Promise<void> {
+  const root = { type: 'disk', path: '/', pool: 'p' };
+  const config = { 'features.profiles': 'true', 'features.images': 'true', 'features.storage.volumes': 'true' };
+  await at.records.commit((changes) => {
+    changes.put('projects', name, { ...project, config });
+    changes.put('profiles', `${name}%default`, { v: 1, description: '', config: {}, devices: { root } });
+  });
+}
+
 function subject<P>(prepare: (at: World) => Promise<{ readonly saga: Saga<P>; readonly params: P }>) {
   return async (): Promise<SagaUnderTest<P>> => {
     const at = await world();
@@ -226,6 +237,17 @@ export const hostProofs = {
         await withPool(at);
         await withContainer(at, 'c');
         return { saga: renameContainerSaga(at), params: { from: 'c', to: 'd', pool: 'p' } };
+      }),
+    },
+    {
+      title: 'into another project',
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await withPool(at);
+        await withProject(at, 'team');
+        await withContainer(at, 'c');
+        await mkdir(join(at.logsDir, 'c'));
+        return { saga: renameContainerSaga(at), params: { from: 'c', to: 'team%c', pool: 'p' } };
       }),
     },
   ],
@@ -364,6 +386,30 @@ export const hostProofs = {
           changes.put('aliases', 'other%a', { v: 1, description: '', target: fingerprint });
         });
         return { saga: deleteImageSaga({ ...at, dir: at.imagesDir }), params: { fingerprint: `other%${fingerprint}` } };
+      }),
+    },
+  ],
+  'project-rename': [
+    {
+      facts: { restores: true },
+      make: subject(async (at) => {
+        await withPool(at);
+        await withProject(at, 'old');
+        for (const name of ['old%c', 'old%d', 'c']) {
+          await withContainer(at, name);
+          await mkdir(join(at.logsDir, name));
+        }
+        await at.pools.createVolume('p', { type: 'custom', name: 'old%v' }, { kind: 'empty' }, () => {}, signal);
+        const volume = { v: 1, uuid: 'u', description: '', config: {}, createdAt: '', lifecycle: 'ready' } as const;
+        const certificate = { v: 1, type: 'client', name: '', pem: '', projects: ['other', 'old'] } as const;
+        await at.records.commit((changes) => {
+          changes.put('volumes', 'p/old%v', volume);
+          changes.put('images', `old%${fingerprint}`, image);
+          changes.put('images', fingerprint, image);
+          changes.put('aliases', 'old%a', { v: 1, description: '', target: fingerprint });
+          changes.put('certificates', 'cc', certificate);
+        });
+        return { saga: renameProjectSaga(at), params: { name: 'old', to: 'new' } };
       }),
     },
   ],

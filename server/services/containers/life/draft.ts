@@ -17,7 +17,7 @@ import { containersWith } from '../../used-by.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from '../../expand.ts';
 import { generatedName } from './generated-name.ts';
 import { rootSize } from '../devices/root-size.ts';
-import { ofProject, profileIn, profilesOf, projectWith, volumeKeyIn } from '../../project-scope.ts';
+import { ofProject, profileIn, profilesOf, projectWith, requireProject, volumeKeyIn } from '../../project-scope.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 
 type Draft = Pick<ContainerDocument, 'architecture' | 'profiles' | 'config' | 'devices'>;
@@ -85,6 +85,7 @@ export function freeName(records: Records, project: string, asked: string | unde
 /** First step of everything that makes a container: the name is free and becomes its, and what it refers to is there and stays. */
 export function beginContainer(records: Records, changes: Changes, name: string, document: ContainerDocument): void {
   if (records.containers.has(name)) throw errors.exists('container', name);
+  requireProject(records, changes, name);
   requireProfiles(records, changes, name, document);
   requirePlaces(records, changes, name, document);
   changes.put('containers', name, { ...document, lifecycle: 'creating' });

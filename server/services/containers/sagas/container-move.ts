@@ -13,7 +13,7 @@ import { readyContainer } from '../find.ts';
 import { requirePlaces, requireProfiles, withRootIn } from '../life/draft.ts';
 import { projectOf } from '../../../api/project/project-names.ts';
 import { snapshotsOf, snapshotKey } from '../snapshots/records.ts';
-import { profilesOf } from '../../project-scope.ts';
+import { profilesOf, requireProject } from '../../project-scope.ts';
 
 export interface ContainerLocation {
   readonly name: string;
@@ -94,6 +94,7 @@ export function requireArrival(
   to: ContainerLocation,
 ): void {
   if (projectOf(from.name) === projectOf(to.name)) return;
+  requireProject(records, changes, to.name);
   const document = moved(records, from, to);
   requireProfiles(records, changes, to.name, document);
   requirePlaces(records, changes, to.name, document);

@@ -1,0 +1,73 @@
+// Renaming a project with everything in it: what is refused, and the locks under which its objects move.
+import { AppError, errors } from '../../api/errors.ts';
+import { projectName } from '../../api/names.ts';
+import { defaultProject, plainName, projectOf, projectUrl } from '../../api/project/project-names.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Caller } from '../caller.ts';
+import type { ContainerDeps } from '../containers/deps.ts';
+import { lockOf } from '../containers/find.ts';
+import { nicNetworks } from '../expand.ts';
+import { imageLock } from '../images/image-deps.ts';
+import type { NetworkHosts } from '../networks/network-hosts.ts';
+import { needProject, ofProject } from '../project-scope.ts';
+import { renameProjectSaga } from './sagas/project-rename.ts';
+
+export type RenameProjectDeps = Pick<
+  ContainerDeps,
+  'records' | 'pools' | 'runtime' | 'view' | 'operations' | 'sagas' | 'events' | 'locks' | 'logsDir'
+> & { readonly hosts: NetworkHosts };
+
+/** POST {name}. An existing target answers 409 before anything else. */
+export function renameProject(deps: RenameProjectDeps, caller: Caller, name: string, to: string): Operation {
+  if (name === defaultProject) throw errors.protectedObject('The project default cannot be renamed');
+  if (!deps.records.projects.has(name)) throw errors.notFound('project', name);
+  needProject(deps.records, name);
+  if (deps.records.projects.has(to)) throw errors.exists('project', to);
+  const rule = projectName(to);
+  if (rule !== undefined) throw errors.invalidName('project', to, rule);
+  check(deps, name);
+  return deps.operations.start({
+    description: 'Renaming project',
+    resources: { projects: [projectUrl(name)] },
+    run: async (_handle, signal) => {
+      const locks = locksOf(deps, name);
+      await deps.locks.runAll(locks, async () => {
+        for (const lock of locks) await deps.locks.unshared(lock);
+        check(deps, name);
+        // What appeared while this waited is not held: its maker would meet a project that moves away under it.
+        if (locksOf(deps, name).some((lock) => !locks.includes(lock))) throw errors.conflict('project', name);
+        await deps.sagas.run(renameProjectSaga(deps), { name, to }, { signal });
+      });
+      const containers = ofProject(deps.records.containers.list(), to);
+      await deps.hosts.settle(containers.flatMap((entry) => nicNetworks(deps.view.expanded(entry).devices)));
+      deps.events.lifecycle('project-renamed', projectUrl(name), { new_name: to }, caller.requestor);
+    },
+  });
+}
+
+/** Names of LXC, of control groups and of mounts follow the project, and cannot change while they are in use. */
+function check({ records, runtime, sagas }: RenameProjectDeps, project: string): void {
+  const containers = ofProject(records.containers.list(), project).map(({ name }) => name);
+  const running = containers.filter((name) => runtime.probe(name).status !== 'stopped').map(plainName);
+  if (running.length > 0) {
+    const more = running.length > 5 ? ` and ${running.length - 5} more` : '';
+    const named = `${running.slice(0, 5).join(', ')}${more}`;
+    throw new AppError('running', `The project ${project} has running containers: stop ${named} before renaming it`);
+  }
+  const undone = containers.find((name) => sagas.isUndoing('containers', name));
+  if (undone !== undefined)
+    throw errors.unavailable(`A change of the container ${plainName(undone)} is still being undone; try again`);
+}
+
+/** Of everything in the project that others change under a lock. */
+function locksOf({ records }: RenameProjectDeps, project: string): readonly string[] {
+  const volumes = records.volumes
+    .list()
+    .map(({ name }) => name)
+    .filter((key) => projectOf(key.slice(key.indexOf('/') + 1)) === project);
+  return [
+    ...ofProject(records.containers.list(), project).map(({ name }) => lockOf(name)),
+    ...ofProject(records.images.list(), project).map(({ name }) => imageLock(name)),
+    ...volumes.map((key) => `volume/${key}`),
+  ];
+}

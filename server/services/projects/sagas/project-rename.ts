@@ -1,0 +1,136 @@
+// A project gets another name, and everything in it, on the host and in the records, follows.
+import { errors } from '../../../api/errors.ts';
+import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
+import type { Saga } from '../../../operations/saga.ts';
+import type { Changes, Records } from '../../../records/records.ts';
+import type { ContainerDeps } from '../../containers/deps.ts';
+import { moveLogs } from '../../containers/life/move-logs.ts';
+import { ofProject } from '../../project-scope.ts';
+
+export interface ProjectRename {
+  readonly name: string;
+  readonly to: string;
+}
+
+type Deps = Pick<ContainerDeps, 'records' | 'pools' | 'runtime' | 'logsDir'>;
+
+/** Both projects exist until the last object has moved, and neither takes requests. Profiles are in both while containers move. */
+export function renameProjectSaga(deps: Deps): Saga<ProjectRename> {
+  const { records } = deps;
+  return {
+    kind: 'project-rename',
+    onRestart: 'finish',
+    begin(changes, { name, to }) {
+      const document = records.projects.get(name)?.document;
+      if (document === undefined) throw errors.notFound('project', name);
+      if (document.lifecycle !== 'ready') throw errors.unavailable(`The project ${name} is being renamed; try again`);
+      if (records.projects.has(to)) throw errors.exists('project', to);
+      changes.put('projects', name, { ...document, lifecycle: 'deleting' });
+      changes.put('projects', to, { ...document, lifecycle: 'creating' });
+    },
+    steps: [
+      {
+        name: 'new profiles',
+        execute: ({ name, to }) => copyProfiles(records, name, to),
+        undo: ({ to }) => dropProfiles(records, to),
+      },
+      {
+        name: 'volumes',
+        execute: ({ name, to }) => moveVolumes(deps, name, to),
+        undo: ({ name, to }) => moveVolumes(deps, to, name),
+      },
+      {
+        name: 'containers',
+        execute: ({ name, to }) => moveContainers(deps, name, to),
+        undo: ({ name, to }) => moveContainers(deps, to, name),
+      },
+      {
+        name: 'images',
+        execute: ({ name, to }) => moveImages(records, name, to),
+        undo: ({ name, to }) => moveImages(records, to, name),
+      },
+      {
+        name: 'old profiles',
+        execute: ({ name }) => dropProfiles(records, name),
+        undo: ({ name, to }) => copyProfiles(records, to, name),
+      },
+    ],
+    commit(changes, { name, to }) {
+      const document = records.projects.get(to)?.document;
+      if (document === undefined) return;
+      if (records.projects.has(name)) changes.delete('projects', name);
+      changes.put('projects', to, { ...document, lifecycle: 'ready' });
+      renameInCertificates(records, changes, name, to);
+    },
+    rollBack(changes, { name, to }) {
+      const document = records.projects.get(name)?.document;
+      if (document !== undefined) changes.put('projects', name, { ...document, lifecycle: 'ready' });
+      if (records.projects.has(to)) changes.delete('projects', to);
+    },
+  };
+}
+
+const inProject = (qualified: string, project: string): string => qualifiedName(project, plainName(qualified));
+
+async function copyProfiles(records: Records, from: string, to: string): Promise<void> {
+  for (const { name, document } of ofProject(records.profiles.list(), from))
+    await records.retry((changes) => changes.put('profiles', inProject(name, to), document));
+}
+
+async function dropProfiles(records: Records, project: string): Promise<void> {
+  for (const { name } of ofProject(records.profiles.list(), project))
+    await records.retry((changes) => changes.delete('profiles', name));
+}
+
+/** Of each: files first, then the record, so that what is listed is what still has to move. */
+async function moveContainers({ records, pools, runtime, logsDir }: Deps, from: string, to: string): Promise<void> {
+  for (const { name, document } of ofProject(records.containers.list(), from)) {
+    const moved = inProject(name, to);
+    await pools.renameVolume(document.pool, { type: 'container', name }, moved);
+    await runtime.forget(name);
+    await moveLogs(logsDir, name, moved);
+    await moveRecord(records, 'containers', name, moved);
+  }
+}
+
+async function moveVolumes({ records, pools }: Deps, from: string, to: string): Promise<void> {
+  for (const { name: key } of records.volumes.list()) {
+    const slash = key.indexOf('/');
+    const [pool, name] = [key.slice(0, slash), key.slice(slash + 1)];
+    if (projectOf(name) !== from) continue;
+    await pools.renameVolume(pool, { type: 'custom', name }, inProject(name, to));
+    await moveRecord(records, 'volumes', key, `${pool}/${inProject(name, to)}`);
+  }
+}
+
+/** Their files are those of all projects that have them. */
+async function moveImages(records: Records, from: string, to: string): Promise<void> {
+  for (const { name } of ofProject(records.images.list(), from))
+    await moveRecord(records, 'images', name, inProject(name, to));
+  for (const { name } of ofProject(records.aliases.list(), from))
+    await moveRecord(records, 'aliases', name, inProject(name, to));
+}
+
+async function moveRecord(
+  records: Records,
+  kind: 'containers' | 'volumes' | 'images' | 'aliases',
+  from: string,
+  to: string,
+): Promise<void> {
+  await records.retry((changes) => {
+    const entry = records[kind].get(from);
+    if (entry === undefined) return;
+    changes.delete(kind, from);
+    changes.put(kind, to, entry.document);
+  });
+}
+
+/** Clients that are restricted to the project stay so. */
+function renameInCertificates(records: Records, changes: Changes, from: string, to: string): void {
+  for (const { name, document } of records.certificates.list())
+    if (document.projects?.includes(from) === true)
+      changes.put('certificates', name, {
+        ...document,
+        projects: document.projects.map((project) => (project === from ? to : project)),
+      });
+}
