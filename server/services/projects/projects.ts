@@ -7,7 +7,6 @@ import { defaultProject, projectUrl, qualifiedName } from '../../api/project/pro
 import type { Project, ProjectCreate, ProjectPut, ProjectState } from '../../api/project/project.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
-import type { EventHub } from '../../events/hub.ts';
 import type { ProjectDocument } from '../../records/documents.ts';
 import type { Changes, Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
