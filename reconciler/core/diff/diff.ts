@@ -177,13 +177,17 @@ const presentOnly = (device: JsonObject): JsonObject =>
 /** Sets a dropped field back to its default; fields that the server chooses are only released. */
 function diffDropped(walk: Walk, field: string, live: Json | undefined): void {
   const blank = walk.kind.blanks?.[field];
-  if (blank === undefined || live === undefined || live === blank) return;
+  if (blank === undefined || live === undefined || live === blank || (isEmptyList(live) && isEmptyList(blank))) return;
   if (isRemoved(walk, [field])) add(walk, [field], live, blank);
 }
+
+const isEmptyList = (value: Json): boolean => Array.isArray(value) && value.length === 0;
 
 function diffList(walk: Walk, field: string, live: Json | undefined, wanted: Json): void {
   const now = Array.isArray(live) ? (live as readonly Json[]) : [];
   const then = Array.isArray(wanted) ? (wanted as readonly Json[]) : [];
+  const isSameSet = now.length === then.length && now.every((item) => then.includes(item));
+  if (walk.kind.unordered?.includes(field) === true && isSameSet) return;
   if (now.length !== then.length || now.some((item, index) => item !== then[index])) add(walk, [field], now, then);
 }
 

@@ -6,6 +6,7 @@ import { defineKind } from './kind.ts';
 export const certificate = defineKind('certificate', {
   fields: { name: 'scalar', type: 'scalar', restricted: 'scalar', projects: 'list' },
   blanks: { restricted: false, projects: [] },
+  unordered: ['projects'],
   putFields: ['name', 'type', 'restricted', 'projects'],
   apiName: (document) => document.fingerprint ?? document.name,
   references: (document) =>

@@ -41,6 +41,8 @@ export interface CoreKind {
   readonly isAsCreated?: (segments: readonly string[], live: JsonObject, wanted: string) => boolean;
   /** Warnings to show before the object is created. */
   readonly warnsAtCreation?: (values: JsonObject) => readonly string[];
+  /** Lists whose order means nothing: servers may return another one. */
+  readonly unordered?: readonly string[];
   /** Fields that the server chooses when they are empty. An empty value therefore declares nothing. */
   readonly chosen?: readonly string[];
   /** Keys that the server fills in again when they are absent: any live value fulfils null. */

@@ -4,7 +4,15 @@ import type { Document, JsonObject } from '../../../reconciler/core/documents/do
 import type { Container } from '../../../server/api/container/container.ts';
 import type { Live, Observed } from '../../../reconciler/core/documents/observed.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
-import { document, liveContainer, livePool, liveProfile, liveProject, world } from '../../support/fakes/worlds.ts';
+import {
+  document,
+  liveCertificate,
+  liveContainer,
+  livePool,
+  liveProfile,
+  liveProject,
+  world,
+} from '../../support/fakes/worlds.ts';
 
 const root = { type: 'disk', path: '/', pool: 'fast' };
 const features = { 'features.images': 'true', 'features.profiles': 'true', 'features.storage.volumes': 'true' };
@@ -89,5 +97,38 @@ describe('a plan', () => {
   test('says nothing about limits that are broken already and get no worse', () => {
     const observed = withTeam({ 'limits.containers': '1' }, { a: {}, b: {} });
     expect(warnings([container('a', { 'user.a': '1' })], observed)).toEqual([]);
+  });
+});
+
+describe('the projects of a certificate', () => {
+  const observed = world({
+    certificates: [liveCertificate('c', { name: 'c', restricted: true, projects: ['blue', 'red'] })],
+    projects: [liveProject('default'), liveProject('red'), liveProject('blue')],
+  });
+  const stepsOf = (values: JsonObject, mode: 'merge' | 'exact' = 'merge'): number => {
+    const one = document('certificate', 'c', values, {
+      fingerprint: liveCertificate('c').fingerprint,
+      manage: { mode },
+    });
+    return planChanges({ documents: [one], observed }).steps.length;
+  };
+
+  test('have no order, and a missing one is a change', () => {
+    expect(stepsOf({ restricted: true, projects: ['red', 'blue'] })).toBe(0);
+    expect(stepsOf({ restricted: true, projects: ['red'] })).toBe(1);
+  });
+
+  test('are no change in exact mode when the certificate has none', () => {
+    const plain = world({ certificates: [liveCertificate('c', { name: 'c', restricted: false, projects: [] })] });
+    const one = document(
+      'certificate',
+      'c',
+      {},
+      {
+        fingerprint: liveCertificate('c').fingerprint,
+        manage: { mode: 'exact' },
+      },
+    );
+    expect(planChanges({ documents: [one], observed: plain }).steps).toEqual([]);
   });
 });
