@@ -262,6 +262,22 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(await readFile(join(storage.volumePath(pool, container('b')), 'rootfs', 'file'), 'utf8')).toBe('x');
       });
 
+      test('volumes of one name in two projects are two, and one follows a rename into another project', async () => {
+        const pool = await madePool();
+        const long = `${'p'.repeat(64)}%${'v'.repeat(64)}`;
+        for (const name of ['v', 'red%v']) {
+          await make(pool, custom(name), { kind: 'empty' });
+          await writeFile(join(storage.volumePath(pool, custom(name)), 'file'), name);
+        }
+        await storage.createSnapshot(pool, { volume: custom('red%v'), snapshot: 's' }, { kind: 'now' }, never);
+        await storage.renameVolume(pool, custom('red%v'), long);
+        expect(await namesOf(pool)).toEqual([`custom/${long}`, 'custom/v']);
+        await storage.restoreSnapshot(pool, { volume: custom(long), snapshot: 's' }, never);
+        expect(await readFile(join(storage.volumePath(pool, custom(long)), 'file'), 'utf8')).toBe('red%v');
+        expect(await storage.listSnapshots(pool, custom(long))).toEqual(['s']);
+        expect(await storage.listSnapshots(pool, custom('v'))).toEqual([]);
+      });
+
       test('a rename onto another volume is Exists, also when that one is empty', async () => {
         const pool = await madePool();
         await make(pool, custom('a'), { kind: 'empty' });
@@ -283,31 +299,48 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         expect(others).toEqual(['container/c', 'custom/v']);
       });
 
-      test.each(['', '.', '..', '../x', 'a/b', 'a b', 'a:b', 'a,b', 'a\0b', 'é', 'x'.repeat(65)])(
-        'the name %j is Invalid everywhere',
-        async (bad) => {
-          const pool = await madePool();
-          expect(await codeOf(make(pool, container(bad), { kind: 'empty' }))).toBe('Invalid');
-          expect(await codeOf(storage.deleteVolume(pool, container(bad)))).toBe('Invalid');
-          await make(pool, container('a'), { kind: 'empty' });
-          expect(await codeOf(storage.renameVolume(pool, container('a'), bad))).toBe('Invalid');
-          expect(await codeOf(storage.hasVolume(pool, container(bad)))).toBe('Invalid');
-          expect(() => storage.volumePath(pool, container(bad))).toThrow(DriverError);
-        },
-      );
+      test.each([
+        '',
+        '.',
+        '..',
+        '../x',
+        'a/b',
+        'a b',
+        'a:b',
+        'a,b',
+        'a\0b',
+        'é',
+        'x'.repeat(65),
+        `p%${'x'.repeat(65)}`,
+      ])('the name %j is Invalid everywhere', async (bad) => {
+        const pool = await madePool();
+        expect(await codeOf(make(pool, container(bad), { kind: 'empty' }))).toBe('Invalid');
+        expect(await codeOf(storage.deleteVolume(pool, container(bad)))).toBe('Invalid');
+        await make(pool, container('a'), { kind: 'empty' });
+        expect(await codeOf(storage.renameVolume(pool, container('a'), bad))).toBe('Invalid');
+        expect(await codeOf(storage.hasVolume(pool, container(bad)))).toBe('Invalid');
+        expect(() => storage.volumePath(pool, container(bad))).toThrow(DriverError);
+      });
 
-      test.each(['.tmp-x', '-rf', '--help', '$(id)', '~', '*', 'x'.repeat(64)])(
-        'the name %j is one like others',
-        async (odd) => {
-          const pool = await madePool();
-          await make(pool, container(odd), fromImage());
-          await make(pool, container('copy'), { kind: 'copy', from: container(odd) });
-          await storage.mountPool(pool);
-          expect(await namesOf(pool)).toEqual(expect.arrayContaining([`container/${odd}`, 'container/copy']));
-          await storage.deleteVolume(pool, container(odd));
-          expect(await storage.hasVolume(pool, container(odd))).toBe(false);
-        },
-      );
+      test.each([
+        '.tmp-x',
+        '-rf',
+        '--help',
+        '$(id)',
+        '~',
+        '*',
+        'x'.repeat(64),
+        'p%..',
+        `${'p'.repeat(64)}%${'x'.repeat(64)}`,
+      ])('the name %j is one like others', async (odd) => {
+        const pool = await madePool();
+        await make(pool, container(odd), fromImage());
+        await make(pool, container('copy'), { kind: 'copy', from: container(odd) });
+        await storage.mountPool(pool);
+        expect(await namesOf(pool)).toEqual(expect.arrayContaining([`container/${odd}`, 'container/copy']));
+        await storage.deleteVolume(pool, container(odd));
+        expect(await storage.hasVolume(pool, container(odd))).toBe(false);
+      });
     });
 
     describe('snapshots', () => {

@@ -60,12 +60,15 @@ export function replacedVolume(entry: string): VolumeRef | undefined {
   return type === 'container' || type === 'custom' ? { type, name } : undefined;
 }
 
+/** A name, or `PROJECT%NAME`. */
+const volumeName = /^(?:[!-$&-~]{1,64}%)?[!-~]{1,64}$/;
+
 export function checkVolumeName(volume: VolumeRef): void {
   const { type, name } = volume;
   const isSafe =
     type === 'image'
       ? /^[0-9a-f]{64}$/.test(name)
-      : /^[!-~]{1,64}$/.test(name) && !/[/:,]/.test(name) && name !== '.' && name !== '..';
+      : volumeName.test(name) && !/[/:,]/.test(name) && name !== '.' && name !== '..';
   if (!isSafe) throw new DriverError('Invalid', `${JSON.stringify(name)} cannot be the name of a ${type} volume`);
 }
 

@@ -18,6 +18,9 @@ const words: Readonly<Record<string, Words>> = {
   'containers.get': typed,
   'images.list': listOf(typed),
   'images.get': typed,
+  'volumes.list': listOf(ofFiles),
+  'volumes.listType': listOf(ofFiles),
+  'volumes.get': ofFiles,
 };
 
 export function inWordsOfLxd(endpointId: string, metadata: unknown): unknown {
@@ -45,6 +48,11 @@ export function typed(object: unknown): unknown {
 }
 
 const typedRecord = keepDerived((object) => ({ ...object, type: 'container' }));
+
+/** Later releases have volumes of blocks, too. */
+function ofFiles(volume: unknown): unknown {
+  return isRecord(volume) ? { ...volume, content_type: 'filesystem' } : volume;
+}
 
 /** A server of this name is taken for one by clients that know several kinds. */
 function serverWords(server: unknown): unknown {
