@@ -125,10 +125,8 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       await red('storage', 'volume', 'snapshot', 'default', 'renamed', 's');
       await red('storage', 'volume', 'copy', 'default/renamed', 'default/copied', '--target-project', 'blue');
       expect(await blue('storage', 'volume', 'show', 'default', 'copied/s')).toMatch(/name: s$/m);
-      const used = await lxc.run([
-        ...['--project', 'red', 'storage', 'volume', 'move', 'default/renamed', 'default/renamed'],
-        ...['--target-project', 'blue'],
-      ]);
+      const words = 'storage volume move default/renamed default/renamed --target-project blue';
+      const used = await lxc.run(['--project', 'red', ...words.split(' ')]);
       expect([used.code, used.stderr]).toEqual([1, expect.stringMatching(/in use|used by/)]);
       // This client moves by copying and deleting; its copy stays.
       await blue('storage', 'volume', 'delete', 'default', 'renamed');
