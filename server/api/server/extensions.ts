@@ -33,6 +33,8 @@ const laterExtensions = [
   'instance_pool_move',
   'instance_project_move',
   'instance_all_projects',
+  'image_source_project',
+  'storage_api_project',
   'cloud_init',
   'network_dns_search',
   'network_nat_address',
