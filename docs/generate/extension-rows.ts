@@ -259,4 +259,6 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   resources_v2: ['http/dialects/lxd-spellings.ts', 'server/http/lxd-dialect.test.ts', 'resources'],
   api_filtering: ['http/dialects/lxd-filter.ts', 'server/http/lxd-dialect.test.ts', 'filter'],
   instance_project_move: ['services/containers/life/move.ts', 'server/services/projects/containers.test.ts', 'project'],
+  image_source_project: ['services/images/copy-image.ts', 'server/services/images/image-projects.test.ts', 'project'],
+  storage_api_project: ['services/storage/volumes.ts', 'server/services/storage/volume-projects.test.ts', 'project'],
 };
