@@ -69,7 +69,8 @@ export class EtcdLink {
       const before = this.#revision;
       try {
         const answer = await member.call(name, request, await this.#metadata(), this.attemptMs);
-        this.#note(answer.header, name === 'Txn' || name === 'Range' ? before : 0);
+        // etcd 3.4 sends no header with alarms.
+        if (answer.header !== null) this.#note(answer.header, name === 'Txn' || name === 'Range' ? before : 0);
         return answer;
       } catch (error) {
         this.#assertOpen();

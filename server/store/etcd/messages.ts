@@ -101,7 +101,7 @@ export interface Calls {
   LeaseRevoke: [{ readonly ID: string }, { readonly header: Header }];
   Alarm: [
     { readonly action: 'GET' },
-    { readonly header: Header; readonly alarms: readonly { readonly alarm: 'NONE' | 'NOSPACE' | 'CORRUPT' }[] },
+    { readonly header: Header | null; readonly alarms: readonly { readonly alarm: 'NONE' | 'NOSPACE' | 'CORRUPT' }[] },
   ];
   Status: [
     object,

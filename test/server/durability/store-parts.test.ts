@@ -1,0 +1,42 @@
+// Small decisions about the store of a daemon: the login file, the note of the state directory, which process holds a lock.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { hasProcessEnded, processIdentity } from '../../../server/daemon/process-identity.ts';
+import { parseLogin } from '../../../server/daemon/store-choice.ts';
+import { olderThanNoted } from '../../../server/daemon/store-note.ts';
+
+test('a login file is one line USER:PASSWORD, and a wrong one is not shown', () => {
+  expect(parseLogin('gantry:se:cret\n', 'f')).toEqual({ user: 'gantry', password: 'se:cret' });
+  for (const wrong of ['', 'secret', ':secret', 'secret:', 'a:secret\nb:c\n']) {
+    expect(() => parseLogin(wrong, '/etc/login')).toThrow(
+      new Error('--store-login: /etc/login must hold one line USER:PASSWORD'),
+    );
+  }
+});
+
+const noted = { storeUuid: 'a', epoch: 2, rev: 100 };
+test.each([
+  ['the same store further on', { storeUuid: 'a', epoch: 2, rev: 150 }, undefined],
+  ['a later restore', { storeUuid: 'b', epoch: 3, rev: 1 }, undefined],
+  ['an older copy', { storeUuid: 'a', epoch: 2, rev: 99 }, 'it is an older copy'],
+  ['another store', { storeUuid: 'b', epoch: 2, rev: 900 }, 'not a later restore of it'],
+])('a host that has noted its store meets %s', (_what, found, why) => {
+  const answer = olderThanNoted(noted, found);
+  if (why === undefined) expect(answer).toBeUndefined();
+  else expect(answer).toContain(why);
+});
+
+test('an ended process, and a later one with its number, are told from a running one', async () => {
+  const mine = processIdentity();
+  expect(hasProcessEnded(mine)).toBe(false);
+  const child = spawn('sleep', ['60']);
+  const [boot, namespace, , started] = mine.split('/');
+  // The number of the child with the start of this process: an earlier process with that number.
+  expect(hasProcessEnded([boot, namespace, child.pid, started].join('/'))).toBe(true);
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  expect(hasProcessEnded([boot, namespace, child.pid, started].join('/'))).toBe(true);
+  expect(hasProcessEnded(['another-boot', namespace, child.pid, started].join('/'))).toBe(false);
+  expect(hasProcessEnded('')).toBe(false);
+});
