@@ -189,7 +189,7 @@ ephemeral "gantry_container_file" "x" {
   path      = "${path}"
   lifecycle {
     postcondition {
-      condition     = self.content == null && self.content_base64 == "${bytes.toString('base64')}" && self.mode == "0644" && self.uid == 0
+      condition     = self.content == null && self.content_base64 == "${bytes.toString('base64')}" && self.mode == "0640" && self.uid == 0
       error_message = "It is something else."
     }
   }
