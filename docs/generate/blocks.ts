@@ -4,6 +4,7 @@ import { lxdExtensions, lxdNames, servedExtensions, unservedExtensions } from '.
 import { daemonUsage } from '../../server/daemon/daemon-command.ts';
 import { extensionRows } from './extension-rows.ts';
 import { code, table } from './markdown.ts';
+import { lxcVerbsBlock } from './lxc-verbs.ts';
 import { referenceBlocks } from './reference.ts';
 import { verbBlocks } from './verbs.ts';
 
@@ -13,6 +14,7 @@ export function allBlocks(): ReadonlyMap<string, string> {
   return new Map([
     ...referenceBlocks(),
     ...verbBlocks(),
+    ['lxc verbs', lxcVerbsBlock()],
     ['errors', errorsBlock()],
     ['extensions', extensionsBlock()],
     ['unserved extensions', unservedBlock()],

@@ -4,6 +4,7 @@ import { containerUrl, imageUrl, qualifiedName } from '../../api/project/project
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable, handlerOf } from '../route.ts';
+import { volumeUrl } from '../../services/storage/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
 import { typed } from './lxd-spellings.ts';
 
@@ -16,6 +17,8 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ...replaced(routes, 'images.list', (list) =>
       filtered(list, ({ fingerprint }, { names }) => imageUrl(names.image(String(fingerprint)))),
     ),
+    ...replaced(routes, 'volumes.list', filteredVolumes),
+    ...replaced(routes, 'volumes.listType', filteredVolumes),
     ...replaced(routes, 'operations.list', byStatus),
     // Real servers fail there instead of returning an empty list.
     'members.list': () => {
@@ -52,15 +55,32 @@ function withQuery(context: RouteContext, query: RouteContext['query']): RouteCo
 }
 
 /** Extension api_filtering. */
-function filtered(list: RouteHandler, url: (object: Listed, context: RouteContext) => string): RouteHandler {
+function filtered(
+  list: RouteHandler,
+  url: (object: Listed, context: RouteContext) => string,
+  shown: (object: unknown) => unknown = typed,
+): RouteHandler {
   return async (context) => {
     const text = context.query['filter'] ?? '';
     if (text.trim() === '') return list(context);
     const fits = parseFilter(text);
-    const found = (await objectsOf(list, context)).filter((object) => fits(typed(object) as Listed));
+    const found = (await objectsOf(list, context)).filter((object) => fits(shown(object) as Listed));
     return sync(recursionOf(context.query) > 0 ? found : found.map((object) => url(object, context)));
   };
 }
+
+/** Filters of volumes. Snapshots are listed as VOLUME/SNAPSHOT. */
+const filteredVolumes = (list: RouteHandler): RouteHandler =>
+  filtered(
+    list,
+    ({ type, name }, { params, names }) => {
+      const [plain = '', ...snapshot] = String(name).split('/');
+      const qualify = type === 'custom' ? names.volume : type === 'image' ? names.image : names.container;
+      const parts = snapshot.length === 0 ? [] : ['snapshots', ...snapshot];
+      return volumeUrl(params['pool'] ?? '', String(type), qualify(plain), ...parts);
+    },
+    (volume) => volume,
+  );
 
 /** Real system section 0: a template that is there is replaced by POST. */
 function overwriting(routes: RouteTable, create: RouteHandler): RouteHandler {

@@ -31,6 +31,10 @@ export async function makeImage(
   project: string,
 ): Promise<Operation> {
   const { source } = body;
+  if (source.mode === 'push')
+    throw errors.invalid('image', [
+      { path: 'source.mode', message: 'cannot be push: images are copied here in mode pull or relay' },
+    ]);
   refuseWrong(deps, caller, body);
   switch (source.type) {
     case 'image': {

@@ -1,0 +1,133 @@
+// Each verb of the installed `lxc` has a row in docs/daemon/lxc-verbs.md, and does what its row says, over the socket and over TLS.
+import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { lxcVerbs, type VerbState } from '../../../docs/generate/lxc-verbs.ts';
+import { makeDaemon, seed, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { freePort } from '../../support/hosts/free-port.ts';
+import { clientMissing, lxcClient, runProgram } from '../../support/hosts/lxd-clients.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { containerProofs } from './containers.ts';
+import { serverProofs } from './server.ts';
+import { storageProofs } from './storage.ts';
+import { made, type Proof, type World } from './world.ts';
+
+const missing = clientMissing('lxc') ?? busyboxMissing();
+if (missing !== undefined) console.log(`skipped: the verbs of lxc: ${missing}`);
+
+const allProofs: Readonly<Record<string, Proof>> = { ...containerProofs, ...serverProofs, ...storageProofs };
+const verbsThat = (...states: VerbState[]): string[] =>
+  [...lxcVerbs].flatMap(([verb, { state }]) => (states.includes(state) ? [verb] : []));
+
+describe('the table of verbs', () => {
+  test('has a proof for each verb that works, and a reason for each that is refused', () => {
+    expect(Object.keys(allProofs)).toEqual(expect.arrayContaining(verbsThat('works', 'works differently')));
+    expect([...lxcVerbs.keys()]).toEqual(expect.arrayContaining(Object.keys(allProofs)));
+    for (const verb of verbsThat('refused')) expect([verb, lxcVerbs.get(verb)?.says]).toEqual([verb, expect.any(RegExp)]);
+  });
+
+  test.skipIf(missing !== undefined)(
+    'has a row for each verb that lxc --all --help lists',
+    { timeout: 60_000 },
+    async () => {
+      expect((await verbsOfHelp()).toSorted()).toEqual([...lxcVerbs.keys()].toSorted());
+    },
+  );
+});
+
+/** Over TLS those that stream or transfer; the others send the same requests. */
+function proofsOver(way: 'socket' | 'TLS'): Readonly<Record<string, Proof>> {
+  const working = new Set(verbsThat('works', 'works differently'));
+  const streams = /^(?!config |storage (?!volume)|profile|project|alias|network|operation)/;
+  return Object.fromEntries(
+    Object.entries(allProofs).filter(([verb]) => working.has(verb) && (way === 'socket' || streams.test(verb))),
+  );
+}
+
+async function verbsOfHelp(words: readonly string[] = []): Promise<string[]> {
+  const { stdout } = await runProgram('lxc', [...words, ...(words.length === 0 ? ['--all'] : []), '--help'], {
+    env: { HOME: tmpdir(), LXD_CONF: join(tmpdir(), 'no-such-lxd-conf') },
+  });
+  const [, list = ''] = /Available Commands:\n((?: {2}.*\n)+)/.exec(stdout) ?? [];
+  if (list === '') return [words.join(' ')];
+  const names = list
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(' ')[0] ?? '');
+  const below: string[] = [];
+  for (const each of names) below.push(...(await verbsOfHelp([...words, each])));
+  return below;
+}
+
+describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s', (way) => {
+  const daemons: TestDaemon[] = [];
+  let world: World;
+
+  beforeAll(async () => {
+    const work = await mkdtemp(join(await realpath(tmpdir()), 'gtyv-'));
+    await chmod(work, 0o755);
+    const sockets = [join(work, 'one', 'unix.socket'), join(work, 'two', 'unix.socket')];
+    const addresses: string[] = [];
+    const lxc = lxcClient(join(work, 'one'), work);
+    const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
+    for (const [at, socket] of sockets.entries()) {
+      const daemon = await makeDaemon({ lxd: { socket } });
+      daemons.push(daemon);
+      await seed(daemon);
+      await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=bb' });
+      const address = `127.0.0.1:${await freePort()}`;
+      const own = lxcClient(join(work, at === 0 ? 'one' : 'two'), work);
+      await own('config', 'set', `core.https_address=${address}`, 'core.trust_password=pw');
+      addresses.push(address);
+    }
+    for (const [at, remote] of ['a', 'b'].entries())
+      await lxc('remote', 'add', remote, `https://${addresses[at]}`, '--accept-certificate', '--password', 'pw');
+    if (way === 'TLS') await lxc('remote', 'switch', 'a');
+    const [daemon, other] = daemons;
+    if (daemon === undefined || other === undefined) throw new Error('two daemons were asked for');
+    world = { lxc, daemon, other, work, https: addresses[0] ?? '' };
+  }, 90_000);
+  afterAll(async () => {
+    for (const daemon of daemons) await daemon.cleanUp();
+    await rm(world.work, { recursive: true, force: true });
+  });
+
+  const proofs = proofsOver(way);
+  test.each(Object.keys(proofs))('lxc %s works', { timeout: 60_000 }, async (verb) => {
+    await proofs[verb]?.(world);
+  });
+
+  test.each(way === 'socket' ? verbsThat('refused') : [])('lxc %s is refused with the reason', { timeout: 60_000 }, async (verb) => {
+    const { says = /$^/ } = lxcVerbs.get(verb) ?? {};
+    const before = await world.daemon.get('/1.0');
+    const refusal = await refusalOf(verb);
+    expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringMatching(says)]);
+    expect(refusal.stderr).not.toMatch(/panic|goroutine/);
+    expect((await world.daemon.get('/1.0')).config).toEqual(before.config);
+  });
+
+  /** With as many words as the verb takes; with too few or too many lxc prints how it is used. */
+  async function refusalOf(verb: string) {
+    const exact = await wordsOf(verb);
+    if (exact !== undefined) return world.lxc.run([...verb.split(' '), ...exact]);
+    for (let count = 0; ; count += 1) {
+      const words = Array.from({ length: count }, () => 'none');
+      const ran = await world.lxc.run([...verb.split(' '), ...words]);
+      if (!ran.stdout.includes('Usage:') && !/Invalid number of arguments/.test(ran.stderr)) return ran;
+      if (count > 6) throw new Error(`lxc ${verb} takes no number of words: ${ran.stderr}${ran.stdout}`);
+    }
+  }
+
+  /** Of verbs that look at what they are given before they ask the server, or ask the user. */
+  async function wordsOf(verb: string): Promise<readonly string[] | undefined> {
+    if (verb === 'file mount') return [`${await made(world)}/root`, world.work];
+    if (verb === 'cluster update-certificate') return ['/etc/hostname', '/etc/hostname'];
+    if (verb === 'cluster evacuate' || verb === 'cluster restore') return ['none', '--force'];
+    if (verb === 'storage volume import') return ['default', '/etc/hostname'];
+    if (verb !== 'storage volume export' && verb !== 'storage volume info') return undefined;
+    await world.lxc.run(['storage', 'volume', 'create', 'default', 'refused']);
+    return ['default', 'refused', ...(verb.endsWith('export') ? [join(world.work, 'refused')] : [])];
+  }
+});

@@ -1,0 +1,255 @@
+// Proofs of verbs on storage pools, volumes, images and their aliases.
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'vitest';
+import type { Json } from '../../support/daemons/daemon.ts';
+import { metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { edited, file, isGone, listed, made, name, type Proof, type World } from './world.ts';
+
+const at = '/1.0/storage-pools/default/volumes/custom';
+
+export const storageProofs: Readonly<Record<string, Proof>> = {
+  'storage create': async (world) => {
+    const of = await pool(world);
+    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).driver).toBe('dir');
+  },
+  'storage list': async (world) => listed(world, `${await pool(world)},dir,`, 'storage', 'list'),
+  'storage show': async (world) => expect(await world.lxc('storage', 'show', await pool(world))).toMatch(/driver: dir/),
+  'storage info': async (world) =>
+    expect(await world.lxc('storage', 'info', await pool(world))).toMatch(/total space: [\d.]+/),
+  'storage get': async (world) => {
+    const of = await pool(world);
+    expect(await world.lxc('storage', 'get', of, 'source')).toContain(of);
+  },
+  'storage set': async (world) => {
+    const of = await pool(world);
+    await world.lxc('storage', 'set', of, 'rsync.bwlimit=1MB');
+    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).config['rsync.bwlimit']).toBe('1MB');
+  },
+  'storage unset': async (world) => {
+    const of = await pool(world);
+    await world.lxc('storage', 'set', of, 'user.a', '1');
+    await world.lxc('storage', 'unset', of, 'user.a');
+    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).config).not.toHaveProperty(['user.a']);
+  },
+  'storage edit': async (world) => {
+    const of = await pool(world);
+    const words = (last: string): string[] => ['storage', last, of];
+    await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
+    expect((await world.daemon.get(`/1.0/storage-pools/${of}`)).description).toBe('new');
+  },
+  'storage delete': async (world) => {
+    const of = await pool(world);
+    await world.lxc('storage', 'delete', of);
+    await isGone(world, `/1.0/storage-pools/${of}`);
+  },
+  'storage volume create': async (world) => {
+    const of = await volume(world);
+    expect((await world.daemon.get(`${at}/${of}`)).config).toEqual({ 'user.a': '1' });
+  },
+  'storage volume list': async (world) => {
+    const [of, c] = [await volume(world), await made(world)];
+    const list = await world.lxc('storage', 'volume', 'list', 'default', '-f', 'csv', '-c', 'tn');
+    expect(list.split('\n')).toEqual(expect.arrayContaining([`custom,${of}`, `container,${c}`]));
+    const filtered = await world.lxc('storage', 'volume', 'list', 'default', 'type=custom', '-f', 'csv', '-c', 'tn');
+    expect(filtered.split('\n')).toContain(`custom,${of}`);
+    expect(filtered).not.toContain('container,');
+  },
+  'storage volume show': async (world) =>
+    expect(await world.lxc('storage', 'volume', 'show', 'default', await volume(world))).toMatch(/type: custom/),
+  'storage volume get': async (world) =>
+    expect(await world.lxc('storage', 'volume', 'get', 'default', await volume(world), 'user.a')).toBe('1\n'),
+  'storage volume set': async (world) => {
+    const of = await volume(world);
+    await world.lxc('storage', 'volume', 'set', 'default', of, 'user.b=2');
+    expect((await world.daemon.get(`${at}/${of}`)).config).toEqual({ 'user.a': '1', 'user.b': '2' });
+  },
+  'storage volume unset': async (world) => {
+    const of = await volume(world);
+    await world.lxc('storage', 'volume', 'unset', 'default', of, 'user.a');
+    expect((await world.daemon.get(`${at}/${of}`)).config).toEqual({});
+  },
+  'storage volume edit': async (world) => {
+    const of = await volume(world);
+    const words = (last: string): string[] => ['storage', 'volume', last, 'default', of];
+    await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
+    expect((await world.daemon.get(`${at}/${of}`)).description).toBe('new');
+  },
+  'storage volume rename': async (world) => {
+    const of = await volume(world);
+    await world.lxc('storage', 'volume', 'rename', 'default', of, `${of}x`);
+    await isGone(world, `${at}/${of}`);
+    expect((await world.daemon.get(`${at}/${of}x`)).name).toBe(`${of}x`);
+  },
+  'storage volume delete': async (world) => {
+    const of = await volume(world);
+    await world.lxc('storage', 'volume', 'delete', 'default', of);
+    await isGone(world, `${at}/${of}`);
+  },
+  'storage volume copy': async (world) => {
+    const [of, to] = [await volume(world), await pool(world)];
+    await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
+    await world.lxc('storage', 'volume', 'copy', `default/${of}`, `${to}/${of}x`);
+    expect(await world.daemon.get(`/1.0/storage-pools/${to}/volumes/custom/${of}x/snapshots`)).toHaveLength(1);
+    await world.lxc('storage', 'volume', 'copy', `a:default/${of}`, `b:default/${of}`, '--volume-only');
+    expect((await world.other.get(`${at}/${of}`)).config).toMatchObject({ 'user.a': '1' });
+  },
+  'storage volume move': async (world) => {
+    const [of, to] = [await volume(world), await pool(world)];
+    await world.lxc('storage', 'volume', 'move', `default/${of}`, `${to}/${of}x`);
+    await isGone(world, `${at}/${of}`);
+    expect((await world.daemon.get(`/1.0/storage-pools/${to}/volumes/custom/${of}x`)).name).toBe(`${of}x`);
+  },
+  'storage volume snapshot': async (world) => {
+    const of = await volume(world);
+    await world.lxc('storage', 'volume', 'snapshot', 'default', of);
+    await world.lxc('storage', 'volume', 'snapshot', 'default', of, 'named');
+    await world.lxc('storage', 'volume', 'snapshot', 'default', of, 'named', '--reuse');
+    expect(await world.daemon.get(`${at}/${of}/snapshots`)).toHaveLength(2);
+  },
+  'storage volume restore': async (world) => {
+    const of = await volume(world);
+    await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
+    await world.lxc('storage', 'volume', 'restore', 'default', of, 's');
+    expect((await world.lxc.run(['storage', 'volume', 'restore', 'default', of, 'none'])).stderr).toMatch(/not found/);
+  },
+  'storage volume attach': async (world) => {
+    const [c, of] = [await made(world), await volume(world)];
+    await world.lxc('storage', 'volume', 'attach', 'default', of, c, 'data', '/data');
+    expect((await world.daemon.get(`/1.0/containers/${c}`)).devices.data).toMatchObject({ source: of, path: '/data' });
+  },
+  'storage volume detach': async (world) => {
+    const [c, of] = [await made(world), await volume(world)];
+    await world.lxc('storage', 'volume', 'attach', 'default', of, c, '/data');
+    await world.lxc('storage', 'volume', 'detach', 'default', of, c);
+    expect((await world.daemon.get(`/1.0/containers/${c}`)).devices).toEqual({});
+  },
+  'storage volume attach-profile': async (world) => {
+    const [of, profile] = [await volume(world), name()];
+    await world.lxc('profile', 'create', profile);
+    await world.lxc('storage', 'volume', 'attach-profile', 'default', of, profile, 'data', '/data');
+    expect((await world.daemon.get(`/1.0/profiles/${profile}`)).devices.data.source).toBe(of);
+  },
+  'storage volume detach-profile': async (world) => {
+    const [of, profile] = [await volume(world), name()];
+    await world.lxc('profile', 'create', profile);
+    await world.lxc('storage', 'volume', 'attach-profile', 'default', of, profile, 'data', '/data');
+    await world.lxc('storage', 'volume', 'detach-profile', 'default', of, profile);
+    expect((await world.daemon.get(`/1.0/profiles/${profile}`)).devices).toEqual({});
+  },
+  'image import': async (world) => expect((await image(world)).properties.note).toBe('one'),
+  'image list': async (world) => listed(world, (await image(world)).fingerprint, 'image', 'list', '-c', 'lF'),
+  'image info': async (world) =>
+    expect(await world.lxc('image', 'info', (await image(world)).fingerprint)).toMatch(/note: one/),
+  'image show': async (world) =>
+    expect(await world.lxc('image', 'show', (await image(world)).fingerprint)).toMatch(/note: one/),
+  'image get-property': async (world) =>
+    expect(await world.lxc('image', 'get-property', (await image(world)).fingerprint, 'note')).toBe('one\n'),
+  'image set-property': async (world) => {
+    const { fingerprint } = await image(world);
+    await world.lxc('image', 'set-property', fingerprint, 'note', 'two');
+    expect((await world.daemon.get(`/1.0/images/${fingerprint}`)).properties.note).toBe('two');
+  },
+  'image unset-property': async (world) => {
+    const { fingerprint } = await image(world);
+    await world.lxc('image', 'unset-property', fingerprint, 'note');
+    expect((await world.daemon.get(`/1.0/images/${fingerprint}`)).properties).not.toHaveProperty('note');
+  },
+  'image edit': async (world) => {
+    const { fingerprint } = await image(world);
+    const words = (last: string): string[] => ['image', last, fingerprint];
+    await edited(world, words('show'), words('edit'), (text) => text.replace('public: true', 'public: false'));
+    expect((await world.daemon.get(`/1.0/images/${fingerprint}`)).public).toBe(false);
+  },
+  'image export': async (world) => {
+    const { fingerprint } = await image(world);
+    const dir = file(world, name());
+    mkdirSync(dir);
+    await world.lxc('image', 'export', fingerprint, `${dir}/`);
+    expect(readdirSync(dir)).toHaveLength(1);
+  },
+  'image delete': async (world) => {
+    const { fingerprint } = await image(world);
+    await world.lxc('image', 'delete', fingerprint);
+    await isGone(world, `/1.0/images/${fingerprint}`);
+  },
+  'image copy': async (world) => {
+    const { fingerprint } = await image(world);
+    const alias = name();
+    await world.lxc('image', 'copy', `a:${fingerprint}`, 'b:', '--alias', alias, '--public');
+    expect((await world.other.get(`/1.0/images/aliases/${alias}`)).target).toBe(fingerprint);
+    // The image is there already: only the alias is new.
+    await world.lxc('image', 'copy', `a:${fingerprint}`, 'b:', '--alias', `${alias}x`);
+    expect((await world.other.get(`/1.0/images/aliases/${alias}x`)).target).toBe(fingerprint);
+    await world.lxc('image', 'delete', `b:${fingerprint}`);
+    await world.lxc('image', 'copy', `a:${fingerprint}`, 'b:', '--mode=relay');
+    expect((await world.other.get(`/1.0/images/${fingerprint}`)).fingerprint).toBe(fingerprint);
+    const pushed = await world.lxc.run(['image', 'copy', `a:${fingerprint}`, 'b:', '--mode=push']);
+    expect([pushed.code, pushed.stderr]).toEqual([1, expect.stringMatching(/pull or relay/)]);
+  },
+  'image refresh': async (world) => {
+    const { alias, fingerprint } = await aliased(world);
+    const { certificate } = (await world.daemon.get('/1.0')).environment;
+    const source = {
+      type: 'image',
+      mode: 'pull',
+      protocol: 'lxd',
+      server: `https://${world.https}`,
+      certificate,
+      alias,
+    };
+    const body = { source, auto_update: true, aliases: [{ name: alias, description: '' }] };
+    await world.other.ok('POST', '/1.0/images', body);
+    expect((await world.other.get(`/1.0/images/${fingerprint}`)).auto_update).toBe(true);
+    const next = await image(world);
+    await world.lxc('image', 'alias', 'delete', alias);
+    await world.lxc('image', 'alias', 'create', alias, next.fingerprint);
+    await world.lxc('image', 'refresh', `b:${alias}`);
+    expect((await world.other.get(`/1.0/images/aliases/${alias}`)).target).toBe(next.fingerprint);
+  },
+  'image alias create': async (world) => {
+    const { alias, fingerprint } = await aliased(world);
+    expect((await world.daemon.get(`/1.0/images/aliases/${alias}`)).target).toBe(fingerprint);
+  },
+  'image alias list': async (world) => listed(world, `${(await aliased(world)).alias},`, 'image', 'alias', 'list'),
+  'image alias rename': async (world) => {
+    const { alias, fingerprint } = await aliased(world);
+    await world.lxc('image', 'alias', 'rename', alias, `${alias}x`);
+    expect((await world.daemon.get(`/1.0/images/aliases/${alias}x`)).target).toBe(fingerprint);
+  },
+  'image alias delete': async (world) => {
+    const { alias } = await aliased(world);
+    await world.lxc('image', 'alias', 'delete', alias);
+    await isGone(world, `/1.0/images/aliases/${alias}`);
+  },
+};
+
+async function pool({ lxc }: World): Promise<string> {
+  const of = name();
+  await lxc('storage', 'create', of, 'dir');
+  return of;
+}
+
+async function volume({ lxc }: World): Promise<string> {
+  const of = name();
+  await lxc('storage', 'volume', 'create', 'default', of, 'user.a=1');
+  return of;
+}
+
+/** A new one that differs from all others. */
+async function image(world: World): Promise<Json> {
+  const alias = name();
+  const mark = { name: 'rootfs/mark', content: alias };
+  const tarball = join(world.work, `${alias}.tar`);
+  writeFileSync(tarball, tarOf(metadataFile, rootfsDirectory, mark));
+  await world.lxc('image', 'import', tarball, '--alias', alias, '--public', 'note=one');
+  const { target } = await world.daemon.get(`/1.0/images/aliases/${alias}`);
+  return world.daemon.get(`/1.0/images/${target}`);
+}
+
+async function aliased(world: World): Promise<{ readonly alias: string; readonly fingerprint: string }> {
+  const { fingerprint } = await image(world);
+  const alias = name();
+  await world.lxc('image', 'alias', 'create', alias, fingerprint);
+  return { alias, fingerprint };
+}
