@@ -25,7 +25,8 @@ describe('the table of verbs', () => {
   test('has a proof for each verb that works, and a reason for each that is refused', () => {
     expect(Object.keys(allProofs)).toEqual(expect.arrayContaining(verbsThat('works', 'works differently')));
     expect([...lxcVerbs.keys()]).toEqual(expect.arrayContaining(Object.keys(allProofs)));
-    for (const verb of verbsThat('refused')) expect([verb, lxcVerbs.get(verb)?.says]).toEqual([verb, expect.any(RegExp)]);
+    for (const verb of verbsThat('refused'))
+      expect([verb, lxcVerbs.get(verb)?.says]).toEqual([verb, expect.any(RegExp)]);
   });
 
   test.skipIf(missing !== undefined)(
@@ -99,14 +100,18 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
     await proofs[verb]?.(world);
   });
 
-  test.each(way === 'socket' ? verbsThat('refused') : [])('lxc %s is refused with the reason', { timeout: 60_000 }, async (verb) => {
-    const { says = /$^/ } = lxcVerbs.get(verb) ?? {};
-    const before = await world.daemon.get('/1.0');
-    const refusal = await refusalOf(verb);
-    expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringMatching(says)]);
-    expect(refusal.stderr).not.toMatch(/panic|goroutine/);
-    expect((await world.daemon.get('/1.0')).config).toEqual(before.config);
-  });
+  test.each(way === 'socket' ? verbsThat('refused') : [])(
+    'lxc %s is refused with the reason',
+    { timeout: 60_000 },
+    async (verb) => {
+      const { says = /$^/ } = lxcVerbs.get(verb) ?? {};
+      const before = await world.daemon.get('/1.0');
+      const refusal = await refusalOf(verb);
+      expect([refusal.code, refusal.stderr]).toEqual([1, expect.stringMatching(says)]);
+      expect(refusal.stderr).not.toMatch(/panic|goroutine/);
+      expect((await world.daemon.get('/1.0')).config).toEqual(before.config);
+    },
+  );
 
   /** With as many words as the verb takes; with too few or too many lxc prints how it is used. */
   async function refusalOf(verb: string) {
