@@ -199,7 +199,7 @@ const listed: ReadonlyMap<string, Verb> = new Map(
 /** Endpoints that are not built yet answer so. */
 const unbuilt: readonly (readonly [string, Verb])[] = (endpoints as readonly Endpoint[]).flatMap(
   ({ method, path, built }): [string, Verb][] =>
-    method === 'POST' && path === '/1.0/projects/:name' && built === false
+    method === 'POST' && path === '/1.0/projects/:name' && !built
       ? [['project rename', { state: refused, says: /not available/ }]]
       : [],
 );

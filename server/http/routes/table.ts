@@ -113,6 +113,6 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     ...profileRoutes(services.profiles),
     ...projectRoutes(services.projects),
     ...snapshotRoutes(services.snapshots, services.migrations),
-    ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations),
+    ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations, dialect.name),
   };
 }

@@ -18,13 +18,17 @@ import {
   type WithParams,
 } from '../route.ts';
 
-export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migrations: Migrations) {
+/** Lists of clients of LXD have the snapshots of all volumes (real system section 29). */
+export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migrations: Migrations, dialect: string) {
+  const all = dialect === 'lxd' ? 'all' : undefined;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
     const project = context.query['all-projects'] === 'true' ? undefined : context.caller.project;
     const { lists } = volumes;
     return sync(
-      recursionOf(context.query) > 0 ? await lists.list(pool, project, type) : await lists.urls(pool, project, type),
+      recursionOf(context.query) > 0
+        ? await lists.list(pool, project, type, all)
+        : await lists.urls(pool, project, type, all),
     );
   };
   const create = async (context: ContextOf<'volumes.create'>, type: string | undefined): Promise<RouteReply> => {

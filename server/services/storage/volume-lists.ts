@@ -28,18 +28,34 @@ export class VolumeLists {
     this.#pools = pools;
   }
 
-  /** With the snapshots of custom ones. Without a project: of all. */
-  async urls(pool: string, project: string | undefined, type?: string): Promise<readonly string[]> {
+  /** With the snapshots of custom ones, or of all. Without a project: of all projects. */
+  async urls(
+    pool: string,
+    project: string | undefined,
+    type?: string,
+    snapshots: 'custom' | 'all' = 'custom',
+  ): Promise<readonly string[]> {
     const volumes = await this.#of(pool, project, type);
-    return volumes.flatMap((volume) => [
-      volumeUrl(pool, volume.type, volume.name),
-      ...this.#snapshotUrls(pool, volume),
-    ]);
+    return volumes.flatMap((volume) => {
+      const names = snapshots === 'all' || volume.type === 'custom' ? this.#snapshots(pool, volume) : [];
+      const url = volumeUrl(pool, volume.type, volume.name);
+      return [url, ...names.map((name) => volumeUrl(pool, volume.type, volume.name, 'snapshots', name))];
+    });
   }
 
-  async list(pool: string, project: string | undefined, type?: string): Promise<readonly StorageVolume[]> {
+  /** Snapshots, when asked for, are called VOLUME/SNAPSHOT. */
+  async list(
+    pool: string,
+    project: string | undefined,
+    type?: string,
+    snapshots: 'none' | 'all' = 'none',
+  ): Promise<readonly StorageVolume[]> {
     const volumes = await this.#of(pool, project, type);
-    return volumes.map((volume) => this.render(pool, volume.type, volume.name));
+    return volumes.flatMap((volume) => {
+      const object = this.render(pool, volume.type, volume.name);
+      const names = snapshots === 'all' ? this.#snapshots(pool, volume) : [];
+      return [object, ...names.map((name) => this.#renderSnapshot(object, volume, name))];
+    });
   }
 
   /** Throws AppError notFound. */
@@ -73,12 +89,20 @@ export class VolumeLists {
     return { name, type, description, config: { ...config }, location: 'none', project, used_by };
   }
 
-  #snapshotUrls(pool: string, { type, name }: Listed): readonly string[] {
-    const uuid = type === 'custom' ? this.#records.volumes.get(volumeKey({ pool, name }))?.document.uuid : undefined;
-    if (uuid === undefined) return [];
-    return ownedBy(this.#records, 'volumeSnapshots', uuid).map((snapshot) =>
-      volumeUrl(pool, type, name, 'snapshots', snapshot.name),
-    );
+  #renderSnapshot(volume: StorageVolume, { type, name }: Listed, snapshot: string): StorageVolume {
+    const used_by = type === 'container' ? [containerUrl(name, 'snapshots', snapshot)] : [];
+    return { ...volume, name: `${volume.name}/${snapshot}`, used_by };
+  }
+
+  /** Their plain names. */
+  #snapshots(pool: string, { type, name }: Listed): readonly string[] {
+    const custom = type === 'custom' ? this.#records.volumes.get(volumeKey({ pool, name }))?.document.uuid : undefined;
+    const container = type === 'container' ? this.#records.containers.get(name)?.document.uuid : undefined;
+    const found = [
+      ...(custom === undefined ? [] : ownedBy(this.#records, 'volumeSnapshots', custom)),
+      ...(container === undefined ? [] : ownedBy(this.#records, 'snapshots', container)),
+    ];
+    return found.map((snapshot) => snapshot.name);
   }
 
   /** Containers and custom volumes as recorded, images as unpacked in the pool. */

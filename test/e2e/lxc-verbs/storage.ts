@@ -49,8 +49,12 @@ export const storageProofs: Readonly<Record<string, Proof>> = {
   },
   'storage volume list': async (world) => {
     const [of, c] = [await volume(world), await made(world)];
+    await world.lxc('snapshot', c, 's');
+    await world.lxc('storage', 'volume', 'snapshot', 'default', of, 's');
     const list = await world.lxc('storage', 'volume', 'list', 'default', '-f', 'csv', '-c', 'tn');
     expect(list.split('\n')).toEqual(expect.arrayContaining([`custom,${of}`, `container,${c}`]));
+    const snapshots = [`custom (snapshot),${of}/s`, `container (snapshot),${c}/s`];
+    expect(list.split('\n')).toEqual(expect.arrayContaining(snapshots));
     const filtered = await world.lxc('storage', 'volume', 'list', 'default', 'type=custom', '-f', 'csv', '-c', 'tn');
     expect(filtered.split('\n')).toContain(`custom,${of}`);
     expect(filtered).not.toContain('container,');

@@ -107,6 +107,21 @@ test('POST replaces an existing template, as lxc config template edit sends it',
   expect((await daemon.call('POST', at, Buffer.from('third'))).status).toBe(409);
 });
 
+test('lists of volumes have the snapshots of volumes, of containers too', async () => {
+  await daemon.ok('POST', '/1.0/containers/two/snapshots', { name: 's' });
+  const volumes = '/1.0/storage-pools/default/volumes';
+  await daemon.call('POST', `${volumes}/custom`, { name: 'kept', type: 'custom' });
+  await daemon.ok('POST', `${volumes}/custom/kept/snapshots`, { name: 's' });
+  const { metadata: objects } = await lxd('GET', `${volumes}?recursion=1`);
+  const named = objects.map(({ type, name }: { type: string; name: string }) => `${type} ${name}`);
+  expect(named).toEqual(expect.arrayContaining(['container two', 'container two/s', 'custom kept', 'custom kept/s']));
+  const both = [`${volumes}/container/two/snapshots/s`, `${volumes}/custom/kept/snapshots/s`];
+  expect((await lxd('GET', volumes)).metadata).toEqual(expect.arrayContaining(both));
+  const filter = encodeURIComponent('type eq container');
+  expect((await lxd('GET', `${volumes}?filter=${filter}`)).metadata).toContain(both[0]);
+  expect((await lxd('GET', `${volumes}?filter=${filter}`)).metadata).not.toContain(both[1]);
+});
+
 test('the server reports itself as LXD, and advertises only served features', async () => {
   const { metadata } = await lxd('GET', '/1.0');
   expect(metadata).toMatchObject({
