@@ -211,7 +211,7 @@ export function lxcVerbsBlock(): string {
     code(of === '' ? 'lxc' : `lxc ${of}`),
     verbs.split(' ').map(code).join(', '),
     state,
-    note,
+    note === '' ? 'as on LXD' : note,
   ]);
   return table(['command', 'verbs', 'on gantryd', 'how or why'], rows);
 }
