@@ -51,6 +51,36 @@ describe('the number of containers', () => {
   });
 });
 
+describe('a container from elsewhere', () => {
+  test('is refused by the limits of the project it is copied or moved to, before anything is done', async () => {
+    await limited('full', { 'limits.containers': '1' });
+    await limited('from', {});
+    await makeContainerIn(daemon, 'full', 'a');
+    await makeContainerIn(daemon, 'from', 'b');
+    const copied = create('full', 'b', { source: { type: 'copy', source: 'b', project: 'from' } });
+    await refused(copied, 'limits.containers would be 2');
+    const moved = await daemon.call('POST', at('from', 'b'), { name: 'b', migration: true, project: 'full' });
+    const told = moved.status === 202 ? (await daemon.wait(moved.body.operation)).err : moved.bytes.toString();
+    expect(told).toContain('limits.containers would be 2, and the project full has at most 1');
+    expect(await daemon.get('/1.0/containers?project=full')).toHaveLength(1);
+    expect((await daemon.get(at('from', 'b'))).status).toBe('Stopped');
+  });
+
+  test('counts once when it is renamed', async () => {
+    await limited('renamed', { 'limits.instances': '1' });
+    await makeContainerIn(daemon, 'renamed', 'a');
+    await daemon.ok('POST', at('renamed', 'a'), { name: 'c' });
+    expect((await usage('renamed'))['instances']).toEqual({ Limit: 1, Usage: 1 });
+  });
+});
+
+test('custom volumes count, and need a size', async () => {
+  await limited('volumes', { 'limits.disk.pool.other': '2GiB' });
+  const path = '/1.0/storage-pools/other/volumes/custom?project=volumes';
+  await refused(daemon.call('POST', path, { name: 'v' }), 'config.size is required');
+  expect(await daemon.get(path)).toEqual([]);
+});
+
 describe('memory', () => {
   test('is needed on each container, added up, and freed again', async () => {
     await limited('memory', { 'limits.memory': '1GiB' });
