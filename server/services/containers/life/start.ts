@@ -16,6 +16,7 @@ import { mkdir } from 'node:fs/promises';
 import { readyContainer } from '../find.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from '../sagas/container-drop-state.ts';
+import { checkHostPaths } from '../../projects/limits/host-paths.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -43,6 +44,7 @@ export async function startNow(
     const logDir = join(deps.logsDir, name);
     await mkdir(logDir, { recursive: true, mode: 0o700 });
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
+    checkHostPaths(deps.records, name, deps.view.expanded(entry).devices);
     const prepared = await prepareRun(entry, deps.view.expanded(entry), {
       rootfs,
       logDir,

@@ -1,5 +1,5 @@
 // Limits and restrictions of projects over the wire: each way into a project meets them, also two at once, and nothing is left behind.
-import { mkdirSync, symlinkSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptySource, makeDaemon, seed, type Answer, type TestDaemon } from '../../../support/daemons/daemon.ts';
@@ -197,6 +197,11 @@ describe('a restricted project', () => {
     });
     const disk = (source: string) => ({ devices: { d: { type: 'disk', path: '/mnt', source } } });
     await makeContainerIn(daemon, 'paths', 'a', disk(join(dir, 'inside')));
+    // A link that changes later is noticed before the container is shown the place.
+    rmSync(join(dir, 'inside'), { recursive: true });
+    symlinkSync('/etc', join(dir, 'inside'));
+    const started = await daemon.run('PUT', '/1.0/containers/a/state?project=paths', { action: 'start' });
+    expect(started.err).toContain('devices.d.source');
     await refused(create('paths', 'b', disk(join(dir, 'out'))), 'devices.d.source');
     await refused(create('paths', 'b', disk(`${dir}2`)), 'devices.d.source');
     await refused(create('paths', 'b', disk('/etc')), 'devices.d.source');

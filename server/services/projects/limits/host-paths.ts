@@ -1,0 +1,23 @@
+// Paths of the host that a container is about to be shown, asked again at each start and hot-plug: a link may have changed since the
+// device was written.
+import { AppError } from '../../../api/errors.ts';
+import { emptyContents } from '../../../api/project/project-contents.ts';
+import { plainName, projectOf } from '../../../api/project/project-names.ts';
+import { restrictionProblems } from '../../../api/project/project-restrictions.ts';
+import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
+import type { Records } from '../../../records/records.ts';
+import { resolveOnHost } from './guard.ts';
+
+/** Throws AppError forbidden when a disk leads out of the paths that the project of the container may show. */
+export function checkHostPaths(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {
+  const project = projectOf(container);
+  const config = records.projects.get(project)?.document.config ?? {};
+  const disks = Object.fromEntries(Object.entries(devices).filter(([, device]) => device['type'] === 'disk'));
+  const members = [{ name: plainName(container), config: {}, devices: disks }];
+  const details = restrictionProblems({ ...emptyContents(project, config), containers: members }, resolveOnHost)
+    .filter(({ path }) => path.endsWith('.source'))
+    .map(({ path, message }) => ({ path, message }));
+  if (details.length === 0) return;
+  const text = details.map(({ path, message }) => `${path} ${message}`).join('; ');
+  throw new AppError('forbidden', `The project ${project} does not allow this: ${text}`, { details });
+}
