@@ -1,6 +1,5 @@
 // Refuses transactions that would break a limit or a restriction of a project. Whatever the way, a change passes here before it is
 // recorded, so that none goes unnoticed and two at once cannot take the last place.
-import { realpathSync } from 'node:fs';
 import { AppError, errors } from '../../../api/errors.ts';
 import type { ProjectProblem, SubjectKind } from '../../../api/project/project-contents.ts';
 import { isLimited, newProjectProblems } from '../../../api/project/project-problems.ts';
@@ -11,16 +10,8 @@ import type { Kind } from '../../../records/documents.ts';
 import type { Changes, Guard, Put, Records } from '../../../records/records.ts';
 import { isServerKey } from '../../expand.ts';
 import { configOf, contentsOf, usersOfProfilesIn } from './contents-of.ts';
+import { resolveOnHost } from './host-paths.ts';
 import { RecordView } from './view.ts';
-
-/** Where a path of this host leads. */
-export const resolveOnHost: ResolvePath = (path) => {
-  try {
-    return realpathSync(path);
-  } catch {
-    return undefined;
-  }
-};
 
 export const projectGuard =
   (records: Records, resolve: ResolvePath = resolveOnHost): Guard =>

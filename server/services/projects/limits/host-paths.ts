@@ -1,12 +1,21 @@
 // Paths of the host that a container is about to be shown, asked again at each start and hot-plug: a link may have changed since the
 // device was written.
+import { realpathSync } from 'node:fs';
 import { AppError } from '../../../api/errors.ts';
 import { emptyContents } from '../../../api/project/project-contents.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
-import { restrictionProblems } from '../../../api/project/project-restrictions.ts';
+import { restrictionProblems, type ResolvePath } from '../../../api/project/project-restrictions.ts';
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import type { Records } from '../../../records/records.ts';
-import { resolveOnHost } from './guard.ts';
+
+/** Where a path of this host leads. */
+export const resolveOnHost: ResolvePath = (path) => {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+};
 
 /** Throws AppError forbidden when a disk leads out of the paths that the project of the container may show. */
 export function checkHostPaths(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {
