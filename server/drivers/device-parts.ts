@@ -54,6 +54,8 @@ export interface MountRun {
   readonly idmapped?: boolean;
   /** A path of the user's, whose files keep their ids on disk whatever happens. */
   readonly hostPath?: boolean;
+  /** Directories of the host: what is mounted lies below one of them, whatever links were put in the way. Absent: anywhere. */
+  readonly within?: readonly string[];
   /** With `idmapped`: maps that its files may be in on disk, the recorded one first. Absent: not known. */
   readonly fileMaps?: readonly (readonly IdMapEntry[])[];
   /** Device nodes in it work. */

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { emptyContents, type ProjectContents } from '../../server/api/project/project-contents.ts';
 import { limitOf, useOf } from '../../server/api/project/project-limits.ts';
 import { newProjectProblems, projectProblems } from '../../server/api/project/project-problems.ts';
-import { isAllowedPath, mayUseNetwork } from '../../server/api/project/project-restrictions.ts';
+import { isAllowedPath, mayUseNetwork, outermostPaths } from '../../server/api/project/project-restrictions.ts';
 import type { ConfigMap, DeviceMap } from '../../server/api/schema/common-schemas.ts';
 
 const root = { type: 'disk', path: '/', pool: 'fast', size: '10GiB' };
@@ -268,6 +268,12 @@ describe('restrictions of devices', () => {
     expect(isAllowedPath(['/srv/team'], '/srv/team/missing', resolve)).toBe(true);
     // The list may name a link itself.
     expect(isAllowedPath(['/link'], '/link/a', resolve)).toBe(true);
+    // One below another may itself have become a link, made by who can write in the outer one.
+    expect(isAllowedPath(['/srv/team', '/srv/team/out'], '/srv/team/out', resolve)).toBe(false);
+    expect(outermostPaths(['/srv/team/a', '/srv/team/', '/srv/team2', '/srv/./team'])).toEqual([
+      '/srv/team',
+      '/srv/team2',
+    ]);
   });
 });
 

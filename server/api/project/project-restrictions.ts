@@ -201,13 +201,18 @@ export function isAllowedPath(allowed: readonly string[], source: string, resolv
   if (allowed.length === 0) return true;
   const written = cleanPath(source);
   const led = resolve(source);
-  return allowed.some((path) => {
-    const place = resolve(path) ?? cleanPath(path);
-    return isBelow(written, cleanPath(path)) && (led === undefined || isBelow(led, place));
-  });
+  return outermostPaths(allowed).some(
+    (path) => isBelow(written, path) && (led === undefined || isBelow(led, resolve(path) ?? path)),
+  );
 }
 
-const isBelow = (path: string, parent: string): boolean =>
+/** Clean paths of a list. What lies below another is left out: who can write in the outer one could make a link of the inner one. */
+export function outermostPaths(allowed: readonly string[]): readonly string[] {
+  const clean = [...new Set(allowed.map(cleanPath))];
+  return clean.filter((path) => !clean.some((other) => other !== path && isBelow(path, other)));
+}
+
+export const isBelow = (path: string, parent: string): boolean =>
   parent === '/' || path === parent || path.startsWith(`${parent}/`);
 
 /** Without `.`, `..`, and doubled slashes. */

@@ -27,6 +27,8 @@ export interface DeviceContext {
   /** The container's root file system on the host. */
   readonly rootfs: string;
   readonly host: HostPaths;
+  /** Directories of the host that disks may show, with all below them. Absent: any. */
+  readonly shownPaths?: readonly string[];
   /** Undefined: there is no such custom volume. */
   readonly volumeOf: (pool: string, name: string) => HostVolume | undefined;
 }

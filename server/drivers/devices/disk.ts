@@ -35,6 +35,7 @@ export const diskDevice: DeviceHandler = {
           source: volume.path,
           ...(volume.idmapped || isTrue(context.properties['shift']) ? { idmapped: true } : {}),
           ...(isVolume ? {} : { hostPath: true }),
+          ...(isVolume || context.shownPaths === undefined ? {} : { within: context.shownPaths }),
           ...(volume.fileMaps === undefined ? {} : { fileMaps: volume.fileMaps }),
           target: path.startsWith('/') ? path : `/${path}`,
           kind: found.isDirectory() ? 'dir' : 'file',

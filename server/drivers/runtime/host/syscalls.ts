@@ -5,6 +5,8 @@ import { loadPosixSpawn, type PosixSpawn } from './posix-spawn.ts';
 export interface Libc {
   /** Numbers above 424 are the same on every architecture. */
   openTree(dirFd: number, path: string, flags: number): number;
+  /** A descriptor that opens nothing (O_PATH). Links are followed, but not those of /proc that stand for open files and processes. */
+  holdPath(path: string): number;
   mountSetAttr(fd: number, path: string, flags: number, attributes: Uint8Array): number;
   moveMount(fromFd: number, from: string, toFd: number, to: string, flags: number): number;
   umount2(path: string, flags: number): number;
@@ -52,7 +54,10 @@ async function load(): Promise<Libc | undefined> {
     const moveMount = libc.func(
       'long syscall(long number, int from, const char *path, int to, const char *target, uint flags)',
     );
+    const openat2 = libc.func('long syscall(long number, int dir, const char *path, uint64_t *how, ulong size)');
     return {
+      // AT_FDCWD; O_PATH | O_CLOEXEC, no mode, RESOLVE_NO_MAGICLINKS.
+      holdPath: (path) => Number(openat2(437, -100, path, new BigUint64Array([0o12000000n, 0n, 2n]), 24)),
       openTree: (dirFd, path, flags) => Number(openTree(428, dirFd, path, flags)),
       mountSetAttr: (fd, path, flags, attributes) =>
         Number(setAttr(442, fd, path, flags, attributes, attributes.length)),

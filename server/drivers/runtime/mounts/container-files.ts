@@ -59,7 +59,17 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
     const target = paths.mappedMount(run.name, index);
     const nodes = mount.nodes === true;
     const flags = mount.flags ?? [];
-    const second = { source: mount.source, target, kind, recursive, map, nodes, propagation, flags };
+    const second = {
+      source: mount.source,
+      target,
+      kind,
+      recursive,
+      map,
+      nodes,
+      propagation,
+      flags,
+      within: mount.within,
+    };
     mounts.push({ ...mount, source: await place(deps, run, second) });
   }
   return { ...run, rootfs, mounts };
@@ -144,8 +154,11 @@ async function place(
   const isPlain = (mount.flags ?? []).length === 0;
   if (!isPlain && libc === undefined)
     throw new DriverError('NotSupported', 'raw.mount.options of disks needs koffi (npm)');
+  const isFree = mount.within === undefined;
+  if (!isFree && libc === undefined)
+    throw new DriverError('NotSupported', 'Disks that show paths of the host in a restricted project need koffi (npm)');
   // Root of a privileged container can reach everything.
-  if ((run.idmap.length === 0 && mount.nodes !== true && isPlain) || libc === undefined) return mount.source;
+  if ((run.idmap.length === 0 && mount.nodes !== true && isPlain && isFree) || libc === undefined) return mount.source;
   ownerOf(run, mount.source);
   unmount(libc, mount.target);
   clearPlace(mount.target, mount.kind);

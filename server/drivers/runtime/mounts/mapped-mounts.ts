@@ -6,6 +6,7 @@ import { DriverError } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
 import type { Libc } from '../host/syscalls.ts';
 import type { UserNamespaces } from '../idmap/user-namespaces.ts';
+import { holdSource } from './held-source.ts';
 
 const atFdcwd = -100;
 const openTreeClone = 1;
@@ -56,6 +57,8 @@ export interface SecondMount {
   readonly flags?: readonly MountFlag[];
   /** Whether later mounts on one side appear on the other. Default private. */
   readonly propagation?: string;
+  /** See MountRun. */
+  readonly within?: readonly string[] | undefined;
 }
 
 export interface TreeOptions extends Omit<SecondMount, 'target'> {
@@ -68,11 +71,10 @@ export async function openMountTree(
   options: TreeOptions,
 ): Promise<number> {
   const { libc } = deps;
-  const { source, recursive, propagation = 'private' } = options;
+  const { recursive, source, propagation = 'private' } = options;
   const namespaceFd = options.map === undefined ? undefined : await deps.namespaces.fdOf(options.map);
   const depth = recursive ? atRecursive : 0;
-  const tree = libc.openTree(atFdcwd, source, openTreeClone | openTreeCloexec | depth);
-  if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
+  const tree = cloneSource(libc, options, depth);
   try {
     const fail = (what: string): never => {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted ${what}`);
@@ -90,6 +92,18 @@ export async function openMountTree(
   } catch (error) {
     closeSync(tree);
     throw error;
+  }
+}
+
+/** A detached copy of the source's mount. */
+function cloneSource(libc: Libc, { source, within }: Pick<SecondMount, 'source' | 'within'>, depth: number): number {
+  const held = holdSource(libc, source, within);
+  try {
+    const tree = libc.openTree(atFdcwd, held.path, openTreeClone | openTreeCloexec | depth);
+    if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
+    return tree;
+  } finally {
+    held.close();
   }
 }
 
@@ -127,8 +141,7 @@ export async function mountAgain(
   const { libc } = deps;
   const namespaceFd = map === undefined ? undefined : await deps.namespaces.fdOf(map);
   const depth = recursive ? atRecursive : 0;
-  const tree = libc.openTree(atFdcwd, source, openTreeClone | openTreeCloexec | depth);
-  if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
+  const tree = cloneSource(libc, mount, depth);
   try {
     // LXC can only hand on to the container what this mount still has of the source's.
     const alone = propagation.includes('private') || propagation.includes('unbindable');

@@ -16,6 +16,8 @@ export interface DeviceRunsOptions {
   readonly rootfs: string;
   readonly host?: HostPaths;
   readonly volumes: HostVolumes;
+  /** See DeviceContext. */
+  readonly shownPaths?: readonly string[] | undefined;
 }
 
 /** By device name. `only`: these devices; the others' names are kept free all the same. */
@@ -44,6 +46,7 @@ export async function deviceRuns(
       rootfs: options.rootfs,
       host: options.host ?? thisHost,
       volumeOf: options.volumes,
+      ...(options.shownPaths === undefined ? {} : { shownPaths: options.shownPaths }),
     });
     for (const nic of run.nics) takenNames.add(nic.name);
     runs.set(device, run);

@@ -22,7 +22,7 @@ import { hostVolumes } from '../../storage/host-volumes.ts';
 import { lockOf, readyContainer } from '../find.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerView } from '../view.ts';
-import { checkHostPaths } from '../../projects/limits/host-paths.ts';
+import { checkHostPaths, shownPaths } from '../../projects/limits/host-paths.ts';
 
 export interface RunningDevicesDeps {
   readonly records: Records;
@@ -198,7 +198,8 @@ export class RunningDevices {
     const entry = readyContainer(records, name);
     checkHostPaths(records, name, Object.fromEntries(Object.entries(devices).filter(([device]) => only.has(device))));
     const volumes = hostVolumes({ records, runtime, pools }, name);
-    const options = { rootfs: rootfsOf(pools, entry), volumes, ...(paths === undefined ? {} : { host: paths }) };
+    const places = { rootfs: rootfsOf(pools, entry), shownPaths: shownPaths(records, name) };
+    const options = { ...places, volumes, ...(paths === undefined ? {} : { host: paths }) };
     return deviceRuns(entry.document, { ...view.expanded(entry), devices }, options, only);
   }
 

@@ -18,6 +18,8 @@ export interface RunPaths {
   readonly fileMaps: readonly (readonly IdMapEntry[])[] | undefined;
   /** Default: the one this runs on. */
   readonly host?: HostPaths;
+  /** Directories of the host that disks may show. Absent: any. */
+  readonly shownPaths?: readonly string[] | undefined;
 }
 
 export interface PreparedRun {
@@ -32,8 +34,9 @@ export interface PreparedRun {
 
 export async function prepareRun(entry: ContainerEntry, expanded: Expanded, paths: RunPaths): Promise<PreparedRun> {
   const { name, document } = entry;
-  const { rootfs, volumes, host } = paths;
-  const runs = await deviceRuns(document, expanded, { rootfs, volumes, ...(host === undefined ? {} : { host }) });
+  const { rootfs, volumes, host, shownPaths } = paths;
+  const options = { rootfs, volumes, shownPaths, ...(host === undefined ? {} : { host }) };
+  const runs = await deviceRuns(document, expanded, options);
   const all = [...runs.values()];
   return {
     run: {

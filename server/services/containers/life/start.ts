@@ -16,7 +16,7 @@ import { mkdir } from 'node:fs/promises';
 import { readyContainer } from '../find.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from '../sagas/container-drop-state.ts';
-import { checkHostPaths } from '../../projects/limits/host-paths.ts';
+import { checkHostPaths, shownPaths } from '../../projects/limits/host-paths.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -51,6 +51,7 @@ export async function startNow(
       volumes: hostVolumes(deps, name),
       idmap,
       fileMaps: deps.idMaps.fileMapsOf(entry.document),
+      shownPaths: shownPaths(deps.records, name),
       ...(deps.paths === undefined ? {} : { host: deps.paths }),
     });
     if (!stateful) await applyTemplates(deps, entry, rootfs, signal);

@@ -4,7 +4,13 @@ import { realpathSync } from 'node:fs';
 import { AppError } from '../../../api/errors.ts';
 import { emptyContents } from '../../../api/project/project-contents.ts';
 import { plainName, projectOf } from '../../../api/project/project-names.ts';
-import { restrictionProblems, type ResolvePath } from '../../../api/project/project-restrictions.ts';
+import {
+  listOf,
+  isRestricted,
+  outermostPaths,
+  restrictionProblems,
+  type ResolvePath,
+} from '../../../api/project/project-restrictions.ts';
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import type { Records } from '../../../records/records.ts';
 
@@ -29,4 +35,14 @@ export function checkHostPaths(records: Pick<Records, 'projects'>, container: st
   if (details.length === 0) return;
   const text = details.map(({ path, message }) => `${path} ${message}`).join('; ');
   throw new AppError('forbidden', `The project ${project} does not allow this: ${text}`, { details });
+}
+
+/**
+ * Directories that disks of the container may show, undefined when any. A mount is held to them itself: between checkHostPaths and the
+ * mount, whoever can write below one of them can put a link in the way.
+ */
+export function shownPaths(records: Pick<Records, 'projects'>, container: string): readonly string[] | undefined {
+  const config = records.projects.get(projectOf(container))?.document.config ?? {};
+  const paths = outermostPaths(listOf(config['restricted.devices.disk.paths']));
+  return isRestricted(config) && paths.length > 0 ? paths : undefined;
 }
