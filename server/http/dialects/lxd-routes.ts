@@ -15,7 +15,7 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
       filtered(list, ({ name, project }) => containerUrl(qualifiedName(String(project), String(name)))),
     ),
     ...replaced(routes, 'images.list', (list) =>
-      filtered(list, ({ fingerprint }, { names }) => imageUrl(names.image(String(fingerprint)))),
+      filtered(list, ({ fingerprint, project }) => imageUrl(qualifiedName(String(project), String(fingerprint)))),
     ),
     ...replaced(routes, 'volumes.list', filteredVolumes),
     ...replaced(routes, 'volumes.listType', filteredVolumes),
@@ -73,11 +73,10 @@ function filtered(
 const filteredVolumes = (list: RouteHandler): RouteHandler =>
   filtered(
     list,
-    ({ type, name }, { params, names }) => {
+    ({ type, name, project }, { params }) => {
       const [plain = '', ...snapshot] = String(name).split('/');
-      const qualify = type === 'custom' ? names.volume : type === 'image' ? names.image : names.container;
       const parts = snapshot.length === 0 ? [] : ['snapshots', ...snapshot];
-      return volumeUrl(params['pool'] ?? '', String(type), qualify(plain), ...parts);
+      return volumeUrl(params['pool'] ?? '', String(type), qualifiedName(String(project), plain), ...parts);
     },
     (volume) => volume,
   );

@@ -9,6 +9,7 @@ import {
   async_,
   collection,
   done,
+  isOfAllProjects,
   movedTo,
   recursionOf,
   sync,
@@ -23,7 +24,7 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migra
   const all = dialect === 'lxd' ? 'all' : undefined;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
-    const project = context.query['all-projects'] === 'true' ? undefined : context.caller.project;
+    const project = isOfAllProjects(context.query) ? undefined : context.caller.project;
     const { lists } = volumes;
     return sync(
       recursionOf(context.query) > 0

@@ -16,6 +16,8 @@ import {
   type Sent,
   type TestDaemon,
 } from '../../support/daemons/daemon.ts';
+import { makeContainerIn, makeProject } from '../../support/daemons/projects.ts';
+import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 
 let daemon: TestDaemon;
 let work = '';
@@ -36,6 +38,7 @@ afterAll(async () => {
 const lxd = (method: string, path: string, body?: Sent, headers = {}): Promise<Answer> =>
   call({ socketPath }, method, path, body, headers);
 
+const volumes = '/1.0/storage-pools/default/volumes';
 const members = ['error', 'error_code', 'metadata', 'operation', 'status', 'status_code', 'type'];
 
 test('the socket is for its group only, and the spec’s own socket is not affected', async () => {
@@ -109,7 +112,6 @@ test('POST replaces an existing template, as lxc config template edit sends it',
 
 test('lists of volumes have the snapshots of volumes, of containers too', async () => {
   await daemon.ok('POST', '/1.0/containers/two/snapshots', { name: 's' });
-  const volumes = '/1.0/storage-pools/default/volumes';
   await daemon.call('POST', `${volumes}/custom`, { name: 'kept', type: 'custom' });
   await daemon.ok('POST', `${volumes}/custom/kept/snapshots`, { name: 's' });
   const { metadata: objects } = await lxd('GET', `${volumes}?recursion=1`);
@@ -155,6 +157,17 @@ test('operations are listed by status', async () => {
   expect(first.status).toBe('Success');
 });
 
+/** A project with a container, an image and a volume of its own; once. */
+async function fillAway(): Promise<void> {
+  if (((await daemon.get('/1.0/projects')) as string[]).includes('/1.0/projects/away')) return;
+  const at = (path: string): string => `${path}?project=away`;
+  await makeProject(daemon, 'away');
+  await makeContainerIn(daemon, 'away', 'far');
+  const image = tarOf({ name: 'metadata.yaml', content: goodMetadata, mode: 0o644 }, rootfsDirectory);
+  await daemon.ok('POST', at('/1.0/images'), image, { 'x-svc-filename': 'far.tar' });
+  expect((await daemon.call('POST', at(`${volumes}/custom`), { name: 'far' })).status).toBe(200);
+}
+
 describe('filters', () => {
   const names = async (filter: string, recursion = 1): Promise<unknown> => {
     const { metadata } = await lxd(
@@ -179,6 +192,22 @@ describe('filters', () => {
   test('of URLs and of images', async () => {
     expect(await names('name eq one', 0)).toEqual(['/1.0/containers/one']);
     expect((await lxd('GET', '/1.0/images?filter=public+eq+true')).metadata).toEqual([]);
+  });
+
+  test.each([
+    ['/1.0/containers', 'type eq container and name eq far', '/1.0/containers/far?project=away'],
+    ['/1.0/images', 'filename eq far.tar', /^\/1\.0\/images\/[0-9a-f]{64}\?project=away$/],
+    [volumes, 'name eq far and type eq custom', `${volumes}/custom/far?project=away`],
+    [volumes, 'name eq far and type eq container', `${volumes}/container/far?project=away`],
+    [`${volumes}/custom`, 'name eq far', `${volumes}/custom/far?project=away`],
+  ])('of %s of all projects name objects with their projects', async (list, filter, expected) => {
+    await fillAway();
+    for (const all of ['all-projects=true', 'all-projects=1', 'project=away']) {
+      const { metadata } = await lxd('GET', `${list}?${all}&filter=${encodeURIComponent(filter)}`);
+      expect(metadata, all).toEqual([typeof expected === 'string' ? expected : expect.stringMatching(expected)]);
+      expect((await lxd('GET', `${list}?${all}`)).metadata, all).toContain(metadata[0]);
+      expect((await lxd('GET', metadata[0] as string)).metadata).toMatchObject({ project: 'away' });
+    }
   });
 
   test.each(['status', 'status eq', 'status like x', 'a eq b c eq d', 'not', 'a eq b and', 'eq eq', '"'.repeat(3)])(
