@@ -180,5 +180,6 @@ function logTo(logger: Logger): Log {
     (level: 'debug' | 'info' | 'warn' | 'error') =>
     (message: string, context: LogContext = {}): void =>
       logger[level](context, message);
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  const hearsDebug = (): boolean => logger.isLevelEnabled('debug');
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error'), hearsDebug };
 }

@@ -23,6 +23,7 @@ export async function startEmbeddedDaemon(options: EmbeddedOptions): Promise<Dae
     info: () => {},
     warn: (message) => warn(`gantryd: ${message}`),
     error: (message) => warn(`gantryd: ${message}`),
+    hearsDebug: () => false,
   };
   try {
     return await startDaemon({ stateDir, runtime, log });

@@ -1,6 +1,6 @@
 // Sends the daemon's log lines to listeners as `logging` events: without secrets, in a bounded number, and never in reaction to itself.
 import type { Clock } from '../lib/clock.ts';
-import type { Log, LogContext } from '../lib/log.ts';
+import { hearsDebug, type Log, type LogContext } from '../lib/log.ts';
 import { withoutSecrets } from '../lib/shared/without-secrets.ts';
 import type { EventHub } from './hub.ts';
 
@@ -50,9 +50,13 @@ export class LogFeed {
     this.#other = new Allowance(clock.nowMs());
   }
 
+  isHeard(): boolean {
+    return this.#hub.hears('logging');
+  }
+
   send(level: Level, message: string, context: LogContext): void {
     // A line that sending caused would cause the next one.
-    if (this.#isSending || !this.#hub.hears('logging')) return;
+    if (this.#isSending || !this.isHeard()) return;
     const dropped = (level === 'debug' ? this.#debug : this.#other).take(this.#clock.nowMs());
     if (dropped === undefined) return;
     this.#isSending = true;
@@ -86,6 +90,7 @@ export function feedingLog(log: Log, feed: LogFeed): Log {
     info: write('info', 'info'),
     warn: write('warn', 'warning'),
     error: write('error', 'error'),
+    hearsDebug: () => hearsDebug(log) || feed.isHeard(),
   };
 }
 

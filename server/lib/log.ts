@@ -7,6 +7,8 @@ export interface Log {
   info(message: string, context?: LogContext): void;
   warn(message: string, context?: LogContext): void;
   error(message: string, context?: LogContext): void;
+  /** Whether lines of level debug go anywhere now; absent: yes. Whoever writes one for each request asks before it makes one. */
+  hearsDebug?(): boolean;
 }
 
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };
@@ -17,7 +19,10 @@ export const readableLog = (log: Log, readable: (text: string) => string): Log =
   info: (message, context) => log.info(readable(message), context),
   warn: (message, context) => log.warn(readable(message), context),
   error: (message, context) => log.error(readable(message), context),
+  hearsDebug: () => hearsDebug(log),
 });
+
+export const hearsDebug = (log: Log): boolean => log.hearsDebug?.() ?? true;
 
 /** The chain of messages of an error, outermost first, joined by ": ". */
 export function errorText(error: unknown): string {

@@ -1,9 +1,12 @@
 // The daemon's log lines as events: levels and context, no secrets, a bounded number, and no line in reaction to another.
+import type { IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { CallerClass } from '../../../server/api/endpoints/endpoint.ts';
 import { eventTypesFor } from '../../../server/auth/policy.ts';
 import { EventHub } from '../../../server/events/hub.ts';
 import { feedingLog, LogFeed } from '../../../server/events/log-feed.ts';
+import { logRequest } from '../../../server/http/log-request.ts';
 import { withoutSecrets } from '../../../server/lib/shared/without-secrets.ts';
 import { systemClock } from '../../../server/lib/clock.ts';
 import { silentLog, type Log } from '../../../server/lib/log.ts';
@@ -60,6 +63,32 @@ describe('the feed of log lines', () => {
     listen();
     log.info('heard');
     expect(lines.map(({ message }) => message)).toEqual(['heard']);
+  });
+
+  test('needs no line of a request that neither a listener nor the log gets', () => {
+    let written = 0;
+    const off = { ...silentLog, debug: () => void (written += 1), hearsDebug: () => false };
+    const { log, lines, listen } = feed(off);
+    let reads = 0;
+    const request = {
+      method: 'GET',
+      socket: new Socket(),
+      get url() {
+        reads += 1;
+        return '/1.0';
+      },
+    } as unknown as IncomingMessage;
+    logRequest(log, request);
+    expect([reads, written]).toEqual([0, 0]);
+    const stop = listen();
+    logRequest(log, request);
+    expect(lines.map(({ context }) => context['url'])).toEqual(['/1.0']);
+    stop();
+    logRequest(log, request);
+    expect([reads, lines.length]).toEqual([1, 1]);
+    logRequest(feed({ ...off, hearsDebug: () => true }).log, request);
+    logRequest(feed({ ...silentLog, debug: () => void (written += 1) }).log, request);
+    expect(written).toBe(3);
   });
 
   test('does not answer itself: a line that its listener causes is logged, but not sent', () => {
