@@ -27,9 +27,12 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const clock = options.time?.clock ?? systemClock();
   const events = new EventHub(clock);
   let projects: Records['projects'] | undefined;
-  const readable = (text: string, project: string | undefined): string =>
-    readableNames(text, project, (name) => projects?.has(name) ?? false);
-  const log = readableLog(feedingLog(options.log, new LogFeed(events, clock)), (text) => readable(text, undefined));
+  const isProject = (name: string): boolean => projects?.has(name) ?? false;
+  const readable = (text: string, project: string, mayKnowProjects = false): string =>
+    readableNames(text, project, mayKnowProjects ? isProject : (name) => name === project && isProject(name));
+  const log = readableLog(feedingLog(options.log, new LogFeed(events, clock)), (text) =>
+    readableNames(text, undefined, isProject),
+  );
   const loop = new EventLoopMonitor({
     onBlocked: (heldMs, underWay) =>
       log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),

@@ -46,7 +46,7 @@ export interface AppDeps {
   /** The operation was started by a request in this project. */
   readonly placeOperation: (id: string, project: string) => void;
   /** Makes a text readable for people in this project. */
-  readonly readable: (text: string, project: string | undefined) => string;
+  readonly readable: (text: string, project: string, mayKnowProjects: boolean) => string;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -167,6 +167,7 @@ async function serve(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  let mayKnowProjects = false;
   try {
     const query = request.query as Record<string, string>;
     const project = query['project'] || defaultProject;
@@ -174,6 +175,7 @@ async function serve(
     const admitted = admitBearer(deps.bearers, request.raw);
     if (admitted !== undefined) await admitted;
     const identity = identityOf(deps, request.raw, project);
+    mayKnowProjects = identity.caller.class === 'trusted';
     const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
     const refused = accessRefusal(identity.caller, endpoint, query, demandsTrust);
     if (refused !== undefined) throw refused;
@@ -209,7 +211,7 @@ async function serve(
     const shown = sight === undefined ? result : seen(endpoint, result, sight);
     return answerResult(deps, endpoint, request, reply, shown);
   } catch (error) {
-    return answerError(deps, request, reply, toAppError(error));
+    return answerError(deps, request, reply, toAppError(error), mayKnowProjects);
   }
 }
 
@@ -264,7 +266,14 @@ function answerResult(
     .send(result.stream);
 }
 
-function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: AppError): FastifyReply {
+/** `mayKnowProjects`: the caller may learn which projects there are; others would learn it from how their own words are shown. */
+function answerError(
+  deps: AppDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: AppError,
+  mayKnowProjects = false,
+): FastifyReply {
   // A caller who went away breaks the request off; that is no failure of ours.
   if (error.code === 'internal' && !reply.raw.destroyed)
     deps.log.error(`${labelOf(request.raw)} failed: ${errorText(error)}`);
@@ -272,7 +281,7 @@ function answerError(deps: AppDeps, request: FastifyRequest, reply: FastifyReply
   const { project } = (request.query ?? {}) as { readonly project?: unknown };
   const isNamed = typeof project === 'string' && project !== '';
   const rendered = deps.dialect.error(
-    readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject)),
+    readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject, mayKnowProjects)),
   );
   // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
   // Ansible with a body in every GET, a closed connection looks like no answer.

@@ -56,7 +56,7 @@ export interface OperationsDeps {
   /** Receives running operations. */
   readonly loop?: Pick<EventLoopMonitor, 'enter'>;
   /** Makes a text readable for people in this project. */
-  readonly readable?: (text: string, project: string | undefined) => string;
+  readonly readable?: (text: string, project: string) => string;
 }
 
 export class Operations {

@@ -52,6 +52,8 @@ const spellings: readonly (readonly [string, string])[] = [
   ['%25base', '%base'],
   ['base', 'base'],
   ['%25theirs%25victim', '%theirs%victim'],
+  // A project that is there is answered like one that is not.
+  ['%25nosuch%25victim', '%nosuch%victim'],
 ];
 
 const verbs: readonly (readonly [string, string, object | undefined])[] = [
