@@ -182,6 +182,16 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/storage/volumes.test.ts',
     'snapshots',
   ],
+  volume_snapshot_scheduling: [
+    'services/storage/snapshot-schedule.ts',
+    'server/services/storage/volume-schedules.test.ts',
+    'snapshots.schedule',
+  ],
+  custom_volume_snapshot_expiry: [
+    'services/storage/volume-snapshots.ts',
+    'server/services/storage/volume-schedules.test.ts',
+    'expires_at',
+  ],
   storage_unmapped: [
     'services/storage/host-volumes.ts',
     'server/services/storage/volumes.test.ts',

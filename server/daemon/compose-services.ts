@@ -46,6 +46,7 @@ import { ServerSettings } from '../services/server/server.ts';
 import { ContainersMetadata } from '../services/containers/files/metadata.ts';
 import { machine } from 'node:os';
 import { VolumeSnapshots } from '../services/storage/volume-snapshots.ts';
+import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
 import type { Caller } from '../services/caller.ts';
 import type { ImageCreate } from '../api/image/image.ts';
 import { ContainerFiles } from '../services/containers/files/files.ts';
@@ -91,6 +92,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const imageRefresh = new ImageRefresh({ ...common, images, pulls });
   const sessions = containerSessions({ ...common, ...places });
   const snapshots = new Snapshots(common);
+  const volumeSnapshots = new VolumeSnapshots(common);
   const backups = new Backups({ ...common, dir: dirs.backups });
   const containers = new Containers({
     ...common,
@@ -131,6 +133,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     sagas,
     scheduled: [
       ...snapshotTasks({ ...common, snapshots }),
+      ...volumeSnapshotTasks({ ...common, snapshots: volumeSnapshots }),
       ...sessions.tasks,
       ...backups.tasks(),
       ...imageRefresh.tasks(),
@@ -146,6 +149,6 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     snapshots,
     storagePools: new StoragePools(common),
     volumes: new Volumes(common),
-    volumeSnapshots: new VolumeSnapshots(common),
+    volumeSnapshots,
   };
 }

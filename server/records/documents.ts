@@ -98,6 +98,8 @@ export interface VolumeSnapshotDocument {
   readonly description: string;
   readonly config: ConfigMap;
   readonly createdAt: string;
+  /** The zero time, or absent: never. */
+  readonly expiresAt?: string;
   readonly lifecycle: Lifecycle;
 }
 

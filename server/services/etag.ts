@@ -2,6 +2,7 @@
 import type { Cluster } from '../api/cluster/cluster.ts';
 import type { ContainerMetadata } from '../api/container/container.ts';
 import { errors } from '../api/errors.ts';
+import { never } from '../api/schema/common-schemas.ts';
 import { canonicalHash } from '../lib/canonical-json.ts';
 import type {
   AliasDocument,
@@ -13,6 +14,7 @@ import type {
   ProfileDocument,
   ProjectDocument,
   VolumeDocument,
+  VolumeSnapshotDocument,
 } from '../records/documents.ts';
 import { withoutServerKeys } from './expand.ts';
 
@@ -37,6 +39,8 @@ export const etagOf = {
   pool: (p: PoolDocument) => canonicalHash([p.config, p.description]),
   volume: (v: Pick<VolumeDocument, 'config' | 'description'>) =>
     canonicalHash([withoutServerKeys(v.config), v.description]),
+  volumeSnapshot: (s: VolumeSnapshotDocument) =>
+    canonicalHash([withoutServerKeys(s.config), s.description, s.expiresAt ?? never.expires]),
   image: (i: ImageDocument) => canonicalHash([i.public, i.autoUpdate, i.properties]),
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
   project: (p: ProjectDocument) => canonicalHash([p.config, p.description]),

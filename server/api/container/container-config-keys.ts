@@ -1,7 +1,5 @@
 // The table of every config key a container or profile can hold; reading a whole config is container-config.ts.
-import { parseExpiry } from './snapshot-expiry.ts';
-import { parseSchedule } from './snapshot-schedule.ts';
-import { patternRule } from './snapshot-pattern.ts';
+import { expiry, schedule, snapshotPattern } from './snapshot-checks.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -97,16 +95,6 @@ const lxcLine: Check = (line) => {
   }
   return undefined;
 };
-
-const schedule: Check = (value) => {
-  const parsed = parseSchedule(value);
-  return typeof parsed === 'string' ? parsed : undefined;
-};
-const expiry: Check = (value) =>
-  parseExpiry(value) === undefined
-    ? 'must be numbers with a unit out of M H d w m y, each unit at most once, such as 2w 1d'
-    : undefined;
-const snapshotPattern: Check = (value) => patternRule(value);
 
 const modules = is.listOf(is.matches(/^[A-Za-z0-9_][A-Za-z0-9_-]*$/, 'must be the name of a kernel module'));
 const server = { profile: false, computed: true } as const;

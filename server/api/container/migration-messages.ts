@@ -27,7 +27,8 @@ export const ContainerSnapshotOffer = Type.Object({
 });
 export type ContainerSnapshotOffer = Static<typeof ContainerSnapshotOffer>;
 
-export const VolumeSnapshotOffer = Snapshot;
+/** A source of an older release says nothing about the end. */
+export const VolumeSnapshotOffer = Type.Object({ ...Snapshot.properties, expiresAt: Type.Optional(Timestamp) });
 export type VolumeSnapshotOffer = Static<typeof VolumeSnapshotOffer>;
 
 export const ContainerOffer = Type.Object({

@@ -35,6 +35,8 @@ const laterExtensions = [
   'instance_all_projects',
   'image_source_project',
   'storage_api_project',
+  'volume_snapshot_scheduling',
+  'custom_volume_snapshot_expiry',
   'cloud_init',
   'network_dns_search',
   'network_nat_address',

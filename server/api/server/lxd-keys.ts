@@ -72,6 +72,11 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
     ['storage_lvm_thinpool_metadata_size', 'recreate', 'lvm.thinpool_metadata_size'],
     ['storage_lvm_vg_force_reuse', 'recreate', 'lvm.vg.force_reuse'],
     ['storage_zfs_export', 'live', 'zfs.export'],
+    [
+      'volume_snapshot_scheduling',
+      'live',
+      'volume.snapshots.expiry volume.snapshots.pattern volume.snapshots.schedule',
+    ],
     [today, 'live', 'volume.*'],
   ],
   storage_volume: [

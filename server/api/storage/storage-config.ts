@@ -1,4 +1,5 @@
 // The config keys of storage pools and of their volumes: one table of facts each, and the pure validation of a whole config.
+import { expiry, scheduleByClock, snapshotPattern } from '../container/snapshot-checks.ts';
 import { parseBytes } from '../text/byte-size.ts';
 import { poolDrivers } from './pool-drivers.ts';
 import { countProblems, maxProblems, type Problem } from '../problem.ts';
@@ -39,6 +40,26 @@ function key(
   const check = type === 'bool' ? is.bool : type === 'size' ? size : is.oneLine;
   return { type, drivers, doc, check, changeable: never, ...more };
 }
+
+/** Of custom volumes. */
+const snapshotKeys = {
+  'snapshots.expiry': key('text', every, 'Lifetime of its snapshots: 2w 1d. Unset: forever.', {
+    check: expiry,
+    changeable: every,
+  }),
+  'snapshots.pattern': key('text', every, 'Name of snapshots made without one.', {
+    check: snapshotPattern,
+    default: 'snap%d',
+    changeable: every,
+  }),
+  'snapshots.schedule': key(
+    'text',
+    every,
+    'When snapshots are made: five fields as in cron, in the time of the host, or @hourly, @daily ...',
+    { check: scheduleByClock, changeable: every },
+  ),
+};
+const { 'snapshots.expiry': lifetime, 'snapshots.pattern': names, 'snapshots.schedule': times } = snapshotKeys;
 
 /** Besides these, `user.*` is free on every pool. */
 export const poolConfigKeys = {
@@ -93,6 +114,9 @@ export const poolConfigKeys = {
     default: 'discard',
     changeable: ['lvm', 'ceph'],
   }),
+  'volume.snapshots.expiry': { ...lifetime, doc: 'Lifetime of the snapshots of a new custom volume.' },
+  'volume.snapshots.pattern': { ...names, doc: 'Names of the snapshots of a new custom volume.' },
+  'volume.snapshots.schedule': { ...times, doc: 'When snapshots of a new custom volume are made.' },
   'volume.zfs.remove_snapshots': key('bool', ['zfs'], 'A restore may remove the snapshots that are newer.', {
     default: 'false',
     changeable: ['zfs'],
@@ -127,6 +151,7 @@ export const volumeConfigKeys = {
     default: 'false',
     changeable: every,
   }),
+  ...snapshotKeys,
   'zfs.remove_snapshots': key('bool', ['zfs'], 'A restore may remove the snapshots that are newer.', {
     default: 'false',
     changeable: ['zfs'],
@@ -158,6 +183,15 @@ export function validatePoolConfig(driver: string, config: Config, old?: Config)
 /** All problems of a volume's config; `driver` is that of its pool. */
 export function validateVolumeConfig(driver: PoolDriver, config: Config, old?: Config): Problem[] {
   return validateConfig(volumeConfigKeys, `a volume of a ${driver} pool`, driver, config, old);
+}
+
+/** What a new custom volume has from its pool: the snapshots.* that nothing was said about. */
+export function withPoolDefaults(pool: Config, config: Record<string, string>): Record<string, string> {
+  const defaults = Object.keys(snapshotKeys).flatMap((name) => {
+    const value = pool[`volume.${name}`] ?? '';
+    return value === '' ? [] : [[name, value] as const];
+  });
+  return { ...Object.fromEntries(defaults), ...config };
 }
 
 function validateConfig(

@@ -54,13 +54,18 @@ export const VolumeSnapshot = Type.Object({
   name: Type.String(),
   description: Type.String(),
   config: ConfigMap,
+  expires_at: Type.String(facts({ since: 'custom_volume_snapshot_expiry', doc: 'The zero time means never.' })),
 });
 export type VolumeSnapshot = Static<typeof VolumeSnapshot>;
 
 export const VolumeSnapshotCreate = Type.Object({
   name: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
+  expires_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
 });
 export type VolumeSnapshotCreate = Static<typeof VolumeSnapshotCreate>;
-export const VolumeSnapshotPut = Type.Object({ description: Type.Optional(Type.String()) });
+export const VolumeSnapshotPut = Type.Object({
+  description: Type.Optional(Type.String()),
+  expires_at: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+});
 export type VolumeSnapshotPut = Static<typeof VolumeSnapshotPut>;

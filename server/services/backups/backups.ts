@@ -10,7 +10,7 @@ import type { Operation } from '../../api/operation.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
 import { lockOf, anyContainer, readyContainer } from '../containers/find.ts';
-import { isExpired, nextSnapshotName, sentExpiry } from '../containers/snapshots/names.ts';
+import { isExpired, nextSnapshotName, sentExpiry } from '../snapshot-names.ts';
 import { ownedBy, ownedKey } from '../owned-records.ts';
 import { packerOf } from '../compression.ts';
 import type { ScheduledTask } from '../server/scheduler.ts';

@@ -53,9 +53,10 @@ export function migrateVolume(
           ...head,
           ...(native.includes(false) ? { formats: ['tar'] } : {}),
           object: { description: document.description, config: withoutServerKeys(document.config) },
-          snapshots: snapshots.map(({ name, document: { createdAt, description, config } }) => ({
+          snapshots: snapshots.map(({ name, document: { createdAt, description, config, expiresAt } }) => ({
             name,
             createdAt,
+            ...(expiresAt === undefined ? {} : { expiresAt }),
             description,
             config: withoutServerKeys(config),
           })),

@@ -4,7 +4,7 @@ import { errors } from '../../api/errors.ts';
 import { VolumeMigrationOffer } from '../../api/container/migration-messages.ts';
 import { snapshotName, volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
-import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import { validateVolumeConfig, withPoolDefaults, type PoolDriver } from '../../api/storage/storage-config.ts';
 import type { StorageVolumeCreate } from '../../api/storage/volume.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -87,8 +87,9 @@ function draft(
   body: StorageVolumeCreate,
   { object, snapshots }: VolumeMigrationOffer,
 ): ReceiveVolumeParams {
-  const config = isGiven(body.config) ? replaceConfig(body.config) : withoutServerKeys(object.config);
-  checkConfig(deps, volume.pool, config);
+  const sent = isGiven(body.config) ? replaceConfig(body.config) : withoutServerKeys(object.config);
+  checkConfig(deps, volume.pool, sent);
+  const config = withPoolDefaults(deps.pools.use(volume.pool).pool.config, sent);
   const taken = body.source?.volume_only === true ? [] : snapshots;
   for (const { name } of taken) {
     const rule = snapshotName(name);
@@ -104,9 +105,16 @@ function draft(
       createdAt: deps.clock.timestamp(),
       lifecycle: 'ready',
     },
-    snapshots: taken.map(({ name, description, config: old, createdAt }) => ({
+    snapshots: taken.map(({ name, description, config: old, createdAt, expiresAt }) => ({
       name,
-      document: { v: 1, description, config: withoutServerKeys(old), createdAt, lifecycle: 'ready' },
+      document: {
+        v: 1,
+        description,
+        config: withoutServerKeys(old),
+        createdAt,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
+        lifecycle: 'ready',
+      },
     })),
   };
 }

@@ -1,13 +1,14 @@
 // Snapshots of custom volumes: the use cases of the API (real system section 10.3).
 import { errors } from '../../api/errors.ts';
+import { never } from '../../api/schema/common-schemas.ts';
 import { snapshotName } from '../../api/names.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { Caller } from '../caller.ts';
-import { nextSnapshotName } from '../containers/snapshots/names.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { ownedBy, ownedKey, type Owned } from '../owned-records.ts';
+import { configuredExpiry, nextSnapshotName, sentExpiry } from '../snapshot-names.ts';
 import { readyVolume, readyVolumeSnapshot } from './custom-volumes.ts';
 import { volumeKey, type VolumeId } from './volume-users.ts';
 import { customUrl } from './volume-urls.ts';
@@ -36,7 +37,7 @@ export class VolumeSnapshots {
 
   get(volume: VolumeId, name: string): { readonly object: VolumeSnapshot; readonly etag: string } {
     const entry = this.#find(volume, name);
-    return { object: render(entry), etag: etagOf.volume(entry.document) };
+    return { object: render(entry), etag: etagOf.volumeSnapshot(entry.document) };
   }
 
   create(caller: Caller, volume: VolumeId, body: VolumeSnapshotCreate): Operation {
@@ -47,30 +48,48 @@ export class VolumeSnapshots {
       if (this.#deps.records.volumeSnapshots.has(ownedKey(uuid, wanted)))
         throw errors.exists('snapshot', `${volumeKey(volume)}/${wanted}`);
     }
+    checkExpiry(body.expires_at);
     return this.#start('Snapshotting storage volume', volume, async (signal) => {
-      const { config, description } = readyVolume(this.#deps.records, volume);
-      const snapshot = wanted ?? this.#nextName(volume);
-      const document = {
-        v: 1,
-        description: body.description ?? description,
-        config,
-        createdAt: this.#deps.clock.timestamp(),
-        lifecycle: 'ready',
-      } as const;
-      const params = { volume, uuid, snapshot, document };
-      await this.#deps.sagas.run(createVolumeSnapshotSaga(this.#deps), params, { signal });
-      this.#tell('storage-volume-snapshot-created', caller, volume, snapshot);
+      await this.takeNow(caller, volume, { ...body, name: wanted }, signal);
     });
   }
 
+  /** The caller holds the volume's lock. */
+  async takeNow(
+    caller: Caller,
+    volume: VolumeId,
+    wanted: Omit<VolumeSnapshotCreate, 'name'> & { readonly name?: string | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { uuid, config, description } = readyVolume(this.#deps.records, volume);
+    const now = new Date(this.#deps.clock.nowMs());
+    const snapshot = wanted.name ?? this.#nextName(volume, config['snapshots.pattern'], now);
+    const document = {
+      v: 1,
+      description: wanted.description ?? description,
+      config,
+      createdAt: this.#deps.clock.timestamp(),
+      expiresAt: checkExpiry(wanted.expires_at) ?? configuredExpiry(config['snapshots.expiry'], now),
+      lifecycle: 'ready',
+    } as const;
+    await this.#deps.sagas.run(createVolumeSnapshotSaga(this.#deps), { volume, uuid, snapshot, document }, { signal });
+    this.#tell('storage-volume-snapshot-created', caller, volume, snapshot);
+  }
+
   put(caller: Caller, volume: VolumeId, name: string, body: VolumeSnapshotPut, ifMatch?: string): Operation {
-    checkIfMatch(ifMatch, etagOf.volume(this.#find(volume, name).document), 'snapshot', `${volumeKey(volume)}/${name}`);
+    const etag = etagOf.volumeSnapshot(this.#find(volume, name).document);
+    checkIfMatch(ifMatch, etag, 'snapshot', `${volumeKey(volume)}/${name}`);
+    const expiry = checkExpiry(body.expires_at);
     return this.#start('Updating storage volume snapshot', volume, async () => {
       await this.#deps.records.retry((changes) => {
         const { uuid } = readyVolume(this.#deps.records, volume);
         const { document } = readyVolumeSnapshot(this.#deps.records, { volume, uuid, snapshot: name });
         const description = body.description ?? document.description;
-        changes.put('volumeSnapshots', ownedKey(uuid, name), { ...document, description });
+        changes.put('volumeSnapshots', ownedKey(uuid, name), {
+          ...document,
+          description,
+          expiresAt: expiry ?? document.expiresAt ?? never.expires,
+        });
       });
       this.#tell('storage-volume-snapshot-updated', caller, volume, name);
     });
@@ -95,11 +114,16 @@ export class VolumeSnapshots {
     const key = ownedKey(uuid, name);
     return this.#start('Deleting storage volume snapshot', volume, async (signal) => {
       await this.#deps.sagas.settleHeld('volumeSnapshots', key);
-      if (!this.#deps.records.volumeSnapshots.has(key)) return;
-      const params = { volume, uuid, snapshot: name };
-      await this.#deps.sagas.run(deleteVolumeSnapshotSaga(this.#deps), params, { signal });
-      this.#tell('storage-volume-snapshot-deleted', caller, volume, name);
+      if (this.#deps.records.volumeSnapshots.has(key)) await this.dropNow(caller, volume, name, signal);
     });
+  }
+
+  /** The caller holds the volume's lock. */
+  async dropNow(caller: Caller, volume: VolumeId, name: string, signal: AbortSignal): Promise<void> {
+    const { uuid } = readyVolume(this.#deps.records, volume);
+    const params = { volume, uuid, snapshot: name };
+    await this.#deps.sagas.run(deleteVolumeSnapshotSaga(this.#deps), params, { signal });
+    this.#tell('storage-volume-snapshot-deleted', caller, volume, name);
   }
 
   #start(description: string, volume: VolumeId, work: (signal: AbortSignal) => Promise<void>): Operation {
@@ -110,10 +134,12 @@ export class VolumeSnapshots {
     });
   }
 
-  #nextName(volume: VolumeId): string {
+  #nextName(volume: VolumeId, pattern: string | undefined, now: Date): string {
     const taken = this.#all(volume).map((entry) => entry.name);
-    const next = nextSnapshotName('snap%d', taken, new Date(this.#deps.clock.nowMs()));
-    return 'name' in next ? next.name : '';
+    const next = nextSnapshotName(pattern ?? 'snap%d', taken, now);
+    if ('rule' in next) throw errors.invalid('snapshot', [{ path: 'config.snapshots.pattern', message: next.rule }]);
+    checkName(next.name);
+    return next.name;
   }
 
   #tell(action: string, caller: Caller, volume: VolumeId, name: string, context?: Record<string, unknown>): void {
@@ -144,7 +170,15 @@ const render = ({ name, document }: Entry): VolumeSnapshot => ({
   name,
   description: document.description,
   config: { ...document.config },
+  expires_at: document.expiresAt ?? never.expires,
 });
+
+function checkExpiry(sent: string | null | undefined): string | undefined {
+  const expiry = sentExpiry(sent);
+  if (expiry === undefined) return undefined;
+  if ('path' in expiry) throw errors.invalid('snapshot', [expiry]);
+  return expiry.at;
+}
 
 function checkName(name: string): void {
   const rule = snapshotName(name);

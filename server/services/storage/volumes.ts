@@ -4,7 +4,7 @@ import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import { plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
-import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import { validateVolumeConfig, withPoolDefaults, type PoolDriver } from '../../api/storage/storage-config.ts';
 import type { StorageVolume, StorageVolumeCreate, StorageVolumePut } from '../../api/storage/volume.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
@@ -94,7 +94,7 @@ export class Volumes {
       throw errors.invalid('storage volume', [{ path: 'source.type', message: 'must be copy or migration' }]);
     if (sourceName === '') {
       const config = this.#checked(pool, replaceConfig(body.config));
-      const document = this.#draft(config, body.description ?? '');
+      const document = this.#draft(volume.pool, config, body.description ?? '');
       await this.#createNow(caller, { volume, document, source: { kind: 'empty' } }, never, []);
       return undefined;
     }
@@ -218,7 +218,7 @@ export class Volumes {
     const origin = readyVolume(this.#deps.records, from);
     if (snapshot !== undefined) readyVolumeSnapshot(this.#deps.records, { volume: from, uuid: origin.uuid, snapshot });
     const sent = body.config === undefined || body.config === null ? userConfig(origin) : replaceConfig(body.config);
-    const document = this.#draft(this.#checked(volume.pool, sent), body.description ?? origin.description);
+    const document = this.#draft(volume.pool, this.#checked(volume.pool, sent), body.description ?? origin.description);
     return this.#deps.operations.start({
       description: 'Copying storage volume',
       resources: { storage_volumes: [customUrl(volume)] },
@@ -325,15 +325,16 @@ export class Volumes {
     this.#deps.events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
   }
 
-  #checked(pool: string, config: Record<string, string> | VolumeDocument['config'], old?: VolumeDocument['config']) {
+  #checked<C extends VolumeDocument['config']>(pool: string, config: C, old?: VolumeDocument['config']): C {
     const driver = this.#deps.pools.use(pool).driver.name as PoolDriver;
     const problems = validateVolumeConfig(driver, config, old);
     if (problems.length > 0) throw errors.invalid('storage volume', problems);
     return config;
   }
 
-  #draft(config: VolumeDocument['config'], description: string): VolumeDocument {
+  #draft(pool: string, sent: Record<string, string>, description: string): VolumeDocument {
     const createdAt = this.#deps.clock.timestamp();
+    const config = withPoolDefaults(this.#deps.pools.use(pool).pool.config, sent);
     return { v: 1, uuid: randomUUID(), description, config, createdAt, lifecycle: 'ready' };
   }
 

@@ -89,6 +89,32 @@ source: { type: none }
   expect((await daemon.get('/1.0/networks/n1br')).type).toBe('bridge');
 });
 
+test('keys of snapshots have an empty plan after the apply, also those that a volume has from its pool', async () => {
+  const text = (expiry: string): string => `kind: storage_pool
+name: timed
+driver: dir
+config: { volume.snapshots.schedule: "@daily", volume.snapshots.expiry: 3d }
+---
+kind: storage_volume
+name: heir
+pool: timed
+manage: { mode: exact }
+---
+kind: storage_volume
+name: own
+pool: timed
+config: { snapshots.expiry: ${expiry}, snapshots.pattern: "auto-%d" }
+`;
+  await settled(text('1w 2d'));
+  const configOf = async (name: string): Promise<object> =>
+    (await daemon.get(`/1.0/storage-pools/timed/volumes/custom/${name}`)).config as object;
+  expect(await configOf('heir')).toMatchObject({ 'snapshots.schedule': '@daily', 'snapshots.expiry': '3d' });
+  await settled(text('2w'));
+  expect(await configOf('own')).toMatchObject({ 'snapshots.expiry': '2w', 'snapshots.pattern': 'auto-%d' });
+  const bad = await gantry('plan', manifest(text('soon')));
+  expect([bad.code, bad.stderr]).toEqual([1, expect.stringContaining('snapshots.expiry')]);
+});
+
 test('a frozen container that is declared as running is drift, and an apply thaws it', async () => {
   const text = 'kind: container\nname: frozen\nsource: { type: none }\n';
   await settled(text);

@@ -152,6 +152,26 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       await lxc('stop', c, '--force');
     });
 
+    test('takes schedules, names and ends for the snapshots of a volume', async () => {
+      await lxc('storage', 'set', 'default', 'volume.snapshots.expiry=2d');
+      await lxc('storage', 'volume', 'create', 'default', 'timed', 'snapshots.pattern=auto-%d');
+      await lxc('storage', 'unset', 'default', 'volume.snapshots.expiry');
+      const key = (name: string): Promise<string> => lxc('storage', 'volume', 'get', 'default', 'timed', name);
+      expect(await key('snapshots.expiry')).toBe('2d\n');
+      await lxc('storage', 'volume', 'set', 'default', 'timed', 'snapshots.schedule=@hourly');
+      expect(await key('snapshots.schedule')).toBe('@hourly\n');
+      expect(await refusal('storage', 'volume', 'set', 'default', 'timed', 'snapshots.schedule=@startup')).toMatch(
+        /a volume does not start/,
+      );
+      await lxc('storage', 'volume', 'snapshot', 'default', 'timed');
+      await lxc('storage', 'volume', 'snapshot', 'default', 'timed', 'kept', '--no-expiry');
+      const shown = (name: string): Promise<string> => lxc('storage', 'volume', 'show', 'default', `timed/${name}`);
+      const inTwoDays = new Date(Date.now() + 2 * 24 * 3_600_000).toISOString().slice(0, 10);
+      expect(await shown('auto-0')).toContain(`expires_at: ${inTwoDays}`);
+      expect(await shown('kept')).toContain('expires_at: 0001-01-01T00:00:00Z');
+      await lxc('storage', 'volume', 'delete', 'default', 'timed');
+    });
+
     test('takes schedules of several aliases', async () => {
       const c = await fresh();
       for (const schedule of ['@hourly', '@daily, @startup', '@hourly,@weekly', '5 * * * *, @never']) {

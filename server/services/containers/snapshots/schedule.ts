@@ -1,13 +1,14 @@
 // What happens to snapshots by itself, once a minute: scheduled ones are taken, expired ones deleted (real system section 19).
 import { isTrue } from '../../../api/container/container-config.ts';
-import { isDue, isDueAtStart, parseSchedule, type Minute } from '../../../api/container/snapshot-schedule.ts';
+import { isDueAtStart } from '../../../api/container/snapshot-schedule.ts';
 import { errorText } from '../../../lib/log.ts';
 import { daemonCaller } from '../../caller.ts';
 import type { ScheduledTask } from '../../server/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, readyContainer } from '../find.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
-import { isExpired } from './names.ts';
+import { isExpired } from '../../snapshot-names.ts';
+import { inOneOperation, isScheduledAt } from '../../snapshot-tasks.ts';
 import { snapshotKey, snapshotsOf } from './records.ts';
 import type { Snapshots } from './snapshots.ts';
 
@@ -16,17 +17,6 @@ type ScheduleDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'view' | 'operat
 };
 
 type StartDeps = Pick<ScheduleDeps, 'records' | 'view' | 'log' | 'snapshots'>;
-
-/** A minute on the clock at the host's wall. */
-export function wallClock(at: Date): Minute {
-  return {
-    minute: at.getMinutes(),
-    hour: at.getHours(),
-    dayOfMonth: at.getDate(),
-    month: at.getMonth() + 1,
-    dayOfWeek: at.getDay(),
-  };
-}
 
 export function snapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[] {
   return [
@@ -37,14 +27,12 @@ export function snapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[] {
 
 /** Containers whose schedule, own or of a profile, names this minute. */
 function dueContainers(deps: ScheduleDeps, minute: Date): readonly string[] {
-  const at = wallClock(minute);
   return deps.records.containers
     .list()
     .filter((entry) => {
       if (entry.document.lifecycle !== 'ready') return false;
       const { config } = deps.view.expanded(entry);
-      const schedule = parseSchedule(config['snapshots.schedule'] ?? '');
-      if (typeof schedule === 'string' || !isDue(schedule, at)) return false;
+      if (!isScheduledAt(config['snapshots.schedule'], minute)) return false;
       const isStopped = deps.runtime.probe(entry.name).status === 'stopped';
       return !isStopped || isTrue(config['snapshots.schedule.stopped'] ?? '');
     })
@@ -63,7 +51,7 @@ export async function snapshotAtStart(deps: StartDeps, name: string, signal: Abo
 
 async function takeScheduled(deps: ScheduleDeps, minute: Date): Promise<void> {
   const names = dueContainers(deps, minute);
-  await inOneOperation(deps, 'Taking scheduled snapshots', names, async (name, signal) => {
+  await forContainers(deps, 'Taking scheduled snapshots', names, async (name, signal) => {
     await deps.snapshots.takeNow(daemonCaller, name, {}, signal);
   });
 }
@@ -77,7 +65,7 @@ async function pruneExpired(deps: ScheduleDeps, minute: Date): Promise<void> {
       .map((snapshot) => snapshot.name);
     if (old.length > 0) expired.set(name, old);
   }
-  await inOneOperation(deps, 'Deleting expired snapshots', [...expired.keys()], async (name, signal) => {
+  await forContainers(deps, 'Deleting expired snapshots', [...expired.keys()], async (name, signal) => {
     for (const snapshot of expired.get(name) ?? []) {
       // Its expiry may have been put off while we waited for the container.
       const uuid = deps.records.containers.get(name)?.document.uuid ?? '';
@@ -88,26 +76,14 @@ async function pruneExpired(deps: ScheduleDeps, minute: Date): Promise<void> {
   });
 }
 
-/** One operation for all containers; one that fails does not keep the others from their turn. */
-async function inOneOperation(
+const forContainers = (
   deps: ScheduleDeps,
   description: string,
   names: readonly string[],
   work: (name: string, signal: AbortSignal) => Promise<void>,
-): Promise<void> {
-  if (names.length === 0) return;
-  const operation = deps.operations.start({
-    description,
-    resources: { containers: names.map((name) => containerUrl(name)) },
-    run: async (_handle, signal) => {
-      const failed: string[] = [];
-      for (const name of names) {
-        await deps.locks
-          .run(lockOf(name), () => work(name, signal))
-          .catch((error: unknown) => failed.push(`${name}: ${errorText(error)}`));
-      }
-      if (failed.length > 0) throw new Error(failed.join('; '));
-    },
-  });
-  await deps.operations.wait(operation.id, undefined);
-}
+): Promise<void> =>
+  inOneOperation(
+    deps,
+    { description, resources: { containers: names.map((name) => containerUrl(name)) } },
+    names.map((name) => ({ label: name, lock: lockOf(name), run: (signal) => work(name, signal) })),
+  );

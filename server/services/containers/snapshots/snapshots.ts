@@ -10,7 +10,7 @@ import type { Caller } from '../../caller.ts';
 import { expand } from '../../expand.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, anyContainer, readyContainer } from '../find.ts';
-import { configuredExpiry, nextSnapshotName, sentExpiry } from './names.ts';
+import { configuredExpiry, nextSnapshotName, sentExpiry } from '../../snapshot-names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
 import type { SnapshotParams } from './snapshot-files.ts';

@@ -1,9 +1,9 @@
 // What a snapshot made without a name is called, and when a snapshot expires (real system section 19). Pure.
-import { never } from '../../../api/schema/common-schemas.ts';
-import { applyExpiry, parseExpiry } from '../../../api/container/snapshot-expiry.ts';
-import type { Problem } from '../../../api/problem.ts';
-import { renderPattern } from '../../../api/container/snapshot-pattern.ts';
-import { isTimestamp } from '../../../api/text/timestamp.ts';
+import { never } from '../api/schema/common-schemas.ts';
+import { applyExpiry, parseExpiry } from '../api/container/snapshot-expiry.ts';
+import type { Problem } from '../api/problem.ts';
+import { renderPattern } from '../api/container/snapshot-pattern.ts';
+import { isTimestamp } from '../api/text/timestamp.ts';
 
 /** The name for a new snapshot, or the rule that the pattern breaks. `%d` becomes one more than the highest in use, from 0;
  *  without it a name that is taken gets `-%d`. */

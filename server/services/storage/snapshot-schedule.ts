@@ -1,0 +1,73 @@
+// What happens to snapshots of custom volumes by itself, once a minute: scheduled ones are taken, expired ones deleted.
+import { never } from '../../api/schema/common-schemas.ts';
+import { daemonCaller } from '../caller.ts';
+import { ownedBy, ownedKey } from '../owned-records.ts';
+import type { ScheduledTask } from '../server/scheduler.ts';
+import { isExpired } from '../snapshot-names.ts';
+import { inOneOperation, isScheduledAt } from '../snapshot-tasks.ts';
+import type { VolumeSnapshots } from './volume-snapshots.ts';
+import { customUrl } from './volume-urls.ts';
+import { volumeKey, type VolumeId } from './volume-users.ts';
+import { volumeLock, type VolumesDeps } from './volumes.ts';
+
+type ScheduleDeps = Pick<VolumesDeps, 'records' | 'operations' | 'locks'> & { readonly snapshots: VolumeSnapshots };
+
+export function volumeSnapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[] {
+  return [
+    { name: 'Taking scheduled snapshots of storage volumes', run: (minute) => takeScheduled(deps, minute) },
+    { name: 'Deleting expired snapshots of storage volumes', run: (minute) => pruneExpired(deps, minute) },
+  ];
+}
+
+/** Of all projects. */
+const readyVolumes = ({ records }: ScheduleDeps) =>
+  records.volumes
+    .list()
+    .filter(({ document }) => document.lifecycle === 'ready')
+    .map(({ name, document }) => ({ volume: idOf(name), document }));
+
+/** Records are named POOL/VOLUME; no pool's name has a slash. */
+function idOf(key: string): VolumeId {
+  const slash = key.indexOf('/');
+  return { pool: key.slice(0, slash), name: key.slice(slash + 1) };
+}
+
+async function takeScheduled(deps: ScheduleDeps, minute: Date): Promise<void> {
+  const due = readyVolumes(deps).filter(({ document }) => isScheduledAt(document.config['snapshots.schedule'], minute));
+  const resources = { storage_volumes: due.map(({ volume }) => customUrl(volume)) };
+  const turns = due.map(({ volume }) => ({
+    label: volumeKey(volume),
+    lock: volumeLock(volume),
+    run: async (signal: AbortSignal) => {
+      await deps.snapshots.takeNow(daemonCaller, volume, {}, signal);
+    },
+  }));
+  await inOneOperation(deps, { description: 'Taking scheduled snapshots of storage volumes', resources }, turns);
+}
+
+async function pruneExpired(deps: ScheduleDeps, minute: Date): Promise<void> {
+  const expiredOf = (uuid: string): readonly string[] =>
+    ownedBy(deps.records, 'volumeSnapshots', uuid)
+      .filter(
+        ({ document }) => document.lifecycle === 'ready' && isExpired(document.expiresAt ?? never.expires, minute),
+      )
+      .map((snapshot) => snapshot.name);
+  const found = readyVolumes(deps)
+    .map(({ volume, document: { uuid } }) => ({ volume, uuid, names: expiredOf(uuid) }))
+    .filter(({ names }) => names.length > 0);
+  const resources = { storage_volumes: found.map(({ volume }) => customUrl(volume)) };
+  const turns = found.map(({ volume, uuid, names }) => ({
+    label: volumeKey(volume),
+    lock: volumeLock(volume),
+    run: async (signal: AbortSignal) => {
+      for (const name of names) {
+        // Its expiry may have been put off, or the volume renamed, while we waited for it.
+        const isSame = deps.records.volumes.get(volumeKey(volume))?.document.uuid === uuid;
+        const document = deps.records.volumeSnapshots.get(ownedKey(uuid, name))?.document;
+        if (!isSame || document === undefined || !isExpired(document.expiresAt ?? never.expires, minute)) continue;
+        await deps.snapshots.dropNow(daemonCaller, volume, name, signal);
+      }
+    },
+  }));
+  await inOneOperation(deps, { description: 'Deleting expired snapshots of storage volumes', resources }, turns);
+}
