@@ -143,7 +143,7 @@ describe.each(drivers)('on a pool of driver %s', (pool) => {
     const name = await made('red', pool);
     write(pool, `red%${name}`, 'then');
     await daemon.ok('POST', custom(pool, name, 'red', 'snapshots'), { name: 's' });
-    const listening = await daemon.listen('lifecycle');
+    const listening = await daemon.listen('lifecycle&project=red');
     await succeeded(await daemon.call('POST', custom(pool, name, 'red'), { name, pool: to, project: 'blue' }));
     const event = await listening.next((each) => lifecycleOf(each).action === 'storage-volume-renamed');
     expect(lifecycleOf(event)).toMatchObject({
