@@ -83,14 +83,15 @@ function addressOf(server: string, path: string, query: Query): URL {
 async function targetOf(ask: (path: string) => Promise<JsonMap>, server: string, wanted: ImageWanted): Promise<string> {
   if (wanted.alias === '') return wanted.fingerprint.toLowerCase();
   const path = `/1.0/images/aliases/${wanted.alias.split('/').map(encodeURIComponent).join('/')}`;
-  const isPrefix = /^[0-9a-f]{6,64}$/.test(wanted.alias);
+  const prefix = wanted.alias.toLowerCase();
+  const isPrefix = /^[0-9a-f]{6,64}$/.test(prefix);
   const alias = await ask(path).catch((error: unknown) => {
     if (!isMissing(error)) throw error;
-    if (isPrefix) return { target: wanted.alias };
+    if (isPrefix) return { target: prefix };
     throw notThere(server, `alias ${wanted.alias}`, wanted, error);
   });
   const target = textOf(alias['target']);
-  if (isFingerprint(target) || (isPrefix && target === wanted.alias)) return target;
+  if (isFingerprint(target) || (isPrefix && target === prefix)) return target;
   throw new DriverError('Invalid', `the alias ${wanted.alias} on ${server} names no image`);
 }
 

@@ -135,8 +135,9 @@ export function findStreamImage(
       byAlias(newestFirst, plainAlias(name, host), wanted.architectures);
     if (found !== undefined) return found;
   }
-  if (!/^[0-9a-f]{6,64}$/.test(name)) return undefined;
-  const fits = newestFirst.filter((image) => image.fingerprint.startsWith(name));
+  const prefix = name.toLowerCase();
+  if (!/^[0-9a-f]{6,64}$/.test(prefix)) return undefined;
+  const fits = newestFirst.filter((image) => image.fingerprint.startsWith(prefix));
   return new Set(fits.map((image) => image.fingerprint)).size > 1 ? 'ambiguous' : fits[0];
 }
 

@@ -41,7 +41,8 @@ const protocols: Readonly<Record<string, RemoteProtocol>> = {
 /** Throws badRequest with all problems; `kind` is what is being made. */
 export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
   const [server, protocolName, certificate] = [sent.server ?? '', sent.protocol ?? '', sent.certificate ?? ''];
-  const [alias, fingerprint] = [sent.alias ?? '', (sent.fingerprint ?? '').toLowerCase()];
+  const [alias, fingerprint] = meant(sent);
+  const aliasField = (sent.alias ?? '') === '' ? 'fingerprint' : 'alias';
   const protocol = Object.hasOwn(protocols, protocolName) ? protocols[protocolName] : undefined;
   const project = sent.project === defaultProject ? '' : (sent.project ?? '');
   const problems: Problem[] = [];
@@ -63,13 +64,17 @@ export function readRemoteSource(kind: string, sent: SentSource): RemoteSource {
   if (alias === '' && fingerprint === '')
     say('alias', 'or fingerprint is required: which image of the server is meant');
   if (alias !== '' && (alias.length > 1024 || alias.split('/').some((part) => /^\.{0,2}$/.test(part)))) {
-    say('alias', `is no name of an image: ${JSON.stringify(alias.slice(0, 80))}`);
-  }
-  if (alias === '' && fingerprint !== '' && !/^[0-9a-f]{6,64}$/.test(fingerprint)) {
-    say('fingerprint', `must be 6 to 64 hex digits, is ${JSON.stringify(sent.fingerprint)}`);
+    say(aliasField, `is no name of an image: ${JSON.stringify(alias.slice(0, 80))}`);
   }
   if (protocol === undefined || problems.length > 0) throw errors.invalid(kind, problems);
   return { server: { server, protocol, certificate }, alias, fingerprint, secret: sent.secret ?? '', project };
+}
+
+/** Alias and fingerprint. A fingerprint that is not whole may be an alias or a beginning: the server that has the image decides. */
+function meant(sent: SentSource): readonly [alias: string, fingerprint: string] {
+  const [alias, fingerprint] = [sent.alias ?? '', sent.fingerprint ?? ''];
+  if (alias !== '' || /^[0-9a-f]{64}$/i.test(fingerprint)) return [alias, fingerprint.toLowerCase()];
+  return [fingerprint, ''];
 }
 
 /** The image on another server that a container is to be made of; undefined: it is one of this server. */
@@ -99,7 +104,7 @@ export function lastingSource(
   { server, alias, project }: RemoteSource,
   fingerprint: string,
 ): ImageSourceDocument | undefined {
-  if (alias === '' || fingerprint.startsWith(alias)) return undefined;
+  if (alias === '' || fingerprint.startsWith(alias.toLowerCase())) return undefined;
   return { ...server, alias, ...(project === '' ? {} : { project }) };
 }
 

@@ -125,6 +125,18 @@ describe('pulling from another daemon', () => {
     expect(sha256(exported.bytes)).toBe(fingerprint);
   });
 
+  test.each([
+    ['an alias', (alias: string) => alias, true],
+    ['the beginning of one', (_: string, whole: string) => whole.slice(0, 10), false],
+    ['the beginning of one in capitals', (_: string, whole: string) => whole.slice(0, 10).toUpperCase(), false],
+  ] as const)('a fingerprint that is %s is resolved by the other server', async (_, sent, isNamed) => {
+    const alias = `Alias-${unique()}`;
+    const whole = await onRemote(tarball(), { 'x-svc-aliases': `alias=${alias}` });
+    expect(fingerprintOf(await pull({ fingerprint: sent(alias, whole) }))).toBe(whole);
+    expect((await image(whole)).update_source?.alias).toBe(isNamed ? alias : undefined);
+    await expectFailure(() => pull({ fingerprint: `no-${alias}` }), /no image with alias no-Alias/);
+  });
+
   test('an image in two files arrives in two files', async () => {
     const [metadata, rootfs] = [metadataOf(), rootfsOf()];
     const boundary = 'frontier';
@@ -194,7 +206,7 @@ describe('pulling from another daemon', () => {
     [{ mode: 'push' }, /source.mode/],
     [{ certificate: 'abc' }, /source.certificate/],
     [{ alias: '', fingerprint: '' }, /source.alias/],
-    [{ alias: '', fingerprint: 'zz' }, /source.fingerprint/],
+    [{ alias: '', fingerprint: 'zz/../y' }, /source.fingerprint/],
     [{ alias: '../../certificates' }, /source.alias/],
     [{ alias: 'a//b' }, /source.alias/],
   ])('the source with %j is refused at once', async (more, words) => {
@@ -281,6 +293,10 @@ describe('pulling from simplestreams', () => {
     expect(fingerprintOf(await run(server, { alias: '', fingerprint: part }))).toBe(
       sha256(intel.metadata, intel.rootfs),
     );
+    const capitals = { alias: '', fingerprint: part.toUpperCase() };
+    expect(fingerprintOf(await run(server, capitals))).toBe(sha256(intel.metadata, intel.rootfs));
+    const named = { alias: '', fingerprint: 'busy/arm64' };
+    expect(fingerprintOf(await run(server, named))).toBe(sha256(arm.metadata, arm.rootfs));
     expect(server.asked.filter((line) => line.includes('images.json'))).toHaveLength(1);
     await expectFailure(() => run(server, { alias: 'nope' }), /no image with alias nope for x86_64/);
   });
