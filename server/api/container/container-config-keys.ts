@@ -218,5 +218,11 @@ export const containerConfigKeys = {
   'volatile.uuid': text('none', 'Identity that survives renames.', server),
   'volatile.*.host_name': word(is.interfaceName)('none', 'Host end of an interface.', server),
   'volatile.*.hwaddr': word(is.macAddress)('none', 'MAC address an interface was given.', server),
+  'volatile.*.last_state.created': text(
+    'none',
+    'Whether another server made the interface of a nic; goes at stop.',
+    server,
+  ),
+  'volatile.*.last_state.mtu': text('none', 'Earlier MTU of an interface, from another server; goes at stop.', server),
   'volatile.*.name': word(is.interfaceName)('none', 'Name an interface was given inside.', server),
 } as const satisfies Record<string, ConfigKey>;

@@ -13,6 +13,8 @@ import { statusCodes } from '../../../api/status.ts';
 import { storeCheckpointSaga } from '../sagas/container-store-state.ts';
 
 const powerKey = 'volatile.last_state.power';
+/** What a real server notes of an interface of the host that a nic was given (address, mtu): it is back now. */
+const lentCard = /^volatile\..+\.last_state\./;
 
 export async function stopNow(
   deps: StateDeps,
@@ -91,7 +93,8 @@ export async function afterStop(deps: StateDeps, caller: Caller, name: string, s
 function recordStopped(deps: Pick<StateDeps, 'records'>, name: string): Promise<void> {
   return deps.records.retry((changes) => {
     const { document } = readyContainer(deps.records, name);
-    changes.put('containers', name, { ...document, config: { ...document.config, [powerKey]: 'STOPPED' } });
+    const kept = Object.entries(document.config).filter(([key]) => !lentCard.test(key));
+    changes.put('containers', name, { ...document, config: { ...Object.fromEntries(kept), [powerKey]: 'STOPPED' } });
   });
 }
 

@@ -209,6 +209,25 @@ describe('the record of a run', () => {
     expect(third.last_used_at).toBe(second.last_used_at);
   });
 
+  test('what another server noted of the interface that a card was given goes when the container stops', async () => {
+    const noted = {
+      'volatile.eth0.last_state.created': 'false',
+      'volatile.eth0.last_state.hwaddr': '00:16:3e:00:00:01',
+      'volatile.eth0.last_state.mtu': '1500',
+      'volatile.eth0.hwaddr': '00:16:3e:00:00:02',
+    };
+    const devices = { eth0: { type: 'nic', nictype: 'p2p', name: 'eth0' } };
+    const name = await containerIn('Running', { devices, config: noted });
+    expect((await daemon.get(`/1.0/containers/${name}`)).config).toMatchObject(noted);
+    await must(name, 'stop', { force: true });
+    const { config } = await daemon.get(`/1.0/containers/${name}`);
+    expect(Object.keys(config).filter((key) => key.includes('eth0.last_state'))).toEqual([]);
+    expect(config).toMatchObject({
+      'volatile.eth0.hwaddr': '00:16:3e:00:00:02',
+      'volatile.last_state.power': 'STOPPED',
+    });
+  });
+
   test('a running container has state figures, and a stopped one zeros', async () => {
     const nic = { type: 'nic', nictype: 'p2p', name: 'eth0' };
     const name = await containerIn('Running', { devices: { eth0: nic } });
