@@ -53,7 +53,7 @@ import { ContainerFiles } from '../services/containers/files/files.ts';
 export type Services = ReturnType<typeof composeServices>;
 
 export function composeServices(base: Foundation, options: Pick<DaemonOptions, 'remoteLimits'>) {
-  const { isDryRun, dirs, clock, events, log, records, host, operations, locks, loop, room } = base;
+  const { isDryRun, unprivilegedOnly, dirs, clock, events, log, records, host, operations, locks, loop, room } = base;
   const { runtime, network, paths, proxies } = host;
   const view = new ContainerView({ records, runtime });
   const idMaps = new IdMaps({ records, runtime, ids: host.ids });
@@ -64,7 +64,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
   const sagas = new Sagas({ records, clock, log, table: sagaTable({ ...acting, users, ...places }), undoLocks });
   const hosts = new NetworkHosts(acting);
-  const common = { ...acting, operations, sagas, hosts, ...(paths === undefined ? {} : { paths }) };
+  const common = { ...acting, operations, sagas, hosts, unprivilegedOnly, ...(paths === undefined ? {} : { paths }) };
   const running = new RunningDevices({ ...common, proxies });
   const damage = isDryRun ? noDamageCheck : damageCheck;
   const imageDeps = { ...common, secrets: new ImageSecrets(), users, dir: dirs.images, damage };

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { pino, type Logger } from 'pino';
 import { errorText, type Log, type LogContext } from '../lib/log.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
+import { bool, isTrue } from '../api/text/value-checks.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
 import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './store-choice.ts';
@@ -24,6 +25,7 @@ Options:
   --lxd-socket PATH   also listen there for unmodified clients of LXD (lxc, pylxd, Ansible), in its dialect
   --lxd-https HOST:PORT  the same with TLS
   --group NAME        group that may use the sockets
+  --unprivileged-only  refuse privileged containers (also: the variable LXD_UNPRIVILEGED_ONLY=true)
   --store etcd://HOST:PORT[,HOST:PORT...][/NAME]  keep records in an etcd instead of the state directory
   --store-ca FILE, --store-cert FILE, --store-key FILE  TLS to it: its authority, and the client's certificate and key
   --store-login FILE  USER:PASSWORD for it
@@ -42,6 +44,7 @@ interface Flags {
   readonly lxd?: { readonly socket?: string; readonly https?: string };
   readonly group?: string;
   readonly etcd?: EtcdChoice;
+  readonly unprivilegedOnly: boolean;
   readonly level: string;
 }
 
@@ -84,6 +87,7 @@ function parseFlags(argv: readonly string[]): Flags | string {
     'lxd-socket': { type: 'string' },
     'lxd-https': { type: 'string' },
     group: { type: 'string' },
+    'unprivileged-only': { type: 'boolean', default: false },
     ...storeFlagOptions,
     'log-level': { type: 'string', default: 'info' },
   } as const;
@@ -99,6 +103,7 @@ function parseFlags(argv: readonly string[]): Flags | string {
       stateDir,
       runtime,
       level: values['log-level'],
+      unprivilegedOnly: values['unprivileged-only'] || isAskedFor('LXD_UNPRIVILEGED_ONLY'),
       ...(etcd === undefined ? {} : { etcd }),
       ...(https === undefined ? {} : { https }),
       ...(group === undefined ? {} : { group }),
@@ -107,6 +112,14 @@ function parseFlags(argv: readonly string[]): Flags | string {
   } catch (error) {
     return errorText(error);
   }
+}
+
+/** Throws for a word that is neither yes nor no: a typing error must not open what was to be closed. */
+function isAskedFor(variable: string): boolean {
+  const value = process.env[variable] ?? '';
+  const broken = value === '' ? undefined : bool(value);
+  if (broken !== undefined) throw new Error(`the variable ${variable} ${broken}, is ${value}`);
+  return isTrue(value);
 }
 
 function lxdFlags(socket: string | undefined, https: string | undefined): Pick<Flags, 'lxd'> {
@@ -130,6 +143,7 @@ async function serve(flags: Flags): Promise<number> {
       ...(flags.group === undefined ? {} : { group: flags.group }),
       ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
       ...(flags.etcd === undefined ? {} : { etcd: flags.etcd }),
+      unprivilegedOnly: flags.unprivilegedOnly,
       log: logTo(logger),
     });
     const ready = {

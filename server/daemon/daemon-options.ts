@@ -17,6 +17,8 @@ export interface DaemonOptions {
   readonly lxd?: LxdListeners;
   /** Group that may use the local sockets. */
   readonly group?: string;
+  /** No container may be privileged. */
+  readonly unprivilegedOnly?: boolean;
   /** Where records are, instead of in the state directory; without it, where they were the last time. */
   readonly etcd?: EtcdChoice;
   /** Its lines also go to the listeners of events. */

@@ -11,6 +11,7 @@ import { readableNames } from '../api/project/readable-names.ts';
 import { Operations } from '../operations/manager.ts';
 import { Records } from '../records/records.ts';
 import { projectGuard } from '../services/projects/limits/guard.ts';
+import { unprivilegedGuard } from '../services/projects/limits/unprivileged-guard.ts';
 import { DiskRoom } from '../services/server/disk-space.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import { openHostDrivers } from './host-drivers.ts';
@@ -45,7 +46,8 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   open.add(() => opened.close());
   const records = await Records.open(opened.store);
   opened.follow(records);
-  records.guardWith(projectGuard(records));
+  const guards = [projectGuard(records), ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : [])];
+  records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
   projects = records.projects;
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
   open.add(() => host.close());
@@ -55,6 +57,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const operations = new Operations({ clock, events, log, loop, readable });
   return {
     isDryRun,
+    unprivilegedOnly: options.unprivilegedOnly === true,
     dirs,
     clock,
     events,

@@ -38,6 +38,8 @@ export const ServerEnvironment = Type.Object({
     Type.Array(Type.Object({ Name: Type.String(), Version: Type.String(), Remote: Type.Boolean() })),
   ),
   storage_version: Type.String(),
+  /** True when no container may be privileged; else absent. */
+  unprivileged_only: Type.Optional(Type.Boolean()),
 });
 export type ServerEnvironment = Static<typeof ServerEnvironment>;
 

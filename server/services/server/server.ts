@@ -38,6 +38,8 @@ export interface ServerSettingsDeps {
   readonly certificate: string;
   readonly log: Log;
   readonly loop: { readonly figures: LoopFigures };
+  /** The daemon is started for unprivileged containers only. */
+  readonly unprivilegedOnly: boolean;
   /** Why writes are refused at the moment. */
   readonly readOnly: () => string | undefined;
 }
@@ -211,7 +213,7 @@ export class ServerSettings {
   }
 
   #environment(addresses: readonly string[], readOnly: string | undefined, project: string): ServerEnvironment {
-    const { runtime, pools, certificate, loop } = this.#deps;
+    const { runtime, pools, certificate, loop, unprivilegedOnly } = this.#deps;
     const { limitMs, longestMs, overLimit } = loop.figures;
     const drivers = pools.driversInUse();
     return {
@@ -236,6 +238,7 @@ export class ServerSettings {
       storage: drivers.join(' | '),
       storage_supported_drivers: pools.drivers().map((name) => ({ Name: name, Version: '1', Remote: name === 'ceph' })),
       storage_version: drivers.map(() => '1').join(' | '),
+      ...(unprivilegedOnly ? { unprivileged_only: true } : {}),
     };
   }
 }

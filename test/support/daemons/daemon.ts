@@ -115,7 +115,7 @@ export interface TestDaemon extends Wire {
 }
 
 export type TestDaemonOptions = Partial<
-  Pick<DaemonOptions, 'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits' | 'etcd'>
+  Pick<DaemonOptions, 'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits' | 'etcd' | 'unprivilegedOnly'>
 > & {
   readonly dir?: string;
   /** Other drivers, or the host's with other properties. */
@@ -142,6 +142,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       ...(options.time === undefined ? {} : { time: options.time }),
       ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       ...(etcd === undefined ? {} : { etcd }),
+      ...(options.unprivilegedOnly === undefined ? {} : { unprivilegedOnly: options.unprivilegedOnly }),
       log: loggingTo(logged),
       drivers: async (given) => {
         publish = (message) => given.log.info(message);

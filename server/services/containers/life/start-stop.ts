@@ -1,7 +1,7 @@
 // Start, stop, restart, freeze and unfreeze on request (real system section 4), and what follows when a container ends.
 import type { StateDeps, Wanted } from './state-deps.ts';
 import { halt, stopNow, stopStateful, publishStopped } from './stop.ts';
-import { startNow } from './start.ts';
+import { checkMayRun, startNow } from './start.ts';
 import { stateActions, type ContainerStatePut, type StateAction } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
@@ -84,6 +84,7 @@ async function restartNow(
   if (deps.runtime.probe(name).status === 'frozen' && !wanted.force) {
     throw errors.badRequest(`The container ${name} is not running: it is frozen`);
   }
+  checkMayRun(deps, readyContainer(deps.records, name));
   await halt(deps, name, wanted, signal);
   publishStopped(deps, caller, name, wanted);
   await startNow(deps, caller, name, signal);

@@ -17,6 +17,7 @@ import { readyContainer } from '../find.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from '../sagas/container-drop-state.ts';
 import { checkHostPaths, shownPaths } from '../../projects/limits/host-paths.ts';
+import { checkUnprivileged } from '../../projects/limits/unprivileged-guard.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -32,6 +33,7 @@ export async function startNow(
     throw errors.badRequest(`The container ${name} is already running`);
   await deps.sagas.settleHeld('containers', name);
   const found = readyContainer(deps.records, name);
+  checkMayRun(deps, found);
   if (stateful) await needStored(deps, found);
   else {
     await dropCheckpoint(deps, name);
@@ -65,6 +67,11 @@ export async function startNow(
   if (stateful) await dropCheckpoint(deps, name);
   // Real system section 6: what goes on from its state has not been started.
   else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);
+}
+
+/** Throws AppError forbidden for a container that was privileged before the daemon was started for unprivileged ones only. */
+export function checkMayRun(deps: Pick<StateDeps, 'unprivilegedOnly' | 'view'>, entry: ContainerEntry): void {
+  if (deps.unprivilegedOnly) checkUnprivileged(entry.name, deps.view.expanded(entry).config);
 }
 
 async function needStored(deps: StateDeps, { name, document }: ContainerEntry): Promise<void> {

@@ -2,7 +2,11 @@
 import type { ContainerDeps } from '../deps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 
-export type StateDeps = ContainerDeps & { readonly hosts: NetworkHosts };
+export type StateDeps = ContainerDeps & {
+  readonly hosts: NetworkHosts;
+  /** The daemon is started for unprivileged containers only. */
+  readonly unprivilegedOnly: boolean;
+};
 
 export interface Wanted {
   readonly force: boolean;

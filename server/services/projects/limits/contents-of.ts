@@ -73,6 +73,12 @@ export const usersOfProfilesIn = (view: RecordView, project: string): readonly s
           .filter((name) => !hasFeature(view, name, 'features.profiles')),
       ];
 
+/** The profile that a plain name means to containers of the project. */
+export function profilesSeenFrom(view: RecordView, project: string): (name: string) => ProfileDocument | undefined {
+  const owner = hasFeature(view, project, 'features.profiles') ? project : defaultProject;
+  return (name) => view.get('profiles', qualifiedName(owner, name));
+}
+
 interface Found {
   readonly uuid: string;
   readonly member: ProjectMember;
@@ -83,8 +89,7 @@ function containersOf(
   project: string,
   planned: ReadonlyMap<string, ContainerDocument>,
 ): readonly Found[] {
-  const profiles = hasFeature(view, project, 'features.profiles') ? project : defaultProject;
-  const profileOf = (name: string): ProfileDocument | undefined => view.get('profiles', qualifiedName(profiles, name));
+  const profileOf = profilesSeenFrom(view, project);
   const memberOf = (name: string, document: ContainerDocument): ProjectMember => {
     const { config, devices } = expand(document, profileOf);
     const root = rootDisk(devices);
