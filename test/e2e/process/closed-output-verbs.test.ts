@@ -1,0 +1,183 @@
+// Every verb of the table of verbs whose output loses its reader at once (`| true`) or after a line (`| head -1`) ends without an error.
+import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { verbs } from '../../../reconciler/cli/program/verbs.ts';
+import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
+import { newMark, type Mark } from '../../support/hosts/marked-processes.ts';
+import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
+import { until } from '../../support/until.ts';
+
+const declared = Object.values(verbs).flatMap((rows) => rows.map(({ verb }) => verb.name));
+
+let programs: Programs;
+let daemon: TestDaemon;
+let folder: string;
+beforeAll(async () => {
+  programs = buildPrograms();
+  daemon = await makeDaemon();
+  await seed(daemon);
+  folder = mkdtempSync(join(tmpdir(), 'gcv-'));
+  for (const name of ['c1', 'c2', 'm1', 'm2']) await createContainer(daemon, name);
+  await setState(daemon, 'c1', 'start');
+  // What the rows below change or delete, for each round its own.
+  for (const name of ['s', 't1', 't2', 'd1', 'd2']) await daemon.ok('POST', '/1.0/containers/c2/snapshots', { name });
+  for (const name of ['b', 'd1', 'd2'])
+    await daemon.ok('POST', '/1.0/containers/c2/backups', { name, compression_algorithm: 'none' });
+  for (const name of ['f', 'g1', 'g2'])
+    await daemon.call('POST', `/1.0/containers/c1/files?path=/${name}`, Buffer.from('x\n'));
+  const image = tarOf({ name: 'metadata.yaml', content: goodMetadata, mode: 0o644 }, rootfsDirectory);
+  await daemon.ok('POST', '/1.0/images', image, { 'x-svc-aliases': 'alias=img&alias=old1&alias=old2' });
+  for (const value of ['1', '2']) {
+    writeFileSync(join(folder, 'set.yaml'), manifest(value));
+    const made = await ends(['apply', 'set.yaml', '-y'], 'all');
+    expect(made.code, made.stderr).toBe(0);
+    const locked = await ends(['lock', '--set', `held${value}`], 'all');
+    expect(locked.code, locked.stderr).toBe(0);
+  }
+  writeFileSync(join(folder, 'next.yaml'), manifest('3'));
+  writeFileSync(join(folder, 'preseed.yaml'), 'profiles: [{ name: seeded, config: {} }]\n');
+}, 240_000);
+const marks: Mark[] = [];
+afterEach(() => {
+  for (const mark of marks.splice(0)) mark.killAll();
+});
+afterAll(async () => {
+  await daemon?.cleanUp();
+  programs?.remove();
+  if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+});
+
+const manifest = (value: string): string => `kind: profile\nname: p\nconfig: { user.a: '${value}' }\n`;
+
+interface Ended {
+  readonly code: number | null;
+  readonly signal: string | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `none` reads nothing, `line` one line, as `true` and `head -1` do. */
+async function ends(args: readonly string[], reads: 'none' | 'line' | 'all'): Promise<Ended> {
+  const mark = newMark();
+  marks.push(mark);
+  const child = spawn(process.execPath, [programs.gantry, ...args], {
+    env: { ...plainEnv(), ...mark.env, XDG_STATE_HOME: folder, GANTRY_SOCKET: daemon.socketPath },
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const exit = new Promise<Pick<Ended, 'code' | 'signal'>>((resolve) =>
+    child.once('close', (code, signal) => resolve({ code, signal })),
+  );
+  const texts = { stdout: '', stderr: '' };
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => (texts.stderr += chunk));
+  if (reads === 'none') child.stdout.destroy();
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    texts.stdout += chunk;
+    if (reads === 'line' && texts.stdout.includes('\n')) child.stdout.destroy();
+  });
+  const ended = await exit;
+  await until(() => mark.alive().length === 0);
+  return { ...ended, ...texts };
+}
+
+/** A command line of each verb that does its work here; # is the number of the round. Later ones delete what earlier ones show. */
+const works: Readonly<Record<string, string>> = {
+  plan: 'plan next.yaml',
+  apply: 'apply next.yaml -y',
+  status: 'status set.yaml',
+  drift: 'drift next.yaml',
+  diff: 'diff next.yaml',
+  validate: 'validate set.yaml',
+  graph: 'graph set.yaml',
+  history: 'history',
+  'history show': 'history show 1',
+  'history diff': 'history diff 1 2',
+  lock: 'lock --set free#',
+  'force-unlock': 'force-unlock --set held# -y',
+  update: 'update set.yaml',
+  preseed: 'preseed preseed.yaml',
+  get: 'get container',
+  show: 'show container/c1',
+  wait: 'wait c1 --for running',
+  doctor: 'doctor',
+  init: 'init new#',
+  export: 'export profile/p',
+  fmt: 'fmt set.yaml --check',
+  adopt: 'adopt profile/p -f set.yaml',
+  release: 'release profile/p',
+  explain: 'explain container',
+  schema: 'schema',
+  completion: 'completion bash',
+  version: 'version',
+  'trust add': 'trust add someone#',
+  'trust list': 'trust list',
+  exec: 'exec c1 -- echo hello',
+  'file push': 'file push set.yaml c1/n#',
+  'file pull': 'file pull c1/f -',
+  'file delete': 'file delete c1/g#',
+  'snapshot create': 'snapshot create c1/n#',
+  'snapshot list': 'snapshot list c2',
+  'snapshot show': 'snapshot show c2/s',
+  'snapshot rename': 'snapshot rename c2/t# u#',
+  'snapshot restore': 'snapshot restore c2/s',
+  'snapshot delete': 'snapshot delete c2/d#',
+  'backup create': 'backup create c2 n#',
+  'backup list': 'backup list c2',
+  'backup export': 'backup export c2 b -',
+  'backup delete': 'backup delete c2 d#',
+  copy: 'copy c2 copied#',
+  move: 'move m# moved#',
+  'image list': 'image list',
+  'image alias': 'image alias new# img',
+  'image unalias': 'image unalias old#',
+  'image export': 'image export img -',
+  rollback: 'rollback 1 -y',
+  run: 'run set.yaml -y',
+  destroy: 'destroy set.yaml -y',
+};
+
+/** Why the work of a verb is not tried here; its help is. */
+const elsewhere: Readonly<Record<string, string>> = {
+  console: 'wants a terminal',
+  events: 'waits until something happens',
+  login: 'wants a server of logins',
+  logout: 'wants a server of logins',
+  'trust join': 'wants a server at an https address',
+  'trust show': 'wants a trusted certificate',
+  'trust remove': 'wants a trusted certificate',
+  'backup import': 'wants an archive',
+  'image import': 'wants an archive',
+  'image copy': 'wants a second server',
+  'image publish': 'wants a container with files',
+  'image refresh': 'wants an image of another server',
+  'image delete': 'deletes the image that other rows need',
+};
+
+test('each verb is in one of the two tables', () => {
+  expect([...Object.keys(works), ...Object.keys(elsewhere)].toSorted()).toEqual(declared.toSorted());
+});
+
+/** What may be on standard error: notes and progress. */
+const complaint = /error|EPIPE|^\s+at /im;
+
+describe('Without a reader, and with one that reads a line,', { timeout: 120_000 }, () => {
+  test.each(Object.entries(works))('%s ends without an error', async (_, words) => {
+    const round = (number: number): string[] => words.replaceAll('#', String(number)).split(' ');
+    const unread = await ends(round(1), 'none');
+    expect(unread).toMatchObject({ code: 141, signal: null });
+    expect(unread.stderr).not.toMatch(complaint);
+    const head = await ends(round(2), 'line');
+    // 1: a diff that found differences, and had written them before its reader went.
+    expect([0, 141, ...(/diff/.test(words) ? [1] : [])], `${head.code} ${head.stderr}`).toContain(head.code);
+    expect([head.signal, head.stderr]).toEqual([null, expect.not.stringMatching(complaint)]);
+  });
+
+  test.each(Object.keys(elsewhere))('%s --help ends without a word', async (name) => {
+    const ended = await ends([...name.split(' '), '--help'], 'none');
+    expect(ended).toEqual({ code: 141, signal: null, stdout: '', stderr: '' });
+  });
+});
