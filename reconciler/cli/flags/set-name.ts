@@ -3,6 +3,7 @@ import type { Document } from '../../core/documents/document.ts';
 import { defaultSet, setNamePattern } from '../../core/ownership/owner-records.ts';
 import type { HostOptions } from './host-flags.ts';
 import type { PlanFlagOptions } from './plan-flags.ts';
+import { setInProject } from '../../core/ownership/project-notes.ts';
 import { usageError } from '../errors/usage-error.ts';
 
 export function setNameOf(
@@ -23,9 +24,5 @@ export function setNameOf(
       '--prune deletes what the set owns and no manifest declares: name the set with --set or manage.set',
     );
   }
-  return inProject(name ?? defaultSet, options.project);
+  return setInProject(name ?? defaultSet, options.project);
 }
-
-/** Sets of the same name in two projects are two sets, since all projects share the server config. */
-const inProject = (name: string, project: string | undefined): string =>
-  project === undefined || project === 'default' || project === '' ? name : `${name}@${project.replaceAll('.', '~')}`;

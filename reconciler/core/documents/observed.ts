@@ -29,6 +29,8 @@ export interface Observed extends Tables {
     /** True when snapshots cannot have a description, as on LXD. */
     readonly lacksSnapshotDescriptions?: boolean;
   };
+  /** Notes about sets in a profile of the project of the connection (core/ownership/project-notes.ts). */
+  readonly projectNotes?: Readonly<Record<string, string>>;
   /** The state of each set on the server. */
   readonly sets?: ReadonlyMap<string, SetState>;
   /** Names of the members of a cluster; networks and pools have `member_overrides` then, with the config of each. */

@@ -5,6 +5,7 @@ import type { Live, Observed } from '../documents/observed.ts';
 import { configProblems, deviceProblems } from '../settings/setting-effects.ts';
 import { deviceReferences } from './devices.ts';
 import { defineKind } from './kind.ts';
+import { notesProfile } from '../ownership/notes-profile.ts';
 import { presentDevices, presentTexts } from '../documents/json-values.ts';
 
 export const profile = defineKind('profile', {
@@ -14,7 +15,15 @@ export const profile = defineKind('profile', {
   live: (observed, name) => observed.profiles.get(name) ?? comingWithItsProject(observed, name),
   references: (document) => deviceReferences(document.values['devices']),
   liveReferences: (live) => deviceReferences(live['devices']),
-  validate: (values) => [
+  validate: (values, name) => [
+    ...(name === notesProfile
+      ? [
+          {
+            path: 'name',
+            message: `${notesProfile} is the profile in which gantry keeps its notes; choose another name`,
+          },
+        ]
+      : []),
     ...configProblems(presentTexts(values['config']), true),
     ...deviceProblems(presentDevices(values['devices'])),
   ],

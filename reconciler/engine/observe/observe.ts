@@ -10,6 +10,8 @@ import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Live, Observed } from '../../core/documents/observed.ts';
 import { scopesOf } from '../../core/live/project-scope.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
+import { notesProfile } from '../../core/ownership/notes-profile.ts';
+import { joinedStates } from '../../core/ownership/project-notes.ts';
 import { readSetStates } from '../../core/ownership/set-state.ts';
 
 /** The read-only part of the client. */
@@ -39,16 +41,28 @@ export async function observe(client: ObservedClient, signal?: AbortSignal, base
     });
   };
   const [server, tables] = await Promise.all([answer, readTables(listedKinds, list)]);
-  const world: Observed = {
+  const profile = (tables as Tables).profiles.get(notesProfile)?.object;
+  const listed: Observed = {
     ...withUnserved(serverPart(server), unserved),
     ...(tables as Tables),
     ...(base === 'default' ? {} : { base }),
     ...(await ofMembers(client, server, tables as Tables, signal)),
   };
+  const world = withProjectNotes(listed, profile?.config);
   const others = [...world.projects.keys()].filter((name) => name !== base);
   if (others.length === 0) return world;
   const found = await Promise.all(others.map((name) => contentsOfOther(client, world, name, signal)));
   return { ...world, ...joined([world, ...found]) };
+}
+
+/** The profile with notes is no object of its own: no plan, drift or export shows it. */
+function withProjectNotes(world: Observed, notes: Readonly<Record<string, string>> | undefined): Observed {
+  if (notes === undefined) return world;
+  const { base = 'default', server } = world;
+  const { hasOwn } = scopesOf(world);
+  const profiles = new Map([...world.profiles].filter(([name]) => name !== notesProfile));
+  const sets = joinedStates(server.config ?? {}, notes, base, (kind) => hasOwn(kind, base));
+  return { ...world, profiles, projectNotes: notes, sets };
 }
 
 async function readTables(
@@ -128,9 +142,10 @@ async function contentsOfOther(
     return objects.map((object) => ({ ...object, project }));
   };
   const found = await readTables(projectKinds, list, (name) => scopedName(name, project));
+  const profiles = new Map([...(found.profiles ?? [])].filter(([, { object }]) => object.name !== notesProfile));
   // Interfaces of the host belong to no project.
   const managed = new Map([...(found.networks ?? [])].filter(([, { object }]) => object.managed));
-  return { ...found, networks: managed };
+  return { ...found, profiles, networks: managed };
 }
 
 /** The project is gone, or this client may not read it. */

@@ -8,6 +8,7 @@ import { dialectOf, type Client } from '../../../server/client/client.ts';
 import { isMap } from '../../core/documents/json-values.ts';
 import type { Live, Observed } from '../../core/documents/observed.ts';
 import type { Plan } from '../../core/plan/plan.ts';
+import { notesIn } from '../../core/ownership/project-notes.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
 
 /** `http` is used only for GET. */
@@ -32,7 +33,7 @@ export async function readServerContents(
     readSnapshots(client, observed, plan, signal),
   ]);
   return {
-    config: observed.server.config ?? {},
+    config: notesIn(observed),
     containers: objects(observed.containers),
     snapshots,
     profiles: objects(observed.profiles),

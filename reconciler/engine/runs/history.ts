@@ -18,7 +18,7 @@ import type { Plan } from '../../core/plan/plan.ts';
 import { summarize } from '../../core/plan/summary.ts';
 import type { RunResult } from '../execute.ts';
 import type { RunNotes } from './set-run.ts';
-import type { Patch, ServerConfig } from './server-notes.ts';
+import type { NotesConfig, Patch } from '../notes/notes.ts';
 
 /** The user, the message and the origin of the run. */
 export interface RevisionDraft {
@@ -58,7 +58,7 @@ export class RevisionNotes implements RunNotes {
     return this.#revision?.number;
   }
 
-  opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch {
+  opened(config: NotesConfig, plan: Plan, run: string, atMs: number): Patch {
     const { who, message, commit, rollout, rollbackOf, images, isPartial } = this.#draft;
     const documents = plan.mode === 'apply' ? this.#packed : undefined;
     const newest = readHistory(config, this.#set).revisions.at(-1);
@@ -89,7 +89,7 @@ export class RevisionNotes implements RunNotes {
     return addRevision(config, this.#set, this.#revision, isKept ? undefined : documents?.text, this.#limits);
   }
 
-  closed(config: ServerConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch {
+  closed(config: NotesConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch {
     if (isSetRemoved) return dropHistory(config, this.#set);
     const kept = readHistory(config, this.#set).revisions.find(({ number }) => number === this.#revision?.number);
     if (kept === undefined) return {};

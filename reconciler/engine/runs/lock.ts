@@ -1,9 +1,9 @@
-// The lock of a set, an expiring key of the server config: its content, and the rules for taking it. Pure except for the check whether
+// The lock of a set, an expiring key of its notes: its content, and the rules for taking it. Pure except for the check whether
 // a process lives. set-run.ts takes, renews and releases it.
 import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { lockKey } from '../../core/ownership/set-state.ts';
-import type { ServerConfig } from './server-notes.ts';
+import type { NotesConfig } from '../notes/notes.ts';
 
 export interface Lock {
   readonly id: string;
@@ -56,7 +56,7 @@ export const renewed = (lock: Lock, nowMs: number, ttlMs: number): Lock => ({
   beat: lock.beat + 1,
 });
 
-export function lockIn(config: ServerConfig, set: string): Lock | undefined {
+export function lockIn(config: NotesConfig, set: string): Lock | undefined {
   const text = config[lockKey(set)];
   if (typeof text !== 'string' || text === '') return undefined;
   try {

@@ -27,12 +27,15 @@ import {
   type Lock,
 } from './lock.ts';
 import { claimsOf, settle, withMade } from './settle-state.ts';
-import { changeNotes, type Patch, type ServerConfig } from './server-notes.ts';
+import { changeNotes, type NotesConfig, type NotesDeps, type Patch } from '../notes/notes.ts';
+import { SetNotes } from '../notes/set-notes.ts';
 import type { EngineClient } from '../steps/context.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 export interface SetRunDeps {
   readonly client: EngineClient;
+  /** The project of the connection. */
+  readonly project?: string;
   readonly set: string;
   /** The key of the plan. */
   readonly key: string;
@@ -52,9 +55,9 @@ export interface SetRunDeps {
 
 /** Further keys to write at the begin and the end of a run. Both functions may be called again with a newer config before a write succeeds. */
 export interface RunNotes {
-  opened(config: ServerConfig, plan: Plan, run: string, atMs: number): Patch;
+  opened(config: NotesConfig, plan: Plan, run: string, atMs: number): Patch;
   /** `isSetRemoved`: the set has no objects left, so all that is recorded about it goes. */
-  closed(config: ServerConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch;
+  closed(config: NotesConfig, result: RunResult | undefined, isSetRemoved: boolean): Patch;
 }
 
 /** Another run of the set happened after the plan. */
@@ -66,6 +69,7 @@ export class OvertakenError extends Error {
 export class SetRun {
   readonly id = randomBytes(6).toString('hex');
   readonly #deps: SetRunDeps;
+  readonly #notes: NotesDeps;
   readonly #ttlMs: number;
   #before: SetState;
   #steps: readonly Step[] = [];
@@ -78,6 +82,7 @@ export class SetRun {
 
   constructor(deps: SetRunDeps) {
     this.#deps = deps;
+    this.#notes = { notes: new SetNotes(deps.client, deps.set, deps.project), pause: deps.pause };
     this.#ttlMs = deps.ttlMs ?? lockTtlMs;
     this.#before = emptySetState(deps.key);
   }
@@ -94,7 +99,7 @@ export class SetRun {
     this.#claims = claimsOf(plan, this.#deps.hash);
     const restarts = await this.#restarts(signal);
     const { notes, nowMs } = this.#deps;
-    const open = (config: ServerConfig): Patch => ({
+    const open = (config: NotesConfig): Patch => ({
       ...this.#opened(config, restarts),
       ...notes?.opened(config, plan, this.id, nowMs()),
     });
@@ -113,7 +118,7 @@ export class SetRun {
     held.delete(this.id);
     const limit = AbortSignal.timeout(30_000);
     try {
-      await changeNotes(this.#deps, (config) => this.#closed(config, result), limit);
+      await changeNotes(this.#notes, (config) => this.#closed(config, result), limit);
     } catch (error) {
       const why = reasonOf(error);
       this.#deps.warn(
@@ -122,7 +127,7 @@ export class SetRun {
     }
   }
 
-  #opened(config: ServerConfig, restarts: ReadonlyMap<string, string>): Patch {
+  #opened(config: NotesConfig, restarts: ReadonlyMap<string, string>): Patch {
     const { set, key, runs, nowMs } = this.#deps;
     const found = readSetStates(config).get(set);
     if ((found?.runs ?? 0) !== runs || (found !== undefined && found.key !== key)) {
@@ -142,7 +147,7 @@ export class SetRun {
     return { ...renderSetState(set, state, config), [lockKey(set)]: JSON.stringify(lock) };
   }
 
-  #closed(config: ServerConfig, result: RunResult | undefined): Patch {
+  #closed(config: NotesConfig, result: RunResult | undefined): Patch {
     const { set } = this.#deps;
     const found = readSetStates(config).get(set);
     // Another run took the lock by force, and with it the state.
@@ -171,14 +176,14 @@ export class SetRun {
     return found;
   }
 
-  async #locked(open: (config: ServerConfig) => Patch, signal: AbortSignal): Promise<void> {
+  async #locked(open: (config: NotesConfig) => Patch, signal: AbortSignal): Promise<void> {
     const { set, nowMs, pause, lockTimeoutMs = 0 } = this.#deps;
     const endMs = nowMs() + lockTimeoutMs;
     const watch = new LockWatch(this.#ttlMs / 3 + 1000, nowMs);
     for (;;) {
       let found: Lock | undefined;
       await changeNotes(
-        this.#deps,
+        this.#notes,
         (config) => {
           found = lockIn(config, set);
           if (found !== undefined && isFree(found, watch, nowMs())) found = undefined;
@@ -197,7 +202,7 @@ export class SetRun {
     const { set, nowMs, warn } = this.#deps;
     try {
       await changeNotes(
-        this.#deps,
+        this.#notes,
         (config) => {
           const lock = lockIn(config, set);
           if (!this.#isLocked) return undefined;

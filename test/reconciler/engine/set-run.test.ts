@@ -14,8 +14,6 @@ import { ownerOf } from '../../../reconciler/engine/runs/key-hash.ts';
 import { isAbandoned, LockedError, newLock } from '../../../reconciler/engine/runs/lock.ts';
 import { observe } from '../../../reconciler/engine/observe/observe.ts';
 import { OvertakenError, SetRun } from '../../../reconciler/engine/runs/set-run.ts';
-import { ClientError } from '../../../server/client/client-error.ts';
-import { changeNotes } from '../../../reconciler/engine/runs/server-notes.ts';
 import type { Operation } from '../../../server/api/operation.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
@@ -58,19 +56,6 @@ async function carryOut(text: string, more: Partial<ConstructorParameters<typeof
     parallelism: 1,
   });
 }
-
-test('A client that may not write the server config is told that the run cannot be recorded', async () => {
-  const refusal = new ClientError('forbidden', 'PATCH /1.0: not permitted', { status: 403 });
-  const client = {
-    server: () => Promise.resolve({ metadata: { config: {} } } as never),
-    patchServer: () => Promise.reject(refusal),
-  };
-  const pause = (): Promise<void> => Promise.reject(new Error('it is not tried again'));
-  const noted = changeNotes({ client, pause }, () => ({ 'user.gantry.x': '1' }), new AbortController().signal);
-  await expect(noted).rejects.toThrow(
-    /cannot be recorded in the config of the server: PATCH \/1\.0: not permitted; apply with a client that is trusted for the whole server/,
-  );
-});
 
 describe('keys of a set', () => {
   test('The record on an object has the keys of a set as hashes; dropped keys vanish, those of others stay', async () => {

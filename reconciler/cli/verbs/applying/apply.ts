@@ -177,9 +177,20 @@ async function applyDepsOf(
   const lockTimeoutMs = parseDuration('--lock-timeout', options.lockTimeout) ?? 0;
   const warn = (text: string): void => report.say(`Warning: ${text}`);
   const runs = observed.sets?.get(owner.set)?.runs ?? 0;
+  const inProject = observed.base === undefined ? {} : { project: observed.base };
   const notes = await revisionNotes(context, planned);
   const noted = notes === undefined ? {} : { notes };
-  const run = new SetRun({ ...owner, client, runs, lockTimeoutMs, nowMs: io.nowMs, pause, warn, ...noted });
+  const run = new SetRun({
+    ...owner,
+    ...inProject,
+    client,
+    runs,
+    lockTimeoutMs,
+    nowMs: io.nowMs,
+    pause,
+    warn,
+    ...noted,
+  });
   const place = { directory: stateDirectory(io.env), set: owner.set, host: hostName(context, client) };
   io.deferOptimization?.();
   return {

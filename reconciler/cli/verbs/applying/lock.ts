@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
 import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../../engine/runs/lock.ts';
-import { changeNotes } from '../../../engine/runs/server-notes.ts';
+import { changeNotes } from '../../../engine/notes/notes.ts';
+import { SetNotes } from '../../../engine/notes/set-notes.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { LockOptions, UnlockOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -23,7 +24,7 @@ export const lock: Run<LockOptions> = async (context) => {
   const made = newLock(randomBytes(6).toString('hex'), nowMs, ttlMs, options.reason ?? 'gantry lock');
   await withClient(context, (client) =>
     changeNotes(
-      { client, pause },
+      { notes: new SetNotes(client, set, options.project), pause },
       (config) => {
         const held = lockIn(config, set);
         const isFree = held === undefined || isAbandoned(held) || isOverdue(held, nowMs);
@@ -44,9 +45,8 @@ export const lock: Run<LockOptions> = async (context) => {
 export const forceUnlock: Run<UnlockOptions> = async (context, [id]) => {
   const set = setNameOf(context.options, []);
   return withClient(context, async (client) => {
-    const find = async (): Promise<Lock | undefined> =>
-      lockIn((await client.server(context.stop)).metadata.config, set);
-    const held = await find();
+    const notes = new SetNotes(client, set, context.options.project);
+    const held: Lock | undefined = lockIn((await notes.read(context.stop)).config, set);
     if (held === undefined) {
       context.out(`The set ${set} is not locked.`);
       return exitCodes.ok;
@@ -55,7 +55,7 @@ export const forceUnlock: Run<UnlockOptions> = async (context, [id]) => {
       throw usageError(`the set ${set} is locked by ${held.who} as ${held.id}, not as ${id}`);
     if (id === undefined) await confirm(context, `Take the lock of the set ${set} away from ${held.who}?`);
     await changeNotes(
-      { client, pause },
+      { notes, pause },
       (config) => {
         const now = lockIn(config, set);
         if (now === undefined) return undefined;

@@ -10,7 +10,8 @@ import {
 import { isNamed } from '../../../core/history/fleet-revision.ts';
 import { unpackDocuments } from '../../../engine/runs/history.ts';
 import { lockIn } from '../../../engine/runs/lock.ts';
-import { configOf, type ServerConfig } from '../../../engine/runs/server-notes.ts';
+import type { NotesConfig } from '../../../engine/notes/notes.ts';
+import { readNotes } from '../../../engine/notes/set-notes.ts';
 import type { CliContext } from '../../session/context.ts';
 import type { HistoryOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -21,22 +22,24 @@ import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 
 export interface Revisions {
   readonly set: string;
-  readonly config: ServerConfig;
+  readonly config: NotesConfig;
   /** Oldest first. */
   readonly all: readonly Revision[];
+  /** They are in a profile of the project, which its clients write. */
+  readonly isInProfile: boolean;
 }
 
 export async function readRevisions(
   context: CliContext<HistoryOptions>,
-  client: Pick<Client, 'server'>,
+  client: Pick<Client, 'server' | 'get'>,
 ): Promise<Revisions> {
   const set = setNameOf(context.options, []);
-  const config = configOf((await client.server(context.stop)).metadata);
+  const { config, isInProfile } = await readNotes(client, context.options.project, context.stop);
   const all = readHistory(config, set).revisions;
   const others = setsWithHistory(config).filter((name) => name !== set);
   if (all.length === 0 && others.length > 0)
     context.note(`The set ${set} has no revisions; these have: ${others.join(', ')} (--set)`);
-  return { set, config, all };
+  return { set, config, all, isInProfile: isInProfile(set) };
 }
 
 /** A `running` revision is in progress only while its run holds the lock. */

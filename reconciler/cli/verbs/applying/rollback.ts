@@ -1,4 +1,5 @@
 // `gantry rollback`: plans the documents of an earlier revision like manifests, asks, and applies them under the same guards.
+import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { Address, Document } from '../../../core/documents/document.ts';
 import { valueAt } from '../../../core/plan/apply-edits.ts';
@@ -47,6 +48,7 @@ export async function readRollbackSource(
   given: readonly Document[],
 ): Promise<RollbackSource> {
   const revisions = await readRevisions(context, client);
+  await refuseForeign(context, client, revisions);
   await resume(context, client, revisions.set);
   const revision =
     wanted === undefined
@@ -60,6 +62,28 @@ export async function readRollbackSource(
   if (revision.isPartial === true)
     context.note(`Revision ${revision.number} covers only a part of the set: only that part is rolled back`);
   return { revisions, revision, written, given };
+}
+
+/**
+ * Documents may name files and variables of this machine. Those in a profile of the project may be written by anyone who may use the
+ * project, so a client with more rights, which the server lets write its config, does not carry them out.
+ */
+async function refuseForeign(
+  context: OpenContext<RollbackOptions>,
+  client: Client,
+  revisions: Revisions,
+): Promise<void> {
+  if (!revisions.isInProfile) return;
+  try {
+    await client.patchServer({ config: {} }, {}, context.stop);
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 403) return;
+    throw error;
+  }
+  throw new CliError(
+    `The revisions of the set ${revisions.set} were written by clients of its project, and this client has more rights than they: roll back with a client of the project, or apply manifests`,
+    exitCodes.error,
+  );
 }
 
 export interface RollbackSource {

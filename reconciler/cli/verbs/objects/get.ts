@@ -11,6 +11,7 @@ import {
   type KindName,
 } from '../../../../server/api/kinds.ts';
 import { defaultProject } from '../../../../server/api/project/project-names.ts';
+import { notesProfile } from '../../../core/ownership/notes-profile.ts';
 import type { CliContext } from '../../session/context.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import type { GetOptions } from './object-verbs.ts';
@@ -40,7 +41,11 @@ export async function get(
   const listed = await withClient(context, async (client) =>
     isOfAll ? (await import('./all-projects.ts')).listOfAllProjects(client, kind, list, context.stop) : list(client),
   );
-  const objects = filterLive(context.options, listed);
+  const isAsked = names.includes(notesProfile);
+  const objects = filterLive(
+    context.options,
+    listed.filter((one) => isAsked || kind !== 'profile' || nameOfObject(kind, one) !== notesProfile),
+  );
   const named = objects
     .map((object) => ({
       name: nameOfObject(kind, object),

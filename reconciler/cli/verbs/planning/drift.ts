@@ -4,6 +4,7 @@ import type { Run } from '../../session/context.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import type { DriftReport } from '../../../core/drift/drift.ts';
 import type { Address } from '../../../core/documents/document.ts';
+import { notesIn } from '../../../core/ownership/project-notes.ts';
 import { readHistory } from '../../../core/history/revisions.ts';
 import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
 import type { CliContext } from '../../session/context.ts';
@@ -46,7 +47,7 @@ async function seenSince(
     import('../../../engine/observe/change-log.ts'),
     import('../../../engine/runs/journal.ts'),
   ]);
-  const last = readHistory(observed.server.config ?? {}, owner.set).revisions.at(-1)?.at;
+  const last = readHistory(notesIn(observed), owner.set).revisions.at(-1)?.at;
   const place = { directory: stateDirectory(context.io.env), host: hostName(context, client) };
   if (last === undefined) return new Map();
   const { CertificateBook } = await import('../../../engine/observe/certificate-names.ts');

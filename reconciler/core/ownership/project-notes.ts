@@ -1,0 +1,81 @@
+// Notes of sets in a profile of a project, for clients that may not write the server config: the reserved name, which notes of the profile
+// are valid, and what its sets may own. Everyone who may use the project writes the profile, so it is not trusted with more than the project.
+import { isInProject, type KindName } from '../../../server/api/kinds.ts';
+import type { Address } from '../documents/document.ts';
+import type { Observed } from '../documents/observed.ts';
+import type { SetState } from '../documents/ownership-records.ts';
+import { historyKey } from '../history/revisions.ts';
+import { notePrefix } from './owner-records.ts';
+import { lockKey, readSetStates, stateKey } from './set-state.ts';
+
+type Config = Readonly<Record<string, unknown>>;
+
+const isPlain = (project: string | undefined): boolean =>
+  project === undefined || project === 'default' || project === '';
+const ending = (project: string): string => `@${project.replaceAll('.', '~')}`;
+
+/** Sets of the same name in two projects are two sets, since all projects share the server config. */
+export const setInProject = (name: string, project: string | undefined): string =>
+  project === undefined || isPlain(project) ? name : `${name}${ending(project)}`;
+
+/** The config holds notes of the set. */
+export const hasNotesOf = (config: Config, set: string): boolean =>
+  [stateKey(set), lockKey(set), historyKey(set)].some((key) => (config[key] ?? '') !== '');
+
+/** The notes of both places. Those in the profile hold only for sets of its project that have none in the server config. */
+export function joinedNotes(server: Config, profile: Config, project: string | undefined): Config {
+  return { ...ownNotes(server, profile, project), ...server };
+}
+
+function ownNotes(server: Config, profile: Config, project: string | undefined): Config {
+  const isOwn = (key: string): boolean => {
+    const set = setOfKey(key);
+    if (set === undefined || hasNotesOf(server, set)) return false;
+    return project === undefined || isPlain(project) ? !set.includes('@') : set.endsWith(ending(project));
+  };
+  return Object.fromEntries(Object.entries(profile).filter(([key]) => isOwn(key)));
+}
+
+/** The server config with the notes of the project. */
+export const notesIn = ({
+  server,
+  projectNotes = {},
+  base,
+}: Pick<Observed, 'server' | 'projectNotes' | 'base'>): Record<string, string | boolean> =>
+  ({ ...joinedNotes(server.config ?? {}, projectNotes, base) }) as Record<string, string | boolean>;
+
+export const isNote = (key: string): boolean => setOfKey(key) !== undefined;
+
+function setOfKey(key: string): string | undefined {
+  if (!key.startsWith(notePrefix)) return undefined;
+  return /^(?:set|lock|history|documents)\.([^.]+)/.exec(key.slice(notePrefix.length))?.[1];
+}
+
+/** The states of both places. `hasOwn`: the project of the connection has its own objects of that kind. */
+export function joinedStates(
+  server: Config,
+  profile: Config,
+  project: string | undefined,
+  hasOwn: (kind: KindName) => boolean,
+): ReadonlyMap<string, SetState> {
+  const own = [...readSetStates(ownNotes(server, profile, project))].map(
+    ([set, state]) => [set, confined(state, hasOwn)] as const,
+  );
+  return new Map([...readSetStates(server), ...own]);
+}
+
+/** Without objects outside the project: a plan of the administrator would delete what a tenant wrote here. */
+function confined(state: SetState, hasOwn: (kind: KindName) => boolean): SetState {
+  const isOwn = (address: Address): boolean => {
+    const kind = address.slice(0, address.indexOf('/')) as KindName;
+    return isInProject(kind) && hasOwn(kind) && !address.includes('@');
+  };
+  const isLocal = (name: string): boolean => !name.includes('@');
+  return {
+    ...state,
+    inventory: new Map([...state.inventory].filter(([address]) => isOwn(address))),
+    sources: new Map([...state.sources].filter(([, image]) => isLocal(image))),
+    restarts: new Map([...state.restarts].filter(([name]) => isLocal(name))),
+    unready: new Set([...state.unready].filter(isLocal)),
+  };
+}
