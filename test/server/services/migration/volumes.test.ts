@@ -11,6 +11,7 @@ if (noBtrfs !== undefined) console.log(`skipped: volumes between btrfs pools: ${
 const pairs = [['dir', 'dir'], ...(noBtrfs === undefined ? ([['btrfs', 'btrfs']] as const) : [])] as const;
 
 const volumes = '/1.0/storage-pools/default/volumes';
+const old = { description: 'a day ago', expires_at: '2030-01-01T00:00:00Z' };
 const dirOf = ({ daemon }: Side, ...rest: string[]): string => join(daemon.dir, 'storage-pools/default', ...rest);
 
 describe.each(pairs)('from %s to %s', (...drivers) => {
@@ -28,7 +29,7 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     expect((await daemon.call('POST', volumes, { name, type: 'custom', description: 'old', config })).status).toBe(200);
     mkdirSync(dirOf(two.a, 'custom', name, 'folder'));
     writeFileSync(dirOf(two.a, 'custom', name, 'folder/file'), 'then');
-    await daemon.ok('POST', `${volumes}/custom/${name}/snapshots`, { name: 's', description: 'a day ago' });
+    await daemon.ok('POST', `${volumes}/custom/${name}/snapshots`, { name: 's', ...old });
     writeFileSync(dirOf(two.a, 'custom', name, 'folder/file'), 'now');
     return name;
   }
@@ -43,11 +44,15 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
       description: 'old',
       config: { 'user.note': 'kept' },
     });
-    expect(await two.b.daemon.get(`${volumes}/custom/${copy}/snapshots/s`)).toMatchObject({ description: 'a day ago' });
+    expect(await two.b.daemon.get(`${volumes}/custom/${copy}/snapshots/s`)).toMatchObject(old);
   }
 
   test('a volume is pulled', async () => {
     const name = await filled();
+    // What the new pool says about its volumes is for one that arrives, too.
+    const ofPool = (expiry: string): Promise<{ readonly status: number }> =>
+      two.b.daemon.call('PATCH', '/1.0/storage-pools/default', { config: { 'volume.snapshots.expiry': expiry } });
+    expect((await ofPool('3d')).status).toBe(200);
     const source = await two.a.daemon.call('POST', `${volumes}/custom/${name}`, { name, migration: true });
     expect(Object.keys(source.metadata.metadata as object).toSorted()).toEqual(['control', 'fs']);
     const operation = `https://${two.a.address}${source.body.operation}`;
@@ -59,6 +64,9 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     });
     expect((await two.a.daemon.wait(source.body.operation as string)).status).toBe('Success');
     await expectSame(name, 'pulled');
+    const { config } = await two.b.daemon.get(`${volumes}/custom/pulled`);
+    expect(config).toMatchObject({ 'snapshots.expiry': '3d' });
+    expect((await ofPool('')).status).toBe(200);
     writeFileSync(dirOf(two.b, 'custom/pulled/folder/file'), 'written here');
     expect((await two.b.daemon.call('PUT', `${volumes}/custom/pulled`, { restore: 's' })).status).toBe(200);
   });
