@@ -5,11 +5,12 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy';
-import { errors, type AppError } from '../api/errors.ts';
+import { errors, AppError } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
 import { errorText } from '../lib/log.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
+import type { ImageRoom } from '../services/projects/limits/image-room.ts';
 
 interface ReceivedFiles {
   readonly metadataPath: string;
@@ -17,18 +18,21 @@ interface ReceivedFiles {
   readonly filename?: string;
 }
 
-/** The file or files are complete when it resolves; on a throw nothing is left of them. */
+/** The file or files are complete when it resolves; on a throw nothing is left of them. `room`: throws when so many bytes are too many. */
 export async function receiveUpload(
   request: IncomingMessage,
   dir: string,
   headerPrefix: string,
   signal: AbortSignal,
+  room: ImageRoom | undefined,
 ): Promise<Upload> {
   const { headers } = request;
   const header = (name: string): string | undefined => first(headers[`${headerPrefix}${name}`]);
   const aliases = aliasesOf(headers, headerPrefix);
   const isMultipart = (headers['content-type'] ?? '').toLowerCase().startsWith('multipart/form-data');
-  const files = isMultipart ? await receiveParts(request, dir, signal) : await receiveRaw(request, dir, signal);
+  if (!isMultipart) room?.(Number(headers['content-length'] ?? 0));
+  const bound = bounded(room);
+  const files = await (isMultipart ? receiveParts : receiveRaw)(request, dir, signal, bound);
   const fingerprint = header('fingerprint');
   return {
     metadataPath: files.metadataPath,
@@ -41,14 +45,40 @@ export async function receiveUpload(
   };
 }
 
-async function receiveRaw(request: IncomingMessage, dir: string, signal: AbortSignal): Promise<ReceivedFiles> {
+/** Passes bytes on. */
+type Bound = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
+
+/** Counts the bytes of all parts together, and breaks off at the first that is too many. Undefined: any number of them. */
+function bounded(room: ImageRoom | undefined): Bound | undefined {
+  if (room === undefined) return undefined;
+  let bytes = 0;
+  return async function* (chunks) {
+    for await (const chunk of chunks) {
+      bytes += chunk.length;
+      room(bytes);
+      yield chunk;
+    }
+  };
+}
+
+async function receiveRaw(
+  request: IncomingMessage,
+  dir: string,
+  signal: AbortSignal,
+  bound: Bound | undefined,
+): Promise<ReceivedFiles> {
   const metadataPath = await uploadPath(dir);
-  await store(request, metadataPath, signal);
+  await store(request, metadataPath, signal, bound);
   return { metadataPath };
 }
 
 /** Exactly two parts, `metadata` first: their order is part of the fingerprint. */
-async function receiveParts(request: IncomingMessage, dir: string, signal: AbortSignal): Promise<ReceivedFiles> {
+async function receiveParts(
+  request: IncomingMessage,
+  dir: string,
+  signal: AbortSignal,
+  bound: Bound | undefined,
+): Promise<ReceivedFiles> {
   const busboy = openBusboy(request);
   let malformed: Error | undefined;
   busboy.on('error', (error: Error) => {
@@ -60,6 +90,7 @@ async function receiveParts(request: IncomingMessage, dir: string, signal: Abort
   const seen: string[] = [];
   const stored: Promise<void>[] = [];
   let filename: string | undefined;
+  let refused: AppError | undefined;
   try {
     busboy.on('file', (field: string, part: Readable, name: string) => {
       // A part that is cut off breaks off with an error of its own, also where nobody reads it.
@@ -71,7 +102,14 @@ async function receiveParts(request: IncomingMessage, dir: string, signal: Abort
         return;
       }
       if (field === 'rootfs') filename = name;
-      stored.push(store(part, paths[expected], either));
+      const storing = store(part, paths[expected], either, bound);
+      // Nobody reads on where one could not be kept: the request would wait for ever.
+      storing.catch((error: unknown) => {
+        if (!(error instanceof AppError)) return;
+        refused ??= error;
+        stop.abort();
+      });
+      stored.push(storing);
     });
     await pipeline(request, busboy, { signal: either });
     await Promise.all(stored);
@@ -85,6 +123,7 @@ async function receiveParts(request: IncomingMessage, dir: string, signal: Abort
     stop.abort();
     await Promise.allSettled(stored);
     await Promise.all([rm(paths.metadata, { force: true }), rm(paths.rootfs, { force: true })]);
+    if (refused !== undefined) throw refused;
     throw malformed === undefined ? error : wrongParts(malformed);
   }
 }
@@ -107,9 +146,10 @@ function wrongParts(error: unknown): AppError {
   );
 }
 
-async function store(source: Readable, path: string, signal: AbortSignal): Promise<void> {
+async function store(source: Readable, path: string, signal: AbortSignal, bound: Bound | undefined): Promise<void> {
   try {
-    await pipeline(source, createWriteStream(path, { mode: 0o600 }), { signal });
+    const file = createWriteStream(path, { mode: 0o600 });
+    await (bound === undefined ? pipeline(source, file, { signal }) : pipeline(source, bound, file, { signal }));
   } catch (error) {
     await rm(path, { force: true });
     throw isNoSpace(error) ? errors.internal('Receiving the image failed: the disk is full', error) : error;

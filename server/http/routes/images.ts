@@ -8,6 +8,7 @@ import { aliasUrl, imageUrl } from '../../api/project/project-names.ts';
 import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import { isOfThisServer } from '../../services/images/make-image.ts';
+import type { ImageRoom } from '../../services/projects/limits/image-room.ts';
 import { readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';
@@ -20,6 +21,8 @@ export interface ImageRouteDeps {
   readonly add: (caller: Caller, upload: Upload) => Operation;
   /** `project`: the one that the source names. */
   readonly make: (caller: Caller, body: ImageCreate, project: string) => Promise<Operation>;
+  /** See imageRoom. */
+  readonly room: (project: string) => ImageRoom | undefined;
   readonly refresh: (caller: Caller, fingerprint: string) => Operation;
   readonly dir: string;
   readonly headerPrefix: string;
@@ -40,7 +43,8 @@ export function imageRoutes(deps: ImageRouteDeps) {
         const isHere = isOfThisServer(body.source);
         return async_(await deps.make(caller, body, isHere ? namesOf(body.source.project).project : caller.project));
       }
-      return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal)));
+      const room = deps.room(caller.project);
+      return async_(deps.add(caller, await receiveUpload(request, deps.dir, deps.headerPrefix, signal, room)));
     },
     'images.get': (context) => {
       const { object, etag } = images.get(

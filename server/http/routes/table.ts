@@ -1,4 +1,5 @@
 // Every endpoint's handler, put together from the use cases.
+import { imageRoom } from '../../services/projects/limits/image-room.ts';
 import type { Socket } from 'node:net';
 import type { ImageCreate } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -103,6 +104,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
       aliases: services.aliases,
       add: (caller, upload) => addImage(services.imageDeps, caller, upload),
       make: services.makeImage,
+      room: (project) => imageRoom(services.imageDeps.records, project),
       refresh: (caller, fingerprint) => services.imageRefresh.refresh(caller, fingerprint),
       dir: dirs.images,
       headerPrefix,

@@ -74,6 +74,7 @@ export class Backups {
     // Clients read the name in the operation's resources.
     const name = wanted ?? this.#nextName(document.uuid);
     const key = ownedKey(document.uuid, name);
+    this.#deps.records.check((changes) => changes.put('backups', key, backup));
     this.#chosen.add(key);
     return this.#deps.operations.start({
       description: 'Backing up container',

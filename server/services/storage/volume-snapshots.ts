@@ -41,14 +41,18 @@ export class VolumeSnapshots {
   }
 
   create(caller: Caller, volume: VolumeId, body: VolumeSnapshotCreate): Operation {
-    const { uuid } = readyVolume(this.#deps.records, volume);
+    const { uuid, config } = readyVolume(this.#deps.records, volume);
     const wanted = body.name === undefined || body.name === '' ? undefined : body.name;
     if (wanted !== undefined) {
       checkName(wanted);
       if (this.#deps.records.volumeSnapshots.has(ownedKey(uuid, wanted)))
         throw errors.exists('snapshot', `${volumeKey(volume)}/${wanted}`);
     }
-    checkExpiry(body.expires_at);
+    const expiresAt = checkExpiry(body.expires_at) ?? never.expires;
+    const createdAt = this.#deps.clock.timestamp();
+    const first = ownedKey(uuid, wanted ?? this.#nextName(volume, undefined, new Date(this.#deps.clock.nowMs())));
+    const draft = { v: 1, description: '', config, createdAt, expiresAt, lifecycle: 'ready' } as const;
+    this.#deps.records.check((changes) => changes.put('volumeSnapshots', first, draft));
     return this.#start('Snapshotting storage volume', volume, async (signal) => {
       await this.takeNow(caller, volume, { ...body, name: wanted }, signal);
     });

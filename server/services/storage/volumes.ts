@@ -186,9 +186,13 @@ export class Volumes {
 
   move(caller: Caller, pool: string, type: string, name: string, to: VolumeId): Operation {
     const from = this.#custom(pool, type, name);
-    const { config } = this.#find(from);
+    const document = this.#find(from);
     this.#checkTarget(from, to);
-    this.#checked(to.pool, config);
+    this.#checked(to.pool, document.config);
+    this.#deps.records.check((changes) => {
+      changes.delete('volumes', volumeKey(from));
+      changes.put('volumes', volumeKey(to), document);
+    });
     return this.#deps.operations.start({
       description: 'Moving storage volume',
       resources: { storage_volumes: [customUrl(from)] },
@@ -219,6 +223,7 @@ export class Volumes {
     if (snapshot !== undefined) readyVolumeSnapshot(this.#deps.records, { volume: from, uuid: origin.uuid, snapshot });
     const sent = body.config === undefined || body.config === null ? userConfig(origin) : replaceConfig(body.config);
     const document = this.#draft(volume.pool, this.#checked(volume.pool, sent), body.description ?? origin.description);
+    this.#deps.records.check((changes) => changes.put('volumes', volumeKey(volume), document));
     return this.#deps.operations.start({
       description: 'Copying storage volume',
       resources: { storage_volumes: [customUrl(volume)] },

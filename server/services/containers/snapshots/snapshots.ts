@@ -5,7 +5,7 @@ import { snapshotName } from '../../../api/names.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Snapshot, SnapshotCreate, SnapshotPut } from '../../../api/container/snapshot.ts';
-import type { SnapshotDocument } from '../../../records/documents.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../caller.ts';
 import { expand } from '../../expand.ts';
 import type { ContainerDeps } from '../deps.ts';
@@ -55,7 +55,11 @@ export class Snapshots {
       if (this.#deps.records.snapshots.has(snapshotKey(document.uuid, wanted)))
         throw errors.exists('snapshot', `${container}/${wanted}`);
     }
-    checkExpiry(body.expires_at);
+    const expiresAt = checkExpiry(body.expires_at) ?? '';
+    const now = new Date(this.#deps.clock.nowMs());
+    const first = wanted ?? this.#nextName(document.uuid, undefined, now);
+    const draft = this.#draft(document, body.description, expiresAt, false);
+    this.#deps.records.check((changes) => changes.put('snapshots', snapshotKey(document.uuid, first), draft));
     return this.#deps.operations.start({
       description: 'Snapshotting container',
       resources: { containers: [containerUrl(container)] },
@@ -136,27 +140,36 @@ export class Snapshots {
       uuid: document.uuid,
       pool: document.pool,
       snapshot: name,
-      document: {
-        v: 1,
-        architecture: document.architecture,
-        profiles: document.profiles,
-        ephemeral: document.ephemeral,
-        config: document.config,
-        devices: document.devices,
-        description: wanted.description ?? '',
-        createdAt: this.#deps.clock.timestamp(),
-        lastUsedAt: document.lastUsedAt,
-        // What a stopped container has stored lies among its files.
-        stateful: withState || document.stateful,
-        expiresAt,
-        lifecycle: 'ready',
-      } satisfies SnapshotDocument,
+      document: this.#draft(document, wanted.description, expiresAt, withState),
     };
     const state = withState ? { state: { wasFrozen: status === 'frozen' } } : {};
     await this.#deps.sagas.run(createSnapshotSaga(this.#deps), { ...params, ...state }, { signal });
     const context = { snapshot_name: `${plainName(container)}/${name}` };
     this.#deps.events.lifecycle('container-snapshot-created', containerUrl(container), context, caller.requestor);
     return name;
+  }
+
+  #draft(
+    document: ContainerDocument,
+    description: string | undefined,
+    expiresAt: string,
+    withState: boolean,
+  ): SnapshotDocument {
+    return {
+      v: 1,
+      architecture: document.architecture,
+      profiles: document.profiles,
+      ephemeral: document.ephemeral,
+      config: document.config,
+      devices: document.devices,
+      description: description ?? '',
+      createdAt: this.#deps.clock.timestamp(),
+      lastUsedAt: document.lastUsedAt,
+      // What a stopped container has stored lies among its files.
+      stateful: withState || document.stateful,
+      expiresAt,
+      lifecycle: 'ready',
+    };
   }
 
   /** The caller holds the container's lock. Waits for what is being packed. */

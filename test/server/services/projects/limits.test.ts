@@ -1,8 +1,10 @@
 // Limits and restrictions of projects over the wire: each way into a project meets them, also two at once, and nothing is left behind.
-import { mkdirSync, rmSync, symlinkSync } from 'node:fs';
+import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
+import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptySource, makeDaemon, seed, type Answer, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 
 let daemon: TestDaemon;
@@ -79,6 +81,67 @@ test('custom volumes count, and need a size', async () => {
   const path = '/1.0/storage-pools/other/volumes/custom?project=volumes';
   await refused(daemon.call('POST', path, { name: 'v' }), 'config.size is required');
   expect(await daemon.get(path)).toEqual([]);
+});
+
+test('copies and moves of volumes into a full project are refused before they start', async () => {
+  await limited('roomy', {});
+  await limited('tight', { 'limits.disk.pool.other': '1GiB' });
+  const volumes = (pool: string): string => `/1.0/storage-pools/${pool}/volumes/custom`;
+  await daemon.call('POST', `${volumes('other')}?project=roomy`, { name: 'v' });
+  const source = { type: 'copy', pool: 'other', name: 'v', project: 'roomy' };
+  const copied = daemon.call('POST', `${volumes('other')}?project=tight`, { name: 'c', source });
+  await refused(copied, 'config.size is required');
+  const moved = { name: 'v', pool: 'other', project: 'tight' };
+  await refused(daemon.call('POST', `${volumes('other')}/v?project=roomy`, moved), 'config.size is required');
+  expect(await daemon.get(`${volumes('other')}?project=tight`)).toEqual([]);
+  expect(await daemon.get(`${volumes('other')}?project=roomy`)).toHaveLength(1);
+});
+
+describe('an image that is larger than what is left of the disk', () => {
+  const left = 4 * 1024 ** 2;
+  const files = (): string[] => readdirSync(join(daemon.dir, 'images/.uploads'));
+  beforeAll(() => limited('images', { 'limits.disk': '4MiB' }));
+
+  /** What the daemon takes of an upload without an end. */
+  const pour = async (headers: Record<string, string>, head: string): Promise<{ answer: Answer; sent: number }> => {
+    let sent = 0;
+    const chunk = Buffer.alloc(64 * 1024);
+    const source = Readable.from(
+      (async function* () {
+        yield Buffer.from(head);
+        for (; sent < 100 * left; sent += chunk.length) yield chunk;
+      })(),
+    );
+    return { answer: await daemon.call('POST', '/1.0/images?project=images', source, headers), sent };
+  };
+
+  test.each([
+    ['in one', { 'content-type': 'application/octet-stream' }, ''],
+    [
+      'in two parts',
+      { 'content-type': 'multipart/form-data; boundary=b' },
+      '--b\r\ncontent-disposition: form-data; name="metadata"; filename="m"\r\n\r\n',
+    ],
+  ])('is refused while it comes, and leaves nothing (%s)', async (_how, headers, head) => {
+    const { answer, sent } = await pour(headers, head);
+    await refused(Promise.resolve(answer), /the image is larger than the 4.*MiB that are left of 4.*MiB/);
+    expect(sent).toBeLessThan(100 * left);
+    expect(files()).toEqual([]);
+    expect(await daemon.get('/1.0/images?project=images')).toEqual([]);
+  });
+
+  test('is refused before it comes when it says its length', async () => {
+    const answer = daemon.call('POST', '/1.0/images?project=images', Buffer.alloc(left + 1), {
+      'content-type': 'application/octet-stream',
+    });
+    await refused(answer, /larger than/);
+  });
+
+  test('takes one that fits', async () => {
+    const image = tarOf({ ...metadataFile, content: goodMetadata }, rootfsDirectory);
+    await daemon.ok('POST', '/1.0/images?project=images', image, { 'content-type': 'application/octet-stream' });
+    expect((await usage('images'))['disk']).toEqual({ Limit: left, Usage: image.length });
+  });
 });
 
 describe('memory', () => {
@@ -164,10 +227,18 @@ describe('a restricted project', () => {
   test('has no snapshots and backups unless they are allowed', async () => {
     await limited('kept', { restricted: 'true' });
     await makeContainerIn(daemon, 'kept', 'a');
-    const snapshot = await daemon.call('POST', '/1.0/containers/a/snapshots?project=kept', { name: 's' });
-    const ended =
-      snapshot.status === 202 ? (await daemon.wait(snapshot.body.operation)).err : snapshot.bytes.toString();
-    expect(ended).toContain('snapshot a/s is not allowed in the project kept (restricted.snapshots is block)');
+    const volumes = '/1.0/storage-pools/default/volumes/custom';
+    await daemon.call('POST', `${volumes}?project=kept`, { name: 'v' });
+    // Before their operations start: there is nothing to wait for.
+    const barred = 'snapshot a/s is not allowed in the project kept (restricted.snapshots is block)';
+    for (const [path, body, text] of [
+      ['/1.0/containers/a/snapshots', { name: 's' }, barred.replaceAll(/[()]/g, '.')],
+      ['/1.0/containers/a/snapshots', {}, 'snapshot a/snap0 is not allowed'],
+      ['/1.0/containers/a/backups', { name: 'b' }, 'backup a/b is not allowed'],
+      [`${volumes}/v/snapshots`, { name: 's' }, 'snapshot default/v/s is not allowed'],
+      [`${volumes}/v/snapshots`, {}, 'snapshot default/v/snap0 is not allowed'],
+    ] as const)
+      await refused(daemon.call('POST', `${path}?project=kept`, body), new RegExp(text));
     expect(await daemon.get('/1.0/containers/a/snapshots?project=kept')).toEqual([]);
     await daemon.call('PATCH', '/1.0/projects/kept', { config: { 'restricted.snapshots': 'allow' } });
     await daemon.ok('POST', '/1.0/containers/a/snapshots?project=kept', { name: 's' });
