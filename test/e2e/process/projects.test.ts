@@ -1,4 +1,5 @@
 // The stock client `lxc` works in projects, and containers of one name in two projects run together, on every runtime.
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +12,23 @@ import { until } from '../../support/until.ts';
 
 const missing = { sim: busyboxMissing(), lxc: await realRuntimeMissing(), client: clientMissing('lxc') };
 for (const [what, why] of Object.entries(missing)) if (why !== undefined) console.log(`skipped: ${what}: ${why}`);
+
+/** The smallest one in force for the process, of either generation of control groups. */
+function memoryLimitOf(pid: number): number {
+  const limits = readFileSync(`/proc/${pid}/cgroup`, 'utf8')
+    .trim()
+    .split('\n')
+    .flatMap((line) => {
+      const [, controllers = '', path = ''] = line.split(':');
+      const [root, file] =
+        controllers === '' ? ['/sys/fs/cgroup', 'memory.max'] : ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes'];
+      if (controllers !== '' && controllers !== 'memory') return [];
+      const groups = path.split('/').map((_part, index, parts) => parts.slice(0, index + 1).join('/'));
+      const files = groups.map((group) => `${root}${group}/${file}`).filter((each) => existsSync(each));
+      return files.map((each) => Number(readFileSync(each, 'utf8')));
+    });
+  return Math.min(...limits.filter((limit) => Number.isFinite(limit)));
+}
 
 describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
   describe.skipIf((missing[runtime] ?? missing.client) !== undefined)('lxc', () => {
@@ -122,6 +140,45 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       await lxc('delete', '-f', 'web');
       await lxc('project', 'delete', 'team');
     });
+
+    test(
+      'shows what is used of the limits of a project, and is refused beyond them',
+      { timeout: 120_000 },
+      async () => {
+        const limits = ['limits.containers=2', 'limits.memory=128MiB', 'limits.processes=500'];
+        await lxc('project', 'create', 'small', ...['features.images=false', ...limits].flatMap((one) => ['-c', one]));
+        const inSmall = (...words: readonly string[]) => lxc('--project', 'small', ...words);
+        await inSmall('profile', 'device', 'add', 'default', 'root', 'disk', 'path=/', 'pool=default');
+        const refused = async (...words: readonly string[]): Promise<string> => {
+          const { code, stderr } = await lxc.run(['--project', 'small', ...words]);
+          expect(code).not.toBe(0);
+          return stderr;
+        };
+        expect(await refused('init', 'bb', 'web')).toMatch(/limits\.memory is required: the project small limits/);
+        const sized = (memory: string) => ['-c', `limits.memory=${memory}`, '-c', 'limits.processes=200'];
+        await inSmall('launch', 'bb', 'web', ...sized('96MiB'));
+        expect(await refused('init', 'bb', 'db', ...sized('64MiB'))).toMatch(/limits\.memory would be 160(\.00)?MiB/);
+        expect(await refused('config', 'set', 'web', 'limits.memory', '1GiB')).toMatch(/at most 128(\.00)?MiB/);
+        await inSmall('init', 'bb', 'db', ...sized('32MiB'));
+        expect(await refused('init', 'bb', 'third', ...sized('1MiB'))).toMatch(/limits\.containers would be 3/);
+        const rows = (await lxc('project', 'info', 'small', '-f', 'csv')).trim().split('\n');
+        expect(rows).toEqual(
+          expect.arrayContaining([
+            'CONTAINERS,2,2',
+            'CPU,UNLIMITED,0',
+            'MEMORY,128.00MiB,128.00MiB',
+            'PROCESSES,500,400',
+            'DISK,UNLIMITED,0B',
+          ]),
+        );
+        if (runtime === 'lxc') {
+          const { pid } = await daemon.get('/1.0/containers/web/state?project=small');
+          expect(memoryLimitOf(pid)).toBe(96 * 1024 ** 2);
+        }
+        await inSmall('delete', '-f', 'web', 'db');
+        await lxc('project', 'delete', 'small');
+      },
+    );
 
     test('copies and moves between projects', { timeout: 120_000 }, async () => {
       const config = ['-c', 'features.images=false', '-c', 'features.profiles=false'];
