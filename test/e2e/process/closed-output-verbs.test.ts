@@ -39,6 +39,8 @@ beforeAll(async () => {
     expect(locked.code, locked.stderr).toBe(0);
   }
   writeFileSync(join(folder, 'next.yaml'), manifest('3'));
+  await daemon.call('POST', '/1.0/profiles', { name: 'q', config: { 'user.a': '1' } });
+  writeFileSync(join(folder, 'own.yaml'), manifest('1').replace('name: p', 'name: q'));
   writeFileSync(join(folder, 'preseed.yaml'), 'profiles: [{ name: seeded, config: {} }]\n');
 }, 240_000);
 const marks: Mark[] = [];
@@ -107,7 +109,7 @@ const works: Readonly<Record<string, string>> = {
   init: 'init new#',
   export: 'export profile/p',
   fmt: 'fmt set.yaml --check',
-  adopt: 'adopt profile/p -f set.yaml',
+  adopt: 'adopt profile/q -f own.yaml',
   release: 'release profile/p',
   explain: 'explain container',
   schema: 'schema',
