@@ -1,0 +1,83 @@
+// The contract of a source: where the manifests of sets come from, and which revision of them is the newest.
+
+export type SourceKind = 'git' | 'directory' | 'archive' | 'oci';
+
+/** Who signed a revision; only revisions that were checked have one. */
+export interface Verification {
+  readonly by: 'gpg' | 'ssh' | 'digest';
+  /** Fingerprint of the key, or the digest. */
+  readonly key: string;
+  /** The name that the key or the list of allowed signers gives. */
+  readonly signer?: string;
+}
+
+export interface SourceRevision {
+  /** Git: the commit. Others: sha256:<hex> of the contents. */
+  readonly revision: string;
+  /** When it was made, RFC 3339: the date of the commit, else when it was first seen. */
+  readonly at: string;
+  /** The branch, tag or version that led to it, for people. */
+  readonly reference?: string;
+  readonly who?: string;
+  /** First line of the commit message. */
+  readonly message?: string;
+  readonly verified?: Verification;
+}
+
+export interface Checkout {
+  /** Absolute; holds the files of the revision below the `path` of the source. Nobody but the source writes there. */
+  readonly dir: string;
+}
+
+export interface Source {
+  readonly name: string;
+  readonly kind: SourceKind;
+  /** For people: without user name, password and query. */
+  readonly url: string;
+  /** The newest revision that may be used. It is fetched, checked and inside the limits, or this rejects with a SourceError. */
+  check(signal?: AbortSignal): Promise<SourceRevision>;
+  /** The files of a revision that `check` or `resolve` returned, also after a restart. The same call twice gives the same folder. */
+  checkout(revision: string, signal?: AbortSignal): Promise<Checkout>;
+  /** The revision of another branch, tag or commit, for previews. Signatures are checked as in `check`. Git only. */
+  resolve?(reference: string, signal?: AbortSignal): Promise<SourceRevision>;
+  /** Commits a change and pushes it. Git only. */
+  push?(change: SourceChange, signal?: AbortSignal): Promise<SourceRevision>;
+  /** Deletes every checkout but those of these revisions. */
+  keepOnly(revisions: ReadonlySet<string>): Promise<void>;
+}
+
+export interface SourceChange {
+  /** The revision that was read; a push onto a branch that has moved on since is refused as `conflict`. */
+  readonly base: string;
+  /** New contents by path below `path` of the source, with slashes. */
+  readonly files: Readonly<Record<string, string>>;
+  readonly message: string;
+  readonly author: { readonly name: string; readonly email: string };
+  /** Another branch to push to; default: the branch of the source. It is made, or moved on from `base`. */
+  readonly branch?: string;
+}
+
+/**
+ * unreachable: try again later. denied: credentials. not-found: no such branch, tag, path, file. unverified: signature or digest. refused:
+ * contents or history break a rule. limit: too large, too slow. conflict: somebody else pushed. unavailable: a program is missing here.
+ */
+export type SourceProblem =
+  | 'unreachable'
+  | 'denied'
+  | 'not-found'
+  | 'unverified'
+  | 'refused'
+  | 'limit'
+  | 'conflict'
+  | 'unavailable';
+
+/** Says what was tried, why it failed and what to do; holds no secret. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+  readonly problem: SourceProblem;
+
+  constructor(problem: SourceProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.problem = problem;
+  }
+}
