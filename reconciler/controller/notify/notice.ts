@@ -1,0 +1,39 @@
+// The contract of notifications: what is reported about a set, and who takes the report.
+import type { NoticeKind } from './notify-schema.ts';
+
+export interface Notice {
+  readonly kind: NoticeKind;
+  /** RFC 3339. */
+  readonly at: string;
+  readonly controller: string;
+  readonly set: string;
+  /** The hosts it is about; empty: all of the set. */
+  readonly hosts: readonly string[];
+  /** Of the source; commit statuses are set on it when it is a commit. */
+  readonly revision?: string;
+  /** One sentence: what happened and why. Values of objects do not belong here. */
+  readonly message: string;
+  readonly changes?: { readonly create: number; readonly update: number; readonly delete: number };
+  /** What drifted or failed: addresses and paths, never values. */
+  readonly objects?: readonly { readonly host: string; readonly address: string; readonly paths?: readonly string[] }[];
+  /** Of the set on the page of the controller. */
+  readonly link?: string;
+}
+
+export interface Notifier {
+  /** Queues a notice for the named notifications (undefined: all) and returns at once; a full queue drops the oldest. */
+  notify(notice: Notice, names?: readonly string[]): void;
+  /** Waits until the queue is empty, at most `limitMs`, then stops. */
+  close(limitMs: number): Promise<void>;
+}
+
+/** How one delivery ended, for the log and the metrics. */
+export interface Delivery {
+  readonly notification: string;
+  readonly kind: NoticeKind;
+  readonly set: string;
+  readonly outcome: 'sent' | 'failed' | 'dropped';
+  readonly attempts: number;
+  /** Without secrets. */
+  readonly message?: string;
+}

@@ -1,0 +1,73 @@
+// The members of one entry of `notifications` in gantry.yaml. Paths of files are relative to that file.
+import { Type, type Static } from 'typebox';
+import { ObjectName } from '../sources/source-schema.ts';
+
+const closed = { additionalProperties: false } as const;
+const text = (description: string) => Type.String({ minLength: 1, description });
+const secretUrl = {
+  url: Type.Optional(text('http or https URL.')),
+  urlFile: Type.Optional(text('File with the URL, when the URL itself is a secret.')),
+};
+
+export const noticeKinds = ['failed', 'synced', 'drifted', 'healed'] as const;
+export type NoticeKind = (typeof noticeKinds)[number];
+
+export const WebhookTarget = Type.Object(
+  {
+    ...secretUrl,
+    secretFile: Type.Optional(text('Secret of the signature in X-Gantry-Signature-256 (HMAC, SHA-256).')),
+    caFile: Type.Optional(text('Certificates of authorities, PEM.')),
+  },
+  closed,
+);
+
+export const SlackTarget = Type.Object(
+  { ...secretUrl, channel: Type.Optional(text('Instead of the channel of the hook.')) },
+  { ...closed, description: 'Incoming hooks of Slack, Mattermost, Rocket.Chat and others.' },
+);
+
+export const MatrixTarget = Type.Object(
+  {
+    homeserver: text('https URL of the server.'),
+    room: text('Room id, such as !abc:example.org.'),
+    tokenFile: text('File with the access token.'),
+  },
+  closed,
+);
+
+export const CommitStatusTarget = Type.Object(
+  {
+    provider: Type.Union([Type.Literal('github'), Type.Literal('gitlab'), Type.Literal('gitea')]),
+    repository: text('OWNER/NAME; GitLab also takes the number of a project.'),
+    tokenFile: text('File with an access token that may write commit statuses.'),
+    api: Type.Optional(
+      text('URL of the API. Default: https://api.github.com, https://gitlab.com/api/v4; needed for Gitea.'),
+    ),
+    context: Type.Optional(text('Name of the status. Default: gantry/CONTROLLER/SET.')),
+  },
+  closed,
+);
+
+/** Exactly one of webhook, slack, matrix and commitStatus. */
+export const NotificationEntry = Type.Object(
+  {
+    name: ObjectName,
+    webhook: Type.Optional(WebhookTarget),
+    slack: Type.Optional(SlackTarget),
+    matrix: Type.Optional(MatrixTarget),
+    commitStatus: Type.Optional(CommitStatusTarget),
+    on: Type.Optional(
+      Type.Array(Type.Union(noticeKinds.map((kind) => Type.Literal(kind))), {
+        minItems: 1,
+        description: 'What is reported. Default: failed, synced, drifted, healed.',
+      }),
+    ),
+  },
+  closed,
+);
+
+export type NotificationEntry = Static<typeof NotificationEntry>;
+export type WebhookTarget = Static<typeof WebhookTarget>;
+export type SlackTarget = Static<typeof SlackTarget>;
+export type MatrixTarget = Static<typeof MatrixTarget>;
+export type CommitStatusTarget = Static<typeof CommitStatusTarget>;
