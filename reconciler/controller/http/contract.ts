@@ -1,0 +1,25 @@
+// The HTTP contract of the controller: every answer and request body as a schema and a type. The engine produces these objects, the
+// page shows them. endpoints.ts says where each is found. Pure data.
+import { Type, type TSchema } from 'typebox';
+import { says, Text, type Shape } from './contract/shape.ts';
+import { DriftRecord, HostStatus, ObjectSummary, SetStatus, SourceStatus } from './contract/status.ts';
+import { LogLine, Operation } from './contract/runs.ts';
+
+export * from './contract/status.ts';
+export * from './contract/runs.ts';
+export * from './contract/requests.ts';
+
+const event = <const Name extends string, P extends Record<string, TSchema>>(type: Name, payload: P) =>
+  Type.Object({ type: Type.Literal(type), ...payload });
+/** A message of GET /api/v1/events: its `data`. Its `id` is a number that grows. */
+export const ControllerEvent = Type.Union([
+  event('set', { set: SetStatus }),
+  event('object', { set: Text, object: ObjectSummary, isGone: Type.Optional(Type.Boolean()) }),
+  event('drift', { set: Text, drift: DriftRecord }),
+  event('run', { operation: Operation }),
+  event('source', { source: SourceStatus }),
+  event('host', { host: HostStatus }),
+  event('log', { line: LogLine }),
+  event('reset', { reason: says('Events were lost: read everything again.') }),
+]);
+export type ControllerEvent = Shape<typeof ControllerEvent>;

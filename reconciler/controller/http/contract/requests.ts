@@ -1,0 +1,67 @@
+// Request bodies, sessions and refusals.
+import { Type, type Static } from 'typebox';
+import { says, Text, Time, when, type Shape } from './shape.ts';
+
+export const roles = ['view', 'operate'] as const;
+export const Role = Type.Enum(roles, { description: 'operate includes view.' });
+export type Role = Static<typeof Role>;
+
+const strict = { additionalProperties: false };
+const asked = (description: string, maxLength = 1000) => Type.String({ minLength: 1, maxLength, description });
+const Reason = asked('For the history.');
+const Hosts = Type.Optional(
+  Type.Array(asked('A host.', 253), { maxItems: 10_000, description: 'Absent: all hosts of the set.' }),
+);
+
+export const SyncRequest = Type.Object({ hosts: Hosts, reason: Type.Optional(Reason) }, strict);
+export type SyncRequest = Shape<typeof SyncRequest>;
+export const SuspendRequest = Type.Object(
+  {
+    host: Type.Optional(asked('Absent: on all hosts.', 253)),
+    address: Type.Optional(asked('One object.')),
+    path: Type.Optional(asked('One field of it; needs address.')),
+    reason: Reason,
+    until: Type.Optional(when('Absent: until it is resumed.')),
+  },
+  strict,
+);
+export type SuspendRequest = Shape<typeof SuspendRequest>;
+export const ResumeRequest = Type.Object(
+  { id: Type.Optional(asked('One suspension; absent: all of the set.')) },
+  strict,
+);
+export type ResumeRequest = Shape<typeof ResumeRequest>;
+export const Resumed = Type.Object({
+  resumed: Type.Array(Text, { description: 'Ids of the suspensions that ended.' }),
+});
+export type Resumed = Shape<typeof Resumed>;
+export const RollbackRequest = Type.Object(
+  { revision: asked('As in the history.'), reason: Reason, hosts: Hosts },
+  strict,
+);
+export type RollbackRequest = Shape<typeof RollbackRequest>;
+export const PreviewRequest = Type.Object({ ref: asked('A branch, a tag, a revision.', 255), hosts: Hosts }, strict);
+export type PreviewRequest = Shape<typeof PreviewRequest>;
+
+export const SessionRequest = Type.Object({ token: Type.String({ minLength: 1, maxLength: 4096 }) }, strict);
+export const Session = Type.Object({
+  name: Type.Optional(says('Absent: nobody has logged in.')),
+  role: Type.Optional(Role),
+  csrfToken: Type.Optional(says('For the header X-CSRF-Token of each change that a cookie authorizes.')),
+  expiresAt: Type.Optional(Time),
+  login: Type.Object({ token: Type.Boolean(), oidc: Type.Boolean() }, { description: 'Ways to log in.' }),
+  console: Type.Boolean({ description: 'Consoles may be opened in this session.' }),
+});
+export type Session = Shape<typeof Session>;
+export type SessionRequest = Shape<typeof SessionRequest>;
+
+export const Failure = Type.Object({
+  error: Type.Object({
+    code: says(
+      'bad-request, unauthorized, forbidden, not-found, conflict, too-large, too-many-requests, unavailable, internal',
+    ),
+    message: Text,
+    problems: Type.Optional(Type.Array(Type.Object({ path: Text, message: Text }))),
+  }),
+});
+export type Failure = Shape<typeof Failure>;

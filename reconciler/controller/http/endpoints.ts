@@ -1,0 +1,261 @@
+// The endpoints of the controller: where each answer of contract.ts is found, and the role that a caller needs. Routes, OpenAPI and
+// the tests of access derive from this table. Pure data.
+import { Type, type TSchema } from 'typebox';
+import * as contract from './contract.ts';
+
+export interface Endpoint {
+  /** Stable name; handlers are keyed by it. */
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With `:name` for one segment. */
+  readonly path: string;
+  /** `none`: everyone. `signed`: the signature of the request decides. */
+  readonly access: contract.Role | 'none' | 'signed';
+  /** json: an answer of `result`; events: server-sent events; websocket: an upgrade; text: not JSON; redirect: to another page. */
+  readonly mode: 'json' | 'events' | 'websocket' | 'text' | 'redirect';
+  readonly doc: string;
+  readonly query?: Readonly<Record<string, TSchema>>;
+  readonly body?: TSchema;
+  readonly result?: TSchema;
+  /** Of success; default 200. */
+  readonly status?: 202 | 204;
+}
+
+const named = (description: string) => Type.String({ maxLength: 1000, description });
+const limit = (standard: number, maximum: number) =>
+  Type.Integer({ minimum: 1, maximum, default: standard, description: `At most so many; default ${standard}.` });
+const host = named('Only of this host.');
+const since = Type.String({ format: 'date-time', description: 'Only what is newer.' });
+
+const set = (action: string) => `/api/v1/sets/:set/${action}`;
+
+export const endpoints = [
+  {
+    id: 'overview',
+    method: 'GET',
+    path: '/api/v1/overview',
+    access: 'view',
+    mode: 'json',
+    result: contract.Overview,
+    doc: 'The controller, its sources, hosts and sets.',
+  },
+  {
+    id: 'objects',
+    method: 'GET',
+    path: set('objects'),
+    access: 'view',
+    mode: 'json',
+    query: {
+      host,
+      status: named('Only with this status.'),
+      after: named('`next` of the page before.'),
+      limit: limit(1000, 20_000),
+    },
+    result: contract.ObjectPage,
+    doc: 'The objects of a set on its hosts.',
+  },
+  {
+    id: 'object',
+    method: 'GET',
+    path: set('object'),
+    access: 'view',
+    mode: 'json',
+    query: { host: named('Its host; required.'), address: named('Its address; required.') },
+    result: contract.ObjectDetail,
+    doc: 'One object: desired beside live, differences, history. Secrets are masked.',
+  },
+  {
+    id: 'drift',
+    method: 'GET',
+    path: set('drift'),
+    access: 'view',
+    mode: 'json',
+    query: { since, limit: limit(500, 5000) },
+    result: Type.Array(contract.DriftRecord),
+    doc: 'What others changed and what was done about it, newest first.',
+  },
+  {
+    id: 'history',
+    method: 'GET',
+    path: set('history'),
+    access: 'view',
+    mode: 'json',
+    query: { limit: limit(100, 1000) },
+    result: Type.Array(contract.RunRecord),
+    doc: 'The runs of a set, newest first.',
+  },
+  {
+    id: 'sync',
+    method: 'POST',
+    path: set('sync'),
+    access: 'operate',
+    mode: 'json',
+    body: contract.SyncRequest,
+    result: contract.Operation,
+    status: 202,
+    doc: 'Compare and apply now.',
+  },
+  {
+    id: 'suspend',
+    method: 'POST',
+    path: set('suspend'),
+    access: 'operate',
+    mode: 'json',
+    body: contract.SuspendRequest,
+    result: contract.Suspension,
+    doc: 'Leave a set, an object or a field alone for a time.',
+  },
+  {
+    id: 'resume',
+    method: 'POST',
+    path: set('resume'),
+    access: 'operate',
+    mode: 'json',
+    body: contract.ResumeRequest,
+    result: contract.Resumed,
+    doc: 'End suspensions.',
+  },
+  {
+    id: 'rollback',
+    method: 'POST',
+    path: set('rollback'),
+    access: 'operate',
+    mode: 'json',
+    body: contract.RollbackRequest,
+    result: contract.Operation,
+    status: 202,
+    doc: 'Go back to a revision, and stay there until the set is resumed.',
+  },
+  {
+    id: 'preview',
+    method: 'POST',
+    path: set('preview'),
+    access: 'operate',
+    mode: 'json',
+    body: contract.PreviewRequest,
+    result: contract.Preview,
+    doc: 'The plan of a branch or revision; nothing is changed.',
+  },
+  {
+    id: 'operations',
+    method: 'GET',
+    path: '/api/v1/operations',
+    access: 'view',
+    mode: 'json',
+    result: Type.Array(contract.Operation),
+    doc: 'Operations at work and those that ended of late, newest first.',
+  },
+  {
+    id: 'logs',
+    method: 'GET',
+    path: '/api/v1/logs',
+    access: 'view',
+    mode: 'json',
+    query: { set: named('Only of this set.'), level: contract.LogLevel, limit: limit(500, 5000) },
+    result: Type.Array(contract.LogLine),
+    doc: 'Lines of that level and above, oldest first.',
+  },
+  {
+    id: 'events',
+    method: 'GET',
+    path: '/api/v1/events',
+    access: 'view',
+    mode: 'events',
+    result: contract.ControllerEvent,
+    doc: 'What happens, as server-sent events. After `reset` read everything again.',
+  },
+  {
+    id: 'session',
+    method: 'GET',
+    path: '/api/v1/session',
+    access: 'none',
+    mode: 'json',
+    result: contract.Session,
+    doc: 'Who the caller is, and how to log in.',
+  },
+  {
+    id: 'login',
+    method: 'POST',
+    path: '/api/v1/session',
+    access: 'none',
+    mode: 'json',
+    body: contract.SessionRequest,
+    result: contract.Session,
+    doc: 'Log in with a token: sets a cookie.',
+  },
+  {
+    id: 'logout',
+    method: 'DELETE',
+    path: '/api/v1/session',
+    access: 'none',
+    mode: 'json',
+    status: 204,
+    doc: 'Log out.',
+  },
+  {
+    id: 'oidc-login',
+    method: 'GET',
+    path: '/auth/login',
+    access: 'none',
+    mode: 'redirect',
+    doc: 'To the OpenID Connect issuer.',
+  },
+  {
+    id: 'oidc-callback',
+    method: 'GET',
+    path: '/auth/callback',
+    access: 'none',
+    mode: 'redirect',
+    doc: 'Back from the issuer: sets a cookie.',
+  },
+  {
+    id: 'console',
+    method: 'GET',
+    path: '/api/v1/hosts/:host/containers/:name/console',
+    access: 'operate',
+    mode: 'websocket',
+    query: {
+      project: named('Project of the container.'),
+      command: named('Absent: the login console.'),
+      width: Type.Integer({ minimum: 1, maximum: 1000 }),
+      height: Type.Integer({ minimum: 1, maximum: 1000 }),
+    },
+    doc: 'A terminal: binary frames carry its bytes, text frames `{"width": 80, "height": 24}` its size. Only with `console: true` in the configuration.',
+  },
+  {
+    id: 'webhook',
+    method: 'POST',
+    path: '/api/v1/webhooks/:source',
+    access: 'signed',
+    mode: 'json',
+    status: 202,
+    doc: 'A source has news. The signature of its provider is verified.',
+  },
+  {
+    id: 'health',
+    method: 'GET',
+    path: '/healthz',
+    access: 'none',
+    mode: 'text',
+    doc: '200 while the process answers.',
+  },
+  {
+    id: 'ready',
+    method: 'GET',
+    path: '/readyz',
+    access: 'none',
+    mode: 'text',
+    doc: '200 once every set was looked at or the lock is held by another controller; 503 before.',
+  },
+  { id: 'metrics', method: 'GET', path: '/metrics', access: 'view', mode: 'text', doc: 'Prometheus metrics.' },
+  {
+    id: 'openapi',
+    method: 'GET',
+    path: '/openapi.json',
+    access: 'view',
+    mode: 'json',
+    doc: 'This contract as an OpenAPI document.',
+  },
+] as const satisfies readonly Endpoint[];
+
+export type EndpointId = (typeof endpoints)[number]['id'];
