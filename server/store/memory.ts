@@ -105,6 +105,11 @@ class MemoryStore implements Store {
     };
   }
 
+  async lastWrite(): Promise<Rev> {
+    this.#assertOpen();
+    return this.#rev;
+  }
+
   async snapshot(sink: Writable): Promise<{ rev: Rev }> {
     this.#assertOpen();
     const lasting = [...this.#records.values()].filter(({ lease }) => lease === undefined).map(({ record }) => record);

@@ -133,6 +133,11 @@ class SqliteStore implements Store {
     return { backend: 'sqlite', ...(await this.#link.call('status', undefined)) };
   }
 
+  async lastWrite(): Promise<Rev> {
+    this.#assertOpen();
+    return this.#hub.lastRev;
+  }
+
   async snapshot(sink: Writable): Promise<{ rev: Rev }> {
     this.#assertOpen();
     const link = this.#link;

@@ -79,6 +79,11 @@ export interface Store {
   compact(keepFrom: Rev): Promise<void>;
   status(): Promise<StoreStatus>;
   /**
+   * Linearizable: the revision of the newest transaction that changed something, 0 before the first. Deletes by the end of a lease may
+   * be left out. A watch of '' delivers this revision: a reader that has seen it has seen everything that was acknowledged before.
+   */
+  lastWrite(): Promise<Rev>;
+  /**
    * Writes a portable NDJSON dump (header line, then {key, value(base64)} lines) read at one revision. Records held by a lease are left
    * out: after a restore they have no holder.
    */
@@ -89,9 +94,9 @@ export interface Store {
 
 /** The smallest limits of all backends, enforced by every one of them. */
 export const storeLimits = {
-  opsPerTxn: 128,
-  /** etcd takes 128, of which its store needs one. */
-  comparesPerTxn: 127,
+  /** etcd takes 128 operations and 128 compares, of which its store needs some for itself. */
+  opsPerTxn: 120,
+  comparesPerTxn: 120,
   valueBytes: 1024 * 1024,
   /** Keys and values of one transaction together: etcd refuses requests above 1.5 MiB. */
   txnBytes: 1280 * 1024,

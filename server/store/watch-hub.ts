@@ -38,6 +38,11 @@ export class WatchHub {
     this.#lastRev = deps.rev;
   }
 
+  /** Of the newest transaction that was published. */
+  get lastRev(): Rev {
+    return this.#lastRev;
+  }
+
   /** False means that `publish` needs only the revision. */
   get isWatched(): boolean {
     return this.#watchers > 0;

@@ -235,6 +235,58 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
       });
     });
 
+    describe('the newest transaction', () => {
+      test('is at revision 0 before the first one, and after each at its own', async () => {
+        expect(await store.lastWrite()).toBe(0);
+        const lastOf = async (ops: Parameters<Store['txn']>[1], compare: Parameters<Store['txn']>[0] = []) => {
+          const { ok, rev } = await store.txn(compare, ops);
+          expect(ok).toBe(true);
+          expect(await store.lastWrite()).toBe(rev);
+          return rev;
+        };
+        const made = await lastOf([put('/a'), put('/b'), put('/c')]);
+        await lastOf([put('/a', '2')]);
+        await lastOf([put('/a', '3'), del('/c')]);
+        await lastOf([del('/a')]);
+        await lastOf([del('/b'), del('/none')], [{ key: '/b', modRev: made }]);
+      });
+
+      test('is not moved by one that changes nothing', async () => {
+        const rev = await write(put('/a'));
+        await store.txn([{ key: '/a', modRev: 0 }], [put('/a', '2')]);
+        await store.txn([], [del('/none')]);
+        await store.txn(
+          [],
+          Array.from({ length: storeLimits.opsPerTxn }, (_, i) => del(`/none/${i}`)),
+        );
+        await store.txn([{ key: '/a', modRev: rev }], []);
+        expect(await store.lastWrite()).toBe(rev);
+      });
+
+      test('is never older than one that was acknowledged, and a watch arrives at it', async () => {
+        const seen = gather(store, '', 1);
+        await Promise.all(
+          Array.from({ length: 100 }, async (_, i) => {
+            const { rev } = await store.txn([], i % 3 === 0 ? [put(`/${i}`), del(`/${i - 1}`)] : [put(`/${i}`)]);
+            const last = await store.lastWrite();
+            expect(last).toBeGreaterThanOrEqual(rev);
+            await until(() => seen.batches.some((batch) => batch.rev === last));
+          }),
+        );
+        await seen.stop();
+      });
+
+      test('is found again by the next open, where the backend keeps anything', async (context) => {
+        if (subject.reopen === undefined) {
+          context.skip('this backend keeps nothing');
+          return;
+        }
+        const rev = await write(put('/a'));
+        store = await subject.reopen();
+        expect(await store.lastWrite()).toBe(rev);
+      });
+    });
+
     describe('limits', () => {
       const refused = async (code: StoreErrorCode, call: () => Promise<unknown>): Promise<void> => {
         const { rev } = await store.status();
@@ -265,6 +317,21 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
           ),
         );
         await refused('TooLarge', () => store.txn([...absent, { key: '/one-more', modRev: 0 }], [put('/a')]));
+      });
+
+      test('as many deletes as the limits say are taken, with as many compares, in one revision', async () => {
+        const { opsPerTxn, comparesPerTxn } = storeLimits;
+        const absent = Array.from({ length: comparesPerTxn }, (_, i) => ({ key: `/absent/${i}`, modRev: 0 }));
+        const deletes = many(opsPerTxn).map((key) => del(key));
+        const { rev } = await store.txn([], [put(`/many/${opsPerTxn - 1}`), put('/stays')]);
+        expect(await store.txn([{ key: '/stays', modRev: 0 }, ...absent.slice(1)], deletes)).toEqual({
+          ok: false,
+          rev,
+        });
+        expect(await store.txn(absent, deletes)).toEqual({ ok: true, rev: rev + 1 });
+        expect(await store.txn(absent, deletes)).toEqual({ ok: true, rev: rev + 1 });
+        expect(await keysOf('')).toEqual(['/stays']);
+        expect(await watched(store, '', rev + 1)).toEqual([`${rev + 1} del /many/${opsPerTxn - 1}`]);
       });
 
       test('a value of 1 MiB is taken, one byte more is TooLarge', async () => {
@@ -665,6 +732,7 @@ export function storeConformance(name: string, open: () => Promise<StoreUnderTes
           () => store.lease(1),
           () => store.compact(0),
           () => store.status(),
+          () => store.lastWrite(),
           () => store.snapshot(textSink().sink),
         ];
         for (const call of refusals) await expect(call()).rejects.toMatchObject({ code: 'Unavailable' });

@@ -2,6 +2,7 @@
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Changes, Entry, Records } from '../../records/records.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
+import { storeLimits } from '../../store/store.ts';
 import { profileIn } from '../project-scope.ts';
 
 export interface ProfileRename {
@@ -9,8 +10,8 @@ export interface ProfileRename {
   readonly to: string;
 }
 
-/** Two records of the profile itself; the store takes 128 changes in one transaction. */
-export const maxUsersPerTransaction = 126;
+/** The other two changes of the transaction are those of the profile itself. */
+export const maxUsersPerTransaction = storeLimits.opsPerTxn - 2;
 type Users = readonly Entry<ContainerDocument>[];
 
 /** Containers that have the profile of this qualified name. */

@@ -13,46 +13,63 @@ export interface WritePlan {
   readonly writeId: Buffer;
   readonly compares: readonly EtcdCompare[];
   readonly success: readonly RequestOp[];
-  /** The history shows whether it was applied: one of its values carries the write id. */
-  readonly isTraced: boolean;
 }
 
-/** Copies the values: the caller may reuse its buffers. */
+/**
+ * A transaction that changes something also puts the mark, with the write id: that shows whether it was applied, and which revision is the
+ * newest. Undefined when it only deletes, and too much for etcd to find out whether any of the keys is there: then `existing`, one that
+ * was just seen, must be given.
+ * Copies the values: the caller may reuse its buffers.
+ */
 export function planWrite(
   keyspace: Keyspace,
   revisions: Revisions,
   writeId: Buffer,
   ifAll: readonly Compare[],
   then: readonly Op[],
-): WritePlan {
-  const compares = ifAll.map(({ key, modRev }): EtcdCompare => {
-    return { result: 'EQUAL', target: 'MOD', key: keyspace.key(key), modRevision: revisions.toEtcd(modRev) };
-  });
-  const ops = then.map((op): RequestOp => {
-    if ('del' in op) return { requestDeleteRange: { key: keyspace.key(op.del) } };
-    const value = pack(op.put, op.value, writeId);
-    return {
-      requestPut: { key: keyspace.key(op.put), value, ...(op.lease === undefined ? {} : { lease: leaseId(op.lease) }) },
-    };
-  });
-  const hasPut = then.some((op) => 'put' in op);
-  const fits = compares.length + 1 + ops.length + 1 <= etcdOpsPerTxn;
-  const marked = hasPut || !fits ? ops : [markedDeletes(keyspace, writeId, then, ops)];
-  return { writeId, compares, success: marked, isTraced: hasPut || fits };
-}
-
-/** Deletes leave no value behind, so one that changes something also puts the write id; deletes of absent keys change nothing. */
-function markedDeletes(
-  keyspace: Keyspace,
-  writeId: Buffer,
-  then: readonly Op[],
-  deletes: readonly RequestOp[],
-): RequestOp {
-  const compare = then.map((op): EtcdCompare => {
+  existing?: string,
+): WritePlan | undefined {
+  const compares = comparesOf(keyspace, revisions, ifAll);
+  const ops = then.map((op) => operationOf(keyspace, op, writeId));
+  const mark: RequestOp = { requestPut: { key: keyspace.meta('mark'), value: writeId } };
+  if (then.some((op) => 'put' in op)) return { writeId, compares, success: [...ops, mark] };
+  // A full etcd takes deletes, and a put beside them only in a transaction of its own.
+  const success = [...ops, { requestTxn: { compare: [], success: [mark], failure: [] } }];
+  if (ifAll.some(({ key, modRev }) => modRev > 0 && then.some((op) => opKey(op) === key)))
+    return { writeId, compares, success };
+  if (existing !== undefined) {
+    const exists: EtcdCompare = { result: 'GREATER', target: 'VERSION', key: keyspace.key(existing), version: 0 };
+    return { writeId, compares: [...compares, exists], success };
+  }
+  // The fence is compared too; etcd counts the operations of both levels together.
+  if (compares.length + 1 + ops.length + 1 > etcdOpsPerTxn) return undefined;
+  const allAbsent = then.map((op): EtcdCompare => {
     return { result: 'EQUAL', target: 'VERSION', key: keyspace.key(opKey(op)), version: 0 };
   });
-  const mark: RequestOp = { requestPut: { key: keyspace.meta('mark'), value: writeId } };
-  return { requestTxn: { compare, success: [], failure: [...deletes, mark] } };
+  return { writeId, compares, success: [{ requestTxn: { compare: allAbsent, success: [], failure: [...ops, mark] } }] };
+}
+
+/** Changes nothing; when the compares hold, the answer has one range for each key of `then`. */
+export function lookRequest(
+  keyspace: Keyspace,
+  revisions: Revisions,
+  ifAll: readonly Compare[],
+  then: readonly Op[],
+): TxnRequest {
+  const success = then.map((op): RequestOp => ({ requestRange: { key: keyspace.key(opKey(op)), keysOnly: true } }));
+  return { compare: comparesOf(keyspace, revisions, ifAll), success, failure: [] };
+}
+
+const comparesOf = (keyspace: Keyspace, revisions: Revisions, ifAll: readonly Compare[]): EtcdCompare[] =>
+  ifAll.map(({ key, modRev }) => {
+    return { result: 'EQUAL', target: 'MOD', key: keyspace.key(key), modRevision: revisions.toEtcd(modRev) };
+  });
+
+function operationOf(keyspace: Keyspace, op: Op, writeId: Buffer): RequestOp {
+  if ('del' in op) return { requestDeleteRange: { key: keyspace.key(op.del) } };
+  const value = pack(op.put, op.value, writeId);
+  const lease = op.lease === undefined ? {} : { lease: leaseId(op.lease) };
+  return { requestPut: { key: keyspace.key(op.put), value, ...lease } };
 }
 
 /** Applied only while the fence is at `fenceRevision`; otherwise the answer shows the fence. */

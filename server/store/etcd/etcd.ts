@@ -183,6 +183,10 @@ class EtcdStore implements EtcdBackend {
     });
   }
 
+  lastWrite(): Promise<Rev> {
+    return this.#run(() => this.#reader.lastWrite());
+  }
+
   snapshot(sink: Writable): Promise<{ rev: Rev }> {
     return this.#run(async () => {
       const { revision } = await this.#reader.count();

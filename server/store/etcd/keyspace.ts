@@ -26,9 +26,9 @@ export class Keyspace {
     return Buffer.from(`/${this.name}/meta/${what}`);
   }
 
-  /** Everything, the store's own keys included. */
-  all(): Required<Pick<RangeRequest, 'key' | 'rangeEnd'>> {
-    const key = Buffer.from(`/${this.name}/`);
+  /** Every key of the store itself. */
+  allMeta(): Required<Pick<RangeRequest, 'key' | 'rangeEnd'>> {
+    const key = Buffer.from(`/${this.name}/meta/`);
     return { key, rangeEnd: endOf(key) };
   }
 

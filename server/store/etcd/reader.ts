@@ -56,6 +56,12 @@ export class Reader {
     }
   }
 
+  /** Every transaction puts the mark. */
+  async lastWrite(): Promise<Rev> {
+    const { kvs } = await this.#link.call('Range', { key: this.#keyspace.meta('mark'), keysOnly: true });
+    return kvs[0] === undefined ? 0 : this.#revisions.fromEtcd(kvs[0].modRevision);
+  }
+
   /** How many records there are, and the revision now. */
   async count(): Promise<{ readonly revision: number; readonly records: number }> {
     const range = this.#keyspace.records('');

@@ -1,8 +1,9 @@
 // Writes to etcd with a known outcome: a write without an answer is fenced off, then looked for in the history, then tried again.
 import { randomBytes } from 'node:crypto';
+import { opKey } from '../keys.ts';
 import { storeErrors } from '../store-errors.ts';
 import { type Compare, type Op, type Rev, StoreError } from '../store.ts';
-import { planWrite, requestOf, type WritePlan } from './compile-txn.ts';
+import { lookRequest, planWrite, requestOf, type WritePlan } from './compile-txn.ts';
 import { writeIdBytes, writeIdOf } from './envelope.ts';
 import { EtcdFailure } from './failure.ts';
 import type { Fence } from './fence.ts';
@@ -19,6 +20,9 @@ interface WriterDeps {
   readonly history: History;
 }
 
+/** How often the keys of many deletes may change between a look and the deletion. */
+const looks = 20;
+
 export class Writer {
   readonly #deps: WriterDeps;
 
@@ -27,9 +31,40 @@ export class Writer {
   }
 
   async write(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ ok: boolean; rev: Rev }> {
-    const { link, keyspace, revisions, fence } = this.#deps;
-    if (then.length === 0) return await this.#compareOnly(ifAll);
+    const { keyspace, revisions } = this.#deps;
+    if (then.length === 0) return await this.#look(ifAll, then);
     const plan = planWrite(keyspace, revisions, randomBytes(writeIdBytes), ifAll, then);
+    return plan === undefined ? await this.#deleteMany(ifAll, then) : await this.#apply(plan);
+  }
+
+  /** Looks first whether there is anything to delete: the transaction then demands that one of the keys is still there. */
+  async #deleteMany(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ ok: boolean; rev: Rev }> {
+    const { keyspace, revisions } = this.#deps;
+    for (let attempt = 1; attempt <= looks; attempt += 1) {
+      const { ok, rev, existing } = await this.#look(ifAll, then);
+      if (!ok || existing === undefined) return { ok, rev };
+      const writeId = randomBytes(writeIdBytes);
+      const plan = planWrite(keyspace, revisions, writeId, ifAll, then, existing);
+      const done = plan && (await this.#apply(plan));
+      if (done?.ok === true) return done;
+    }
+    throw new StoreError('Unavailable', 'the records to delete change too often: nothing was deleted');
+  }
+
+  /** Whether the compares hold, and one of the keys of `then` that is there. */
+  async #look(
+    ifAll: readonly Compare[],
+    then: readonly Op[],
+  ): Promise<{ ok: boolean; rev: Rev; existing: string | undefined }> {
+    const { link, keyspace, revisions } = this.#deps;
+    const { succeeded, header, responses } = await link.call('Txn', lookRequest(keyspace, revisions, ifAll, then));
+    const index = responses.findIndex(({ responseRange }) => Number(responseRange?.count ?? 0) > 0);
+    const found = then[index];
+    return { ok: succeeded, rev: revisions.fromEtcd(header.revision), existing: found && opKey(found) };
+  }
+
+  async #apply(plan: WritePlan): Promise<{ ok: boolean; rev: Rev }> {
+    const { link, revisions, fence } = this.#deps;
     const end = performance.now() + link.totalMs;
     for (let attempt = 0; ; attempt += 1) {
       const sentAt = link.revision;
@@ -50,13 +85,6 @@ export class Writer {
     }
   }
 
-  async #compareOnly(ifAll: readonly Compare[]): Promise<{ ok: boolean; rev: Rev }> {
-    const { link, keyspace, revisions } = this.#deps;
-    const { compares } = planWrite(keyspace, revisions, Buffer.alloc(0), ifAll, []);
-    const { succeeded, header } = await link.call('Txn', { compare: compares, success: [], failure: [] });
-    return { ok: succeeded, rev: revisions.fromEtcd(header.revision) };
-  }
-
   /** The revision of etcd at which it was applied; undefined when it was not and never will be. Throws what the caller must know. */
   async #outcome(plan: WritePlan, failure: EtcdFailure, sentAt: number, under: number): Promise<number | undefined> {
     const { fence, link } = this.#deps;
@@ -70,13 +98,11 @@ export class Writer {
     if (failure.kind !== 'unreachable') throw failure.toStoreError();
     try {
       await fence.leaveBehind(under);
-      const applied = await this.#find(plan, sentAt + 1, fence.revision);
-      if (applied !== undefined || plan.isTraced) return applied;
+      return await this.#find(plan, sentAt + 1, fence.revision);
     } catch (cause) {
       if (link.isClosed) throw storeErrors.closed();
       throw new StoreError('Unknown', 'etcd did not answer: the write may have been applied', { cause });
     }
-    throw new StoreError('Unknown', 'etcd did not answer: the deletes may have been applied');
   }
 
   /** etcd has answered, so nothing is on its way: the record shows whose write it was. */
@@ -89,12 +115,12 @@ export class Writer {
     throw new StoreError('Unknown', 'etcd has no space left: the write may have been applied, others came after it');
   }
 
-  /** Looks for the write among the events of the revisions `from` to `through`, the store's own keys included. */
+  /** Looks for the write among the marks of the revisions `from` to `through`, the last of which moved the fence. */
   async #find(plan: WritePlan, from: number, through: number): Promise<number | undefined> {
     if (from > through) return undefined;
     const { history, keyspace, link } = this.#deps;
     const limit = AbortSignal.timeout(link.totalMs);
-    for await (const { revision, events } of history.watch(keyspace.all(), from, limit)) {
+    for await (const { revision, events } of history.watch(keyspace.allMeta(), from, limit)) {
       if (events.some((event) => carries(event, keyspace, plan.writeId))) return revision;
       if (revision >= through) return undefined;
     }
@@ -102,11 +128,8 @@ export class Writer {
   }
 }
 
-function carries({ kv, type }: EtcdEvent, keyspace: Keyspace, writeId: Buffer): boolean {
-  if (type === 'DELETE') return false;
-  if (keyspace.recordKey(kv.key) !== undefined) return writeIdOf(kv.value).equals(writeId);
-  return kv.key.equals(keyspace.meta('mark')) && kv.value.equals(writeId);
-}
+const carries = ({ kv, type }: EtcdEvent, keyspace: Keyspace, writeId: Buffer): boolean =>
+  type === 'PUT' && kv.key.equals(keyspace.meta('mark')) && kv.value.equals(writeId);
 
 const leasesOf = ({ success }: WritePlan): string[] => success.flatMap(({ requestPut }) => requestPut?.lease ?? []);
 

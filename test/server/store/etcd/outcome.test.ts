@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
-import type { Store } from '../../../../server/store/store.ts';
+import { type Store, storeLimits } from '../../../../server/store/store.ts';
 import { openRelay, type Relay } from '../../../support/store/cuttable.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../../support/store/etcd.ts';
 import { del, put, text, watched } from '../../../support/store/watching.ts';
@@ -85,20 +85,21 @@ describe.skipIf(missing !== undefined)('a store that loses its way to one of two
     expect(text((await other.get('/a'))?.value)).toBe('1');
   });
 
-  test('of 128 deletes at once, which carry no mark, the outcome is Unknown', async () => {
-    const keys = Array.from({ length: 128 }, (_, n) => `/many/${n}`);
+  test.each(['answers', 'both'] as const)('deletes as many as it may once when it loses %s', async (which) => {
+    const keys = Array.from({ length: storeLimits.opsPerTxn }, (_, n) => `/many/${n}`);
+    const deletes = keys.map((key) => del(key));
     await store.txn(
       [],
       keys.map((key) => put(key)),
     );
-    relay.cut('answers');
-    await expect(
-      store.txn(
-        [],
-        keys.map((key) => del(key)),
-      ),
-    ).rejects.toMatchObject({ code: 'Unknown' });
+    relay.cut(which);
+    const gone = await store.txn([], deletes);
     relay.mend();
+    expect(gone.ok).toBe(true);
+    expect(await other.lastWrite()).toBe(gone.rev);
+    expect(await watched(other, '/many/', gone.rev)).toEqual([
+      `${gone.rev} ${keys.map((key) => `del ${key}`).join(', ')}`,
+    ]);
     expect((await other.range('/many/')).records).toEqual([]);
   });
 });
