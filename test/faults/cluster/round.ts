@@ -1,0 +1,75 @@
+// One round: clients work before, during and after a fault; then everything comes to rest and the checker judges what they recorded.
+import type { Random } from '../../support/random.ts';
+import { until } from '../../support/until.ts';
+import { acknowledged, startClients, type Target } from './clients.ts';
+import { check } from './check.ts';
+import { longestStall, Recorder, type Seen } from './history.ts';
+
+export interface Round {
+  readonly target: Target;
+  readonly random: Random;
+  /** Unique: objects of a round are new. */
+  readonly label: string;
+  readonly fault: () => Promise<void>;
+  /** Looks where containers run, while clients work. */
+  readonly watch?: (recorder: Recorder, over: AbortSignal) => Promise<void>;
+  readonly clients?: number;
+}
+
+export interface RoundVerdict {
+  readonly acknowledged: number;
+  readonly unknown: number;
+  readonly requests: number;
+  /** Longest time without an acknowledged change, from the fault on. */
+  readonly stallMs: number;
+  readonly wrong: readonly string[];
+}
+
+const objectsOfRound = 5;
+/** Acknowledged changes before the fault, and again after it. */
+const enough = 25;
+
+export async function runRound({ target, random, label, fault, watch, clients = 9 }: Round): Promise<RoundVerdict> {
+  const recorder = new Recorder();
+  const objects = Array.from({ length: objectsOfRound }, (_, index) => `${label}-${index}`);
+  const over = new AbortController();
+  const working = startClients({ target, recorder, random, objects, clients }, over.signal);
+  const watching = watch?.(recorder, over.signal);
+  const goesOn = async (): Promise<void> => {
+    const before = acknowledged(recorder);
+    await Promise.race([until(() => acknowledged(recorder) >= before + enough, 60_000), working]);
+  };
+  const from = { ms: 0 };
+  try {
+    await goesOn();
+    from.ms = performance.now();
+    await fault();
+    await goesOn();
+  } finally {
+    over.abort();
+    await Promise.all([working, watching]);
+  }
+  const to = performance.now();
+  const { entries, history } = recorder;
+  const { wrong, undecided } = check(history, await atRest(target, objects));
+  return {
+    acknowledged: acknowledged(recorder),
+    unknown: entries.filter(({ outcome }) => outcome === 'unknown').length,
+    requests: entries.length,
+    stallMs: longestStall(entries, from.ms, to),
+    wrong: [...wrong, ...undecided.map((object) => `${object}: too many unknown outcomes to decide`)],
+  };
+}
+
+/** What every member must agree on now. */
+async function atRest(target: Target, objects: readonly string[]): Promise<ReadonlyMap<string, Seen>> {
+  const found = new Map<string, Seen>();
+  for (const object of objects) {
+    await until(async () => {
+      const shown = await target.read(target.members[0]!, object);
+      if (shown.outcome === 'ok') found.set(object, shown.saw);
+      return shown.outcome === 'ok';
+    }, 60_000);
+  }
+  return found;
+}
