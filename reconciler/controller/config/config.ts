@@ -1,0 +1,80 @@
+// The config of a controller as the engine uses it: absolute paths, durations in milliseconds, defaults filled in.
+import type { Schedule } from '../../../server/api/container/snapshot-schedule.ts';
+import type { HostPattern } from '../../core/documents/host-pattern.ts';
+import type { PlanOptions } from '../../core/plan/plan.ts';
+import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig } from './schema.ts';
+
+export type { AuthConfig, DriftAction, NotificationConfig, SourceConfig };
+
+export interface ControllerConfig {
+  /** Absolute path of gantry.yaml. */
+  readonly file: string;
+  /** Its directory: relative paths of `sources`, `notifications` and `auth` begin there. */
+  readonly folder: string;
+  readonly name: string;
+  readonly stateDir: string;
+  readonly listen?: string;
+  readonly tls?: { readonly cert: string; readonly key: string };
+  readonly auth?: AuthConfig;
+  readonly anonymous?: 'view';
+  readonly console: boolean;
+  readonly parallelism: number;
+  readonly hostsFile: string;
+  readonly sources: readonly SourceConfig[];
+  readonly sets: readonly SetConfig[];
+  readonly notifications: readonly NotificationConfig[];
+}
+
+export interface Window {
+  readonly schedule: readonly Schedule[];
+  readonly durationMs: number;
+  readonly timezone: string;
+}
+
+export interface Windows {
+  readonly allow: readonly Window[];
+  readonly deny: readonly Window[];
+}
+
+export interface DriftRule {
+  readonly address?: string;
+  readonly path?: string;
+  readonly hosts?: HostPattern;
+  readonly action: DriftAction;
+}
+
+export interface SetConfig {
+  readonly name: string;
+  readonly source: string;
+  /** Relative to the checkout of the source. */
+  readonly path: string;
+  /** Empty: all hosts. */
+  readonly hosts: readonly HostPattern[];
+  readonly variables: Readonly<Record<string, string>>;
+  readonly environment?: string;
+  readonly dependsOn: readonly string[];
+  readonly intervalMs: number;
+  readonly mode: DriftAction;
+  readonly rules: readonly DriftRule[];
+  readonly plan: Pick<
+    PlanOptions,
+    'prune' | 'pruneLimit' | 'allowDestroy' | 'allowRestart' | 'allowRecreate' | 'forceConflicts'
+  >;
+  readonly allowsPartial: boolean;
+  readonly retry: { readonly firstMs: number; readonly longestMs: number };
+  readonly timeoutMs: number;
+  readonly health: { readonly wait: boolean; readonly timeoutMs?: number };
+  readonly windows: Windows;
+  readonly disruptive: Windows;
+  readonly rollout: Rollout;
+  readonly notify: readonly string[];
+  /** The reason. */
+  readonly suspended?: string;
+}
+
+export interface Rollout {
+  readonly size: { readonly count: number } | { readonly percent: number };
+  readonly canary: number;
+  readonly stopAfter: number;
+  readonly rollback: boolean;
+}

@@ -1,0 +1,102 @@
+// Reads gantry.yaml: the schema, the rules between its parts, and every problem at its place in the file.
+import { dirname, resolve } from 'node:path';
+import { validateBody } from '../../../server/api/schema/validate-json.ts';
+import { didYouMean } from '../../../server/api/text/nearest-word.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { JsonObject } from '../../core/documents/document.ts';
+import { wrong, type Finding } from '../../manifest/text/finding.ts';
+import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnostics.ts';
+import { parseYaml } from '../../manifest/text/parse-yaml.ts';
+import { readSources } from '../../manifest/text/sources.ts';
+import type { ControllerConfig } from './config.ts';
+import { checkNames } from './check-names.ts';
+import { ControllerFile } from './schema.ts';
+import { SetReader } from './read-set.ts';
+
+export interface ReadConfig {
+  /** Absent when there are errors. */
+  readonly config?: ControllerConfig;
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export async function readConfig(file: string, signal?: AbortSignal): Promise<ReadConfig> {
+  const { texts, diagnostics: unreadable } = await readSources({ paths: [file] }, signal);
+  const [text] = texts;
+  if (text === undefined) return { diagnostics: unreadable };
+  const source = new PlacedText(text);
+  const parsed = parseYaml(text.text);
+  const diagnostics = parsed.problems.map((problem) => source.diagnosticOf(problem));
+  const [raw] = parsed.documents;
+  if (raw === undefined) return { diagnostics: diagnostics.length > 0 ? diagnostics : [emptyFile(file)] };
+  const findings = schemaFindings(raw.value);
+  const { config, problems } = findings.length > 0 ? { problems: findings } : resolved(file, raw.value as JsonObject);
+  diagnostics.push(...problems.map((finding) => placedDiagnostic(finding, source, raw)));
+  return config === undefined || diagnostics.length > 0 ? { diagnostics } : { config, diagnostics };
+}
+
+const emptyFile = (file: string): Diagnostic => ({
+  severity: 'error',
+  code: 'bad-config',
+  path: '',
+  message: `${file} is empty: it needs hosts, sources and sets`,
+  file,
+  line: 1,
+  column: 1,
+});
+
+const schemaFindings = (value: unknown): readonly Finding[] =>
+  validateBody(ControllerFile, value, { unknownKeys: 'report' }).map(({ path, message, code, near }) =>
+    code === 'unknownMember'
+      ? wrong('unknown-key', path, `${path} is not a key of the controller's config${didYouMean(near)}`)
+      : wrong('bad-config', path, `${path === '' ? 'the file' : path} ${message}`),
+  );
+
+function resolved(file: string, value: JsonObject): { config?: ControllerConfig; problems: readonly Finding[] } {
+  const written = value as unknown as ControllerFile;
+  const problems: Finding[] = [...checkNames(written)];
+  const report = (path: string, message: string, remedy?: string): void =>
+    void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
+  const sets = written.sets.map((set, index) => new SetReader(set, `sets.${index}`, report).read());
+  const { controller = {}, hosts, sources, notifications = [] } = written;
+  checkListener(controller, report);
+  if (problems.length > 0) return { problems };
+  const folder = dirname(resolve(file));
+  const at = (path: string): string => resolve(folder, path);
+  const { name = 'main', stateDir = 'state', listen, tls, auth, anonymous, parallelism = 4 } = controller;
+  const config: ControllerConfig = {
+    file: resolve(file),
+    folder,
+    name,
+    stateDir: at(stateDir),
+    ...(listen === undefined ? {} : { listen }),
+    ...(tls === undefined ? {} : { tls: { cert: at(tls.cert), key: at(tls.key) } }),
+    ...(auth === undefined ? {} : { auth }),
+    ...(anonymous === undefined ? {} : { anonymous }),
+    console: controller.console === true,
+    parallelism,
+    hostsFile: at(hosts.file),
+    sources,
+    sets,
+    notifications,
+  };
+  return { config, problems };
+}
+
+type Report = (path: string, message: string, remedy?: string) => void;
+
+/** An API that others reach must know its callers. */
+function checkListener(
+  { listen, auth, tls, anonymous }: NonNullable<ControllerFile['controller']>,
+  report: Report,
+): void {
+  if (listen === undefined) return;
+  const match = /^(?:\[([0-9a-fA-F:]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(listen);
+  const host = match?.[1] ?? match?.[2];
+  if (match === null || host === undefined || Number(match[3]) > 65_535)
+    return report('controller.listen', `must be ADDRESS:PORT such as 127.0.0.1:8440, is ${JSON.stringify(listen)}`);
+  const isLocal = /^(127\.|localhost$|::1$)/.test(host);
+  if (!isLocal && tls === undefined)
+    report('controller.listen', `is ${listen}, which others reach: tokens need TLS`, 'set controller.tls');
+  if (auth === undefined && anonymous === undefined)
+    report('controller.listen', 'is given, but nobody may call it', 'set controller.auth or `anonymous: view`');
+}

@@ -1,0 +1,163 @@
+// One set of gantry.yaml with its defaults: durations, windows, hosts, rollout. Reports what it cannot read.
+import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
+import { parseHostPattern, type HostPattern } from '../../core/documents/host-pattern.ts';
+import type { DriftRule, Rollout, SetConfig, Window, Windows } from './config.ts';
+import { durationMs } from './durations.ts';
+import type { WrittenSet, WrittenWindow } from './schema.ts';
+
+type Report = (path: string, message: string, remedy?: string) => void;
+interface WrittenWindows {
+  readonly allow?: readonly WrittenWindow[];
+  readonly deny?: readonly WrittenWindow[];
+}
+
+const longestMs = 366 * 86_400_000;
+
+export class SetReader {
+  readonly #set: WrittenSet;
+  readonly #at: string;
+  readonly #report: Report;
+
+  constructor(set: WrittenSet, at: string, report: Report) {
+    this.#set = set;
+    this.#at = at;
+    this.#report = report;
+  }
+
+  read(): SetConfig {
+    const {
+      name,
+      source,
+      path = '.',
+      variables = {},
+      environment,
+      dependsOn = [],
+      mode = 'heal',
+      notify = [],
+    } = this.#set;
+    const { retry, health, windows, suspended, allow, hosts = [] } = this.#set;
+    const timeout = this.#optional('health.timeout', health?.timeout);
+    if (/^\/|(^|\/)\.\.(\/|$)/.test(path)) this.#wrong('path', 'must lie within the source');
+    return {
+      name,
+      source,
+      path,
+      hosts: (typeof hosts === 'string' ? [hosts] : hosts).flatMap((text, index) =>
+        this.#pattern(typeof hosts === 'string' ? 'hosts' : `hosts.${index}`, text),
+      ),
+      variables,
+      ...(environment === undefined ? {} : { environment }),
+      dependsOn,
+      intervalMs: this.#duration('interval', this.#set.interval, 300_000, 1000),
+      mode,
+      rules: this.#rules(),
+      plan: this.#plan(),
+      allowsPartial: allow?.partial !== false,
+      retry: {
+        firstMs: this.#duration('retry.first', retry?.first, 5000, 100),
+        longestMs: this.#duration('retry.longest', retry?.longest, 300_000, 100),
+      },
+      timeoutMs: this.#duration('timeout', this.#set.timeout, 1_800_000, 1000),
+      health: { wait: health?.wait !== false, ...(timeout === undefined ? {} : { timeoutMs: timeout }) },
+      windows: this.#windows('windows', windows),
+      disruptive: this.#windows('windows.disruptive', windows?.disruptive),
+      rollout: this.#rollout(),
+      notify,
+      ...(suspended === undefined ? {} : { suspended }),
+    };
+  }
+
+  #plan(): SetConfig['plan'] {
+    const { prune, allow } = this.#set;
+    const max = prune?.max;
+    const limit =
+      typeof max === 'string' ? { percent: Number(max.slice(0, -1)) } : max === undefined ? undefined : { count: max };
+    return {
+      prune: prune !== undefined,
+      ...(limit === undefined ? {} : { pruneLimit: limit }),
+      allowDestroy: prune?.data === true,
+      allowRestart: allow?.restart === true,
+      allowRecreate: allow?.recreate === true,
+      forceConflicts: allow?.conflicts === true,
+    };
+  }
+
+  #rules(): readonly DriftRule[] {
+    return (this.#set.rules ?? []).map(({ address, path, hosts, action }, index) => {
+      const [pattern] = hosts === undefined ? [] : this.#pattern(`rules.${index}.hosts`, hosts);
+      return {
+        ...(address === undefined ? {} : { address }),
+        ...(path === undefined ? {} : { path }),
+        ...(pattern === undefined ? {} : { hosts: pattern }),
+        action,
+      };
+    });
+  }
+
+  #rollout(): Rollout {
+    const { batches = '100%', canary = 0, stopAfter = 1, rollback = false } = this.#set.rollout ?? {};
+    const size = typeof batches === 'number' ? { count: batches } : { percent: Number(batches.slice(0, -1)) };
+    if ('percent' in size && (size.percent < 1 || size.percent > 100))
+      this.#wrong('rollout.batches', `must be a number of hosts or a share from 1% to 100%, is ${batches}`);
+    return { size, canary, stopAfter, rollback };
+  }
+
+  #windows(path: string, written: WrittenWindows | undefined): Windows {
+    const of = (word: 'allow' | 'deny'): readonly Window[] =>
+      (written?.[word] ?? []).map((window, index) => this.#window(`${path}.${word}.${index}`, window));
+    return { allow: of('allow'), deny: of('deny') };
+  }
+
+  #window(path: string, { cron, duration, timezone = 'UTC' }: WrittenWindow): Window {
+    const schedule = parseSchedule(cron);
+    if (typeof schedule === 'string') this.#wrong(`${path}.cron`, schedule);
+    else if (schedule.length === 0) this.#wrong(`${path}.cron`, 'never begins');
+    if (!isTimezone(timezone)) this.#wrong(`${path}.timezone`, `names no time zone: ${JSON.stringify(timezone)}`);
+    return {
+      schedule: typeof schedule === 'string' ? [] : schedule,
+      durationMs: this.#duration(`${path}.duration`, duration, 0, 60_000, 7 * 86_400_000),
+      timezone,
+    };
+  }
+
+  #pattern(path: string, text: string): readonly HostPattern[] {
+    const pattern = parseHostPattern(text);
+    if (typeof pattern !== 'string') return [pattern];
+    this.#wrong(path, pattern);
+    return [];
+  }
+
+  #optional(path: string, value: string | number | undefined): number | undefined {
+    return value === undefined ? undefined : this.#duration(path, value, 0, 1000);
+  }
+
+  #duration(
+    path: string,
+    value: string | number | undefined,
+    otherwise: number,
+    least: number,
+    most = longestMs,
+  ): number {
+    if (value === undefined) return otherwise;
+    const found = durationMs(value);
+    if (found === undefined) {
+      this.#wrong(path, `must be a duration such as 90s, 5m or 1h30m, is ${JSON.stringify(value)}`);
+      return otherwise;
+    }
+    if (found < least || found > most)
+      this.#wrong(path, `must be from ${least / 1000}s to ${most / 1000}s, is ${String(value)}`);
+    return found;
+  }
+
+  #wrong(path: string, message: string): void {
+    this.#report(`${this.#at}.${path}`, message);
+  }
+}
+
+function isTimezone(name: string): boolean {
+  try {
+    return Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,167 @@
+// The schema of gantry.yaml, the config of a controller. read-config.ts checks what a schema cannot say.
+import { Type, type Static, type TProperties, type TSchema } from 'typebox';
+import { NotificationEntry } from '../notify/notify-schema.ts';
+import { SourceEntry } from '../sources/source-schema.ts';
+
+const object = <P extends TProperties>(properties: P) => Type.Object(properties, { additionalProperties: false });
+const optional = <T extends TSchema>(schema: T, description?: string) =>
+  Type.Optional(description === undefined ? schema : { ...schema, description });
+const text = (description: string) => Type.String({ minLength: 1, description });
+const name = (description: string) =>
+  Type.String({
+    pattern: '^[a-z0-9](?:[-a-z0-9_]{0,38}[a-z0-9])?$',
+    description: `${description} (letters, digits, - and _)`,
+  });
+const duration = (description: string) =>
+  Type.Union([Type.String(), Type.Number()], {
+    description: `${description}: 90s, 5m, 1h30m, 2d; a number is seconds.`,
+  });
+const names = (description: string) => Type.Array(Type.String(), { description });
+
+const AuthSchema = object({
+  tokens: optional(
+    Type.Array(
+      object({
+        name: text('Name of the user in the history.'),
+        role: Type.Union([Type.Literal('view'), Type.Literal('operate')]),
+        file: text('File that holds the token, relative to gantry.yaml.'),
+      }),
+    ),
+    'Tokens of users and programs.',
+  ),
+  oidc: optional(
+    object({
+      issuer: text('URL of the OpenID Connect issuer.'),
+      clientId: text('Id of the client at the issuer.'),
+      clientSecretFile: optional(Type.String(), 'File that holds the secret of the client.'),
+      roles: object({
+        claim: text('Claim whose value, or one of whose values, gives the role.'),
+        operate: optional(names('Values that give the role operate.')),
+        view: optional(names('Values that give the role view.')),
+      }),
+    }),
+  ),
+});
+
+const ControllerPart = object({
+  name: optional(name('Name of the controller: two processes with the same name never work at the same time.')),
+  stateDir: optional(Type.String(), 'Directory of its state, relative to gantry.yaml; default ./state.'),
+  listen: optional(Type.String(), 'Address of the HTTP API, such as 127.0.0.1:8440; without it there is no API.'),
+  tls: optional(object({ cert: text('PEM file.'), key: text('PEM file.') })),
+  auth: optional(AuthSchema),
+  anonymous: optional(Type.Literal('view'), 'Callers without a login may look.'),
+  console: optional(Type.Boolean(), 'Users with the role operate may open consoles of containers.'),
+  parallelism: optional(Type.Integer({ minimum: 1, maximum: 64 }), 'Steps at once on one host; default 4.'),
+});
+
+const WindowSchema = object({
+  cron: text('Start of the window: five cron fields, or @daily and the like, in the time zone.'),
+  duration: duration('Length of the window'),
+  timezone: optional(Type.String(), 'Name of a time zone, such as Europe/Berlin; default UTC.'),
+});
+
+const WindowsSchema = object({
+  allow: optional(Type.Array(WindowSchema), 'Changes are made only within one of these.'),
+  deny: optional(Type.Array(WindowSchema), 'No changes are made within any of these.'),
+});
+
+const Mode = Type.Union([Type.Literal('heal'), Type.Literal('report'), Type.Literal('ignore')]);
+
+export const SetSchema = object({
+  name: name('Name of the set: it owns the objects that it makes.'),
+  source: name('Name of its source.'),
+  path: optional(Type.String(), 'Directory or file within the source.'),
+  hosts: optional(
+    Type.Union([Type.String(), Type.Array(Type.String())]),
+    'Its hosts: names, web*, @group or labels such as role=web; default: all.',
+  ),
+  variables: optional(Type.Record(Type.String(), Type.String()), 'Variables of its manifests.'),
+  environment: optional(Type.String(), 'Environment of its manifests, as with --env.'),
+  dependsOn: optional(names('Sets that must be synced before this one changes anything.')),
+  interval: optional(duration('Time between two full comparisons of a host; default 5m')),
+  mode: optional(
+    Mode,
+    'heal: repair drift (default). report: only report it. ignore: neither. New revisions are applied in every mode.',
+  ),
+  rules: optional(
+    Type.Array(
+      object({
+        address: optional(Type.String(), 'KIND/NAME, with * for any text.'),
+        path: optional(Type.String(), 'Path pattern, such as config.limits.* or devices.eth0.*'),
+        hosts: optional(Type.String(), 'As hosts of the set.'),
+        action: Mode,
+      }),
+    ),
+    'Exceptions from mode for objects, paths or hosts; the last one that fits holds.',
+  ),
+  prune: optional(
+    object({
+      max: optional(
+        Type.Union([Type.Integer({ minimum: 0 }), Type.String({ pattern: '^[0-9]{1,3}%$' })]),
+        'Most objects deleted at once: a number or a share.',
+      ),
+      data: optional(Type.Boolean(), 'Also objects that hold data.'),
+    }),
+    'Objects that the set owns and no document declares are deleted. Without it they stay.',
+  ),
+  allow: optional(
+    object({
+      restart: optional(Type.Boolean()),
+      recreate: optional(Type.Boolean()),
+      conflicts: optional(Type.Boolean(), 'Takes over keys that another set owns.'),
+      partial: optional(Type.Boolean(), 'What is not refused is applied although a part is refused; default true.'),
+    }),
+  ),
+  retry: optional(
+    object({
+      first: optional(duration('First pause; default 5s')),
+      longest: optional(duration('Longest pause; default 5m')),
+    }),
+  ),
+  timeout: optional(duration('Longest time of one run on a host; default 30m')),
+  health: optional(
+    object({
+      wait: optional(Type.Boolean(), 'false: the waits of manage.wait are skipped.'),
+      timeout: optional(duration('Longest time for the waits of one run')),
+    }),
+  ),
+  windows: optional(
+    object({
+      allow: optional(Type.Array(WindowSchema)),
+      deny: optional(Type.Array(WindowSchema)),
+      disruptive: optional(WindowsSchema, 'The same for changes that restart or recreate a container.'),
+    }),
+  ),
+  rollout: optional(
+    object({
+      batches: optional(
+        Type.Union([Type.Integer({ minimum: 1 }), Type.String({ pattern: '^[0-9]{1,3}%$' })]),
+        'Hosts at once: a number or a share; default: all.',
+      ),
+      canary: optional(Type.Integer({ minimum: 0 }), 'Number of hosts that go first.'),
+      stopAfter: optional(Type.Integer({ minimum: 1 }), 'Failed hosts after which no further batch begins; default 1.'),
+      rollback: optional(
+        Type.Boolean(),
+        'When it stops, hosts that have the new revision go back to the last good one.',
+      ),
+    }),
+  ),
+  notify: optional(names('Notifications of this set.')),
+  suspended: optional(Type.String(), 'The reason why the set does nothing for now.'),
+});
+
+export const ControllerFile = object({
+  controller: optional(ControllerPart),
+  hosts: object({ file: text('The hosts file, relative to gantry.yaml.') }),
+  sources: Type.Array(SourceEntry, { minItems: 1 }),
+  sets: Type.Array(SetSchema, { minItems: 1 }),
+  notifications: optional(Type.Array(NotificationEntry)),
+});
+
+export type ControllerFile = Static<typeof ControllerFile>;
+export type { SourceEntry as SourceConfig } from '../sources/source-schema.ts';
+export type { NotificationEntry as NotificationConfig } from '../notify/notify-schema.ts';
+export type WrittenSet = Static<typeof SetSchema>;
+export type WrittenWindow = Static<typeof WindowSchema>;
+export type DriftAction = Static<typeof Mode>;
+export type AuthConfig = Static<typeof AuthSchema>;

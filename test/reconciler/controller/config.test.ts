@@ -1,0 +1,161 @@
+// gantry.yaml: defaults, and every problem at its place.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
+
+let folder = '';
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gantry-config-'));
+});
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function read(text: string) {
+  const file = join(folder, 'gantry.yaml');
+  await writeFile(file, text);
+  return readConfig(file);
+}
+
+const head = `hosts: { file: hosts.yaml }
+sources:
+  - { name: shop, directory: { path: manifests } }
+`;
+
+/** `5: message` for each problem. */
+async function problems(text: string): Promise<readonly string[]> {
+  const { config, diagnostics } = await read(text);
+  expect(config).toBeUndefined();
+  return diagnostics.map(({ line, message }) => `${line ?? 0}: ${message}`);
+}
+
+describe('a config that is whole', () => {
+  test('gets defaults, absolute paths and durations in milliseconds', async () => {
+    const { config, diagnostics } = await read(`${head}sets:
+  - { name: web, source: shop, interval: 90s, prune: { max: 20% }, hosts: [web*, "@edge"] }
+`);
+    expect(diagnostics).toEqual([]);
+    expect(config).toMatchObject({
+      name: 'main',
+      stateDir: join(folder, 'state'),
+      hostsFile: join(folder, 'hosts.yaml'),
+      parallelism: 4,
+      console: false,
+    });
+    expect(config?.sets[0]).toMatchObject({
+      name: 'web',
+      path: '.',
+      mode: 'heal',
+      intervalMs: 90_000,
+      plan: { prune: true, pruneLimit: { percent: 20 }, allowDestroy: false },
+      retry: { firstMs: 5000, longestMs: 300_000 },
+      rollout: { size: { percent: 100 }, canary: 0, stopAfter: 1, rollback: false },
+      hosts: [
+        { by: 'name', name: 'web*' },
+        { by: 'group', group: 'edge' },
+      ],
+    });
+  });
+
+  test('reads windows with their time zone', async () => {
+    const { config } = await read(`${head}sets:
+  - name: web
+    source: shop
+    windows:
+      allow: [{ cron: "0 22 * * *", duration: 8h, timezone: Europe/Berlin }]
+      disruptive: { deny: [{ cron: "@weekly", duration: 1d }] }
+`);
+    expect(config?.sets[0]?.windows.allow[0]).toMatchObject({ durationMs: 28_800_000, timezone: 'Europe/Berlin' });
+    expect(config?.sets[0]?.disruptive.deny[0]).toMatchObject({ durationMs: 86_400_000, timezone: 'UTC' });
+  });
+});
+
+describe('a problem is reported with its line', () => {
+  test('of an unknown key, with the nearest one', async () => {
+    expect(await problems(`${head}sets:\n  - name: web\n    source: shop\n    dependson: []\n`)).toEqual([
+      "7: sets.0.dependson is not a key of the controller's config (did you mean dependsOn?)",
+    ]);
+  });
+
+  test('of names that name nothing', async () => {
+    const found = await problems(`${head}sets:
+  - name: web
+    source: shap
+    dependsOn: [db]
+    notify: [chat]
+`);
+    expect(found).toEqual(
+      [
+        '6: there is no source shap (did you mean shop?)',
+        '7: there is no set db (did you mean web?)',
+        '8: there is no notification chat',
+      ].map((text) => expect.stringContaining(text.replace(' (did you mean web?)', ''))),
+    );
+  });
+
+  test('of sets that wait for each other in a ring', async () => {
+    const found = await problems(`${head}sets:
+  - { name: a, source: shop, dependsOn: [b] }
+  - { name: b, source: shop, dependsOn: [a] }
+`);
+    expect(found).toEqual(['5: the sets wait for each other: a -> b -> a']);
+  });
+
+  test('of durations, schedules, time zones and paths out of the source', async () => {
+    const found = await problems(`${head}sets:
+  - name: web
+    source: shop
+    path: ../other
+    interval: soon
+    windows:
+      allow:
+        - { cron: "99 * * * *", duration: 1h }
+        - { cron: "0 1 * * *", duration: 10s, timezone: Mars/Olympus }
+`);
+    expect(found).toEqual([
+      '7: sets.0.path must lie within the source',
+      '8: sets.0.interval must be a duration such as 90s, 5m or 1h30m, is "soon"',
+      expect.stringContaining('11: sets.0.windows.allow.0.cron has "99" for the minute'),
+      '12: sets.0.windows.allow.1.timezone names no time zone: "Mars/Olympus"',
+      expect.stringContaining('12: sets.0.windows.allow.1.duration must be from 60s'),
+    ]);
+  });
+
+  test('of a source with two kinds, and of names used twice', async () => {
+    const found = await problems(`hosts: { file: hosts.yaml }
+sources:
+  - { name: shop, directory: { path: a }, git: { url: "https://example.org/a.git" } }
+  - { name: shop, directory: { path: b } }
+sets:
+  - { name: web, source: shop }
+`);
+    expect(found).toEqual([
+      '4: the name shop is used twice in sources',
+      '3: shop must have exactly one of git, directory, archive, oci; it has 2',
+    ]);
+  });
+
+  test('of an API that others reach without TLS, or that nobody may call', async () => {
+    const found = await problems(
+      `controller: { listen: "0.0.0.0:8440" }\n${head}sets:\n  - { name: web, source: shop }\n`,
+    );
+    expect(found).toEqual([
+      '1: controller.listen is 0.0.0.0:8440, which others reach: tokens need TLS',
+      '1: controller.listen is given, but nobody may call it',
+    ]);
+  });
+
+  test('of text that is no YAML, and of an empty file', async () => {
+    expect((await problems('sets: [\n'))[0]).toMatch(/^\d: /);
+    expect(await problems('')).toEqual([expect.stringContaining('is empty: it needs hosts, sources and sets')]);
+  });
+
+  test('of a file that does not exist', async () => {
+    const { config, diagnostics } = await readConfig(join(folder, 'none.yaml'));
+    expect(config).toBeUndefined();
+    expect(diagnostics[0]?.message).toContain('none.yaml');
+  });
+});
