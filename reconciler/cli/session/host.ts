@@ -1,6 +1,5 @@
 // The address of the daemon and the credentials for it, from flags and environment. Opens no connection.
-import { access, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { ClientOptions } from '../../../server/client/client.ts';
 import type { CliIo } from '../output/process-io.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
@@ -8,7 +7,7 @@ import { parseCount } from '../flags/parse-values.ts';
 import type { RunOptions } from '../flags/plan-flags.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
-import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { CertificateFileError, readTls } from '../../engine/certificate-files.ts';
 
 /** What a connection needs. */
 export type ConnectOptions = HostOptions & Pick<RunOptions, 'parallelism'>;
@@ -25,19 +24,13 @@ export function hostOf(options: HostOptions, io: Pick<CliIo, 'env' | 'userId'>):
 }
 
 export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOptions> {
-  const { clientCert, clientKey, serverCert } = options;
+  const { clientCert, clientKey } = options;
   if ((clientCert === undefined) !== (clientKey === undefined)) {
     throw usageError('--client-cert and --client-key must be given together');
   }
-  const isFingerprint = serverCert !== undefined && /^[0-9A-Fa-f:]{64,}$/.test(serverCert);
-  const tls = {
-    ...(clientCert === undefined ? {} : { certificate: await readPem('--client-cert', clientCert, 'CERTIFICATE') }),
-    ...(clientKey === undefined ? {} : { key: await readPem('--client-key', clientKey, 'PRIVATE KEY') }),
-    ...(serverCert === undefined
-      ? {}
-      : { serverCertificate: isFingerprint ? serverCert : await readPem('--server-cert', serverCert, 'CERTIFICATE') }),
-    ...(serverCert !== undefined || clientCert === undefined ? {} : await authorityBeside(clientCert)),
-  };
+  const tls = await readTls(options, flagNames).catch((error: unknown) => {
+    throw error instanceof CertificateFileError ? new CliError(error.message, exitCodes.usage, error) : error;
+  });
   const parallelism = parseCount('--parallelism', options.parallelism);
   return {
     // Each step has a connection of its own.
@@ -47,27 +40,4 @@ export async function clientOptionsOf(options: ConnectOptions): Promise<ClientOp
   };
 }
 
-/** A `client.ca` beside the client certificate: the authority that must have signed the server's certificate. */
-async function authorityBeside(clientCert: string): Promise<{ readonly ca?: string }> {
-  const path = join(dirname(clientCert), 'client.ca');
-  const isThere = await access(path).then(
-    () => true,
-    () => false,
-  );
-  return isThere ? { ca: await readPem('client.ca', path, 'CERTIFICATE') } : {};
-}
-
-async function readPem(flag: string, path: string, what: 'CERTIFICATE' | 'PRIVATE KEY'): Promise<string> {
-  let text: string;
-  try {
-    text = await readFile(path, 'utf8');
-  } catch (error) {
-    const why = reasonOf(error);
-    throw new CliError(`Cannot read ${flag}: ${why}`, exitCodes.usage, error);
-  }
-  // `RSA PRIVATE KEY` and `EC PRIVATE KEY` are keys too.
-  if (!new RegExp(`-----BEGIN (?:[A-Z]+ )?${what}-----`).test(text)) {
-    throw usageError(`${flag} ${path} contains no PEM ${what.toLowerCase()}`);
-  }
-  return text;
-}
+const flagNames = { clientCert: '--client-cert', clientKey: '--client-key', serverCert: '--server-cert' };

@@ -2,7 +2,8 @@
 // control beside the manifests. YAML, one line per image.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
+import { parsePins, type Pins } from '../../manifest/image-pins.ts';
 import type { CliContext } from './context.ts';
 import type { Options } from '../flags/flag.ts';
 import type { lockFileFlag } from '../flags/manifest-flags.ts';
@@ -10,7 +11,6 @@ import { CliError, usageError } from '../errors/usage-error.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
-export type Pins = ReadonlyMap<string, string>;
 type LockFileContext = CliContext<Options<typeof lockFileFlag>>;
 
 /** --lock-file, else beside the first manifest. */
@@ -33,28 +33,11 @@ export async function readPins(
     if ((error as NodeJS.ErrnoException).code === 'ENOENT' && mayBeMissing) return new Map();
     throw usageError(`Cannot read ${path}: ${reasonOf(error)}`);
   }
-  return parsePins(path, text);
-}
-
-export function parsePins(path: string, text: string): Pins {
-  let value: unknown;
   try {
-    // Fingerprints that look like numbers stay strings.
-    value = parse(text, { schema: 'failsafe' });
+    return parsePins(path, text);
   } catch (error) {
-    throw new CliError(`${path} is not YAML: ${reasonOf(error)}`, exitCodes.error);
+    throw new CliError(reasonOf(error), exitCodes.error, error);
   }
-  const { version, images } = (value ?? {}) as { readonly version?: unknown; readonly images?: unknown };
-  if (version !== '1')
-    throw new CliError(`${path} has version ${String(version)}; this gantry reads version 1`, exitCodes.error);
-  const pins = new Map<string, string>();
-  for (const [alias, fingerprint] of Object.entries((images ?? {}) as Record<string, unknown>)) {
-    if (typeof fingerprint !== 'string' || !/^[0-9a-f]{64}$/.test(fingerprint)) {
-      throw new CliError(`${path}: images.${alias} must be a fingerprint of 64 hexadecimal digits`, exitCodes.error);
-    }
-    pins.set(alias, fingerprint);
-  }
-  return pins;
 }
 
 /** Writes atomically. */

@@ -2,8 +2,9 @@
 import type { Document } from '../../core/documents/document.ts';
 import type { Observed } from '../../core/documents/observed.ts';
 import type { WrittenDocument } from '../../core/history/revisions.ts';
-import type { Plan, PlanInput, PlanOptions, SetOwner } from '../../core/plan/plan.ts';
+import type { Plan, PlanOptions } from '../../core/plan/plan.ts';
 import type { WholeClient } from '../../engine/observe/observe-all.ts';
+import type { MadePlan } from '../../engine/runs/make-plan.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
 import type { CliContext } from './context.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
@@ -30,12 +31,7 @@ export interface RevisionSource {
   readonly onlyNew?: boolean;
 }
 
-export interface Planned {
-  readonly plan: Plan;
-  readonly observed: Observed;
-  readonly owner: SetOwner & { readonly key: string };
-  /** Image pins of gantry.lock. */
-  readonly images: ReadonlyMap<string, string>;
+export interface Planned extends MadePlan {
   /** Absent: the run leaves no revision. */
   readonly revision?: RevisionSource;
 }
@@ -89,30 +85,17 @@ export async function planFor(
   client: ReadClient,
   request: PlanRequest,
 ): Promise<Planned> {
-  const [{ observeAll }, { checkPlan }, { ownerOf }, { compareSeeds }] = await Promise.all([
-    import('../../engine/observe/observe-all.ts'),
-    import('../../core/decide/check-plan.ts'),
-    import('../../engine/runs/key-hash.ts'),
-    import('../../manifest/documents/cloud-config.ts'),
-  ]);
-  const { documents, options, mode, locate = (found) => found } = request;
-  const asked = { documents, set: request.set, nowMs: context.io.nowMs() };
-  const observed = await observeAll(client, asked, context.stop, context.options.project);
-  const owner = ownerOf(request.set, observed);
+  const { makePlan, requireSound } = await import('../../engine/runs/make-plan.ts');
+  const { locate = (found) => found } = request;
   const images = request.images ?? (await readPins(context, request.paths ?? []));
-  const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
-  const plan =
-    mode === 'apply'
-      ? (await import('../../core/decide/plan-changes.ts')).planChanges(input)
-      : (await import('../../core/decide/plan-destroy.ts')).planDestroy(input);
-  await context.diagnostics(plan.diagnostics.map((diagnostic) => locate(diagnostic)));
-  if (plan.diagnostics.some(({ severity }) => severity === 'error')) {
+  const { project } = context.options;
+  const asked = { ...request, images, nowMs: context.io.nowMs(), ...(project === undefined ? {} : { project }) };
+  const made = await makePlan(client, asked, context.stop);
+  const { diagnostics } = made.plan;
+  await context.diagnostics(diagnostics.map((diagnostic) => locate(diagnostic)));
+  if (diagnostics.some(({ severity }) => severity === 'error')) {
     throw new CliError('Cannot plan until these errors are corrected', exitCodes.error);
   }
-  const unsound = checkPlan(plan, observed);
-  if (unsound.length > 0) {
-    const text = unsound.map(({ path, message }) => `${path} ${message}`).join('; ');
-    throw new CliError(`The plan is unsound, which is a bug in gantry: ${text}`, exitCodes.error);
-  }
-  return { plan, observed, owner, images };
+  requireSound(made);
+  return made;
 }

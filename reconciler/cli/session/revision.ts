@@ -1,10 +1,8 @@
 // What a run adds to the history of its set: documents without secrets, author, message and git commit.
-import type { Document, Json } from '../../core/documents/document.ts';
+import type { Document } from '../../core/documents/document.ts';
 import { valueAt } from '../../core/plan/apply-edits.ts';
 import { defaultLimits, type WrittenDocument } from '../../core/history/revisions.ts';
-import { cutSecrets, fillSecrets } from '../../core/history/revision-secrets.ts';
-import { isMap } from '../../core/documents/json-values.ts';
-import type { KeyHash } from '../../core/ownership/owner-records.ts';
+import { fillSecrets } from '../../core/history/revision-secrets.ts';
 import type { RevisionNotes } from '../../engine/runs/history.ts';
 import type { CliContext } from './context.ts';
 import { commitOf } from './git-commit.ts';
@@ -29,8 +27,9 @@ export async function revisionNotes(
   { plan, owner, images, revision }: Planned,
 ): Promise<RevisionNotes | undefined> {
   if (revision === undefined) return undefined;
-  const [{ RevisionNotes }, { whoAmI }, commit] = await Promise.all([
+  const [{ RevisionNotes }, { cutWritten }, { whoAmI }, commit] = await Promise.all([
     import('../../engine/runs/history.ts'),
+    import('../../engine/runs/cut-written.ts'),
     import('../../engine/runs/lock.ts'),
     commitOf(revision.paths, context.io.env, context.stop),
   ]);
@@ -47,21 +46,10 @@ export async function revisionNotes(
     ...(revision.onlyNew === true ? { onlyNew: true } : {}),
     ...(revision.rollbackOf === undefined ? {} : { rollbackOf: revision.rollbackOf }),
     isPartial: plan.isPartial === true || written.length < revision.written.length,
-    documents: await cutWritten(written, owner.hash),
+    documents: cutWritten(written, owner.hash),
     images: Object.fromEntries(images),
     ...(limit === undefined ? {} : { limits: { ...defaultLimits, revisions: limit } }),
   });
-}
-
-/** Replaces secrets by hashes of the values that the server will hold. */
-export async function cutWritten(
-  written: readonly WrittenDocument[],
-  hash: KeyHash,
-): Promise<readonly WrittenDocument[]> {
-  const { seedText } = await import('../../manifest/documents/cloud-config.ts');
-  const asText = (path: readonly string[], value: Json): Json =>
-    isMap(value) ? seedText(path.at(-1) ?? '', value) : value;
-  return written.map((document) => cutSecrets(document, hash, asText));
 }
 
 /** Restores secrets from documents that have them. */

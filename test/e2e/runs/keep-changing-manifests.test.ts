@@ -4,7 +4,7 @@ import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { RepairLog } from '../../../reconciler/cli/watch/repair-log.ts';
+import { RepairLog } from '../../../reconciler/engine/runs/repair-log.ts';
 import type { Document } from '../../../reconciler/core/documents/document.ts';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';

@@ -120,19 +120,14 @@ const question = (mode: Plan['mode']): string =>
 
 /** Waits for operations that an interrupted run left running. */
 export async function resume(context: CliContext<HostOptions>, client: Client, set: string): Promise<void> {
-  const [{ stateDirectory }, { openOperations }] = await Promise.all([
+  const [{ stateDirectory }, { resumeOperations }] = await Promise.all([
     import('../../../engine/runs/journal.ts'),
-    import('../../../engine/runs/journal-read.ts'),
+    import('../../../engine/runs/resume-operations.ts'),
   ]);
   const place = { directory: stateDirectory(context.io.env), set, host: hostName(context, client) };
-  for (const id of await openOperations(place)) {
-    const found = await client.operations.get(id, context.stop).catch(() => undefined);
-    if (found === undefined || found.status_code >= 200) continue;
-    context.note(`An earlier run started ${found.description || id}, which is still running: waiting for it`);
-    // Its outcome shows in the objects.
-    await client.operations.wait(found, context.stop).catch(() => undefined);
-    context.stop.throwIfAborted();
-  }
+  const note = (operation: string): void =>
+    context.note(`An earlier run started ${operation}, which is still running: waiting for it`);
+  await resumeOperations(client, place, note, context.stop);
 }
 
 /** `tell` receives the counts, also of an incomplete run. */

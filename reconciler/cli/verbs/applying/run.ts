@@ -12,7 +12,7 @@ import type { Loaded } from '../../../manifest/load-contract.ts';
 import type { OpenContext } from '../../session/context.ts';
 import { codeOf } from '../../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { RepairLog } from '../../watch/repair-log.ts';
+import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { parseCount } from '../../flags/parse-values.ts';
 import { isApproved } from '../../flags/plan-flags.ts';
 import type { RunVerbOptions } from './applying-verbs.ts';

@@ -23,7 +23,7 @@ import type { ManifestOptions } from '../../flags/manifest-flags.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { inputFiles } from '../../session/input-files.ts';
 import { planOptionsFor } from '../../flags/label-options.ts';
-import { cutWritten, filledFrom } from '../../session/revision.ts';
+import { filledFrom } from '../../session/revision.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planFor, type Planned, type PlanningOptions } from '../../session/make-plan.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -99,7 +99,7 @@ export async function planToSave(
     server: await serverOf(client, context.stop),
     paths: paths.map((one) => (one === '-' ? one : resolve(one))),
     documents: loaded.documents,
-    written: await cutWritten(loaded.written, owner.hash),
+    written: (await import('../../../engine/runs/cut-written.ts')).cutWritten(loaded.written, owner.hash),
     images: Object.fromEntries(images),
     etags: await readEtags(
       client,

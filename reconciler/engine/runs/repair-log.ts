@@ -1,4 +1,4 @@
-// Counts recent repairs of each object, so that gantry run pauses for an object that something keeps changing back.
+// Counts recent repairs of each object, so that a continuous reconciler pauses for an object that something keeps changing back.
 import type { Address, Document } from '../../core/documents/document.ts';
 import { repairPauseMs } from '../../core/drift/repair-pace.ts';
 

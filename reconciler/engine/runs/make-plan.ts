@@ -1,0 +1,51 @@
+// Observes a host and makes the plan of a set for it. Throws when the plan is unsound; errors of the manifests are in its diagnostics.
+import { checkPlan } from '../../core/decide/check-plan.ts';
+import { planChanges } from '../../core/decide/plan-changes.ts';
+import { planDestroy } from '../../core/decide/plan-destroy.ts';
+import type { Document } from '../../core/documents/document.ts';
+import type { Observed } from '../../core/documents/observed.ts';
+import type { Plan, PlanInput, PlanOptions, SetOwner } from '../../core/plan/plan.ts';
+import { compareSeeds } from '../../manifest/documents/cloud-config.ts';
+import { observeAll, type WholeClient } from '../observe/observe-all.ts';
+import { ownerOf } from './key-hash.ts';
+
+export interface PlanRequest {
+  readonly documents: readonly Document[];
+  readonly set: string;
+  readonly options: PlanOptions;
+  readonly mode: Plan['mode'];
+  /** Image pins: fingerprints by alias. */
+  readonly images: ReadonlyMap<string, string>;
+  /** Project of the connection. */
+  readonly project?: string;
+  readonly nowMs: number;
+}
+
+export interface MadePlan {
+  readonly plan: Plan;
+  readonly observed: Observed;
+  readonly owner: SetOwner & { readonly key: string };
+  readonly images: ReadonlyMap<string, string>;
+}
+
+export async function makePlan(client: WholeClient, request: PlanRequest, signal: AbortSignal): Promise<MadePlan> {
+  const { documents, set, nowMs, project } = request;
+  const observed = await observeAll(client, { documents, set, nowMs }, signal, project);
+  return planOn(observed, request);
+}
+
+/** The plan for a host that was observed already. */
+export function planOn(observed: Observed, { documents, set, options, mode, images }: PlanRequest): MadePlan {
+  const owner = ownerOf(set, observed);
+  const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
+  const plan = mode === 'apply' ? planChanges(input) : planDestroy(input);
+  return { plan, observed, owner, images };
+}
+
+/** Throws for a plan that breaks the rules of plans. */
+export function requireSound({ plan, observed }: Pick<MadePlan, 'plan' | 'observed'>): void {
+  const unsound = checkPlan(plan, observed);
+  if (unsound.length === 0) return;
+  const text = unsound.map(({ path, message }) => `${path} ${message}`).join('; ');
+  throw new Error(`The plan is unsound, which is a bug in gantry: ${text}`);
+}
