@@ -36,16 +36,17 @@ export function sharedWhileAsked(ask: Ask): Ask {
   };
 }
 
-/** Custom volumes of all pools. A pool that is deleted meanwhile counts as empty. */
+/** Custom volumes of all pools, without the snapshots (VOLUME/SNAPSHOT) that lists have, too. A pool that is deleted meanwhile
+ *  counts as empty. */
 export async function listVolumes(send: Send, pools: Ask, signal?: AbortSignal): Promise<readonly unknown[]> {
   const found = (await pools(signal)) as readonly { readonly name: string }[];
   const lists = await Promise.all(
     found.map(async ({ name: pool }) => {
-      const volumes = await listOf(send, volumesOf(pool), signal).catch((error: unknown) => {
+      const volumes = (await listOf(send, volumesOf(pool), signal).catch((error: unknown) => {
         if (isNotFound(error)) return [];
         throw error;
-      });
-      return volumes.map((volume) => ({ ...(volume as object), pool }));
+      })) as readonly { readonly name: string }[];
+      return volumes.filter(({ name }) => !name.includes('/')).map((volume) => ({ ...volume, pool }));
     }),
   );
   return lists.flat();

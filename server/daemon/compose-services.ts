@@ -45,6 +45,7 @@ import { TrustTokens } from '../auth/trust-tokens.ts';
 import { ServerSettings } from '../services/server/server.ts';
 import { ContainersMetadata } from '../services/containers/files/metadata.ts';
 import { machine } from 'node:os';
+import { ContainerVolumes } from '../services/storage/container-volumes.ts';
 import { VolumeSnapshots } from '../services/storage/volume-snapshots.ts';
 import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
 import type { Caller } from '../services/caller.ts';
@@ -92,6 +93,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const imageRefresh = new ImageRefresh({ ...common, images, pulls });
   const sessions = containerSessions({ ...common, ...places });
   const snapshots = new Snapshots(common);
+  const volumes = new Volumes(common);
   const volumeSnapshots = new VolumeSnapshots(common);
   const backups = new Backups({ ...common, dir: dirs.backups });
   const containers = new Containers({
@@ -148,7 +150,12 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     sessions,
     snapshots,
     storagePools: new StoragePools(common),
-    volumes: new Volumes(common),
+    volumes,
+    containerVolumes: new ContainerVolumes({
+      ...common,
+      lists: volumes.lists,
+      changeDevices: (caller, name, devices, ifMatch) => containers.patch(caller, name, { devices }, ifMatch),
+    }),
     volumeSnapshots,
   };
 }

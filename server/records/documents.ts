@@ -20,7 +20,14 @@ export interface ContainerDocument {
   readonly stateful: boolean;
   /** Pool that holds the root volume. */
   readonly pool: string;
+  readonly volume?: RootVolumeDocument;
   readonly lifecycle: Lifecycle;
+}
+
+/** What was written on the root volume; absent: nothing. Its size is in the devices. */
+export interface RootVolumeDocument {
+  readonly description: string;
+  readonly config: ConfigMap;
 }
 
 /**
@@ -40,6 +47,7 @@ export interface SnapshotDocument {
   readonly stateful: boolean;
   /** The zero time: never. */
   readonly expiresAt: string;
+  readonly volume?: RootVolumeDocument;
   readonly lifecycle: Lifecycle;
 }
 

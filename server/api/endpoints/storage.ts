@@ -99,6 +99,21 @@ export const storageEndpoints = [
     etag: true,
   }),
   endpoint('volumes.delete', `DELETE ${volumePath}`, 'sync', 'Delete it.', volumes),
+  endpoint('volumes.getSnapshot', `GET ${volumePath}/:snapshot`, 'sync', 'The volume of a snapshot.', {
+    ...volumes,
+    result: StorageVolume,
+    etag: true,
+  }),
+  endpoint('volumes.putSnapshot', `PUT ${volumePath}/:snapshot`, 'sync', 'Replace description and config.', {
+    ...volumes,
+    body: StorageVolumePut,
+    etag: true,
+  }),
+  endpoint('volumes.patchSnapshot', `PATCH ${volumePath}/:snapshot`, 'sync', 'Change the given keys.', {
+    ...volumes,
+    body: StorageVolumePut,
+    etag: true,
+  }),
   endpoint('volumeSnapshots.list', `GET ${volumePath}/snapshots`, 'sync', 'Snapshots of a volume.', {
     ...volumeSnapshots,
     query: ['recursion', 'target'],

@@ -23,6 +23,7 @@ import type { StoragePools } from '../../services/storage/storage-pools.ts';
 import type { Projects } from '../../services/projects/projects.ts';
 import type { Profiles } from '../../services/profiles/profiles.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
+import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import type { Volumes } from '../../services/storage/volumes.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -66,6 +67,7 @@ export interface RoutedServices {
   readonly snapshots: Snapshots;
   readonly volumes: Volumes;
   readonly volumeSnapshots: VolumeSnapshots;
+  readonly containerVolumes: ContainerVolumes;
 }
 
 export interface RouteEdge {
@@ -115,6 +117,6 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     ...profileRoutes(services.profiles),
     ...projectRoutes(services.projects),
     ...snapshotRoutes(services.snapshots, services.migrations),
-    ...volumeRoutes(services.volumes, services.volumeSnapshots, services.migrations, dialect.name),
+    ...volumeRoutes(services),
   };
 }

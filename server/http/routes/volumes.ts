@@ -3,6 +3,9 @@ import { errors } from '../../api/errors.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
+import { etagOf } from '../../services/etag.ts';
+import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
+import { checkVolumeType } from '../../services/storage/volume-lists.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import type { Volumes } from '../../services/storage/volumes.ts';
 import {
@@ -19,17 +22,21 @@ import {
   type WithParams,
 } from '../route.ts';
 
-/** Lists of clients of LXD have the snapshots of all volumes (real system section 29). */
-export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migrations: Migrations, dialect: string) {
-  const all = dialect === 'lxd' ? 'all' : undefined;
+export interface VolumeRouteServices {
+  readonly volumes: Volumes;
+  readonly volumeSnapshots: VolumeSnapshots;
+  readonly containerVolumes: ContainerVolumes;
+  readonly migrations: Migrations;
+}
+
+export function volumeRoutes(services: VolumeRouteServices) {
+  const { volumes, volumeSnapshots: snapshots, containerVolumes, migrations } = services;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
     const project = isOfAllProjects(context.query) ? undefined : context.caller.project;
     const { lists } = volumes;
     return sync(
-      recursionOf(context.query) > 0
-        ? await lists.list(pool, project, type, all)
-        : await lists.urls(pool, project, type, all),
+      recursionOf(context.query) > 0 ? await lists.list(pool, project, type) : await lists.urls(pool, project, type),
     );
   };
   const create = async (context: ContextOf<'volumes.create'>, type: string | undefined): Promise<RouteReply> => {
@@ -39,25 +46,48 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migra
     const from = context.namesOf(body.source?.project);
     return orDone(await volumes.create(context.caller, context.params.pool, type, body, from));
   };
+  const ofSnapshot = async ([pool, type, name, snapshot]: SnapshotPlace): Promise<RouteReply> => {
+    const object = await volumes.lists.snapshot(pool, checkVolumeType(type), name, snapshot);
+    return sync(object, etagOf.volume(object));
+  };
+  const change = async (
+    context: ContextOf<'volumes.put'>,
+    how: 'put' | 'patch',
+    [pool, type, name, snapshot]: Place | SnapshotPlace,
+  ): Promise<RouteReply> => {
+    const { caller, body, ifMatch } = context;
+    if (type !== 'container' && snapshot !== undefined)
+      throw errors.badRequest(
+        `The snapshot ${name}/${snapshot} is changed with PUT of .../${name}/snapshots/${snapshot}`,
+      );
+    if (type !== 'container') await volumes[how](caller, pool, type, name, body, ifMatch);
+    else if (snapshot === undefined) await containerVolumes[how](caller, pool, name, body, ifMatch);
+    else await containerVolumes.changeSnapshot(caller, [pool, name, snapshot], how, body, ifMatch);
+    return done;
+  };
   return {
     'volumes.list': (context) => list(context),
     'volumes.listType': (context) => list(context, context.params.type),
     'volumes.create': (context) => create(context, context.body.type),
     'volumes.createType': (context) => create(context, context.params.type),
     'volumes.get': async (context) => {
-      const { object, etag } = await volumes.get(...place(context));
+      const [pool, type, name, snapshot] = place(context);
+      if (snapshot !== undefined) return ofSnapshot([pool, type, name, snapshot]);
+      const { object, etag } = await (type === 'container'
+        ? containerVolumes.get(pool, name)
+        : volumes.get(pool, type, name));
       return sync(object, etag);
     },
-    'volumes.put': async (context) => {
-      await volumes.put(context.caller, ...place(context), context.body, context.ifMatch);
-      return done;
+    'volumes.getSnapshot': (context) => {
+      const [pool, type, name] = place(context);
+      return ofSnapshot([pool, type, name, context.params.snapshot]);
     },
-    'volumes.patch': async (context) => {
-      await volumes.patch(context.caller, ...place(context), context.body, context.ifMatch);
-      return done;
-    },
+    'volumes.put': (context) => change(context, 'put', place(context)),
+    'volumes.putSnapshot': (context) => change(context, 'put', placeOfSnapshot(context)),
+    'volumes.patch': (context) => change(context, 'patch', place(context)),
+    'volumes.patchSnapshot': (context) => change(context, 'patch', placeOfSnapshot(context)),
     'volumes.delete': async (context) => {
-      await volumes.delete(context.caller, ...place(context));
+      await volumes.delete(context.caller, ...whole(context));
       return done;
     },
     'volumes.post': async (context) => {
@@ -70,22 +100,42 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migra
       const target = body.pool === undefined || body.pool === '' ? pool : body.pool;
       const to = { pool: target, name: context.namesOf(body.project).volume(body.name) };
       if (to.pool !== pool || projectOf(to.name) !== projectOf(context.params.name))
-        return async_(volumes.move(context.caller, ...place(context), to));
-      return movedTo(await volumes.rename(context.caller, ...place(context), body.name));
+        return async_(volumes.move(context.caller, ...whole(context), to));
+      return movedTo(await volumes.rename(context.caller, ...whole(context), body.name));
     },
-    'volumeSnapshots.list': (context) =>
-      collection(
+    'volumeSnapshots.list': (context) => {
+      const [pool, type, name] = place(context);
+      if (type !== 'container')
+        return collection(
+          context.query,
+          () => snapshots.urls(custom(context)),
+          () => snapshots.list(custom(context)),
+        );
+      return collection(
         context.query,
-        () => snapshots.urls(custom(context)),
-        () => snapshots.list(custom(context)),
-      ),
+        () => containerVolumes.snapshotUrls(pool, name),
+        () => containerVolumes.snapshotList(pool, name),
+      );
+    },
     'volumeSnapshots.create': (context) => async_(snapshots.create(context.caller, custom(context), context.body)),
     'volumeSnapshots.get': (context) => {
-      const { object, etag } = snapshots.get(custom(context), context.params.snapshot);
+      const [pool, type, name] = place(context);
+      const { snapshot } = context.params;
+      const { object, etag } =
+        type === 'container'
+          ? containerVolumes.getSnapshot(pool, name, snapshot)
+          : snapshots.get(custom(context), snapshot);
       return sync(object, etag);
     },
-    'volumeSnapshots.put': (context) =>
-      async_(snapshots.put(context.caller, custom(context), context.params.snapshot, context.body, context.ifMatch)),
+    'volumeSnapshots.put': (context) => {
+      const { caller, body, ifMatch } = context;
+      const [pool, type, name, snapshot] = placeOfSnapshot(context);
+      return async_(
+        type === 'container'
+          ? containerVolumes.putSnapshot(caller, [pool, name, snapshot], body, ifMatch)
+          : snapshots.put(caller, custom(context), snapshot, body, ifMatch),
+      );
+    },
     'volumeSnapshots.post': (context) =>
       async_(snapshots.rename(context.caller, custom(context), context.params.snapshot, context.body.name)),
     'volumeSnapshots.delete': (context) =>
@@ -93,16 +143,36 @@ export function volumeRoutes(volumes: Volumes, snapshots: VolumeSnapshots, migra
   } satisfies Partial<RouteTable>;
 }
 
-const place = ({ params }: WithParams<'pool' | 'type' | 'name'>): [pool: string, type: string, name: string] => [
-  params.pool,
-  params.type,
-  params.name,
+type Place = readonly [pool: string, type: string, name: string, snapshot?: string];
+type SnapshotPlace = readonly [pool: string, type: string, name: string, snapshot: string];
+
+/** Clients of LXD escape the slash of VOLUME/SNAPSHOT, or leave it as it is. */
+function place({ params }: WithParams<'pool' | 'type' | 'name'>): Place {
+  const slash = params.name.indexOf('/');
+  if (slash < 0) return [params.pool, params.type, params.name];
+  return [params.pool, params.type, params.name.slice(0, slash), params.name.slice(slash + 1)];
+}
+
+const placeOfSnapshot = (context: WithParams<'pool' | 'type' | 'name' | 'snapshot'>): SnapshotPlace => [
+  context.params.pool,
+  context.params.type,
+  context.params.name,
+  context.params.snapshot,
 ];
 
-function custom(context: WithParams<'pool' | 'type' | 'name'>): { readonly pool: string; readonly name: string } {
-  const [pool, type, name] = place(context);
-  if (type !== 'custom') throw errors.badRequest('Only custom storage volumes have snapshots of their own');
-  return { pool, name };
+/** That may be anything but a container's, whose snapshots are made with it. */
+function custom({ params }: WithParams<'pool' | 'type' | 'name'>): { readonly pool: string; readonly name: string } {
+  if (params.type !== 'custom')
+    throw errors.badRequest(
+      `Snapshots of volumes of type ${params.type} are made, renamed and deleted with what they belong to`,
+    );
+  return { pool: params.pool, name: params.name };
+}
+
+/** Of volumes that are not snapshots. */
+function whole(context: WithParams<'pool' | 'type' | 'name'>): [pool: string, type: string, name: string] {
+  const { pool, type, name } = context.params;
+  return [pool, type, name];
 }
 
 const orDone = (operation: Operation | undefined): RouteReply => (operation === undefined ? done : async_(operation));

@@ -1,17 +1,38 @@
 // The storage volumes that a project sees: those of its containers, the custom ones and the images that it uses. Reads only.
+import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { containerUrl, imageUrl, plainName, projectOf } from '../../api/project/project-names.ts';
 import type { StorageVolume } from '../../api/storage/volume.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { isUnpackedIn, unpackedImages } from '../images/unpacked-images.ts';
-import { ownedBy } from '../owned-records.ts';
-import { projectWith, type ProjectFeature } from '../project-scope.ts';
+import { expand } from '../expand.ts';
+import { ownedBy, type Owned } from '../owned-records.ts';
+import { profilesOf, projectWith, type ProjectFeature } from '../project-scope.ts';
 import type { Pools } from './pools.ts';
 import { volumeUrl } from './volume-urls.ts';
 import { volumeKey, volumeUsers } from './volume-users.ts';
 
 export const volumeTypes = ['container', 'image', 'custom'] as const;
 export type VolumeType = (typeof volumeTypes)[number];
+
+type VolumeSnapshotEntry = Owned<'volumeSnapshots'> | Owned<'snapshots'>;
+
+/** What clients write on a volume. */
+export type DescribedVolume = Pick<StorageVolume, 'description' | 'config'>;
+
+/** The root volume of a container or of its snapshot: its size is that of the root disk. */
+export function describedVolume(
+  records: Records,
+  container: string,
+  document: ContainerDocument | SnapshotDocument,
+): DescribedVolume {
+  const { devices } = expand(document, profilesOf(records, container));
+  const root = rootDisk(devices);
+  const size = root === undefined ? undefined : devices[root.name]?.['size'];
+  const { description = '', config = {} } = document.volume ?? {};
+  return { description, config: { ...config, ...(size === undefined || size === '' ? {} : { size }) } };
+}
 
 /** Of a volume by its qualified name. */
 interface Listed {
@@ -28,33 +49,23 @@ export class VolumeLists {
     this.#pools = pools;
   }
 
-  /** With the snapshots of custom ones, or of all. Without a project: of all projects. */
-  async urls(
-    pool: string,
-    project: string | undefined,
-    type?: string,
-    snapshots: 'custom' | 'all' = 'custom',
-  ): Promise<readonly string[]> {
+  /** With their snapshots. Without a project: of all projects. */
+  async urls(pool: string, project: string | undefined, type?: string): Promise<readonly string[]> {
     const volumes = await this.#of(pool, project, type);
     return volumes.flatMap((volume) => {
-      const names = snapshots === 'all' || volume.type === 'custom' ? this.#snapshots(pool, volume) : [];
+      const found = this.#snapshots(pool, volume);
       const url = volumeUrl(pool, volume.type, volume.name);
-      return [url, ...names.map((name) => volumeUrl(pool, volume.type, volume.name, 'snapshots', name))];
+      return [url, ...found.map(({ name }) => volumeUrl(pool, volume.type, volume.name, 'snapshots', name))];
     });
   }
 
-  /** Snapshots, when asked for, are called VOLUME/SNAPSHOT. */
-  async list(
-    pool: string,
-    project: string | undefined,
-    type?: string,
-    snapshots: 'none' | 'all' = 'none',
-  ): Promise<readonly StorageVolume[]> {
+  /** With their snapshots, which are called VOLUME/SNAPSHOT. */
+  async list(pool: string, project: string | undefined, type?: string): Promise<readonly StorageVolume[]> {
     const volumes = await this.#of(pool, project, type);
     return volumes.flatMap((volume) => {
       const object = this.render(pool, volume.type, volume.name);
-      const names = snapshots === 'all' ? this.#snapshots(pool, volume) : [];
-      return [object, ...names.map((name) => this.#renderSnapshot(object, volume, name))];
+      const found = this.#snapshots(pool, volume);
+      return [object, ...found.map((snapshot) => this.#renderSnapshot(object, volume, snapshot))];
     });
   }
 
@@ -77,9 +88,16 @@ export class VolumeLists {
   /** It is there. */
   render(pool: string, type: VolumeType, qualified: string): StorageVolume {
     const [name, project] = [plainName(qualified), projectOf(qualified)];
-    if (type !== 'custom') {
-      const used_by = [type === 'container' ? containerUrl(qualified) : imageUrl(qualified)];
+    if (type === 'image') {
+      const used_by = [imageUrl(qualified)];
       return { name, type, description: '', config: {}, location: 'none', project, used_by };
+    }
+    if (type === 'container') {
+      const document = this.#records.containers.get(qualified)?.document;
+      if (document === undefined) throw errors.notFound('storage volume', `${pool}/container/${qualified}`);
+      const used_by = [containerUrl(qualified)];
+      const described = describedVolume(this.#records, qualified, document);
+      return { name, type, ...described, location: 'none', project, used_by };
     }
     const volume = { pool, name: qualified };
     const document = this.#records.volumes.get(volumeKey(volume))?.document;
@@ -89,20 +107,30 @@ export class VolumeLists {
     return { name, type, description, config: { ...config }, location: 'none', project, used_by };
   }
 
-  #renderSnapshot(volume: StorageVolume, { type, name }: Listed, snapshot: string): StorageVolume {
-    const used_by = type === 'container' ? [containerUrl(name, 'snapshots', snapshot)] : [];
-    return { ...volume, name: `${volume.name}/${snapshot}`, used_by };
+  /** Throws AppError notFound. */
+  async snapshot(pool: string, type: VolumeType, name: string, snapshot: string): Promise<StorageVolume> {
+    await this.need(pool, type, name);
+    const found = this.#snapshots(pool, { type, name }).find((each) => each.name === snapshot);
+    if (found === undefined) throw errors.notFound('snapshot', `${pool}/${type}/${name}/${snapshot}`);
+    return this.#renderSnapshot(this.render(pool, type, name), { type, name }, found);
   }
 
-  /** Their plain names. */
-  #snapshots(pool: string, { type, name }: Listed): readonly string[] {
+  #renderSnapshot(volume: StorageVolume, { type, name }: Listed, snapshot: VolumeSnapshotEntry): StorageVolume {
+    const used_by = type === 'container' ? [containerUrl(name, 'snapshots', snapshot.name)] : [];
+    const described =
+      'profiles' in snapshot.document
+        ? describedVolume(this.#records, name, snapshot.document)
+        : { description: snapshot.document.description, config: { ...snapshot.document.config } };
+    return { ...volume, ...described, name: `${volume.name}/${snapshot.name}`, used_by };
+  }
+
+  #snapshots(pool: string, { type, name }: Listed): readonly VolumeSnapshotEntry[] {
     const custom = type === 'custom' ? this.#records.volumes.get(volumeKey({ pool, name }))?.document.uuid : undefined;
     const container = type === 'container' ? this.#records.containers.get(name)?.document.uuid : undefined;
-    const found = [
+    return [
       ...(custom === undefined ? [] : ownedBy(this.#records, 'volumeSnapshots', custom)),
       ...(container === undefined ? [] : ownedBy(this.#records, 'snapshots', container)),
     ];
-    return found.map((snapshot) => snapshot.name);
   }
 
   /** Containers and custom volumes as recorded, images as unpacked in the pool. */

@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { until } from '../../support/until.ts';
 import type { Json } from '../../support/daemons/daemon.ts';
 import { metadataFile, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { edited, file, isGone, listed, made, name, type Proof, type World } from './world.ts';
@@ -78,6 +79,20 @@ export const storageProofs: Readonly<Record<string, Proof>> = {
     const words = (last: string): string[] => ['storage', 'volume', last, 'default', of];
     await edited(world, words('show'), words('edit'), (text) => text.replace('description: ""', 'description: new'));
     expect((await world.daemon.get(`${at}/${of}`)).description).toBe('new');
+    const c = await made(world);
+    await world.lxc('snapshot', c, 's');
+    const ofContainer = `${at.replace('/custom', '/container')}/${c}`;
+    const root = (last: string, name: string): string[] => ['storage', 'volume', last, 'default', `container/${name}`];
+    const described = (text: string): string => text.replace('description: ""', 'description: of a machine');
+    await edited(world, root('show', c), root('edit', c), described);
+    expect((await world.daemon.get(ofContainer)).description).toBe('of a machine');
+    await world.lxc(...root('set', c), 'user.a=1');
+    expect(await world.lxc(...root('get', c), 'user.a')).toBe('1\n');
+    expect(await world.lxc(...root('show', `${c}/s`))).toMatch(/name: s\n/);
+    await edited(world, root('show', `${c}/s`), root('edit', `${c}/s`), described);
+    // The client does not wait for the operation.
+    const isWritten = async () => (await world.daemon.get(`${ofContainer}/snapshots/s`)).description === 'of a machine';
+    await until(isWritten);
   },
   'storage volume rename': async (world) => {
     const of = await volume(world);

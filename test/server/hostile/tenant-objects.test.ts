@@ -326,6 +326,27 @@ const attempts: readonly Attempt[] = [
     [404, 'not found'],
   ],
   [
+    'the volume of the victim, written',
+    'PUT',
+    `/1.0/storage-pools/default/volumes/container/victim${own}`,
+    { config: { 'user.x': '1' } },
+    [404, 'not found'],
+  ],
+  [
+    'the volume of a snapshot of theirs%victim',
+    'GET',
+    `/1.0/storage-pools/default/volumes/container/theirs%25victim/snap0${own}`,
+    undefined,
+    [404, 'not found'],
+  ],
+  [
+    'the volume of a snapshot of the victim, in one segment',
+    'PATCH',
+    `/1.0/storage-pools/default/volumes/container/victim%2Fsnap0${own}`,
+    { description: 'x' },
+    [404, 'not found'],
+  ],
+  [
     'the image as a volume',
     'GET',
     `/1.0/storage-pools/default/volumes/image/FINGERPRINT${own}`,

@@ -71,6 +71,10 @@ const freshSnapshot = async (): Promise<string> => {
   await daemon.ok('POST', `${container}/snapshots`, { name: 's' });
   return `${container}/snapshots/s`;
 };
+const freshSnapshotVolume = async (): Promise<string> => {
+  const url = await freshSnapshot();
+  return url.replace('/1.0/containers/', '/1.0/storage-pools/default/volumes/container/').replace('/snapshots/', '/');
+};
 const freshBackup = async (): Promise<string> => {
   const container = await freshContainer();
   await daemon.ok('POST', `${container}/backups`, { name: 'b' });
@@ -239,6 +243,9 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   ),
   'volumes.put': on('PUT', () => freshVolume(), { config: {} }),
   'volumes.patch': on('PATCH', () => freshVolume(), { description: 'x' }),
+  'volumes.getSnapshot': on('GET', () => freshSnapshotVolume()),
+  'volumes.putSnapshot': on('PUT', () => freshSnapshotVolume(), { description: 'x' }),
+  'volumes.patchSnapshot': on('PATCH', () => freshSnapshotVolume(), { description: 'x' }),
   'volumes.delete': on('DELETE', () => freshVolume()),
   'volumeSnapshots.list': on('GET', async () => `${await freshVolume()}/snapshots`),
   'volumeSnapshots.create': on('POST', async () => `${await freshVolume()}/snapshots`, {}),

@@ -168,6 +168,7 @@ export class Snapshots {
       // What a stopped container has stored lies among its files.
       stateful: withState || document.stateful,
       expiresAt,
+      ...(document.volume === undefined ? {} : { volume: document.volume }),
       lifecycle: 'ready',
     };
   }

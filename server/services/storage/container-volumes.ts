@@ -1,0 +1,242 @@
+// The volumes of containers and of their snapshots: description and user.* are kept with the container, `size` is that of its root
+// disk. They are made, renamed and deleted with the container.
+import type { Operation } from '../../api/operation.ts';
+import { rootDisk } from '../../api/devices/index.ts';
+import { errors } from '../../api/errors.ts';
+import { plainName } from '../../api/project/project-names.ts';
+import type { Problem } from '../../api/problem.ts';
+import type { DeviceMap } from '../../api/schema/common-schemas.ts';
+import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import type { StorageVolume, StorageVolumePut, VolumeSnapshot, VolumeSnapshotPut } from '../../api/storage/volume.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { lockOf, readyContainer } from '../containers/find.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { expand, isServerKey } from '../expand.ts';
+import { ownedBy, ownedKey, type Owned } from '../owned-records.ts';
+import { mergeConfig, replaceConfig } from '../patch.ts';
+import { profilesOf } from '../project-scope.ts';
+import { sentExpiry } from '../snapshot-names.ts';
+import type { Pools } from './pools.ts';
+import { describedVolume, type DescribedVolume, type VolumeLists } from './volume-lists.ts';
+import { volumeUrl } from './volume-urls.ts';
+
+interface Deps {
+  readonly records: Records;
+  readonly pools: Pools;
+  readonly locks: KeyedMutex;
+  readonly events: EventHub;
+  readonly operations: Operations;
+  readonly lists: VolumeLists;
+  /** Changes devices of a container, with all checks of such a change. */
+  readonly changeDevices: (caller: Caller, container: string, devices: DeviceMap, ifMatch: string) => Promise<void>;
+}
+
+type Next = (now: DescribedVolume) => DescribedVolume;
+interface Shown<T> {
+  readonly object: T;
+  readonly etag: string;
+}
+type SnapshotPlace = readonly [pool: string, name: string, snapshot: string];
+
+export class ContainerVolumes {
+  readonly #deps: Deps;
+
+  constructor(deps: Deps) {
+    this.#deps = deps;
+  }
+
+  get(pool: string, name: string): Shown<StorageVolume> {
+    this.#need(pool, name);
+    const object = this.#deps.lists.render(pool, 'container', name);
+    return { object, etag: etagOf.volume(object) };
+  }
+
+  put(caller: Caller, pool: string, name: string, body: StorageVolumePut, ifMatch?: string): Promise<void> {
+    return this.#change(caller, pool, name, replacing(body), ifMatch);
+  }
+
+  patch(caller: Caller, pool: string, name: string, body: StorageVolumePut, ifMatch?: string): Promise<void> {
+    return this.#change(caller, pool, name, merging(body), ifMatch);
+  }
+
+  snapshotUrls(pool: string, name: string): readonly string[] {
+    const { uuid } = this.#need(pool, name);
+    const found = ownedBy(this.#deps.records, 'snapshots', uuid);
+    return found.map((snapshot) => volumeUrl(pool, 'container', name, 'snapshots', snapshot.name));
+  }
+
+  /** Named VOLUME/SNAPSHOT. */
+  snapshotList(pool: string, name: string): readonly VolumeSnapshot[] {
+    const { uuid } = this.#need(pool, name);
+    const found = ownedBy(this.#deps.records, 'snapshots', uuid);
+    return found.map((snapshot) => ({
+      ...this.#render(name, snapshot),
+      name: `${plainName(name)}/${snapshot.name}`,
+    }));
+  }
+
+  getSnapshot(pool: string, name: string, snapshot: string): Shown<VolumeSnapshot> {
+    const { uuid } = this.#need(pool, name);
+    const object = this.#render(name, { name: snapshot, document: this.#read(name, uuid, snapshot) });
+    return { object, etag: etagOf.volume(object) };
+  }
+
+  /** Replaces description and config, or merges them. */
+  async changeSnapshot(
+    caller: Caller,
+    place: SnapshotPlace,
+    how: 'put' | 'patch',
+    body: StorageVolumePut,
+    ifMatch?: string,
+  ): Promise<void> {
+    const next = how === 'put' ? replacing(body) : merging(body);
+    await this.#writeSnapshot(caller, place, ifMatch, (document, now) => {
+      const wanted = next(now);
+      this.#check(place[0], now, wanted);
+      if (wanted.config['size'] !== now.config['size'])
+        throw errors.invalid('storage volume', [
+          { path: 'config.size', message: 'cannot be changed: a snapshot has the size that its container had' },
+        ]);
+      return { ...document, volume: kept(wanted) };
+    });
+  }
+
+  /** As of snapshots of custom volumes: the description, and the end, which is that of the container's snapshot. */
+  putSnapshot(caller: Caller, place: SnapshotPlace, body: VolumeSnapshotPut, ifMatch?: string): Operation {
+    const [pool, name, snapshot] = place;
+    const { object, etag } = this.getSnapshot(pool, name, snapshot);
+    checkIfMatch(ifMatch, etag, 'snapshot', `${pool}/container/${name}/${object.name}`);
+    const expiry = sentExpiry(body.expires_at);
+    if (expiry !== undefined && 'path' in expiry) throw errors.invalid('snapshot', [expiry]);
+    return this.#deps.operations.start({
+      description: 'Updating storage volume snapshot',
+      resources: { storage_volumes: [volumeUrl(pool, 'container', name)] },
+      run: () =>
+        this.#writeSnapshot(caller, place, ifMatch, (document, now) => ({
+          ...document,
+          volume: kept({ ...now, description: body.description ?? now.description }),
+          expiresAt: expiry?.at ?? document.expiresAt,
+        })),
+    });
+  }
+
+  async #change(caller: Caller, pool: string, name: string, next: Next, ifMatch: string | undefined): Promise<void> {
+    const { records, locks, changeDevices, events } = this.#deps;
+    this.#need(pool, name);
+    const { document } = readyContainer(records, name);
+    const now = describedVolume(records, name, document);
+    checkIfMatch(ifMatch, etagOf.volume(now), 'storage volume', `${pool}/container/${name}`);
+    const wanted = next(now);
+    this.#check(pool, now, wanted);
+    if (wanted.config['size'] !== now.config['size'])
+      await changeDevices(caller, name, resizedRoot(records, name, document, wanted), etagOf.container(document));
+    await locks.run(lockOf(name), () =>
+      records.retry((changes) => {
+        const entry = readyContainer(records, name);
+        changes.put('containers', name, { ...entry.document, volume: kept(wanted) });
+      }),
+    );
+    events.lifecycle('storage-volume-updated', volumeUrl(pool, 'container', name), undefined, caller.requestor);
+  }
+
+  async #writeSnapshot(
+    caller: Caller,
+    [pool, name, snapshot]: SnapshotPlace,
+    ifMatch: string | undefined,
+    next: (document: SnapshotDocument, now: DescribedVolume) => SnapshotDocument,
+  ): Promise<void> {
+    const { records, locks, events } = this.#deps;
+    this.#need(pool, name);
+    await locks.run(lockOf(name), () =>
+      records.retry((changes) => {
+        const { uuid } = readyContainer(records, name).document;
+        const document = this.#read(name, uuid, snapshot);
+        if (document.lifecycle !== 'ready') throw errors.badRequest(`The snapshot ${name}/${snapshot} is busy`);
+        const now = describedVolume(records, name, document);
+        checkIfMatch(ifMatch, etagOf.volume(now), 'snapshot', `${pool}/container/${name}/${snapshot}`);
+        changes.put('snapshots', ownedKey(uuid, snapshot), next(document, now));
+      }),
+    );
+    const url = volumeUrl(pool, 'container', name, 'snapshots', snapshot);
+    events.lifecycle('storage-volume-snapshot-updated', url, undefined, caller.requestor);
+  }
+
+  /** Throws AppError badRequest with all problems. */
+  #check(pool: string, now: DescribedVolume, wanted: DescribedVolume): void {
+    const driver = this.#deps.pools.use(pool).driver.name as PoolDriver;
+    const problems = [...validateVolumeConfig(driver, wanted.config, now.config), ...ofCustomOnly(wanted)];
+    if (problems.length > 0) throw errors.invalid('storage volume', problems);
+  }
+
+  /** Throws AppError notFound. */
+  #need(pool: string, name: string): ContainerDocument {
+    this.#deps.pools.use(pool);
+    const document = this.#deps.records.containers.get(name)?.document;
+    if (document?.pool !== pool) throw errors.notFound('storage volume', `${pool}/container/${name}`);
+    return document;
+  }
+
+  #read(container: string, uuid: string, snapshot: string): SnapshotDocument {
+    const document = this.#deps.records.snapshots.get(ownedKey(uuid, snapshot))?.document;
+    if (document === undefined) throw errors.notFound('snapshot', `${container}/${snapshot}`);
+    return document;
+  }
+
+  #render(container: string, { name, document }: Owned<'snapshots'>): VolumeSnapshot {
+    const { description, config } = describedVolume(this.#deps.records, container, document);
+    return { name, description, config, expires_at: document.expiresAt };
+  }
+}
+
+function replacing(body: StorageVolumePut): Next {
+  refuseRestore(body);
+  return () => ({ description: body.description ?? '', config: own(replaceConfig(body.config)) });
+}
+
+function merging(body: StorageVolumePut): Next {
+  refuseRestore(body);
+  return (now) => ({
+    description: body.description ?? now.description,
+    config: own(mergeConfig(now.config, body.config)),
+  });
+}
+
+function refuseRestore({ restore = '' }: StorageVolumePut): void {
+  if (restore === '') return;
+  throw errors.badRequest(
+    'The volume of a container is restored with the container: PUT /1.0/containers/NAME with {"restore": SNAPSHOT}',
+  );
+}
+
+const own = (config: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
+
+/** The size is kept in the root disk. */
+function kept({ description, config }: DescribedVolume): NonNullable<ContainerDocument['volume']> {
+  return { description, config: Object.fromEntries(Object.entries(config).filter(([key]) => key !== 'size')) };
+}
+
+const ofCustomOnly = ({ config }: DescribedVolume): Problem[] =>
+  Object.keys(config)
+    .filter((key) => key === 'security.unmapped' || key.startsWith('snapshots.'))
+    .map((key) => ({ path: `config.${key}`, message: 'is a config key of custom volumes: set it on the container' }));
+
+/** The root disk with that size; one of a profile is overridden. */
+function resizedRoot(
+  records: Records,
+  name: string,
+  document: ContainerDocument,
+  { config }: DescribedVolume,
+): DeviceMap {
+  const { devices } = expand(document, profilesOf(records, name));
+  const root = rootDisk(devices);
+  if (root === undefined) throw errors.badRequest(`The container ${name} has no root disk`);
+  const { size: _before, ...rest } = devices[root.name] ?? {};
+  const size = config['size'];
+  return { [root.name]: size === undefined ? rest : { ...rest, size } };
+}
