@@ -1,55 +1,35 @@
 // The store of a cluster: records in an etcd of one or more members, reached over gRPC.
-import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import type { Writable } from 'node:stream';
 import { checkKey, checkRange, checkRev, checkText, checkTtl, checkTxn } from '../keys.ts';
-import { type LeaseClock, systemLeaseClock } from '../leases.ts';
+import { systemLeaseClock } from '../leases.ts';
 import { writeSnapshot } from '../snapshot.ts';
 import { storeErrors } from '../store-errors.ts';
-import type { Compare, Lease, Op, RangeOptions, Rev, Store, StoreEvent, StoreRecord, StoreStatus } from '../store.ts';
-import { StoreError, storeLimits } from '../store.ts';
+import type { Compare, Lease, Op, RangeOptions, Rev, StoreEvent, StoreRecord, StoreStatus } from '../store.ts';
+import { StoreError } from '../store.ts';
 import type { WatchBatch } from '../watch-hub.ts';
+import type { EtcdBackend, EtcdHealth, EtcdStoreOptions } from './backend.ts';
 import { EtcdFailure } from './failure.ts';
 import { Fence } from './fence.ts';
+import { readHealth } from './health.ts';
 import { becomeWriter, type ExclusiveOptions } from './holder.ts';
 import { History, type RawBatch } from './history.ts';
 import { Keyspace, Revisions } from './keyspace.ts';
+import { beginImport, finishImport, type ImportDeps } from './import.ts';
 import { EtcdLeases } from './leases.ts';
-import { EtcdLink, type LinkOptions } from './link.ts';
+import { EtcdLink } from './link.ts';
 import { probe } from './probe.ts';
 import { Reader } from './reader.ts';
-import { openMeta, type StoreMeta, writeMeta } from './store-meta.ts';
+import { openMeta, type StoreMeta } from './store-meta.ts';
 import { Writer } from './writer.ts';
+import { fenceOut, giveFenceBack, takeFence } from './writers.ts';
 
-export interface EtcdStoreOptions extends LinkOptions {
-  /** Its keys start with /NAME/. */
-  readonly name: string;
-  readonly clock?: LeaseClock;
-  /** This store shall be the only writer. */
-  readonly exclusive?: ExclusiveOptions;
-  /** Also opens a store that is not complete. */
-  readonly forImport?: boolean;
-}
-
-/** What only a store in etcd can tell. */
-export interface EtcdBackend extends Store {
-  readonly epoch: number;
-  /** Alarms of any member, and how much of etcd's file is in use. */
-  health(): Promise<EtcdHealth>;
-  /** Empties the store, which is refused to others until the import is finished. Without `replace`, throws Invalid when it has records. */
-  beginImport(replace: boolean): Promise<void>;
-  /** From now on it is another store, of the next epoch. */
-  finishImport(): Promise<{ readonly storeUuid: string; readonly epoch: number }>;
-}
-
-export interface EtcdHealth {
-  readonly alarms: readonly string[];
-  readonly sizeBytes: number;
-  readonly usedBytes: number;
-}
+export type { EtcdBackend, EtcdHealth, EtcdStoreOptions } from './backend.ts';
 
 /** Throws Invalid when the other side cannot keep a store, Unavailable when it does not answer, Locked when another one writes to it. */
 export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdBackend> {
+  if (options.writer !== undefined && options.exclusive !== undefined)
+    throw new StoreError('Invalid', 'a store has one exclusive writer or many with ids, not both');
   const link = new EtcdLink(options);
   let store: EtcdStore | undefined;
   try {
@@ -57,7 +37,12 @@ export async function openEtcdStore(options: EtcdStoreOptions): Promise<EtcdBack
     await probe(link, keyspace);
     const meta = await openMeta(link, keyspace);
     if (meta.state === 'importing' && options.forImport !== true) throw unfinished(keyspace);
-    store = new EtcdStore(link, keyspace, meta, options.clock ?? systemLeaseClock);
+    const { writer, writerName = writer } = options;
+    const fence =
+      writer === undefined
+        ? new Fence(link, meta.fence)
+        : await takeFence(link, keyspace, writer, writerName ?? writer);
+    store = new EtcdStore({ link, keyspace, meta, fence, options });
     if (options.exclusive !== undefined) await store.becomeWriter(options.exclusive);
     return store;
   } catch (error) {
@@ -73,8 +58,17 @@ const unfinished = ({ name }: Keyspace): StoreError =>
     `the store ${name} in etcd is not complete: the migration or restore into it must be run again`,
   );
 
+interface EtcdStoreDeps {
+  readonly link: EtcdLink;
+  readonly keyspace: Keyspace;
+  readonly meta: StoreMeta;
+  readonly fence: Fence;
+  readonly options: EtcdStoreOptions;
+}
+
 class EtcdStore implements EtcdBackend {
   #meta: StoreMeta;
+  readonly #options: Pick<EtcdStoreOptions, 'writer' | 'writerName'>;
   readonly #link: EtcdLink;
   readonly #keyspace: Keyspace;
   readonly #revisions: Revisions;
@@ -87,17 +81,18 @@ class EtcdStore implements EtcdBackend {
   readonly #closed = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor(link: EtcdLink, keyspace: Keyspace, meta: StoreMeta, clock: LeaseClock) {
+  constructor({ link, keyspace, meta, fence, options }: EtcdStoreDeps) {
+    this.#options = options;
     this.#link = link;
     this.#keyspace = keyspace;
     this.#meta = meta;
     this.#revisions = new Revisions(meta.base);
     this.#reader = new Reader(link, keyspace, this.#revisions);
     this.#history = new History(link, keyspace.meta('store'));
-    this.#fence = new Fence(link, meta.fence);
-    const [revisions, fence, history] = [this.#revisions, this.#fence, this.#history];
+    this.#fence = fence;
+    const [revisions, history] = [this.#revisions, this.#history];
     this.#writer = new Writer({ link, keyspace, revisions, fence, history });
-    this.#leases = new EtcdLeases(link, clock);
+    this.#leases = new EtcdLeases(link, options.clock ?? systemLeaseClock);
     setMaxListeners(0, this.#closed.signal);
   }
 
@@ -201,44 +196,32 @@ class EtcdStore implements EtcdBackend {
     await becomeWriter({ link, keyspace, leases, fence }, options);
   }
 
+  fenceOut(writer: string): Promise<void> {
+    const { writerName, writer: own = 'another daemon' } = this.#options;
+    const other = { id: writer, by: writerName ?? own };
+    return this.#run(() => fenceOut(this.#link, this.#keyspace, this.#fence, other));
+  }
+
   health(): Promise<EtcdHealth> {
-    return this.#run(async () => {
-      const [{ dbSize, dbSizeInUse }, { alarms }] = await Promise.all([
-        this.#link.call('Status', {}),
-        this.#link.call('Alarm', { action: 'GET' }),
-      ]);
-      const names = [...new Set(alarms.map(({ alarm }) => alarm))].filter((name) => name !== 'NONE');
-      return { alarms: names, sizeBytes: Number(dbSize), usedBytes: Number(dbSizeInUse) };
-    });
+    return this.#run(() => readHealth(this.#link));
   }
 
   beginImport(replace: boolean): Promise<void> {
     return this.#run(async () => {
-      const { records } = await this.#reader.count();
-      if (records > 0 && !replace && this.#meta.state === 'ready') {
-        throw new StoreError(
-          'Invalid',
-          `the store ${this.#keyspace.name} in etcd is not empty: it has ${records} records`,
-        );
-      }
-      this.#meta = await writeMeta(this.#link, this.#keyspace, { ...this.#meta, state: 'importing' });
-      for (;;) {
-        const page = await this.#reader.range('', { limit: storeLimits.opsPerTxn });
-        if (page.records.length === 0) return;
-        await this.#writer.write(
-          [],
-          page.records.map(({ key }) => ({ del: key })),
-        );
-      }
+      this.#meta = await beginImport(this.#importDeps, replace);
     });
   }
 
   finishImport(): Promise<{ storeUuid: string; epoch: number }> {
     return this.#run(async () => {
-      const next = { ...this.#meta, storeUuid: randomUUID(), epoch: this.#meta.epoch + 1, state: 'ready' } as const;
-      this.#meta = await writeMeta(this.#link, this.#keyspace, next);
-      return { storeUuid: next.storeUuid, epoch: next.epoch };
+      const { storeUuid, epoch } = (this.#meta = await finishImport(this.#importDeps));
+      return { storeUuid, epoch };
     });
+  }
+
+  get #importDeps(): ImportDeps {
+    const [link, keyspace, reader, writer] = [this.#link, this.#keyspace, this.#reader, this.#writer];
+    return { link, keyspace, reader, writer, meta: this.#meta };
   }
 
   close(): Promise<void> {
@@ -249,6 +232,7 @@ class EtcdStore implements EtcdBackend {
   async #close(): Promise<void> {
     await Promise.allSettled(this.#running);
     await this.#leases.closeAll();
+    if (this.#options.writer !== undefined) await giveFenceBack(this.#link, this.#fence).catch(() => {});
     this.#closed.abort();
     this.#link.close();
   }

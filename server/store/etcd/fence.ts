@@ -1,5 +1,5 @@
-// The fence: a key that every write compares. Moving it makes sure that a write without an answer is never applied later, and that the
-// earlier holder of an exclusive store writes nothing more.
+// The fence: a key that every write of a writer compares. Moving it makes sure that a write without an answer is never applied later;
+// another value in it makes sure that an earlier writer writes nothing more.
 import { StoreError } from '../store.ts';
 import { EtcdFailure } from './failure.ts';
 import type { EtcdLink } from './link.ts';
@@ -8,15 +8,20 @@ import type { KeyValue, TxnRequest } from './messages.ts';
 export class Fence {
   readonly key: Buffer;
   readonly #link: EtcdLink;
-  /** Set while this store is the only writer: then the fence must hold this value. */
+  /** Set while the fence belongs to this store alone: then it must hold this value. */
   #owner: Buffer | undefined;
   #revision: number;
   #moving: Promise<void> | undefined;
 
-  constructor(link: EtcdLink, found: Pick<KeyValue, 'key' | 'modRevision'>) {
+  constructor(link: EtcdLink, found: Pick<KeyValue, 'key' | 'modRevision'>, owner?: Buffer) {
     this.#link = link;
     this.key = found.key;
     this.#revision = Number(found.modRevision);
+    this.#owner = owner;
+  }
+
+  get owner(): Buffer | undefined {
+    return this.#owner;
   }
 
   get revision(): number {
@@ -29,10 +34,10 @@ export class Fence {
     this.#revision = revision;
   }
 
-  /** The fence was moved. Throws Locked when that was another exclusive writer. */
+  /** The fence was moved. Throws Locked when another one did it who lets this store write nothing more. */
   adopt(found: Pick<KeyValue, 'modRevision' | 'value'> | undefined): void {
     if (found === undefined) throw new StoreError('Corrupt', 'the fence of the store was deleted from etcd');
-    if (this.#owner !== undefined && !found.value.equals(this.#owner)) throw takenOver('another daemon');
+    if (this.#owner !== undefined && !found.value.equals(this.#owner)) throw lockedOut(found.value);
     this.#revision = Math.max(this.#revision, Number(found.modRevision));
   }
 
@@ -70,6 +75,37 @@ export class Fence {
       }
       await this.#link.pause(attempt);
     }
+  }
+}
+
+/** What a fence says: who has it, or who has ended it. */
+type FenceValue =
+  | { readonly owner: string; readonly holder: string }
+  | { readonly fencedOutBy: string; readonly owner: string };
+
+/** No other process has the same `owner`; `holder` is for people. */
+export const fenceValue = (value: FenceValue): Buffer => Buffer.from(JSON.stringify(value));
+
+/** Who has ended this fence; undefined while it is in use. */
+export function fencedOutBy(value: Buffer): string | undefined {
+  return textOf(value, 'fencedOutBy');
+}
+
+function lockedOut(value: Buffer): StoreError {
+  const by = fencedOutBy(value);
+  if (by === undefined) return takenOver(textOf(value, 'holder') ?? 'another daemon');
+  return new StoreError(
+    'Locked',
+    `${by} has shut this daemon out of the store: it writes nothing more until it is restarted`,
+  );
+}
+
+function textOf(value: Buffer, key: string): string | undefined {
+  try {
+    const found: unknown = (JSON.parse(value.toString()) as Record<string, unknown> | null)?.[key];
+    return typeof found === 'string' ? found : undefined;
+  } catch {
+    return undefined;
   }
 }
 

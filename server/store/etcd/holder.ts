@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { pause } from '../../lib/shared/deadline.ts';
 import { type Lease, StoreError } from '../store.ts';
 import { EtcdFailure } from './failure.ts';
-import { type Fence, takenOver } from './fence.ts';
+import { type Fence, fenceValue, takenOver } from './fence.ts';
 import type { Keyspace } from './keyspace.ts';
 import type { EtcdLeases } from './leases.ts';
 import type { EtcdLink } from './link.ts';
@@ -35,7 +35,7 @@ const lookAgainMs = 200;
 
 /** Resolves when this store is the only writer. Throws Locked with the name of the other one. */
 export async function becomeWriter(deps: HolderDeps, options: ExclusiveOptions): Promise<void> {
-  const owner = Buffer.from(randomUUID());
+  const owner = fenceValue({ owner: randomUUID(), holder: options.holder });
   const end = performance.now() + (options.waitMs ?? defaults.waitMs);
   const lease = await deps.leases.grant(options.ttlSeconds ?? defaults.ttlSeconds);
   try {
@@ -86,7 +86,7 @@ async function claim(
   also: readonly EtcdCompare[],
 ): Promise<KeyValue | undefined> {
   const key = keyspace.meta('holder');
-  const value = Buffer.from(JSON.stringify({ holder, identity, owner: owner.toString() }));
+  const value = Buffer.from(JSON.stringify({ holder, identity }));
   const request: TxnRequest = {
     compare: [{ result: 'EQUAL', target: 'VERSION', key, version: 0 }, ...also],
     success: [{ requestPut: { key, value, lease: lease.id } }, { requestPut: { key: fence.key, value: owner } }],

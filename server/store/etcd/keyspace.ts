@@ -26,6 +26,11 @@ export class Keyspace {
     return Buffer.from(`/${this.name}/meta/${what}`);
   }
 
+  /** Of one of many writers. */
+  fence(writer: string): Buffer {
+    return Buffer.from(`/${this.name}/meta/fence/${writer}`);
+  }
+
   /** Every key of the store itself. */
   allMeta(): Required<Pick<RangeRequest, 'key' | 'rangeEnd'>> {
     const key = Buffer.from(`/${this.name}/meta/`);

@@ -11,22 +11,27 @@ export interface EtcdWorld {
   /** One in front of each member. */
   readonly relays: readonly Relay[];
   readonly store: Store;
+  /** Each with a fence of its own. */
+  readonly writers: readonly Store[];
   close(): Promise<void>;
 }
 
 export async function openEtcdWorld(): Promise<EtcdWorld> {
   const etcd = await startEtcd({ members: 3 });
   const relays: Relay[] = [];
+  const writers: Store[] = [];
   try {
     for (const endpoint of etcd.endpoints) relays.push(await openRelay(endpoint));
     const endpoints = relays.map(({ address }) => address);
     const store = await openEtcdStore({ endpoints, name: 'faults', attemptMs: 700 });
+    for (let n = 0; n < writerCount; n += 1)
+      writers.push(await openEtcdStore({ endpoints, name: 'faults', attemptMs: 700, writer: `writer-${n}` }));
     const close = async (): Promise<void> => {
-      await store.close();
+      await Promise.all([store, ...writers].map((each) => each.close()));
       for (const relay of relays) relay.close();
       await etcd.stop();
     };
-    return { etcd, relays, store, close };
+    return { etcd, relays, store, writers, close };
   } catch (error) {
     for (const relay of relays) relay.close();
     await etcd.stop();
@@ -34,7 +39,7 @@ export async function openEtcdWorld(): Promise<EtcdWorld> {
   }
 }
 
-const writers = 4;
+const writerCount = 4;
 const parts = ['a', 'b', 'c'] as const;
 
 export interface Verdict {
@@ -54,12 +59,12 @@ export async function underFault(world: EtcdWorld, round: string, fault: () => P
   let unknown = 0;
   const over = new AbortController();
   const watcher = startWatcher(store, (await store.range('')).rev);
-  const writeOn = async (writer: number): Promise<void> => {
+  const writeOn = async (own: Store, writer: number): Promise<void> => {
     for (let n = 0; !over.signal.aborted; n++) {
       const log = `/log/${round}/${writer}/${n}`;
       const value = JSON.stringify({ n, round, filler: 'x'.repeat(500) });
       try {
-        const { rev } = await store.txn([], [...parts.map((part) => put(`/w/${writer}/${part}`, value)), put(log)]);
+        const { rev } = await own.txn([], [...parts.map((part) => put(`/w/${writer}/${part}`, value)), put(log)]);
         acked.set(log, rev);
       } catch (error) {
         if (!(error instanceof StoreError)) wrong.push(`${log}: ${errorText(error)}`);
@@ -69,7 +74,7 @@ export async function underFault(world: EtcdWorld, round: string, fault: () => P
       }
     }
   };
-  const running = Array.from({ length: writers }, (_, writer) => writeOn(writer));
+  const running = world.writers.map(writeOn);
   const goesOn = async (): Promise<void> => {
     const { size } = acked;
     await until(() => acked.size > size + 20, 60_000);
@@ -86,7 +91,7 @@ export async function underFault(world: EtcdWorld, round: string, fault: () => P
   const found = new Map(records.map(({ key, modRev, value }) => [key, { modRev, text: text(value) }]));
   for (const [key, rev] of acked) if (found.get(key)?.modRev !== rev) wrong.push(`${key} was acknowledged and is lost`);
   for (const key of refused) if (found.has(key)) wrong.push(`${key} was refused and is there`);
-  for (let writer = 0; writer < writers; writer++) {
+  for (let writer = 0; writer < writerCount; writer++) {
     const values = new Set(parts.map((part) => found.get(`/w/${writer}/${part}`)?.text));
     if (values.size > 1) wrong.push(`the last transaction of writer ${writer} is torn`);
   }

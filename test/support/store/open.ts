@@ -29,15 +29,23 @@ export async function openSqlite(): Promise<StoreUnderTest> {
   return { store, clock, reopen, dispose };
 }
 
-/** A store of its own in an etcd that several tests share, one after the other. */
-export async function openEtcd({ endpoints }: { readonly endpoints: readonly string[] }): Promise<StoreUnderTest> {
+/**
+ * A store of its own in an etcd that several tests share, one after the other. With `writer`, as one of many that write to it: its
+ * opening and closing move the revision, so cases that open it again do not apply.
+ */
+export async function openEtcd(
+  { endpoints }: { readonly endpoints: readonly string[] },
+  writer?: string,
+): Promise<StoreUnderTest> {
   const clock = scriptedClock();
   const name = randomUUID();
-  let store = await openEtcdStore({ endpoints, name, clock });
+  const own = writer === undefined ? {} : { writer };
+  let store = await openEtcdStore({ endpoints, name, clock, ...own });
   const reopen = async (): Promise<typeof store> => {
     await store.close();
     store = await openEtcdStore({ endpoints, name, clock });
     return store;
   };
-  return { store, clock, reopen, dispose: () => store.close() };
+  const dispose = () => store.close();
+  return writer === undefined ? { store, clock, reopen, dispose } : { store, clock, dispose };
 }

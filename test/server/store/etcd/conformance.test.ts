@@ -1,4 +1,4 @@
-// Runs the store suite on etcd, with one member and with three.
+// Runs the store suite on etcd, with one member as one of many writers, and with three.
 import { afterAll, beforeAll, describe } from 'vitest';
 import { storeConformance } from '../../../conformance/store.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../../support/store/etcd.ts';
@@ -6,11 +6,14 @@ import { openEtcd } from '../../../support/store/open.ts';
 
 const missing = etcdMissing();
 
-describe.skipIf(missing !== undefined).each([1, 3])('with %i members', (members) => {
+describe.skipIf(missing !== undefined).each([
+  { members: 1, writer: 'one-of-many' },
+  { members: 3, writer: undefined },
+])('with $members members', ({ members, writer }) => {
   let etcd: TestEtcd;
   beforeAll(async () => {
     etcd = await startEtcd({ members });
   });
   afterAll(() => etcd?.stop());
-  storeConformance('etcd', () => openEtcd(etcd));
+  storeConformance('etcd', () => openEtcd(etcd, writer));
 });

@@ -1,0 +1,38 @@
+// What a store in etcd is opened with, and what it offers beyond the contract of all stores.
+import type { LeaseClock } from '../leases.ts';
+import type { Store } from '../store.ts';
+import type { ExclusiveOptions } from './holder.ts';
+import type { LinkOptions } from './link.ts';
+
+export interface EtcdStoreOptions extends LinkOptions {
+  /** Its keys start with /NAME/. */
+  readonly name: string;
+  readonly clock?: LeaseClock;
+  /** This process is one of many writers; a later process with the same id takes the place of an earlier one. */
+  readonly writer?: string;
+  /** Who this process is, for the messages that others get. */
+  readonly writerName?: string;
+  /** This store shall be the only writer. */
+  readonly exclusive?: ExclusiveOptions;
+  /** Also opens a store that is not complete. */
+  readonly forImport?: boolean;
+}
+
+/** What only a store in etcd can tell. */
+export interface EtcdBackend extends Store {
+  readonly epoch: number;
+  /** Alarms of any member, and how much of etcd's file is in use. */
+  health(): Promise<EtcdHealth>;
+  /** When it resolves, the process with this `writer` writes nothing more: its next write throws Locked with the name of this one. */
+  fenceOut(writer: string): Promise<void>;
+  /** Empties the store, which is refused to others until the import is finished. Without `replace`, throws Invalid when it has records. */
+  beginImport(replace: boolean): Promise<void>;
+  /** From now on it is another store, of the next epoch. */
+  finishImport(): Promise<{ readonly storeUuid: string; readonly epoch: number }>;
+}
+
+export interface EtcdHealth {
+  readonly alarms: readonly string[];
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+}
