@@ -16,6 +16,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/examples/teams.test.ts',
   'test/e2e/terraform/projects.test.ts',
   'test/e2e/process/command-line.test.ts',
+  'test/server/cluster/store-faults.test.ts',
   'test/e2e/process/closed-output-verbs.test.ts',
   'test/server/services/storage/daemon-killed.test.ts',
   'test/e2e/process/plugin-end.test.ts',

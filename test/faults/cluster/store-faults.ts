@@ -1,6 +1,8 @@
 // What can happen between three writers and an etcd of three members, one function each; all of them end with everything mended.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/random.ts';
+import { type ClusterHosts, hostsMissing, makeHosts } from '../../support/cluster/hosts.ts';
+import { slowDisk, slowDiskMissing } from '../../support/cluster/slow-disk.ts';
 import { openRelay, type Relay } from '../../support/store/cuttable.ts';
 import { startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
 import { pick } from './clients.ts';
@@ -11,19 +13,24 @@ export interface StoreWorld {
   readonly target: StoreTarget;
   /** Of each writer, its ways to all members of the etcd. */
   readonly ways: Readonly<Record<string, readonly Relay[]>>;
+  /** A host of its own for each member of the etcd; undefined where this machine has none. */
+  readonly hosts: ClusterHosts | undefined;
   close(): Promise<void>;
 }
 
 export const writerNames = ['writer1', 'writer2', 'writer3'] as const;
 
 export async function openStoreWorld(): Promise<StoreWorld> {
-  const etcd = await startEtcd({ members: 3 });
+  const hosts = hostsMissing() === undefined ? makeHosts(3) : undefined;
+  let etcd: TestEtcd | undefined;
   const ways: Record<string, Relay[]> = {};
   const end = async (): Promise<void> => {
     for (const relay of Object.values(ways).flat()) relay.close();
-    await etcd.stop();
+    await etcd?.stop();
+    hosts?.remove();
   };
   try {
+    etcd = await startEtcd(hosts === undefined ? { members: 3 } : { hosts: hosts.hosts });
     for (const writer of writerNames) {
       ways[writer] = [];
       for (const endpoint of etcd.endpoints) ways[writer].push(await openRelay(endpoint));
@@ -37,7 +44,7 @@ export async function openStoreWorld(): Promise<StoreWorld> {
         await end();
       }
     };
-    return { etcd, target, ways, close };
+    return { etcd, target, ways, hosts, close };
   } catch (error) {
     await end();
     throw error;
@@ -82,7 +89,46 @@ export const storeFaults = {
     await sleep(1_000);
     await Promise.all(lost.map((member) => etcd.start(member)));
   },
+  'the leader is cut off from the others': async (world) => {
+    const { leader, others, hosts } = placesOf(world);
+    hosts.part([leader], others);
+    await sleep(outageMs);
+    hosts.mend();
+  },
+  'the leader does not hear the others': async (world) => {
+    const { leader, others, hosts } = placesOf(world);
+    hosts.deafen(leader, others);
+    await sleep(outageMs);
+    hosts.mend();
+  },
+  'the leader has a slow network': async (world) => {
+    const { leader, hosts } = placesOf(world);
+    hosts.slow(leader, 150);
+    await sleep(outageMs);
+    hosts.mend();
+  },
+  'the leader has a slow disk': async ({ etcd }) => {
+    const slow = await slowDisk(etcd.pid(etcd.leader()), 400);
+    await sleep(outageMs);
+    await slow.end();
+  },
 } satisfies Record<string, (world: StoreWorld, random: Random) => Promise<void>>;
 
 export type StoreFault = keyof typeof storeFaults;
-export const storeFaultNames = Object.keys(storeFaults) as StoreFault[];
+const needsHosts: readonly StoreFault[] = [
+  'the leader is cut off from the others',
+  'the leader does not hear the others',
+  'the leader has a slow network',
+];
+/** Those that this machine can cause. */
+export const storeFaultNames = (Object.keys(storeFaults) as StoreFault[]).filter((name) => {
+  if (needsHosts.includes(name)) return hostsMissing() === undefined;
+  return name !== 'the leader has a slow disk' || slowDiskMissing() === undefined;
+});
+
+function placesOf({ etcd, hosts }: StoreWorld) {
+  const leader = hosts?.hosts[etcd.leader()];
+  if (hosts === undefined || leader === undefined)
+    throw new Error('the members of the etcd have no hosts of their own');
+  return { leader, hosts, others: hosts.hosts.filter((host) => host !== leader) };
+}

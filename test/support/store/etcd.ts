@@ -5,6 +5,7 @@ import { mkdtempSync, openSync, closeSync, readFileSync, rmSync } from 'node:fs'
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ClusterHost } from '../cluster/hosts.ts';
 import { freePort } from '../hosts/free-port.ts';
 import { until } from './watching.ts';
 
@@ -14,6 +15,8 @@ export interface EtcdOptions {
   readonly flags?: readonly string[];
   /** Replaces the scheme of client URLs; the flags must then name the files. */
   readonly tls?: boolean;
+  /** A member on each of these hosts, instead of all on the loopback interface. */
+  readonly hosts?: readonly Pick<ClusterHost, 'address' | 'run'>[];
 }
 
 export interface TestEtcd {
@@ -26,6 +29,8 @@ export interface TestEtcd {
   kill(member: number): Promise<void>;
   start(member: number): Promise<void>;
   signal(member: number, signal: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Process id; 0 while it does not run. */
+  pid(member: number): number;
   isRunning(member: number): boolean;
   /** Ends every member and removes the data. */
   stop(): Promise<void>;
@@ -45,17 +50,28 @@ export function etcdMissing(): string | undefined {
 }
 
 /** It has a leader. */
-async function isHealthy(port: number): Promise<boolean> {
-  const answer = await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined);
+async function isHealthy(endpoint: string): Promise<boolean> {
+  const answer = await fetch(`http://${endpoint}/health`).catch(() => undefined);
   return answer !== undefined && (await answer.text()).includes('true');
 }
 
-export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOptions = {}): Promise<TestEtcd> {
+export async function startEtcd({
+  hosts,
+  members = hosts?.length ?? 1,
+  flags = [],
+  tls = false,
+}: EtcdOptions = {}): Promise<TestEtcd> {
   const dir = mkdtempSync(join(tmpdir(), 'gantry-etcd-'));
   const ports: { client: number; peer: number }[] = [];
-  for (let member = 0; member < members; member++) ports.push({ client: await freePort(), peer: await freePort() });
-  const peerUrl = (member: number): string => `http://127.0.0.1:${ports[member]?.peer}`;
-  const clientUrl = (member: number): string => `${tls ? 'https' : 'http'}://127.0.0.1:${ports[member]?.client}`;
+  for (let member = 0; member < members; member++) {
+    ports.push(
+      hosts === undefined ? { client: await freePort(), peer: await freePort() } : { client: 2379, peer: 2380 },
+    );
+  }
+  const addressOf = (member: number): string => hosts?.[member]?.address ?? '127.0.0.1';
+  const endpointOf = (member: number): string => `${addressOf(member)}:${ports[member]?.client}`;
+  const peerUrl = (member: number): string => `http://${addressOf(member)}:${ports[member]?.peer}`;
+  const clientUrl = (member: number): string => `${tls ? 'https' : 'http'}://${endpointOf(member)}`;
   const all = ports.map((_, member) => `m${member}=${peerUrl(member)}`).join(',');
   const children: (ChildProcess | undefined)[] = [];
 
@@ -72,7 +88,8 @@ export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOp
       ['--initial-cluster-token', dir],
       ['--logger', 'zap'],
     ].flat();
-    const child = spawn('etcd', [...args, ...flags], { stdio: ['ignore', log, log], detached: false });
+    const [file = 'etcd', ...words] = [...(hosts?.[member]?.run ?? []), 'etcd', ...args, ...flags];
+    const child = spawn(file, words, { stdio: ['ignore', log, log], detached: false });
     closeSync(log);
     children[member] = child;
     child.on('exit', () => {
@@ -81,7 +98,7 @@ export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOp
   };
   const listens = (member: number): Promise<boolean> =>
     new Promise((resolve) => {
-      const socket = connect(ports[member]?.client ?? 0, '127.0.0.1');
+      const socket = connect(ports[member]?.client ?? 0, addressOf(member));
       socket.on('connect', () => {
         socket.destroy();
         resolve(true);
@@ -102,7 +119,7 @@ export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOp
     await gone;
   };
   const self: TestEtcd = {
-    endpoints: ports.map(({ client }) => `127.0.0.1:${client}`),
+    endpoints: ports.map((_, member) => endpointOf(member)),
     ctl: (...args) =>
       execFileSync('etcdctl', [`--endpoints=${ports.map((_, member) => clientUrl(member)).join(',')}`, ...args], {
         env: { ...process.env, ETCDCTL_API: '3' },
@@ -128,6 +145,7 @@ export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOp
       await ready(member);
     },
     signal: (member, signal) => void children[member]?.kill(signal),
+    pid: (member) => children[member]?.pid ?? 0,
     isRunning: (member) => children[member] !== undefined,
     stop: async () => {
       for (const member of ports.keys()) await end(member);
@@ -137,7 +155,7 @@ export async function startEtcd({ members = 1, flags = [], tls = false }: EtcdOp
   try {
     for (const member of ports.keys()) launch(member);
     for (const member of ports.keys()) await ready(member);
-    if (!tls) for (const member of ports.keys()) await until(() => isHealthy(ports[member]?.client ?? 0), 60_000);
+    if (!tls) for (const member of ports.keys()) await until(() => isHealthy(endpointOf(member)), 60_000);
     return self;
   } catch (error) {
     await self.stop();
