@@ -1,12 +1,19 @@
-// Runs the whole test suite; in CI a file that failed is run once more, alone and in a new process, and named as flaky when
-// it then passes. Decides nothing about tests themselves: vitest.config.ts does.
+// Runs the whole test suite and says which files took longest; in CI a file that failed is run once more, alone and in a new process,
+// and named as flaky when it then passes. Decides nothing about tests themselves: vitest.config.ts does.
 import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 
 interface VitestReport {
-  readonly testResults: readonly { readonly name: string; readonly status: string }[];
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    /** Milliseconds since 1970. */
+    readonly startTime: number;
+    readonly endTime: number;
+  }[];
 }
 
 const rule = '!'.repeat(100);
@@ -23,12 +30,17 @@ function vitest(args: readonly string[]): Promise<number> {
   });
 }
 
-async function failedFiles(reportFile: string): Promise<readonly string[]> {
-  const report = JSON.parse(await readFile(reportFile, 'utf8')) as VitestReport;
-  return report.testResults
-    .filter((each) => each.status === 'failed')
-    .map((each) => relative(process.cwd(), each.name));
+function printSlowest({ testResults }: VitestReport): void {
+  const seconds = testResults.map((each) => ({ ...each, seconds: (each.endTime - each.startTime) / 1000 }));
+  const slowest = seconds.toSorted((one, other) => other.seconds - one.seconds).slice(0, 25);
+  const lines = slowest.map(
+    (each) => `${each.seconds.toFixed(1).padStart(6)} s  ${relative(process.cwd(), each.name)}`,
+  );
+  console.log(`The slowest files (see test/support/long-files.ts):\n${lines.join('\n')}`);
 }
+
+const failedFiles = ({ testResults }: VitestReport): readonly string[] =>
+  testResults.filter((each) => each.status === 'failed').map((each) => relative(process.cwd(), each.name));
 
 async function runSuite(args: readonly string[]): Promise<number> {
   const work = await mkdtemp(join(tmpdir(), 'gantry-test-report-'));
@@ -36,8 +48,12 @@ async function runSuite(args: readonly string[]): Promise<number> {
     const reportFile = join(work, 'report.json');
     const reporters = ['default', 'json', './test/support/retry-reporter.ts'].map((name) => `--reporter=${name}`);
     const code = await vitest([...args, ...reporters, `--outputFile.json=${reportFile}`]);
+    // Without one Vitest itself has failed, and said why.
+    if (!existsSync(reportFile)) return code || 1;
+    const report = JSON.parse(await readFile(reportFile, 'utf8')) as VitestReport;
+    printSlowest(report);
     if (code === 0 || process.env['CI'] !== 'true') return code;
-    const failed = await failedFiles(reportFile);
+    const failed = failedFiles(report);
     if (failed.length === 0 || failed.length > mostFlakyFiles) return code;
     console.log(`\nRunning again, alone: ${failed.join(', ')}`);
     const again = await vitest([...failed, '--maxWorkers=1', '--retry=0']);

@@ -1,11 +1,11 @@
 // Test runner settings; which tests exist is decided by the folders beside this file.
 import { defineConfig } from 'vitest/config';
+import { filesOfTheirOwn } from './support/files-of-their-own.ts';
 import { LongestFirst } from './support/longest-first.ts';
 
 export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
-    include: ['test/**/*.test.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     testTimeout: 60_000,
     hookTimeout: 120_000,
@@ -16,5 +16,13 @@ export default defineConfig({
     // In CI one more try, reported as such: tests with real kernels, DHCP clients and load meet time limits of others.
     // What needed it gets an entry in test/FLAKES.md and a fix.
     retry: process.env['CI'] === 'true' ? 1 : 0,
+    projects: [
+      { extends: true, test: { name: 'own', include: [...filesOfTheirOwn] } },
+      // Most files take longer to load than to run: these load each module once for a process.
+      {
+        extends: true,
+        test: { name: 'shared', include: ['test/**/*.test.ts'], exclude: [...filesOfTheirOwn], isolate: false },
+      },
+    ],
   },
 });
