@@ -13,6 +13,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/documents/effects.test.ts',
   'test/e2e/examples/quickstart.test.ts',
   'test/e2e/documents/projects.test.ts',
+  'test/server/services/images/odd-tarballs.test.ts',
   'test/e2e/examples/teams.test.ts',
   'test/e2e/terraform/projects.test.ts',
   'test/e2e/process/command-line.test.ts',
