@@ -55,6 +55,7 @@ export const GitSource = Type.Object(
       ),
     ),
     credentials: Type.Optional(Credentials),
+    signingKeyFile: Type.Optional(file('SSH key that signs commits which the controller pushes.')),
     limits,
     interval,
   },

@@ -1,0 +1,136 @@
+// A folder of this machine as a source: each state of its files is a revision, copied so that a set never reads half an edit.
+import { createHash, type Hash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { lstat, readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { SourceError, type Source, type SourceRevision } from './source.ts';
+import type { DirectorySettings } from './source-schema.ts';
+import type { SourceContext } from './source-context.ts';
+import { Checkouts } from './files/checkouts.ts';
+import { Budget, limitsOf } from './files/limits.ts';
+import { TreeWriter } from './files/tree-writer.ts';
+import { Turns } from './files/turns.ts';
+
+interface Found {
+  readonly path: string;
+  readonly kind: 'file' | 'link';
+  readonly mode: number;
+  /** Changes when the file does. */
+  readonly mark: string;
+}
+
+const attempts = 3;
+
+export function openDirectorySource(name: string, settings: DirectorySettings, context: SourceContext): Source {
+  const root = context.absolute(settings.path);
+  const limits = limitsOf(settings.limits);
+  const what = `source ${name} (${root})`;
+  const checkouts = new Checkouts(join(context.stateDir, 'sources', name, 'checkouts'), [root]);
+  const turns = new Turns();
+  let last: { readonly marks: string; readonly revision: SourceRevision } | undefined;
+
+  const scan = async (signal: AbortSignal | undefined): Promise<readonly Found[]> => {
+    const budget = new Budget(limits, what);
+    const found: Found[] = [];
+    await walk(root, '', found, budget, what, signal);
+    return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+  };
+  const read = async (signal: AbortSignal | undefined): Promise<SourceRevision> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const found = await scan(signal);
+      const marks = marksOf(found);
+      if (last?.marks === marks && (await checkouts.find(last.revision.revision)) !== undefined) return last.revision;
+      const { revision } = await checkouts.makeNamed((dir) => copy(root, found, new TreeWriter(dir, what, limits)));
+      // Somebody wrote meanwhile: this copy may mix two states.
+      const isSteady = marksOf(await scan(signal)) === marks;
+      if (!isSteady && attempt < attempts) continue;
+      if (!isSteady)
+        throw new SourceError('unreachable', `${what} changes while it is read; it is read again at the next check`);
+      const at = last?.revision.revision === revision ? last.revision.at : context.now();
+      last = { marks, revision: { revision, at } };
+      return last.revision;
+    }
+  };
+
+  return {
+    name,
+    kind: 'directory',
+    url: root,
+    check: (signal) => turns.take(() => read(signal)),
+    async checkout(revision) {
+      const dir = await checkouts.find(revision);
+      if (dir === undefined)
+        throw new SourceError(
+          'not-found',
+          `${what} has no copy of ${revision} any more; only states of the folder that were kept can be used`,
+        );
+      return { dir };
+    },
+    keepOnly: (revisions) => turns.take(() => checkouts.keepOnly(revisions)),
+  };
+}
+
+const marksOf = (found: readonly Found[]): string => found.map(({ path, mark }) => `${path}\0${mark}`).join('\n');
+
+async function walk(
+  root: string,
+  below: string,
+  found: Found[],
+  budget: Budget,
+  what: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  signal?.throwIfAborted();
+  const entries = await readdir(join(root, below), { withFileTypes: true }).catch((error: unknown) => {
+    throw new SourceError('not-found', `${what} cannot be read: ${reasonOf(error)}`, { cause: error });
+  });
+  for (const entry of entries) {
+    const path = below === '' ? entry.name : `${below}/${entry.name}`;
+    if (entry.name === '.git') continue;
+    if (entry.isDirectory()) {
+      await walk(root, path, found, budget, what, signal);
+      continue;
+    }
+    if (!entry.isFile() && !entry.isSymbolicLink())
+      throw new SourceError(
+        'refused',
+        `${what} holds ${JSON.stringify(path)}, which is neither a file nor a folder nor a link`,
+      );
+    const facts = await lstat(join(root, path), { bigint: true });
+    budget.addFile(Number(facts.size));
+    found.push({
+      path,
+      kind: entry.isFile() ? 'file' : 'link',
+      mode: Number(facts.mode),
+      mark: `${facts.ino} ${facts.size} ${facts.mtimeNs} ${facts.ctimeNs} ${facts.mode}`,
+    });
+  }
+}
+
+/** The revision: a digest of names, modes and contents. */
+async function copy(root: string, found: readonly Found[], writer: TreeWriter): Promise<string> {
+  const digest = createHash('sha256');
+  for (const { path, kind, mode } of found) {
+    const isExecutable = (mode & 0o100) !== 0;
+    digest.update(`${kind} ${isExecutable ? 'x' : '-'} ${path}\0`);
+    if (kind === 'link') {
+      const target = await readlink(join(root, path));
+      digest.update(target);
+      writer.addLink(path, target);
+    } else {
+      const contents = createHash('sha256');
+      await writer.addFile(path, hashed(createReadStream(join(root, path)), contents), isExecutable);
+      digest.update(contents.digest());
+    }
+  }
+  await writer.finish();
+  return `sha256:${digest.digest('hex')}`;
+}
+
+async function* hashed(chunks: AsyncIterable<Buffer>, hash: Hash): AsyncIterable<Buffer> {
+  for await (const chunk of chunks) {
+    hash.update(chunk);
+    yield chunk;
+  }
+}

@@ -1,0 +1,66 @@
+// The folders with the files of revisions of one source, complete or absent.
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export class Checkouts {
+  readonly #folder: string;
+  readonly #suffix: string;
+
+  /** `facets`: settings that change what a checkout of the same revision holds, such as the path. */
+  constructor(folder: string, facets: readonly string[]) {
+    this.#folder = folder;
+    this.#suffix = createHash('sha256').update(JSON.stringify(facets)).digest('hex').slice(0, 8);
+  }
+
+  /** The folder of a revision when it is complete. */
+  async find(revision: string): Promise<string | undefined> {
+    const dir = this.#dirOf(revision);
+    const found = await stat(dir).catch(() => undefined);
+    return found?.isDirectory() === true ? dir : undefined;
+  }
+
+  /** Fills a new folder and gives it its name only when `fill` succeeds. */
+  async make(revision: string, fill: (dir: string) => Promise<void>): Promise<string> {
+    const there = await this.find(revision);
+    if (there !== undefined) return there;
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const draft = await mkdtemp(join(this.#folder, '.draft-'));
+    try {
+      await fill(draft);
+      await rename(draft, this.#dirOf(revision));
+    } catch (error) {
+      await rm(draft, { recursive: true, force: true });
+      throw error;
+    }
+    return this.#dirOf(revision);
+  }
+
+  /** For contents whose revision is known once they are written. */
+  async makeNamed(
+    fill: (dir: string) => Promise<string>,
+  ): Promise<{ readonly dir: string; readonly revision: string }> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    const draft = await mkdtemp(join(this.#folder, '.draft-'));
+    try {
+      const revision = await fill(draft);
+      const there = await this.find(revision);
+      if (there === undefined) await rename(draft, this.#dirOf(revision));
+      return { dir: this.#dirOf(revision), revision };
+    } finally {
+      await rm(draft, { recursive: true, force: true });
+    }
+  }
+
+  /** Deletes the others, and drafts that a process left behind. */
+  async keepOnly(revisions: ReadonlySet<string>): Promise<void> {
+    const kept = new Set([...revisions].map((revision) => this.#nameOf(revision)));
+    const names = await readdir(this.#folder).catch(() => []);
+    for (const name of names) {
+      if (!kept.has(name)) await rm(join(this.#folder, name), { recursive: true, force: true });
+    }
+  }
+
+  readonly #nameOf = (revision: string): string => `${revision.replace(/[^0-9A-Za-z]/g, '-')}-${this.#suffix}`;
+  readonly #dirOf = (revision: string): string => join(this.#folder, this.#nameOf(revision));
+}

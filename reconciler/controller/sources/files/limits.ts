@@ -1,0 +1,63 @@
+// The limits of a source with their defaults, and the texts of durations.
+import { SourceError } from '../source.ts';
+import type { SourceLimits } from '../source-schema.ts';
+
+export interface Limits {
+  readonly bytes: number;
+  readonly files: number;
+  readonly timeoutMs: number;
+}
+
+const mebi = 1024 * 1024;
+export const defaultLimits: Limits = { bytes: 256 * mebi, files: 20_000, timeoutMs: 120_000 };
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** `90s`, `5m`; a number is seconds. */
+export function durationMs(value: string | number): number {
+  if (typeof value === 'number') return value * 1000;
+  const match = /^([0-9]+)(ms|s|m|h)?$/.exec(value);
+  if (match === null) throw new SourceError('refused', `${JSON.stringify(value)} is not a duration such as 90s or 5m`);
+  return Number(match[1]) * (units[match[2] ?? 's'] ?? 1000);
+}
+
+export const limitsOf = (given: SourceLimits | undefined): Limits => ({
+  bytes: given?.size ?? defaultLimits.bytes,
+  files: given?.files ?? defaultLimits.files,
+  timeoutMs: given?.timeout === undefined ? defaultLimits.timeoutMs : durationMs(given.timeout),
+});
+
+/** Counts what is written; throws as soon as a limit is passed. */
+export class Budget {
+  readonly #limits: Limits;
+  readonly #what: string;
+  #bytes = 0;
+  #files = 0;
+
+  constructor(limits: Limits, what: string) {
+    this.#limits = limits;
+    this.#what = what;
+  }
+
+  addFile(bytes: number): void {
+    this.#files += 1;
+    if (this.#files > this.#limits.files) {
+      throw new SourceError(
+        'limit',
+        `${this.#what} holds more than ${this.#limits.files} files; raise limits.files, or narrow the source with path`,
+      );
+    }
+    this.addBytes(bytes);
+  }
+
+  addBytes(bytes: number): void {
+    this.#bytes += bytes;
+    if (this.#bytes > this.#limits.bytes) throw tooLarge(this.#what, this.#limits);
+  }
+}
+
+export const tooLarge = (what: string, limits: Limits): SourceError =>
+  new SourceError(
+    'limit',
+    `${what} holds more than ${limits.bytes} bytes; raise limits.size, or narrow the source with path`,
+  );

@@ -1,0 +1,99 @@
+// Writes the files of a revision below a new folder: names are checked first, nothing is overwritten, links may only lead inside.
+import { mkdir, open, realpath, symlink } from 'node:fs/promises';
+import { dirname, join, sep } from 'node:path';
+import { SourceError } from '../source.ts';
+import { problemOfPath } from './entry-path.ts';
+import { Budget, type Limits } from './limits.ts';
+
+const maxTarget = 4096;
+
+export class TreeWriter {
+  readonly #dir: string;
+  readonly #what: string;
+  readonly #budget: Budget;
+  readonly #links = new Map<string, string>();
+  readonly #folders = new Set<string>();
+
+  /** `dir` exists and is empty. `what` names the tree in messages. */
+  constructor(dir: string, what: string, limits: Limits) {
+    this.#dir = dir;
+    this.#what = what;
+    this.#budget = new Budget(limits, what);
+  }
+
+  async addFolder(path: string): Promise<void> {
+    this.#check(path);
+    this.#budget.addFile(0);
+    await this.#makeFolder(path);
+  }
+
+  async addFile(path: string, contents: Buffer | AsyncIterable<Buffer>, isExecutable: boolean): Promise<void> {
+    this.#check(path);
+    await this.#makeFolder(dirname(path));
+    this.#budget.addFile(0);
+    // Exclusive: a second entry of the same name is a broken tree.
+    const file = await open(join(this.#dir, path), 'wx', isExecutable ? 0o755 : 0o644).catch((error: unknown) => {
+      throw this.#refuse(path, 'its name occurs twice, or a file stands where its folder should be', error);
+    });
+    try {
+      for await (const chunk of Buffer.isBuffer(contents) ? [contents] : contents) {
+        this.#budget.addBytes(chunk.length);
+        await file.write(chunk);
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
+  /** Links are made at the end, so that no file is written through one. */
+  addLink(path: string, target: string): void {
+    this.#check(path);
+    this.#budget.addFile(target.length);
+    if (target === '' || target.length > maxTarget || target.includes('\0'))
+      throw this.#refuse(path, 'the target of the link is not valid');
+    if (target.startsWith('/'))
+      throw this.#refuse(path, `the link leads to the absolute path ${JSON.stringify(target)}`);
+    if (this.#links.has(path)) throw this.#refuse(path, 'its name occurs twice');
+    this.#links.set(path, target);
+  }
+
+  /** Makes the links and follows each to its end. */
+  async finish(): Promise<void> {
+    for (const [path, target] of this.#links) {
+      await this.#makeFolder(dirname(path));
+      await symlink(target, join(this.#dir, path)).catch((error: unknown) => {
+        throw this.#refuse(path, 'its name occurs twice', error);
+      });
+    }
+    const root = await realpath(this.#dir);
+    for (const [path, target] of this.#links) {
+      const end = await realpath(join(this.#dir, path)).catch((error: unknown) => {
+        throw this.#refuse(path, `the link to ${JSON.stringify(target)} leads nowhere inside of the tree`, error);
+      });
+      if (end !== root && !end.startsWith(`${root}${sep}`))
+        throw this.#refuse(path, `the link leads out of the tree, to ${JSON.stringify(target)}`);
+      // A link to a folder above itself makes a tree without an end.
+      if (`${root}${sep}${path}`.startsWith(`${end}${sep}`))
+        throw this.#refuse(path, 'the link leads to a folder that holds it');
+    }
+  }
+
+  #check(path: string): void {
+    const problem = problemOfPath(path);
+    if (problem !== undefined) throw this.#refuse(path, problem);
+  }
+
+  async #makeFolder(path: string): Promise<void> {
+    if (path === '.' || this.#folders.has(path)) return;
+    await mkdir(join(this.#dir, path), { recursive: true, mode: 0o755 }).catch((error: unknown) => {
+      throw this.#refuse(path, 'a file stands where a folder should be', error);
+    });
+    this.#folders.add(path);
+  }
+
+  #refuse(path: string, why: string, cause?: unknown): SourceError {
+    return new SourceError('refused', `${this.#what} holds ${JSON.stringify(path)}, which is refused: ${why}`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,98 @@
+// PURE: turns what git wrote into a SourceError with its problem and a remedy.
+import { SourceError, type SourceProblem } from '../source.ts';
+
+interface Meaning {
+  readonly sign: RegExp;
+  readonly problem: SourceProblem;
+  readonly say: string;
+}
+
+const meanings: readonly Meaning[] = [
+  {
+    sign: /Host key verification failed|REMOTE HOST IDENTIFICATION HAS CHANGED/,
+    problem: 'denied',
+    say: 'the host key of the server is not among the known hosts; write it to the file of credentials.knownHostsFile',
+  },
+  {
+    sign: /Permission denied \(|UNPROTECTED PRIVATE KEY/,
+    problem: 'denied',
+    say: 'the server refuses the key; check credentials.sshKeyFile and its mode (0600)',
+  },
+  {
+    sign: /Authentication failed|could not read Username|could not read Password|error: 40[13]|HTTP Basic: Access denied/,
+    problem: 'denied',
+    say: 'the server refuses the credentials; check credentials.username and credentials.passwordFile',
+  },
+  {
+    sign: /SSL certificate problem|server certificate verification failed|certificate verify failed|SSL: no alternative/i,
+    problem: 'denied',
+    say: 'the certificate of the server is not trusted; name its authority in credentials.caFile',
+  },
+  {
+    sign: /unable to update url base from redirection|error: 30[1278]/,
+    problem: 'refused',
+    say: 'the server redirects to another address, and credentials are not sent there; write the final URL',
+  },
+  {
+    sign: /transport '[^']*' not allowed/,
+    problem: 'refused',
+    say: 'the server or the URL asks for a protocol that is not allowed',
+  },
+  {
+    sign: /stale info|non-fast-forward|fetch first|\[rejected\]|failed to update ref|reference already exists|cannot lock ref 'refs\/heads/,
+    problem: 'conflict',
+    say: 'somebody else has pushed since; read the source again and repeat',
+  },
+  {
+    sign: /remote rejected|pre-receive hook declined|protected branch/i,
+    problem: 'denied',
+    say: 'the server refuses the push',
+  },
+  {
+    sign: /couldn't find remote ref|not our ref|does not exist|unadvertised object/,
+    problem: 'not-found',
+    say: 'the server does not have it',
+  },
+  {
+    sign: /[Rr]epository .*not found|does not appear to be a git repository|not a git repository|error: 404/,
+    problem: 'not-found',
+    say: 'there is no such repository, or the credentials may not read it',
+  },
+];
+
+interface Told {
+  readonly shown: string;
+  readonly secrets?: readonly string[];
+}
+
+const maxShown = 500;
+
+export function explainGit(verb: string, told: Told, stderr: string, code: number): SourceError {
+  const meaning = meanings.find(({ sign }) => sign.test(stderr));
+  const said = lastWords(stderr, told.secrets ?? []);
+  const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
+  const problem = meaning?.problem ?? 'unreachable';
+  const say = meaning === undefined ? '' : `${meaning.say} `;
+  return new SourceError(problem, `${told.shown}: ${say}${meaning === undefined ? detail : `(${detail})`}`);
+}
+
+/** The lines that name the failure, without progress and without secrets. */
+function lastWords(stderr: string, secrets: readonly string[]): string {
+  const lines = stderr
+    .split(/[\r\n]+/)
+    .map((line) => line.trim())
+    .filter(
+      (line) => line !== '' && !/^(remote: )?(Enumerating|Counting|Compressing|Receiving|Resolving|hint:)/.test(line),
+    );
+  const chosen = lines.filter((line) => /^(fatal|error|remote|ssh|!)|denied|failed/i.test(line)).slice(0, 4);
+  const text = (chosen.length > 0 ? chosen : lines.slice(-2)).join('; ');
+  return withoutTexts(text, secrets).slice(0, maxShown);
+}
+
+/** The text without these texts, and without user names and passwords of URLs. */
+export function withoutTexts(text: string, secrets: readonly string[]): string {
+  const bare = secrets
+    .filter((secret) => secret.length > 0)
+    .reduce((rest, secret) => rest.replaceAll(secret, '***'), text);
+  return bare.replace(/\/\/[^/@\s]+@/g, '//***@');
+}

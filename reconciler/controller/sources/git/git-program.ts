@@ -1,0 +1,152 @@
+// Runs the program git with an argument vector, an environment of its own, a time limit and bounded output; never through a shell.
+import { spawn } from 'node:child_process';
+import { SourceError } from '../source.ts';
+import { explainGit } from './explain-git.ts';
+
+export interface GitCall {
+  readonly args: readonly string[];
+  readonly cwd?: string;
+  readonly input?: string | Uint8Array;
+  /** In addition to the environment of the program. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Exit codes that are answers; default [0]. */
+  readonly okCodes?: readonly number[];
+  /** Bytes of output at most; default 16 MiB. Longer output is a `limit` problem, or cut off when `cuts`. */
+  readonly maxBytes?: number;
+  readonly cuts?: boolean;
+  /** Gets the output in pieces instead of having it collected; an exception ends the program and is thrown. */
+  readonly onOutput?: (chunk: Buffer) => void;
+  /** Asked four times a second; throws to end the program. */
+  readonly watch?: () => Promise<void>;
+}
+
+export interface GitAnswer {
+  readonly code: number;
+  readonly stdout: Buffer;
+  readonly stderr: string;
+}
+
+export interface GitProgram {
+  run(call: GitCall, signal?: AbortSignal): Promise<GitAnswer>;
+}
+
+export interface GitProgramOptions {
+  /** The whole environment: nothing of this process is inherited. */
+  readonly env: Readonly<Record<string, string>>;
+  /** What the user calls the repository, for messages. */
+  readonly shown: string;
+  /** What must not appear in messages. */
+  readonly secrets?: readonly string[];
+  readonly program?: string;
+}
+
+const maxOutput = 16 * 1024 * 1024;
+const maxErrors = 64 * 1024;
+const watchMs = 250;
+
+/** What no repository and no server may switch on. */
+const always = [
+  ['protocol.ext.allow', 'never'],
+  ['core.hooksPath', '/dev/null'],
+  ['core.fsmonitor', 'false'],
+  ['submodule.recurse', 'false'],
+  ['fetch.recurseSubmodules', 'false'],
+  ['gc.auto', '0'],
+  ['maintenance.auto', 'false'],
+  ['advice.detachedHead', 'false'],
+  ['credential.helper', ''],
+].flatMap(([key, value]) => ['-c', `${key ?? ''}=${value ?? ''}`]);
+
+export function createGitProgram(options: GitProgramOptions): GitProgram {
+  return { run: (call, signal) => run(options, call, signal) };
+}
+
+async function run(options: GitProgramOptions, call: GitCall, signal: AbortSignal | undefined): Promise<GitAnswer> {
+  signal?.throwIfAborted();
+  const child = spawn(options.program ?? 'git', [...always, ...call.args], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    // A group of its own: the helpers of git (ssh, index-pack) end together with it.
+    detached: true,
+    env: { ...options.env, ...call.env },
+    ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
+  });
+  const limit = call.maxBytes ?? maxOutput;
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let errors = '';
+  let failure: unknown;
+  const end = (reason: unknown): void => {
+    failure ??= reason;
+    endGroup(child.pid);
+  };
+  const abort = (): void => end(signal?.reason);
+  signal?.addEventListener('abort', abort, { once: true });
+  const stopWatching = watching(call.watch, end);
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(call.input ?? '');
+  child.stdout.on('data', (chunk: Buffer) => {
+    if (failure !== undefined) return;
+    bytes += chunk.length;
+    if (bytes > limit) {
+      if (call.cuts !== true) end(new SourceError('limit', `git ${verbOf(call)} wrote more than ${limit} bytes`));
+      return;
+    }
+    try {
+      if (call.onOutput === undefined) chunks.push(chunk);
+      else call.onOutput(chunk);
+    } catch (error) {
+      end(error);
+    }
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (errors.length < maxErrors) errors += chunk.toString('utf8');
+  });
+  try {
+    const code = await new Promise<number>((resolve, reject) => {
+      child.on('error', reject);
+      child.on('close', (status) => resolve(status ?? -1));
+    });
+    if (failure !== undefined) throw failure;
+    if (!(call.okCodes ?? [0]).includes(code)) throw explainGit(verbOf(call), options, errors, code);
+    return { code, stdout: Buffer.concat(chunks), stderr: errors };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT' && failure === undefined) throw missingGit(options, error);
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', abort);
+    stopWatching();
+    endGroup(child.pid);
+  }
+}
+
+const verbOf = (call: GitCall): string =>
+  call.args.find((arg, at) => !arg.startsWith('-') && call.args[at - 1] !== '-c') ?? '';
+
+function endGroup(pid: number | undefined): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGKILL');
+  } catch {
+    // Every process of the group has ended.
+  }
+}
+
+function watching(watch: (() => Promise<void>) | undefined, end: (reason: unknown) => void): () => void {
+  if (watch === undefined) return () => undefined;
+  let isBusy = false;
+  const timer = setInterval(() => {
+    if (isBusy) return;
+    isBusy = true;
+    watch()
+      .catch(end)
+      .finally(() => (isBusy = false));
+  }, watchMs);
+  return () => clearInterval(timer);
+}
+
+const missingGit = (options: GitProgramOptions, cause: unknown): SourceError =>
+  new SourceError(
+    'unavailable',
+    `cannot read ${options.shown}: the program ${options.program ?? 'git'} is not installed; install the package git, or use a source of kind archive or oci`,
+    { cause },
+  );

@@ -1,0 +1,246 @@
+// A git repository as a source: follows a branch, a tag or a range of versions, checks signatures, writes checkouts, pushes changes.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
+import { SourceError, type Checkout, type Source, type SourceChange, type SourceRevision } from '../source.ts';
+import type { GitSettings } from '../source-schema.ts';
+import { Checkouts } from '../files/checkouts.ts';
+import { folderPath } from '../files/entry-path.ts';
+import { limitsOf } from '../files/limits.ts';
+import { Turns } from '../files/turns.ts';
+import type { SourceContext } from '../source-context.ts';
+import { chooseReference, wantedReference, type Chosen } from './choose-reference.ts';
+import { gitEnvironment, type GitEnvironment } from './environment.ts';
+import { createGitProgram } from './git-program.ts';
+import { readGitUrl } from './git-url.ts';
+import { Mirror, type Fetched } from './mirror.ts';
+import { pushChange } from './push-change.ts';
+import { writeTree } from './read-tree.ts';
+import { checkedRefName, isObjectId } from './ref-name.ts';
+import { verifySignature } from './signatures.ts';
+
+/** What was used last, kept over restarts: `history: linear` compares with it. */
+interface Used {
+  readonly commit: string;
+  readonly ref: string;
+  readonly url: string;
+}
+
+interface Opened {
+  readonly mirror: Mirror;
+  readonly environment: GitEnvironment;
+}
+
+export function openGitSource(name: string, settings: GitSettings, context: SourceContext): Source {
+  const url = readGitUrl(settings.url);
+  const wanted = wantedReference(settings);
+  const path = folderPath(settings.path);
+  if (path === undefined)
+    throw new SourceError(
+      'refused',
+      `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the repository`,
+    );
+  const limits = limitsOf(settings.limits);
+  const folder = join(context.stateDir, 'sources', name);
+  const home = join(folder, 'home');
+  const usedFile = join(folder, 'used.json');
+  const checkouts = new Checkouts(join(folder, 'checkouts'), [url.url, path]);
+  const turns = new Turns();
+  const isLinear = settings.history === 'linear';
+  let last: { readonly object: string; readonly revision: SourceRevision } | undefined;
+
+  /** Credentials are read for each action: they may be renewed at any time. */
+  const open = async (): Promise<Opened> => {
+    const environment = await gitEnvironment(url, settings.credentials, home, context.absolute);
+    const git = createGitProgram({
+      ...environment,
+      shown: `source ${name} (${url.shown})`,
+      ...(context.gitProgram === undefined ? {} : { program: context.gitProgram }),
+    });
+    return { mirror: new Mirror(join(folder, 'mirror.git'), git, url, limits, isLinear), environment };
+  };
+  const action = <T>(
+    what: string,
+    signal: AbortSignal | undefined,
+    work: (opened: Opened, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> =>
+    turns.take(() =>
+      within(limits.timeoutMs, async (limited) => work(await open(), limited), signal).catch((error: unknown) => {
+        if (!(error instanceof DeadlineError)) throw error;
+        throw new SourceError(
+          'limit',
+          `source ${name} (${url.shown}): ${what} took longer than ${limits.timeoutMs} ms; raise limits.timeout`,
+          { cause: error },
+        );
+      }),
+    );
+  const describe = async (
+    opened: Opened,
+    fetched: Fetched,
+    chosen: Chosen,
+    signal: AbortSignal,
+  ): Promise<SourceRevision> => {
+    const what = `source ${name}: ${chosen.shown} at ${fetched.commit.slice(0, 12)}`;
+    const tagName = chosen.ref.startsWith('refs/tags/') ? chosen.shown : undefined;
+    const keyring = { home, env: opened.environment.env, absolute: context.absolute, what };
+    const verified =
+      settings.verify === undefined
+        ? undefined
+        : await verifySignature(opened.mirror, fetched, tagName, settings.verify, keyring, signal);
+    const { at, who, message } = await opened.mirror.describe(fetched.commit, signal);
+    return {
+      revision: fetched.commit,
+      at,
+      reference: chosen.shown,
+      who,
+      message,
+      ...(verified === undefined ? {} : { verified }),
+    };
+  };
+  const fill = (mirror: Mirror, commit: string, signal: AbortSignal): Promise<string> =>
+    checkouts.make(commit, (dir) =>
+      writeTree(mirror, { commit, path, what: `source ${name} at ${commit.slice(0, 12)}`, limits }, dir, signal),
+    );
+
+  return {
+    name,
+    kind: 'git',
+    url: url.shown,
+
+    check: (signal) =>
+      action('the check', signal, async (opened, limited) => {
+        const listing = await opened.mirror.list(wanted, limited);
+        const chosen = chooseReference(wanted, listing, `source ${name} (${url.shown})`);
+        // Keys and files may have changed since: only what needs no key is answered from before.
+        if (
+          last?.object === chosen.object &&
+          settings.verify === undefined &&
+          (await checkouts.find(last.revision.revision)) !== undefined
+        )
+          return last.revision;
+        const fetched = await opened.mirror.fetch(chosen, limited);
+        const used = await readUsed(usedFile);
+        if (isLinear) await refuseRewritten(opened.mirror, used, chosen, fetched.commit, url.url, limited);
+        const revision = await describe(opened, fetched, chosen, limited);
+        await fill(opened.mirror, fetched.commit, limited);
+        await writeUsed(usedFile, { commit: fetched.commit, ref: chosen.ref, url: url.url });
+        last = { object: fetched.tag ?? fetched.commit, revision };
+        return revision;
+      }),
+
+    resolve: (reference, signal) =>
+      action('the look-up', signal, async (opened, limited) => {
+        const chosen = await findReference(opened.mirror, reference, `source ${name} (${url.shown})`, limited);
+        const fetched = await opened.mirror.fetch(chosen, limited);
+        const revision = await describe(opened, fetched, chosen, limited);
+        await fill(opened.mirror, fetched.commit, limited);
+        return revision;
+      }),
+
+    async checkout(revision, signal): Promise<Checkout> {
+      if (!isObjectId(revision))
+        throw new SourceError('not-found', `source ${name}: ${JSON.stringify(revision)} is no commit`);
+      const there = await checkouts.find(revision);
+      if (there !== undefined) return { dir: there };
+      return action('the checkout', signal, async (opened, limited) => {
+        const { mirror } = opened;
+        if (!(await mirror.has(revision, limited)))
+          await mirror.fetch({ ref: revision, shown: revision.slice(0, 12) }, limited);
+        const what = `source ${name}: ${revision.slice(0, 12)}`;
+        const keyring = { home, env: opened.environment.env, absolute: context.absolute, what };
+        // The commit of a signed tag is checked when the tag is looked up; a later checkout of it needs its folder.
+        if (settings.verify !== undefined)
+          await verifySignature(mirror, { commit: revision }, undefined, settings.verify, keyring, limited);
+        return { dir: await fill(mirror, revision, limited) };
+      });
+    },
+
+    push: (change: SourceChange, signal) =>
+      action('the push', signal, async (opened, limited) => {
+        const listing = await opened.mirror.list(wanted, limited);
+        const followed = wanted.by === 'branch' ? wanted.value : listing.head?.slice('refs/heads/'.length);
+        const request = {
+          change,
+          url,
+          path,
+          followed: wanted.by === 'branch' || wanted.by === 'default' ? followed : undefined,
+          what: `source ${name} (${url.shown})`,
+        };
+        const commit = await pushChange(
+          opened.mirror,
+          request,
+          settings.signingKeyFile === undefined ? undefined : context.absolute(settings.signingKeyFile),
+          limited,
+        );
+        const { at, who, message } = await opened.mirror.describe(commit, limited);
+        return {
+          revision: commit,
+          at,
+          who,
+          message,
+          ...(change.branch === undefined ? {} : { reference: change.branch }),
+        };
+      }),
+
+    keepOnly: (revisions) => turns.take(() => checkouts.keepOnly(revisions)),
+  };
+}
+
+async function findReference(
+  mirror: Mirror,
+  reference: string,
+  repository: string,
+  signal: AbortSignal,
+): Promise<Chosen> {
+  if (isObjectId(reference)) return { ref: reference, shown: reference.slice(0, 12), object: reference };
+  const name = checkedRefName('reference', reference);
+  const { refs } = await mirror.list({ patterns: [`refs/heads/${name}`, `refs/tags/${name}`] }, signal);
+  const found =
+    refs.find(({ ref }) => ref === `refs/heads/${name}`) ?? refs.find(({ ref }) => ref === `refs/tags/${name}`);
+  if (found === undefined) throw new SourceError('not-found', `${repository} has no branch and no tag ${name}`);
+  return { ref: found.ref, shown: name, object: found.object };
+}
+
+/** A branch must hold what was used before; a tag must stay where it is. */
+async function refuseRewritten(
+  mirror: Mirror,
+  used: Used | undefined,
+  chosen: Chosen,
+  commit: string,
+  url: string,
+  signal: AbortSignal,
+): Promise<void> {
+  if (used === undefined || used.url !== url || used.ref !== chosen.ref || used.commit === commit) return;
+  const isTag = chosen.ref.startsWith('refs/tags/');
+  if (!isTag && (await mirror.isAncestor(used.commit, commit, signal))) return;
+  const how = isTag ? 'was moved' : 'was rewritten: it no longer holds that commit';
+  const why = `${chosen.shown} ${how} (now ${commit.slice(0, 12)}, before ${used.commit.slice(0, 12)})`;
+  throw new SourceError(
+    'refused',
+    `${why}, and history is linear; restore the ${isTag ? 'tag' : 'branch'}, or write \`history: any\` to follow it`,
+  );
+}
+
+async function readUsed(file: string): Promise<Used | undefined> {
+  const text = await readFile(file, 'utf8').catch(() => undefined);
+  if (text === undefined) return undefined;
+  try {
+    const value = JSON.parse(text) as Partial<Used>;
+    const { commit, ref, url } = value;
+    return typeof commit === 'string' && typeof ref === 'string' && typeof url === 'string'
+      ? { commit, ref, url }
+      : undefined;
+  } catch (error) {
+    throw new SourceError(
+      'refused',
+      `${file}, which says which revision was used before, cannot be read; delete it to begin anew`,
+      { cause: error },
+    );
+  }
+}
+
+async function writeUsed(file: string, used: Used): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  await writeFile(`${file}.new`, JSON.stringify(used), { mode: 0o600 });
+  await rename(`${file}.new`, file);
+}

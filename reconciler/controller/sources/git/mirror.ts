@@ -1,0 +1,153 @@
+// The bare repository in which a source keeps what it fetched: lists references, fetches one, describes a commit.
+import { mkdir, readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SourceError } from '../source.ts';
+import { tooLarge, type Limits } from '../files/limits.ts';
+import type { Chosen, Wanted, readListing } from './choose-reference.ts';
+import { readListing as parseListing } from './choose-reference.ts';
+import type { GitAnswer, GitCall, GitProgram } from './git-program.ts';
+import type { GitUrl } from './git-url.ts';
+import { isObjectId } from './ref-name.ts';
+
+export interface Commit {
+  readonly id: string;
+  readonly at: string;
+  readonly who: string;
+  readonly message: string;
+}
+
+export interface Fetched {
+  readonly commit: string;
+  /** The object of an annotated tag. */
+  readonly tag?: string;
+}
+
+const incoming = 'refs/gantry/incoming';
+
+export class Mirror {
+  readonly dir: string;
+  readonly #git: GitProgram;
+  readonly #url: GitUrl;
+  readonly #limits: Limits;
+  /** All history, or the newest commit only. */
+  readonly #isDeep: boolean;
+
+  constructor(dir: string, git: GitProgram, url: GitUrl, limits: Limits, isDeep: boolean) {
+    this.dir = dir;
+    this.#git = git;
+    this.#url = url;
+    this.#limits = limits;
+    this.#isDeep = isDeep;
+  }
+
+  git(call: GitCall, signal?: AbortSignal): Promise<GitAnswer> {
+    return this.#git.run({ ...call, cwd: this.dir }, signal);
+  }
+
+  async list(wanted: Pick<Wanted, 'patterns'>, signal?: AbortSignal): Promise<ReturnType<typeof readListing>> {
+    await this.#open(signal);
+    const args = ['ls-remote', '--symref', '--', this.#url.url, ...wanted.patterns];
+    const { stdout } = await this.git({ args }, signal);
+    return parseListing(stdout.toString('utf8'));
+  }
+
+  /** Fetches a reference or a commit. A repository that has grown too large here is fetched anew once. */
+  async fetch(reference: Pick<Chosen, 'ref' | 'shown'>, signal?: AbortSignal): Promise<Fetched> {
+    await this.#open(signal);
+    const isFresh = (await sizeOf(this.dir)) < 256 * 1024;
+    try {
+      return await this.#fetchOnce(reference, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      const isOther = error instanceof SourceError && !['limit', 'unreachable'].includes(error.problem);
+      if (isFresh || isOther || (error instanceof SourceError && error.problem === 'unreachable' && !isDamage(error)))
+        throw error;
+      // Old packs count towards the limit, and a process that was killed may leave locks and half packs behind.
+      await rm(this.dir, { recursive: true, force: true });
+      await this.#open(signal);
+      return this.#fetchOnce(reference, signal);
+    }
+  }
+
+  async has(commit: string, signal?: AbortSignal): Promise<boolean> {
+    await this.#open(signal);
+    const { code } = await this.git({ args: ['cat-file', '-e', `${commit}^{commit}`], okCodes: [0, 1, 128] }, signal);
+    return code === 0;
+  }
+
+  async describe(commit: string, signal?: AbortSignal): Promise<Commit> {
+    const format = '--format=%H%x00%cI%x00%<(200,trunc)%an%x00%<(300,trunc)%s';
+    // Not `show`: it compares the whole tree even when it prints no difference, and a tree can unfold without end.
+    const args = ['-c', 'log.showSignature=false', 'log', '-1', format, commit, '--'];
+    const { stdout } = await this.git({ args, maxBytes: 64 * 1024, cuts: true }, signal);
+    const [id = '', at = '', who = '', message = ''] = stdout.toString('utf8').split('\0');
+    return { id, at, who: plain(who), message: plain(message) };
+  }
+
+  /** Whether `older` is `newer` or one of its ancestors. */
+  async isAncestor(older: string, newer: string, signal?: AbortSignal): Promise<boolean> {
+    if (!(await this.has(older, signal))) return false;
+    const { code } = await this.git({ args: ['merge-base', '--is-ancestor', older, newer], okCodes: [0, 1] }, signal);
+    return code === 0;
+  }
+
+  async #fetchOnce({ ref, shown }: Pick<Chosen, 'ref' | 'shown'>, signal: AbortSignal | undefined): Promise<Fetched> {
+    const depth = this.#isDeep ? [] : ['--depth=1'];
+    const args = [
+      'fetch',
+      '--no-tags',
+      '--no-write-fetch-head',
+      '--no-auto-maintenance',
+      '--force',
+      '--quiet',
+      ...depth,
+    ];
+    const watch = async (): Promise<void> => {
+      if ((await sizeOf(this.dir)) > this.#limits.bytes) throw tooLarge(`${this.#url.shown} at ${shown}`, this.#limits);
+    };
+    await this.git({ args: [...args, '--', this.#url.url, `+${ref}:${incoming}`], watch }, signal);
+    await watch();
+    const object = await this.#parse(incoming, signal);
+    const commit = await this.#parse(`${incoming}^{commit}`, signal).catch(() => {
+      throw new SourceError('refused', `${this.#url.shown}: ${shown} does not name a commit`);
+    });
+    return object === commit ? { commit } : { commit, tag: object };
+  }
+
+  async #parse(expression: string, signal: AbortSignal | undefined): Promise<string> {
+    const { stdout } = await this.git({ args: ['rev-parse', '--verify', '--end-of-options', expression] }, signal);
+    const id = stdout.toString('utf8').trim();
+    if (!isObjectId(id)) throw new SourceError('refused', `${this.#url.shown}: ${expression} is no object`);
+    return id;
+  }
+
+  async #open(signal: AbortSignal | undefined): Promise<void> {
+    const isThere = await stat(join(this.dir, 'HEAD')).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return;
+    await mkdir(this.dir, { recursive: true, mode: 0o700 });
+    await this.#git.run({ args: ['init', '--quiet', '--bare', '--template=', this.dir] }, signal);
+  }
+}
+
+const isDamage = ({ message }: Error): boolean =>
+  /\.lock|File exists|corrupt|bad object|missing blob|unable to read|shallow|did not send all|index-pack|loose object|bad pack/i.test(
+    message,
+  );
+
+/** Bytes of the files below a folder; files that vanish meanwhile do not count. */
+export async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  let sum = 0;
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) sum += await sizeOf(path);
+    else sum += (await stat(path).catch(() => ({ size: 0 }))).size;
+  }
+  return sum;
+}
+
+// eslint-disable-next-line no-control-regex
+const plain = (text: string): string => text.replace(/[\u0000-\u001f\u007f]+/g, ' ').trim();

@@ -1,0 +1,20 @@
+// Opens the source of one entry of gantry.yaml. Nothing is fetched; settings that cannot work are refused here.
+import { SourceError, type Source, type SourceKind } from './source.ts';
+import type { SourceContext } from './source-context.ts';
+import type { SourceEntry } from './source-schema.ts';
+import { openDirectorySource } from './directory-source.ts';
+import { openGitSource } from './git/git-source.ts';
+
+const kinds = ['git', 'directory', 'archive', 'oci'] as const satisfies readonly SourceKind[];
+
+export function openSource(entry: SourceEntry, context: SourceContext): Source {
+  const given = kinds.filter((kind) => entry[kind] !== undefined);
+  if (given.length !== 1) {
+    const said = given.length === 0 ? 'none is given' : `${given.join(' and ')} are given`;
+    throw new SourceError('refused', `source ${entry.name} needs exactly one of ${kinds.join(', ')}: ${said}`);
+  }
+  const { name, git, directory } = entry;
+  if (git !== undefined) return openGitSource(name, git, context);
+  if (directory !== undefined) return openDirectorySource(name, directory, context);
+  throw new SourceError('unavailable', `source ${name}: sources of kind archive and oci cannot be read yet`);
+}

@@ -1,0 +1,87 @@
+// The directory source: each state of a folder is a revision with a copy of its own.
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
+import type { DirectorySettings } from '../../../../reconciler/controller/sources/source-schema.ts';
+import type { Source } from '../../../../reconciler/controller/sources/source.ts';
+
+let folder = '';
+beforeEach(() => {
+  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-dir-'));
+  mkdirSync(join(folder, 'site/.git'), { recursive: true });
+  writeFileSync(join(folder, 'site/.git/config'), 'x');
+  writeFileSync(join(folder, 'site/web.yaml'), 'one');
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+function source(settings: Partial<DirectorySettings> = {}): Source {
+  const context = {
+    stateDir: join(folder, 'state'),
+    absolute: (path: string) => join(folder, path),
+    now: () => '2026-01-01T00:00:00Z',
+  };
+  return openSource({ name: 'site', directory: { path: 'site', ...settings } }, context);
+}
+
+test('a change of the folder is a new revision; the old one stays readable, and the same contents are the same revision', async () => {
+  const site = source();
+  const first = await site.check();
+  expect(first).toEqual({
+    revision: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) as string,
+    at: '2026-01-01T00:00:00Z',
+  });
+  expect(await site.check()).toBe(first);
+  writeFileSync(join(folder, 'site/web.yaml'), 'two');
+  const second = await site.check();
+  expect(second.revision).not.toBe(first.revision);
+  const text = async (revision: string): Promise<string> =>
+    readFileSync(join((await site.checkout(revision)).dir, 'web.yaml'), 'utf8');
+  expect([await text(first.revision), await text(second.revision)]).toEqual(['one', 'two']);
+  writeFileSync(join(folder, 'site/web.yaml'), 'one');
+  expect((await source().check()).revision).toBe(first.revision);
+  expect(readdirSync((await site.checkout(first.revision)).dir)).toEqual(['web.yaml']);
+});
+
+test('kept revisions stay, others are reported as gone', async () => {
+  const site = source();
+  const first = await site.check();
+  writeFileSync(join(folder, 'site/web.yaml'), 'two');
+  const second = await site.check();
+  await site.keepOnly(new Set([second.revision]));
+  await expect(site.checkout(first.revision)).rejects.toMatchObject({ problem: 'not-found' });
+  expect((await site.checkout(second.revision)).dir).toContain('state/sources/site');
+});
+
+test('links out of the folder, pipes, and more files than the limit are refused', async () => {
+  symlinkSync('/etc', join(folder, 'site/etc'));
+  await expect(source().check()).rejects.toMatchObject({ problem: 'refused' });
+  rmSync(join(folder, 'site/etc'));
+  execFileSync('mkfifo', [join(folder, 'site/pipe')]);
+  await expect(source().check()).rejects.toMatchObject({ problem: 'refused' });
+  rmSync(join(folder, 'site/pipe'));
+  await expect(source({ limits: { size: 2 } }).check()).rejects.toMatchObject({ problem: 'limit' });
+  rmSync(join(folder, 'site'), { recursive: true });
+  await expect(source().check()).rejects.toMatchObject({ problem: 'not-found' });
+});
+
+test('an entry with no kind of source or with two is refused', () => {
+  const context = { stateDir: folder, absolute: (path: string) => path, now: () => '' };
+  expect(() => openSource({ name: 'x' }, context)).toThrow(
+    'needs exactly one of git, directory, archive, oci: none is given',
+  );
+  expect(() => openSource({ name: 'x', git: { url: 'https://h/x' }, directory: { path: 'y' } }, context)).toThrow(
+    'git and directory are given',
+  );
+});

@@ -1,0 +1,382 @@
+// The git source against a real server (`git http-backend` on loopback): what it follows, what it refuses, what it leaves behind.
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openSource } from '../../../../reconciler/controller/sources/open-source.ts';
+import type { GitSettings } from '../../../../reconciler/controller/sources/source-schema.ts';
+import type { Source, SourceProblem } from '../../../../reconciler/controller/sources/source.ts';
+import { startGitServer, type GitServer } from '../../../support/git/git-server.ts';
+import { Repository } from '../../../support/git/repository.ts';
+
+let folder = '';
+let repository: Repository;
+let server: GitServer;
+beforeEach(async () => {
+  folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-git-'));
+  mkdirSync(join(folder, 'served'));
+  repository = new Repository(join(folder, 'served'));
+  server = await startGitServer(join(folder, 'served'));
+});
+afterEach(async () => {
+  await server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+function source(settings: Partial<GitSettings> = {}, name = 'site'): Source {
+  const entry = { name, git: { url: `${server.url}/site.git`, ...settings } };
+  const context = {
+    stateDir: join(folder, 'state'),
+    absolute: (path: string) => join(folder, path),
+    now: () => '2026-01-01T00:00:00Z',
+  };
+  return openSource(entry, context);
+}
+
+const read = async (from: Source, revision: string, path: string): Promise<string> =>
+  readFileSync(join((await from.checkout(revision)).dir, path), 'utf8');
+
+async function refusal(work: () => unknown): Promise<{ problem: SourceProblem; message: string }> {
+  try {
+    await work();
+  } catch (error) {
+    const { problem, message } = error as { problem: SourceProblem; message: string };
+    return { problem, message };
+  }
+  throw new Error('nothing was refused');
+}
+
+describe('a git source', () => {
+  test('follows a branch over HTTP and gives each commit a folder of its own', async () => {
+    const first = repository.commit({ 'web.yaml': 'one' }, 'Say one');
+    const site = source({ branch: 'main' });
+    const found = await site.check();
+    expect(found).toMatchObject({ revision: first, reference: 'main', who: 'Ada', message: 'Say one' });
+    expect(Date.parse(found.at)).toBeGreaterThan(0);
+    const second = repository.commit({ 'web.yaml': 'two', 'deep/er/db.yaml': 'db' }, 'Say two');
+    expect((await site.check()).revision).toBe(second);
+    expect(await read(site, second, 'web.yaml')).toBe('two');
+    expect(await read(site, second, 'deep/er/db.yaml')).toBe('db');
+    expect(await read(site, first, 'web.yaml')).toBe('one');
+  });
+
+  test('follows the default branch, a tag, and the greatest version in a range', async () => {
+    repository.git('checkout', '-q', '-b', 'trunk');
+    const tip = repository.commit({ 'a.yaml': '1' }, 'one', 'trunk');
+    repository.git('-C', repository.bare, 'symbolic-ref', 'HEAD', 'refs/heads/trunk');
+    for (const tag of ['v1.2.0', '1.10.0', 'v2.0.0', 'v1.11.0-rc.1', 'nightly']) repository.tag(tag, `Release ${tag}`);
+    expect(await source({}, 'default').check()).toMatchObject({ revision: tip, reference: 'trunk' });
+    expect(await source({ tag: 'nightly' }, 'tagged').check()).toMatchObject({ revision: tip, reference: 'nightly' });
+    expect(await source({ semver: '^1.2' }, 'range').check()).toMatchObject({ revision: tip, reference: '1.10.0' });
+    expect(await source({ semver: '>=1.11.0-0 <2' }, 'early').check()).toMatchObject({ reference: 'v1.11.0-rc.1' });
+    expect(await refusal(() => source({ semver: '^3' }, 'none').check())).toMatchObject({ problem: 'not-found' });
+  });
+
+  test('reads file URLs, ids of commits for previews, and old commits after the mirror was lost', async () => {
+    const first = repository.commit({ 'a.yaml': '1' });
+    const second = repository.commit({ 'a.yaml': '2' });
+    const other = repository.commit({ 'a.yaml': '3' }, 'preview', 'feature/x');
+    const site = source({ url: `file://${repository.bare}` });
+    expect((await site.check()).revision).toBe(second);
+    expect(await site.resolve?.('feature/x')).toMatchObject({ revision: other, reference: 'feature/x' });
+    rmSync(join(folder, 'state'), { recursive: true });
+    expect(await read(source({ url: `file://${repository.bare}` }), first, 'a.yaml')).toBe('1');
+    expect(await refusal(() => site.resolve?.('absent'))).toMatchObject({ problem: 'not-found' });
+    expect(await refusal(() => site.checkout('f'.repeat(40)))).toMatchObject({ problem: 'not-found' });
+  });
+
+  test('holds only what lies below its path', async () => {
+    const commit = repository.commit({ 'hosts/a/web.yaml': 'web', 'other/big.bin': 'x'.repeat(5000) });
+    const site = source({ path: './hosts/a/', limits: { size: 1_000_000 } });
+    await site.check();
+    expect(readdirSync((await site.checkout(commit)).dir)).toEqual(['web.yaml']);
+    expect(await refusal(() => source({ path: 'absent' }, 'absent').check())).toMatchObject({ problem: 'not-found' });
+    expect(await refusal(() => source({ path: '../up' }))).toMatchObject({ problem: 'refused' });
+  });
+
+  test('asks the server once a check when nothing has changed', async () => {
+    repository.commit({ 'a.yaml': '1' });
+    const site = source();
+    await site.check();
+    const before = server.requests.length;
+    await site.check();
+    expect(server.requests.slice(before).map(({ path }) => path.replace(/\?.*/, ''))).toEqual([
+      '/site.git/info/refs',
+      '/site.git/git-upload-pack',
+    ]);
+  });
+
+  test('deletes the checkouts that nobody needs', async () => {
+    const first = repository.commit({ 'a.yaml': '1' });
+    const site = source();
+    await site.check();
+    const second = repository.commit({ 'a.yaml': '2' });
+    await site.check();
+    const [old, current] = [(await site.checkout(first)).dir, (await site.checkout(second)).dir];
+    await site.keepOnly(new Set([second]));
+    expect([existsSync(old), existsSync(current)]).toEqual([false, true]);
+  });
+
+  test('sends the password of a file, to this server only, and never shows it', async () => {
+    await server.close();
+    server = await startGitServer(join(folder, 'served'), { user: 'bot', password: 's3cret-token' });
+    const commit = repository.commit({ 'a.yaml': '1' });
+    writeFileSync(join(folder, 'token'), 's3cret-token\n');
+    const credentials = { username: 'bot', passwordFile: 'token' };
+    expect((await source({ credentials }).check()).revision).toBe(commit);
+    expect(server.requests.some(({ authorization }) => authorization !== undefined)).toBe(true);
+    writeFileSync(join(folder, 'token'), 'wrong-token');
+    const denied = await refusal(() => source({ credentials }).check());
+    expect(denied.problem).toBe('denied');
+    expect(denied.message).not.toMatch(/token|Ym90/);
+    expect(await refusal(() => source({}).check())).toMatchObject({ problem: 'denied' });
+  });
+
+  test('does not follow a redirect with credentials', async () => {
+    repository.commit({ 'a.yaml': '1' });
+    writeFileSync(join(folder, 'token'), 's3cret');
+    const other = await startGitServer(join(folder, 'served'));
+    try {
+      server.intercept = (request, response) => {
+        response.writeHead(301, { Location: `${other.url}${request.url ?? ''}` }).end();
+        return true;
+      };
+      expect(await refusal(() => source({ credentials: { passwordFile: 'token' } }).check())).toMatchObject({
+        problem: 'refused',
+      });
+      expect(other.requests).toEqual([]);
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+describe('a rewritten branch', () => {
+  const rewrite = (): string => {
+    repository.git('checkout', '-q', '--orphan', 'anew');
+    return repository.commit({ 'a.yaml': 'rewritten' }, 'Anew');
+  };
+
+  test('is followed by default', async () => {
+    repository.commit({ 'a.yaml': '1' });
+    const site = source({ branch: 'main' });
+    await site.check();
+    const anew = rewrite();
+    expect((await site.check()).revision).toBe(anew);
+  });
+
+  test('is refused with a linear history, also after a restart; later commits on the old history are followed', async () => {
+    const first = repository.commit({ 'a.yaml': '1' });
+    const linear = (): Source => source({ branch: 'main', history: 'linear' });
+    await linear().check();
+    const anew = rewrite();
+    const refused = await refusal(() => linear().check());
+    expect(refused.problem).toBe('refused');
+    expect(refused.message).toContain(`now ${anew.slice(0, 12)}, before ${first.slice(0, 12)}`);
+    expect(refused.message).toContain('history: any');
+    repository.git('checkout', '-q', '-f', 'main');
+    const next = repository.commit({ 'a.yaml': '2' });
+    expect((await linear().check()).revision).toBe(next);
+    repository.git('reset', '-q', '--hard', first);
+    repository.push();
+    expect(await refusal(() => linear().check())).toMatchObject({ problem: 'refused' });
+  });
+
+  test('a tag that moves is refused with a linear history', async () => {
+    repository.commit({ 'a.yaml': '1' });
+    repository.tag('stable');
+    const linear = source({ tag: 'stable', history: 'linear' });
+    await linear.check();
+    repository.commit({ 'a.yaml': '2' });
+    repository.tag('stable');
+    const { message } = await refusal(() => linear.check());
+    expect(message).toContain('stable was moved');
+  });
+});
+
+describe('hostile repositories', () => {
+  test('with more files or bytes than the limits are refused before they are written', async () => {
+    repository.commit(Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`f${at}.yaml`, 'x'])));
+    expect(await refusal(() => source({ limits: { files: 20 } }).check())).toMatchObject({ problem: 'limit' });
+    repository.commit({ 'zeros.yaml': '0'.repeat(3_000_000) });
+    expect(await refusal(() => source({ limits: { size: 2_000_000 } }, 'small').check())).toMatchObject({
+      problem: 'limit',
+    });
+    expect(readdirSync(join(folder, 'state/sources/small')).includes('checkouts')).toBe(true);
+    expect(readdirSync(join(folder, 'state/sources/small/checkouts'))).toEqual([]);
+  });
+
+  test('that unfold to a billion files are refused in a moment', async () => {
+    const names = Array.from({ length: 32 }, (_, at) => `n${String(at).padStart(2, '0')}`);
+    const blob = repository.writeObject('blob', Buffer.from('x'));
+    let tree = writeRawTree(names.map((name) => ['100644', name, blob]));
+    for (let depth = 0; depth < 5; depth += 1) tree = writeRawTree(names.map((name) => ['40000', name, tree]));
+    const commit = repository.git('commit-tree', tree, '-m', 'bomb');
+    repository.git('push', '-q', '-f', 'origin', `${commit}:refs/heads/main`);
+    expect(await refusal(() => source({ branch: 'main' }).check())).toMatchObject({ problem: 'limit' });
+  });
+
+  test('with submodules are refused', async () => {
+    repository.commit({ 'a.yaml': '1' });
+    repository.git('update-index', '--add', '--cacheinfo', `160000,${repository.head()},vendor/module`);
+    repository.git('commit', '-q', '-m', 'module');
+    repository.push();
+    const { problem, message } = await refusal(() => source().check());
+    expect(problem).toBe('refused');
+    expect(message).toContain('"vendor/module"');
+  });
+
+  test.each([
+    ['/etc/passwd', 'absolute path'],
+    ['../../outside', 'leads'],
+    ['nothing-here', 'leads nowhere'],
+    ['evil.yaml', 'leads nowhere'],
+    ['.', 'folder that holds it'],
+  ])('with a link to %s are refused', async (target, why) => {
+    repository.write({ 'a.yaml': '1' });
+    symlinkSync(target, join(repository.work, 'evil.yaml'));
+    repository.commit({});
+    const { problem, message } = await refusal(() => source().check());
+    expect(problem).toBe('refused');
+    expect(message).toContain(why);
+  });
+
+  test('cannot lead out of the tree through a link in the middle of a path', async () => {
+    // A comparison of texts sees deep/down/../../x inside of the tree; the kernel does not.
+    repository.write({ 'deep/er/file.yaml': '1', 'x.yaml': '1' });
+    symlinkSync('../..', join(repository.work, 'deep/er/top'));
+    symlinkSync('deep/er/top/../state', join(repository.work, 'evil'));
+    repository.commit({});
+    mkdirSync(join(folder, 'state'), { recursive: true });
+    expect((await refusal(() => source().check())).problem).toBe('refused');
+  });
+
+  test('keep links inside of the tree', async () => {
+    repository.write({ 'base/a.yaml': 'base' });
+    mkdirSync(join(repository.work, 'prod'));
+    symlinkSync('../base/a.yaml', join(repository.work, 'prod/a.yaml'));
+    const commit = repository.commit({});
+    const site = source();
+    await site.check();
+    expect(await read(site, commit, 'prod/a.yaml')).toBe('base');
+    expect(lstatSync(join((await site.checkout(commit)).dir, 'prod/a.yaml')).isSymbolicLink()).toBe(true);
+  });
+
+  test.each(['..', '.git', '.GIT', 'a\u0007b'])('with a file named %j are refused', async (name) => {
+    const blob = repository.writeObject('blob', Buffer.from('x'));
+    const inner = writeRawTree([['100644', 'x.yaml', blob]]);
+    const tree = writeRawTree([['40000', name, inner]]);
+    const commit = repository.git('commit-tree', tree, '-m', 'evil');
+    repository.git('push', '-q', '-f', 'origin', `${commit}:refs/heads/main`);
+    const { problem, message } = await refusal(() => source({ branch: 'main' }).check());
+    expect(problem).toBe('refused');
+    expect(message).toMatch(/is refused: it /);
+    expect(existsSync(join(folder, 'state/sources/site/x.yaml'))).toBe(false);
+  });
+
+  test('get no filter, attribute or hook of theirs carried out', async () => {
+    const commit = repository.commit({
+      '.gitattributes': '* text eol=crlf filter=evil export-ignore\n',
+      'a.yaml': 'one\ntwo $Id$\n',
+    });
+    const site = source();
+    await site.check();
+    expect(await read(site, commit, 'a.yaml')).toBe('one\ntwo $Id$\n');
+  });
+
+  test.each(['--upload-pack=touch /tmp/x', '-x', 'a\nb', 'a..b', 'a b', 'x.lock', 'refs/../../x', '@{-1}', 'a:b', ''])(
+    'the branch name %j is refused before git runs',
+    async (branch) => {
+      for (const settings of [{ branch }, { tag: branch }]) {
+        expect((await refusal(() => source(settings).check())).problem).toBe('refused');
+      }
+      expect((await refusal(() => source().resolve?.(branch))).problem).toBe('refused');
+      expect(server.requests).toEqual([]);
+    },
+  );
+
+  test.each([
+    'ext::sh -c "touch /tmp/x"',
+    '--upload-pack=x',
+    'ssh://-oProxyCommand=x/y',
+    '-oProxyCommand=x:y',
+    'ssh://-x@host/y',
+    'git://host/x',
+    'https://user:pass@host/x',
+    'https://token@host/x',
+    'https://host/x?token=y',
+    'file://host/x',
+    'https://host/\u0000',
+    'fd::17',
+    'relative/path',
+  ])('the URL %j is refused', async (url) => {
+    const { problem, message } = await refusal(() => source({ url }));
+    expect(problem).toBe('refused');
+    expect(message).not.toMatch(/pass@|token@/);
+  });
+
+  test('a server that never ends is left at the time limit', async () => {
+    server.intercept = (_request, response) => {
+      response.writeHead(200, { 'Content-Type': 'application/x-git-upload-pack-advertisement' });
+      response.write('001e# service=git-upload-pack\n');
+      return true;
+    };
+    const begun = Date.now();
+    expect(await refusal(() => source({ limits: { timeout: '1s' } }).check())).toMatchObject({ problem: 'limit' });
+    expect(Date.now() - begun).toBeLessThan(10_000);
+  });
+
+  test('a server that is gone is reported as unreachable, and an absent repository as not found', async () => {
+    expect(await refusal(() => source({ url: `${server.url}/absent.git` }).check())).toMatchObject({
+      problem: 'not-found',
+    });
+    expect(await refusal(() => source({ url: 'http://127.0.0.1:1/x.git' }).check())).toMatchObject({
+      problem: 'unreachable',
+    });
+  });
+
+  test('a mirror with a lock of a killed process heals itself', async () => {
+    repository.commit({ 'big.yaml': Array.from({ length: 40_000 }, (_, at) => String(Math.sin(at))).join('\n') });
+    await source().check();
+    const mirror = join(folder, 'state/sources/site/mirror.git');
+    mkdirSync(join(mirror, 'refs/gantry'), { recursive: true });
+    for (const lock of ['refs/gantry/incoming.lock', 'shallow.lock', 'config.lock'])
+      writeFileSync(join(mirror, lock), '');
+    const next = repository.commit({ 'a.yaml': '2' });
+    expect((await source().check()).revision).toBe(next);
+  });
+
+  test('without the program git the error says what to install', async () => {
+    const context = {
+      stateDir: join(folder, 'state'),
+      absolute: (path: string) => path,
+      now: () => '',
+      gitProgram: 'git-that-is-absent',
+    };
+    const { problem, message } = await refusal(() =>
+      openSource({ name: 'site', git: { url: 'https://example.org/x' } }, context).check(),
+    );
+    expect(problem).toBe('unavailable');
+    expect(message).toContain('install the package git');
+  });
+});
+
+function writeRawTree(entries: readonly (readonly [string, string, string])[]): string {
+  return repository.writeObject(
+    'tree',
+    Buffer.concat(
+      entries.map(([mode, name, id]) => Buffer.concat([Buffer.from(`${mode} ${name}\0`), Buffer.from(id, 'hex')])),
+    ),
+  );
+}

@@ -1,0 +1,80 @@
+// A git repository of a test: a bare one as servers have, and a working copy in which commits are made.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+const env = {
+  PATH: process.env['PATH'] ?? '',
+  HOME: '/nonexistent',
+  GIT_CONFIG_GLOBAL: '/dev/null',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'Ada',
+  GIT_AUTHOR_EMAIL: 'ada@example.org',
+  GIT_COMMITTER_NAME: 'Ada',
+  GIT_COMMITTER_EMAIL: 'ada@example.org',
+};
+
+export class Repository {
+  /** `file://` and plain paths work; HTTP servers serve the folder above. */
+  readonly bare: string;
+  readonly work: string;
+
+  constructor(folder: string, name = 'site') {
+    this.bare = join(folder, `${name}.git`);
+    this.work = join(folder, `${name}-work`);
+    mkdirSync(this.work, { recursive: true });
+    this.git('init', '--quiet', '--bare', '-b', 'main', this.bare);
+    this.git('init', '--quiet', '-b', 'main', this.work);
+    this.git('remote', 'add', 'origin', this.bare);
+    this.git('-C', this.bare, 'config', 'http.receivepack', 'true');
+  }
+
+  git(...args: string[]): string {
+    return this.gitWith({}, ...args);
+  }
+
+  gitWith(more: Readonly<Record<string, string>>, ...args: string[]): string {
+    return execFileSync('git', args, {
+      cwd: this.work,
+      env: { ...env, ...more },
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      maxBuffer: 1e8,
+    }).trim();
+  }
+
+  write(files: Readonly<Record<string, string>>): void {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(this.work, path)), { recursive: true });
+      writeFileSync(join(this.work, path), text);
+    }
+  }
+
+  /** Commits the files and pushes the branch; the id of the commit. */
+  commit(files: Readonly<Record<string, string>>, message = 'Change', branch = 'main'): string {
+    this.write(files);
+    this.git('add', '-A');
+    this.git('commit', '--quiet', '--allow-empty', '-m', message);
+    this.push(branch);
+    return this.head();
+  }
+
+  push(branch = 'main'): void {
+    this.git('push', '--quiet', '--force', 'origin', `HEAD:refs/heads/${branch}`);
+  }
+
+  tag(name: string, message?: string): void {
+    this.git('tag', '-f', ...(message === undefined ? [name] : ['-a', '-m', message, name]));
+    this.git('push', '--quiet', '--force', 'origin', `refs/tags/${name}`);
+  }
+
+  /** Writes an object as it is, also when git would refuse to make it. */
+  writeObject(type: 'blob' | 'tree' | 'commit', contents: Buffer): string {
+    const args = ['hash-object', '-w', '-t', type, '--literally', '--stdin'];
+    return execFileSync('git', args, { cwd: this.work, env, input: contents, encoding: 'utf8' }).trim();
+  }
+
+  head(): string {
+    return this.git('rev-parse', 'HEAD');
+  }
+}
