@@ -11,7 +11,7 @@ export * from './contract/requests.ts';
 
 const event = <const Name extends string, P extends Record<string, TSchema>>(type: Name, payload: P) =>
   Type.Object({ type: Type.Literal(type), ...payload });
-/** A message of GET /api/v1/events: its `data`. Its `id` is a number that grows. */
+/** A message of GET /api/v1/events: its `data`. Its `id` goes into `Last-Event-ID`, for the events that were missed. */
 export const ControllerEvent = Type.Union([
   event('set', { set: SetStatus }),
   event('object', { set: Text, object: ObjectSummary, isGone: Type.Optional(Type.Boolean()) }),

@@ -27,7 +27,7 @@ const limit = (standard: number, maximum: number) =>
 const host = named('Only of this host.');
 const since = Type.String({ format: 'date-time', description: 'Only what is newer.' });
 
-const set = (action: string) => `/api/v1/sets/:set/${action}`;
+const set = <const Action extends string>(action: Action) => `/api/v1/sets/:set/${action}` as const;
 
 export const endpoints = [
   {
@@ -209,6 +209,15 @@ export const endpoints = [
     doc: 'Back from the issuer: sets a cookie.',
   },
   {
+    id: 'ticket',
+    method: 'GET',
+    path: '/auth/ticket',
+    access: 'none',
+    mode: 'redirect',
+    query: { ticket: named('The ticket; it is good once.') },
+    doc: 'Log in with the ticket that `gantry ui` prints: sets a cookie.',
+  },
+  {
     id: 'console',
     method: 'GET',
     path: '/api/v1/hosts/:host/containers/:name/console',
@@ -254,6 +263,7 @@ export const endpoints = [
     path: '/openapi.json',
     access: 'view',
     mode: 'json',
+    result: Type.Record(Type.String(), Type.Unknown()),
     doc: 'This contract as an OpenAPI document.',
   },
 ] as const satisfies readonly Endpoint[];

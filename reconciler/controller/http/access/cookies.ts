@@ -1,0 +1,30 @@
+// The cookies of the controller: their names, how they are read and written.
+
+export interface CookieKind {
+  readonly isTls: boolean;
+  readonly use: 'session' | 'login';
+}
+
+/** Browsers take the prefix __Host- only from the host itself, over TLS, for all of its paths. */
+export const cookieName = ({ isTls, use }: CookieKind): string => `${isTls ? '__Host-' : ''}gantry-${use}`;
+
+export interface CookieLife {
+  readonly maxAgeS: number;
+  /** `Lax` reaches us when an issuer sends the browser back. */
+  readonly sameSite?: 'Strict' | 'Lax';
+}
+
+export const writeCookie = (kind: CookieKind, value: string, { maxAgeS, sameSite = 'Strict' }: CookieLife): string =>
+  `${cookieName(kind)}=${value}; Path=/; Max-Age=${maxAgeS}; HttpOnly; SameSite=${sameSite}${kind.isTls ? '; Secure' : ''}`;
+
+/** Two of one name: someone planted one, so neither is believed. */
+export function readCookie(header: string | undefined, kind: CookieKind): string | undefined {
+  if (header === undefined || header.length > 8192) return undefined;
+  const prefix = `${cookieName(kind)}=`;
+  const found = header
+    .split(';')
+    .map((part) => part.trim())
+    .filter((part) => part.startsWith(prefix));
+  const value = found.length === 1 ? found[0]?.slice(prefix.length) : undefined;
+  return value !== undefined && /^[\w-]{20,200}$/.test(value) ? value : undefined;
+}

@@ -1,0 +1,131 @@
+// The login of browsers at an OpenID Connect issuer: authorization code with PKCE. The claims of the user give the role.
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Configuration } from 'openid-client';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import type { Role } from '../contract.ts';
+import { Refusal } from '../refusal.ts';
+import type { OidcSettings } from '../settings.ts';
+
+interface Pending {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+  readonly endsAtMs: number;
+}
+
+const pendingMs = 10 * 60_000;
+export const pendingS = pendingMs / 1000;
+/** Anyone may begin a login: only so many wait for their end. */
+const maxPending = 500;
+
+export class IssuerLogin {
+  readonly #settings: OidcSettings;
+  readonly #callback: string;
+  readonly #nowMs: () => number;
+  /** By the secret in the cookie of the browser that began it. In the order of their begin. */
+  readonly #pending = new Map<string, Pending>();
+  #config: Promise<Configuration> | undefined;
+
+  constructor(settings: OidcSettings, callback: string, nowMs: () => number) {
+    this.#settings = settings;
+    this.#callback = callback;
+    this.#nowMs = nowMs;
+  }
+
+  /** Where to send the browser, and the secret of its cookie. */
+  async begin(): Promise<{ readonly url: string; readonly secret: string }> {
+    const oidc = await import('openid-client');
+    const config = await this.#configured();
+    const pending: Pending = {
+      state: oidc.randomState(),
+      nonce: oidc.randomNonce(),
+      verifier: oidc.randomPKCECodeVerifier(),
+      endsAtMs: this.#nowMs() + pendingMs,
+    };
+    const secret = randomBytes(32).toString('base64url');
+    this.#pending.set(secret, pending);
+    const [oldest] = this.#pending.keys();
+    if (this.#pending.size > maxPending && oldest !== undefined) this.#pending.delete(oldest);
+    const url = oidc.buildAuthorizationUrl(config, {
+      redirect_uri: this.#callback,
+      scope: 'openid profile email groups',
+      code_challenge: await oidc.calculatePKCECodeChallenge(pending.verifier),
+      code_challenge_method: 'S256',
+      state: pending.state,
+      nonce: pending.nonce,
+    });
+    return { url: url.href, secret };
+  }
+
+  /** `query`: of the request to the callback. Throws Refusal. */
+  async finish(secret: string | undefined, query: string): Promise<{ readonly name: string; readonly role: Role }> {
+    const pending = secret === undefined ? undefined : this.#pending.get(secret);
+    if (secret !== undefined) this.#pending.delete(secret);
+    if (pending === undefined || pending.endsAtMs <= this.#nowMs())
+      throw new Refusal('forbidden', 'This browser has not begun the login, or it took too long: log in again');
+    const claims = await this.#claimsOf(query, pending);
+    const name = nameOf(claims);
+    const role = roleOf(this.#settings, claims);
+    if (role === undefined)
+      throw new Refusal('forbidden', `${name} has no role here: the claim ${this.#settings.roles.claim} gives none`);
+    return { name, role };
+  }
+
+  async #claimsOf(query: string, { state, nonce, verifier }: Pending): Promise<Readonly<Record<string, unknown>>> {
+    const oidc = await import('openid-client');
+    const config = await this.#configured();
+    try {
+      const tokens = await oidc.authorizationCodeGrant(config, new URL(query, this.#callback), {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: verifier,
+        idTokenExpected: true,
+      });
+      return { ...tokens.claims() };
+    } catch (error) {
+      throw new Refusal('forbidden', `${this.#settings.issuer} did not confirm the login: ${reasonOf(error)}`);
+    }
+  }
+
+  #configured(): Promise<Configuration> {
+    this.#config ??= this.#discover().catch((error: unknown) => {
+      this.#config = undefined;
+      throw new Refusal('unavailable', `The issuer ${this.#settings.issuer} cannot be used: ${reasonOf(error)}`);
+    });
+    return this.#config;
+  }
+
+  async #discover(): Promise<Configuration> {
+    const oidc = await import('openid-client');
+    const { issuer, clientId, clientSecretFile } = this.#settings;
+    const url = new URL(issuer);
+    const isLocal = url.protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+    const secret = clientSecretFile === undefined ? undefined : (await readFile(clientSecretFile, 'utf8')).trim();
+    const proof = secret === undefined ? oidc.None() : oidc.ClientSecretPost(secret);
+    return oidc.discovery(url, clientId, undefined, proof, isLocal ? { execute: [oidc.allowInsecureRequests] } : {});
+  }
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** undefined: the user may not even look. */
+export function roleOf({ roles }: Pick<OidcSettings, 'roles'>, claims: Claims): Role | undefined {
+  const value = Object.hasOwn(claims, roles.claim) ? claims[roles.claim] : undefined;
+  const values = (Array.isArray(value) ? value : [value]).filter((one): one is string => typeof one === 'string');
+  const has = (wanted: readonly string[] | undefined): boolean => values.some((one) => wanted?.includes(one) === true);
+  if (has(roles.operate)) return 'operate';
+  return has(roles.view) ? 'view' : undefined;
+}
+
+/** A name for the history: of unconfirmed addresses and of nicknames users could choose those of others, so the subject stands beside them. */
+export function nameOf(claims: Claims): string {
+  const text = (claim: string): string | undefined => {
+    const value = claims[claim];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const subject = text('sub') ?? '?';
+  const address = claims['email_verified'] === true ? text('email') : undefined;
+  const shown = address ?? text('preferred_username');
+  return (shown === undefined ? subject : `${shown} (${subject})`).replaceAll(/[\p{C}\p{Z}]+/gu, ' ').slice(0, 200);
+}

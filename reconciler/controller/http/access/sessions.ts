@@ -1,0 +1,61 @@
+// Sessions of browsers: what a cookie stands for. They live in memory: after a restart users log in again.
+import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Role } from '../contract.ts';
+import type { TokenUser } from './token-files.ts';
+
+export interface BrowserSession {
+  readonly name: string;
+  readonly role: Role;
+  readonly csrfToken: string;
+  readonly expiresAtMs: number;
+  /** Of a login with a token: the session ends with the token. */
+  readonly token?: TokenUser;
+}
+
+const lifeMs = 12 * 3_600_000;
+const maxSessions = 1000;
+const secretBytes = 32;
+
+const keyOf = (secret: string): string => createHash('sha256').update(secret).digest('base64');
+
+export class Sessions {
+  readonly #nowMs: () => number;
+  /** By SHA-256 of the cookie, so that a look at memory gives no cookies away. In the order of their begin. */
+  readonly #sessions = new Map<string, BrowserSession>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+  }
+
+  /** The value of the new session's cookie. */
+  begin(user: Pick<BrowserSession, 'name' | 'role' | 'token'>): {
+    readonly secret: string;
+    readonly session: BrowserSession;
+  } {
+    const secret = randomBytes(secretBytes).toString('base64url');
+    const csrfToken = randomBytes(secretBytes).toString('base64url');
+    const session = { ...user, csrfToken, expiresAtMs: this.#nowMs() + lifeMs };
+    this.#sessions.set(keyOf(secret), session);
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > maxSessions && oldest !== undefined) this.#sessions.delete(oldest);
+    return { secret, session };
+  }
+
+  find(secret: string): BrowserSession | undefined {
+    const key = keyOf(secret);
+    const session = this.#sessions.get(key);
+    if (session === undefined || session.expiresAtMs > this.#nowMs()) return session;
+    this.#sessions.delete(key);
+    return undefined;
+  }
+
+  end(secret: string): void {
+    this.#sessions.delete(keyOf(secret));
+  }
+}
+
+/** In constant time. */
+export function isSameSecret(given: string | undefined, wanted: string): boolean {
+  const digest = (text: string): Buffer => createHash('sha256').update(text).digest();
+  return given !== undefined && timingSafeEqual(digest(given), digest(wanted));
+}

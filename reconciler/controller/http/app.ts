@@ -1,0 +1,202 @@
+// The HTTP application of a controller: each row of the endpoint table on one router. It admits, reads, calls the handler, answers.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import { addressOf, type ApiCaller, type Authenticator } from './access/authenticator.ts';
+import { endpoints, type Endpoint } from './endpoints.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import { Refusal, toRefusal } from './refusal.ts';
+import { readBytes } from './request-bytes.ts';
+import { readBody, readQuery, type Answer, type Handlers } from './route.ts';
+import type { PageFiles } from './static-files.ts';
+import type { EventStream } from './streams/event-stream.ts';
+
+export interface HttpLog {
+  debug(message: string): void;
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+export interface AppDeps {
+  readonly authenticator: Authenticator;
+  readonly handlers: Handlers;
+  readonly events: EventStream;
+  readonly metrics: Pick<ControllerMetrics, 'answered'>;
+  readonly page: PageFiles;
+  /** Of every answer. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly log: HttpLog;
+}
+
+const maxBytes = { json: 64 * 1024, signed: 1024 * 1024 };
+/** Small answers gain nothing, and one of them holds the secret of its session, whose length must not depend on others' texts. */
+const compressedFrom = 32 * 1024;
+const compress = promisify(gzip);
+
+export async function buildApp(deps: AppDeps): Promise<RequestListener> {
+  const app: FastifyInstance = fastify({
+    logger: false,
+    exposeHeadRoutes: false,
+    routerOptions: { maxParamLength: 300, caseSensitive: true },
+    schemaController: { compilersFactory: { buildValidator: refuseSchemas, buildSerializer: refuseSchemas } },
+    frameworkErrors: (error, request, reply) =>
+      void refuse(deps, request, reply, new Refusal('bad-request', `The request is malformed: ${error.message}`)),
+  });
+  app.removeAllContentTypeParsers();
+  // Nothing is read before the caller is admitted.
+  app.addContentTypeParser('*', (_request, _payload, parsed) => parsed(null));
+  app.setErrorHandler((error, request, reply) => refuse(deps, request, reply, error));
+  app.setNotFoundHandler((request, reply) => servePage(deps, request, reply));
+  for (const endpoint of endpoints)
+    app.route({
+      method: endpoint.method,
+      url: endpoint.path,
+      handler: (request, reply) => serve(deps, endpoint, request, reply),
+    });
+  await app.ready();
+  return (request, response) => {
+    observe(deps, request, response);
+    app.routing(request, response);
+  };
+}
+
+function refuseSchemas(): never {
+  throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');
+}
+
+const endpointIds = new WeakMap<IncomingMessage, string>();
+
+function observe({ metrics, log }: AppDeps, request: IncomingMessage, response: ServerResponse): void {
+  const begin = performance.now();
+  response.once('close', () => {
+    const endpoint = endpointIds.get(request) ?? 'page';
+    // Streams last as long as someone looks at them.
+    if (endpoint !== 'events') metrics.answered(endpoint, response.statusCode, performance.now() - begin);
+    log.debug(`${request.method ?? ''} ${pathOf(request)} ${response.statusCode} ${addressOf(request)}`);
+  });
+}
+
+/** Without the query, which may hold secrets. */
+const pathOf = (request: IncomingMessage): string => (request.url ?? '').split('?', 1)[0]?.slice(0, 200) ?? '';
+
+async function serve(
+  deps: AppDeps,
+  endpoint: (typeof endpoints)[number],
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  endpointIds.set(request.raw, endpoint.id);
+  try {
+    const caller = await deps.authenticator.admit(request.raw, endpoint);
+    if (endpoint.id === 'console') throw new Refusal('bad-request', 'A console needs a websocket');
+    if (endpoint.id === 'events') return openEvents(deps, request, reply, caller);
+    const call = await readCall(endpoint, request, reply, caller);
+    const handler: (call: never) => unknown = deps.handlers[endpoint.id];
+    return await answer(deps, endpoint, request, reply, await handler(call));
+  } catch (error) {
+    return refuse(deps, request, reply, error);
+  }
+}
+
+/** The table says of which types its parts are, and they are checked against it. */
+async function readCall(
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  caller: ApiCaller,
+): Promise<never> {
+  const query = readQuery(endpoint, Object(request.query));
+  const isSigned = endpoint.access === 'signed';
+  const hasBytes = endpoint.body !== undefined || isSigned;
+  const bytes = hasBytes ? await readBytes(request.raw, isSigned ? maxBytes.signed : maxBytes.json) : Buffer.alloc(0);
+  const abort = new AbortController();
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) abort.abort();
+  });
+  const call = {
+    params: request.params,
+    query,
+    body: readBody(endpoint, bytes, request.headers['content-type']),
+    bytes,
+    caller,
+    request: request.raw,
+    signal: abort.signal,
+    addHeader: (name: string, value: string) => void reply.header(name, value),
+  };
+  return call as never;
+}
+
+async function answer(
+  deps: AppDeps,
+  { mode, status }: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: unknown,
+): Promise<FastifyReply> {
+  reply.headers({ ...deps.headers, 'cache-control': 'no-store' });
+  if (mode !== 'json') {
+    const { status: other = 200, headers = {}, text } = result as Answer;
+    return reply.code(other).headers(headers).send(text);
+  }
+  reply.code(status ?? 200);
+  if (result === undefined) return reply.send();
+  reply.type('application/json; charset=utf-8');
+  const json = Buffer.from(JSON.stringify(result));
+  if (json.length < compressedFrom || !takesGzip(request)) return reply.send(json);
+  return reply
+    .header('content-encoding', 'gzip')
+    .header('vary', 'Accept-Encoding')
+    .send(await compress(json, { level: 1 }));
+}
+
+const takesGzip = ({ headers }: FastifyRequest): boolean =>
+  /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/.test(headers['accept-encoding'] ?? '');
+
+function openEvents(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, caller: ApiCaller): FastifyReply {
+  deps.events.open(request.raw, reply.raw, deps.headers, () => deps.authenticator.isStillGood(request.raw, caller));
+  return reply.hijack();
+}
+
+function servePage(deps: AppDeps, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const path = pathOf(request.raw);
+  const isPage = request.method === 'GET' || request.method === 'HEAD';
+  const file = isPage && !/^\/(?:api|auth)(?:\/|$)/.test(path) ? deps.page.find(path) : undefined;
+  if (file === undefined)
+    return refuse(
+      deps,
+      request,
+      reply,
+      new Refusal('not-found', `There is no ${request.method} ${JSON.stringify(path)}`),
+    );
+  reply.headers({ ...deps.headers, 'cache-control': file.cacheControl, etag: file.etag, vary: 'Accept-Encoding' });
+  if (request.headers['if-none-match'] === file.etag) return reply.code(304).send();
+  reply.type(file.type);
+  if (file.gzipped === undefined || !takesGzip(request)) return reply.send(file.bytes);
+  return reply.header('content-encoding', 'gzip').send(file.gzipped);
+}
+
+function refuse(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+  const refusal = toRefusal(error);
+  if (refusal.code === 'internal' && !reply.raw.destroyed)
+    deps.log.error(`${request.method} ${pathOf(request.raw)} failed: ${wholeText(error)}`);
+  // What of the body has not come is not waited for.
+  const isLeft = !request.raw.complete && request.method !== 'GET';
+  return reply
+    .code(refusal.status)
+    .headers({
+      ...deps.headers,
+      'cache-control': 'no-store',
+      ...refusal.details.headers,
+      ...(isLeft ? { connection: 'close' } : {}),
+    })
+    .type('application/json; charset=utf-8')
+    .send(JSON.stringify(refusal.body));
+}
+
+/** With its causes. */
+function wholeText(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause === undefined ? error.message : `${error.message}: ${wholeText(error.cause)}`;
+}

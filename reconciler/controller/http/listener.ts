@@ -1,0 +1,152 @@
+// The server of a controller's API: sockets, TLS, time limits. Composes the parts of http/.
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { Controller } from '../controller.ts';
+import { Attempts } from './access/attempts.ts';
+import { Authenticator } from './access/authenticator.ts';
+import { IssuerLogin } from './access/issuer-login.ts';
+import { Sessions } from './access/sessions.ts';
+import { Tickets, type TicketUser } from './access/tickets.ts';
+import { TokenFiles } from './access/token-files.ts';
+import { buildApp, type HttpLog } from './app.ts';
+import { ControllerMetrics } from './metrics.ts';
+import { routesOf } from './routes.ts';
+import { securityHeaders } from './security-headers.ts';
+import { joinAddress, splitAddress, type HttpSettings, type TlsFiles } from './settings.ts';
+import { PageFiles } from './static-files.ts';
+import { EventStream } from './streams/event-stream.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
+
+export interface ListenerDeps {
+  readonly controller: Controller;
+  readonly settings: HttpSettings;
+  readonly log: HttpLog;
+  /** Directory of the built page; absent or empty: only the API is served. */
+  readonly pageDirectory?: string;
+  readonly webhooks?: WebhookReceiver;
+  readonly nowMs?: () => number;
+  /** How long the head of a request may take; its body three times that. Default 10 s. */
+  readonly patienceMs?: number;
+}
+
+export interface HttpListener {
+  /** Of the API, without a slash at its end. */
+  readonly url: string;
+  /** The address that logs a browser in, once. */
+  ticketUrl(user: TicketUser): string;
+  close(): Promise<void>;
+}
+
+const maxConnections = 1000;
+const rereadTlsMs = 60_000;
+
+/** Throws when the address, a certificate or a token file cannot be used. */
+export async function listen(deps: ListenerDeps): Promise<HttpListener> {
+  const { controller, settings, log, nowMs = Date.now } = deps;
+  const { host, port } = splitAddress(settings.listen);
+  const tokens = await TokenFiles.open(settings.auth?.tokens ?? [], nowMs, (message) => log.warn(message));
+  const { server, closeTls } = await createListener(settings.tls, log, deps.patienceMs ?? 10_000);
+  const events = new EventStream(controller);
+  const metrics = new ControllerMetrics(controller, () => events.size);
+  try {
+    await bound(server, host, port);
+    const address = joinAddress(host, (server.address() as AddressInfo).port);
+    const own = `${settings.tls === undefined ? 'http' : 'https'}://${address}`;
+    const url = (settings.url ?? own).replace(/\/$/, '');
+    const sessions = new Sessions(nowMs);
+    const tickets = new Tickets(nowMs);
+    const attempts = new Attempts(nowMs);
+    const onLogin = (outcome: 'accepted' | 'refused' | 'throttled'): void => metrics.loggedIn(outcome);
+    const authenticator = new Authenticator({ settings, tokens, sessions, attempts, onLogin });
+    const oidc = settings.auth?.oidc;
+    const issuer = oidc === undefined ? undefined : new IssuerLogin(oidc, `${url}/auth/callback`, nowMs);
+    const { webhooks } = deps;
+    const shared = { authenticator, metrics };
+    const handlers = routesOf({ ...shared, controller, settings, sessions, tickets, issuer, webhooks, nowMs });
+    const page = await PageFiles.read(deps.pageDirectory);
+    const headers = securityHeaders(settings.tls !== undefined);
+    server.on('request', await buildApp({ ...shared, handlers, events, page, headers, log }));
+    return {
+      url,
+      ticketUrl: (user) => `${url}/auth/ticket?ticket=${tickets.issue(user)}`,
+      close: async () => {
+        closeTls();
+        events.close();
+        metrics.close();
+        await closed(server);
+      },
+    };
+  } catch (error) {
+    closeTls();
+    events.close();
+    metrics.close();
+    await closed(server);
+    throw error;
+  }
+}
+
+async function createListener(
+  tls: TlsFiles | undefined,
+  log: HttpLog,
+  patienceMs: number,
+): Promise<{ readonly server: Server; readonly closeTls: () => void }> {
+  // A client that sends its request byte by byte, or does not read the answer, is given up.
+  const options = {
+    headersTimeout: patienceMs,
+    requestTimeout: 3 * patienceMs,
+    keepAliveTimeout: 60_000,
+    connectionsCheckingInterval: patienceMs / 2,
+  };
+  if (tls === undefined) return { server: limited(createServer(options)), closeTls: () => {} };
+  let pem = await readTls(tls);
+  const server = createTlsServer({ ...options, ...pem, minVersion: 'TLSv1.2' });
+  const reread = async (): Promise<void> => {
+    const next = await readTls(tls);
+    if (next.cert === pem.cert && next.key === pem.key) return;
+    server.setSecureContext({ ...next, minVersion: 'TLSv1.2' });
+    pem = next;
+    log.info(`The new certificate in ${tls.cert} is in use`);
+  };
+  const timer = setInterval(
+    () =>
+      void reread().catch((error: unknown) =>
+        log.warn(`The certificate in ${tls.cert} cannot be used: ${reasonOf(error)}`),
+      ),
+    rereadTlsMs,
+  ).unref();
+  return { server: limited(server), closeTls: () => clearInterval(timer) };
+}
+
+const readTls = async ({ cert, key }: TlsFiles): Promise<{ readonly cert: string; readonly key: string }> => ({
+  cert: await readFile(cert, 'utf8'),
+  key: await readFile(key, 'utf8'),
+});
+
+function limited<S extends Server>(server: S): S {
+  server.maxConnections = maxConnections;
+  server.setTimeout(60_000);
+  server.on('clientError', (_error, socket) => socket.destroy());
+  return server;
+}
+
+function bound(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+async function closed(server: Server): Promise<void> {
+  if (!server.listening) return;
+  await new Promise<void>((resolve) => {
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), 500).unref();
+  });
+}

@@ -1,0 +1,153 @@
+// What each endpoint of the controller answers: questions go to the engine, logins to the sessions.
+import type { Controller } from '../controller.ts';
+import { addressOf, type ApiCaller, type Authenticator } from './access/authenticator.ts';
+import { writeCookie } from './access/cookies.ts';
+import { pendingS, type IssuerLogin } from './access/issuer-login.ts';
+import type { BrowserSession, Sessions } from './access/sessions.ts';
+import type { Tickets } from './access/tickets.ts';
+import type { Session } from './contract.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import { openApiDocument } from './openapi.ts';
+import { Refusal, refusalStatus, type RefusalCode } from './refusal.ts';
+import type { Answer, Call, Handlers } from './route.ts';
+import type { HttpSettings } from './settings.ts';
+import type { WebhookReceiver } from './webhook-receiver.ts';
+
+export interface RouteDeps {
+  readonly controller: Controller;
+  readonly settings: HttpSettings;
+  readonly authenticator: Authenticator;
+  readonly sessions: Sessions;
+  readonly tickets: Tickets;
+  /** Absent: no issuer is configured. */
+  readonly issuer: IssuerLogin | undefined;
+  readonly metrics: ControllerMetrics;
+  readonly webhooks: WebhookReceiver | undefined;
+  readonly nowMs: () => number;
+}
+
+type Callers = Pick<Call<'overview'>, 'caller'>;
+/** Of the user in the history. */
+const byOf = ({ caller }: Callers): string => caller.name ?? 'anonymous';
+
+export function routesOf(deps: RouteDeps): Handlers {
+  const { controller, metrics } = deps;
+  return {
+    overview: () => controller.overview(),
+    objects: ({ params, query }) => controller.objects(params.set, query),
+    object: ({ params, query: { host, address } }) => {
+      if (host === undefined || address === undefined)
+        throw new Refusal('bad-request', 'The query needs host and address');
+      return controller.object(params.set, host, address);
+    },
+    drift: ({ params, query }) => controller.drift(params.set, query),
+    history: ({ params, query }) => controller.history(params.set, query),
+    operations: () => controller.operations(),
+    logs: ({ query }) => controller.logs(query),
+    sync: (call) => controller.sync(call.params.set, call.body, byOf(call)),
+    suspend: (call) => {
+      if (call.body.path !== undefined && call.body.address === undefined)
+        throw new Refusal('bad-request', 'The body has a path without an address: name the object of the field');
+      return controller.suspend(call.params.set, call.body, byOf(call));
+    },
+    resume: (call) => controller.resume(call.params.set, call.body, byOf(call)),
+    rollback: (call) => controller.rollback(call.params.set, call.body, byOf(call)),
+    preview: ({ params, body, signal }) => controller.preview(params.set, body, signal),
+    ...sessionRoutes(deps),
+    webhook: (call) => receiveWebhook(deps, call),
+    health: () => ({ text: 'ok\n' }),
+    ready: () =>
+      controller.isReady() ? { text: 'ready\n' } : { status: 503, text: 'not every set was looked at yet\n' },
+    metrics: async () => ({ headers: { 'content-type': metrics.contentType }, text: await metrics.text() }),
+    openapi: () => openApiDocument(controller.overview().controller.version),
+  };
+}
+
+type SessionRoutes = Pick<Handlers, 'session' | 'login' | 'logout' | 'oidc-login' | 'oidc-callback' | 'ticket'>;
+
+function sessionRoutes({ authenticator, sessions, tickets, issuer, settings, nowMs }: RouteDeps): SessionRoutes {
+  const isTls = settings.tls !== undefined;
+  const begin = (
+    { addHeader }: Pick<Call<'login'>, 'addHeader'>,
+    user: Pick<BrowserSession, 'name' | 'role' | 'token'>,
+  ) => {
+    const { secret, session } = sessions.begin(user);
+    const maxAgeS = Math.round((session.expiresAtMs - nowMs()) / 1000);
+    addHeader('set-cookie', writeCookie({ isTls, use: 'session' }, secret, { maxAgeS }));
+    return session;
+  };
+  const needIssuer = (): IssuerLogin => {
+    if (issuer === undefined) throw new Refusal('not-found', 'No OpenID Connect issuer is configured');
+    return issuer;
+  };
+  return {
+    session: ({ caller }) => shownSession(settings, caller),
+    login: async (call) => {
+      const token = await authenticator.userOf(call.body.token, addressOf(call.request));
+      const session = begin(call, { name: token.name, role: token.role, token });
+      return shownSession(settings, { name: token.name, role: token.role, via: 'session', session });
+    },
+    logout: ({ request, addHeader }) => {
+      sessions.end(authenticator.cookieOf(request, 'session') ?? '');
+      addHeader('set-cookie', writeCookie({ isTls, use: 'session' }, '', { maxAgeS: 0 }));
+      return undefined;
+    },
+    'oidc-login': async ({ addHeader }) => {
+      const { url, secret } = await needIssuer().begin();
+      addHeader('set-cookie', writeCookie({ isTls, use: 'login' }, secret, { maxAgeS: pendingS, sameSite: 'Lax' }));
+      return { status: 303, headers: { location: url }, text: '' };
+    },
+    'oidc-callback': async (call) => {
+      const { request, addHeader } = call;
+      const query = /\?.*$/.exec(request.url ?? '')?.[0] ?? '';
+      const user = await needIssuer().finish(authenticator.cookieOf(request, 'login'), query);
+      addHeader('set-cookie', writeCookie({ isTls, use: 'login' }, '', { maxAgeS: 0, sameSite: 'Lax' }));
+      begin(call, user);
+      return pageThatGoesOn;
+    },
+    ticket: (call) => {
+      const user = tickets.use(call.query.ticket ?? '');
+      if (user === undefined)
+        throw new Refusal('forbidden', 'The ticket was used, or is too old: start gantry ui again');
+      begin(call, user);
+      return pageThatGoesOn;
+    },
+  };
+}
+
+/** A browser does not send a strict cookie on a redirect that another site began; it does when a page of ours goes on. */
+const pageThatGoesOn: Answer = {
+  headers: { 'content-type': 'text/html; charset=utf-8' },
+  text: '<!doctype html><html lang="en"><meta http-equiv="refresh" content="0; url=/"><title>Gantry</title><a href="/">Go on</a></html>\n',
+};
+
+function shownSession({ auth, console }: HttpSettings, { name, role, session }: ApiCaller): Session {
+  return {
+    ...(name === undefined ? {} : { name }),
+    ...(role === undefined ? {} : { role }),
+    ...(session === undefined
+      ? {}
+      : { csrfToken: session.csrfToken, expiresAt: new Date(session.expiresAtMs).toISOString() }),
+    login: { token: (auth?.tokens ?? []).length > 0, oidc: auth?.oidc !== undefined },
+    console: console && role === 'operate',
+  };
+}
+
+async function receiveWebhook({ webhooks }: RouteDeps, call: Call<'webhook'>): Promise<undefined> {
+  const { request, params, bytes } = call;
+  if (webhooks === undefined) throw new Refusal('not-found', 'No source has a webhook');
+  const { headers } = request;
+  const { status, message } = await webhooks({
+    source: params.source,
+    headers,
+    body: bytes,
+    address: addressOf(request),
+  });
+  if (status !== 202) throw new Refusal(codeOf(status), message);
+  return undefined;
+}
+
+const codeOf = (status: number): RefusalCode => {
+  const codes = Object.keys(refusalStatus) as RefusalCode[];
+  return codes.find((code) => refusalStatus[code] === status) ?? 'bad-request';
+};

@@ -1,0 +1,59 @@
+// What the listener of a controller is configured with.
+import type { Role } from './contract.ts';
+
+export interface HttpSettings {
+  /** ADDRESS:PORT. Port 0: any free one. */
+  readonly listen: string;
+  readonly tls?: TlsFiles;
+  readonly auth?: AuthSettings;
+  /** Callers without a login may look. */
+  readonly anonymous?: 'view';
+  /** Users with the role operate may open consoles of containers. */
+  readonly console: boolean;
+  /** Where browsers reach it, when that is not the listening address: behind a proxy. */
+  readonly url?: string;
+}
+
+/** Paths of PEM files. */
+export interface TlsFiles {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface AuthSettings {
+  readonly tokens?: readonly TokenSettings[];
+  readonly oidc?: OidcSettings;
+}
+
+export interface TokenSettings {
+  /** Of the user in the history. */
+  readonly name: string;
+  readonly role: Role;
+  /** Path of the file that holds the token. */
+  readonly file: string;
+}
+
+export interface OidcSettings {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecretFile?: string;
+  readonly roles: {
+    /** The claim whose value, or one of whose values, gives the role. */
+    readonly claim: string;
+    readonly operate?: readonly string[];
+    readonly view?: readonly string[];
+  };
+}
+
+/** Host and port of `127.0.0.1:8440`, `[::1]:8440`, `localhost:8440`. */
+export function splitAddress(address: string): { readonly host: string; readonly port: number } {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d{1,5})$/.exec(address);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port > 65_535)
+    throw new Error(`The address ${JSON.stringify(address)} is not ADDRESS:PORT such as 127.0.0.1:8440`);
+  return { host, port };
+}
+
+/** `host:port` for a URL: IPv6 addresses go in brackets. */
+export const joinAddress = (host: string, port: number): string => `${host.includes(':') ? `[${host}]` : host}:${port}`;

@@ -1,0 +1,139 @@
+// Server-sent events: one message for each event of the controller, to every page that listens. Slow listeners lose events and are told.
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Controller } from '../../controller.ts';
+import type { ControllerEvent } from '../contract.ts';
+import { Refusal } from '../refusal.ts';
+
+export interface EventStreamLimits {
+  readonly listeners: number;
+  /** Size of the events that a listener which lost its connection can still get. */
+  readonly keptBytes: number;
+  /** Of one listener: what is written and not yet taken. */
+  readonly backlogBytes: number;
+  readonly heartbeatMs: number;
+}
+
+export const eventStreamLimits: EventStreamLimits = {
+  listeners: 256,
+  keptBytes: 1024 * 1024,
+  backlogBytes: 1024 * 1024,
+  heartbeatMs: 15_000,
+};
+
+interface Listener {
+  readonly response: ServerResponse;
+  /** The session or token that opened it is still good. */
+  readonly isAllowed: () => boolean;
+  isBehind: boolean;
+}
+
+interface Kept {
+  readonly number: number;
+  readonly text: string;
+}
+
+export class EventStream {
+  readonly #limits: EventStreamLimits;
+  readonly #listeners = new Set<Listener>();
+  readonly #unsubscribe: () => void;
+  readonly #heartbeat: NodeJS.Timeout;
+  /** Ids of another process are not ours. */
+  readonly #epoch = randomBytes(4).toString('hex');
+  readonly #kept: Kept[] = [];
+  #keptBytes = 0;
+  #last = 0;
+
+  constructor(controller: Pick<Controller, 'subscribe'>, limits: EventStreamLimits = eventStreamLimits) {
+    this.#limits = limits;
+    this.#unsubscribe = controller.subscribe((event) => this.#send(event));
+    this.#heartbeat = setInterval(() => this.#beat(), limits.heartbeatMs).unref();
+  }
+
+  get size(): number {
+    return this.#listeners.size;
+  }
+
+  /** Throws Refusal when there are too many listeners. */
+  open(
+    request: IncomingMessage,
+    response: ServerResponse,
+    headers: Readonly<Record<string, string>>,
+    isAllowed: () => boolean,
+  ): void {
+    if (this.#listeners.size >= this.#limits.listeners)
+      throw new Refusal('unavailable', `${this.#limits.listeners} listeners are connected; no more are possible`);
+    const listener: Listener = { response, isAllowed, isBehind: false };
+    this.#listeners.add(listener);
+    response.once('close', () => this.#listeners.delete(listener));
+    response.on('error', () => response.destroy());
+    response.on('drain', () => this.#caughtUp(listener));
+    response.writeHead(200, {
+      ...headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-store',
+      'x-accel-buffering': 'no',
+    });
+    response.write(this.#greeting(request.headers['last-event-id']));
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    clearInterval(this.#heartbeat);
+    for (const { response } of this.#listeners) response.end();
+  }
+
+  /** What was missed, when it is still known. */
+  #greeting(lastId: string | string[] | undefined): string {
+    if (typeof lastId !== 'string') return `retry: 1000\nid: ${this.#id(this.#last)}\n\n`;
+    const [epoch, number] = lastId.split('-');
+    const seen = Number(number);
+    const oldest = this.#kept[0]?.number ?? this.#last + 1;
+    if (epoch !== this.#epoch || !Number.isInteger(seen) || seen < oldest - 1 || seen > this.#last)
+      return this.#message({ type: 'reset', reason: 'the controller no longer knows which events were missed' });
+    return `retry: 1000\n\n${this.#kept
+      .filter((event) => event.number > seen)
+      .map(({ text }) => text)
+      .join('')}`;
+  }
+
+  #send(event: ControllerEvent): void {
+    this.#last += 1;
+    const text = this.#message(event);
+    this.#keep({ number: this.#last, text });
+    for (const listener of this.#listeners) {
+      if (listener.isBehind) continue;
+      if (listener.response.writableLength > this.#limits.backlogBytes) listener.isBehind = true;
+      else listener.response.write(text);
+    }
+  }
+
+  #keep(event: Kept): void {
+    this.#kept.push(event);
+    this.#keptBytes += event.text.length;
+    let first = 0;
+    while (this.#keptBytes > this.#limits.keptBytes) {
+      this.#keptBytes -= this.#kept[first]?.text.length ?? 0;
+      first += 1;
+    }
+    if (first > 0) this.#kept.splice(0, first);
+  }
+
+  #caughtUp(listener: Listener): void {
+    if (!listener.isBehind) return;
+    listener.isBehind = false;
+    listener.response.write(this.#message({ type: 'reset', reason: 'the connection was slower than the events' }));
+  }
+
+  #beat(): void {
+    for (const listener of this.#listeners) {
+      if (!listener.isAllowed()) listener.response.end();
+      else if (!listener.isBehind) listener.response.write(': here\n\n');
+    }
+  }
+
+  // JSON has no line breaks, so an event is one line of data whatever texts it holds.
+  readonly #message = (event: ControllerEvent): string =>
+    `id: ${this.#id(this.#last)}\ndata: ${JSON.stringify(event)}\n\n`;
+  readonly #id = (number: number): string => `${this.#epoch}-${number}`;
+}

@@ -1,0 +1,16 @@
+// What the route of webhooks hands on, and what it gets back.
+
+export interface WebhookRequest {
+  readonly source: string;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** As it came: its signature covers the bytes. */
+  readonly body: Buffer;
+  readonly address: string;
+}
+
+export interface WebhookAnswer {
+  readonly status: 202 | 400 | 401 | 403 | 404 | 413 | 429;
+  readonly message: string;
+}
+
+export type WebhookReceiver = (request: WebhookRequest) => WebhookAnswer | Promise<WebhookAnswer>;

@@ -1,0 +1,208 @@
+// Who may call which endpoint of a controller: every row of the table, tokens, sessions, pages of other sites.
+import { rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endpoints } from '../../../../reconciler/controller/http/endpoints.ts';
+import {
+  ask,
+  cookiesOf,
+  logIn,
+  startHttp,
+  tokens,
+  type Asking,
+  type HttpHarness,
+} from '../../../support/controller/http-harness.ts';
+
+let http: HttpHarness;
+let open: HttpHarness;
+beforeAll(async () => {
+  http = await startHttp();
+  open = await startHttp({ anonymous: 'view' });
+});
+afterAll(() => Promise.all([http.close(), open.close()]));
+
+const bodies: Readonly<Record<string, unknown>> = {
+  sync: {},
+  suspend: { reason: 'test' },
+  resume: {},
+  rollback: { revision: 'c0ffee', reason: 'test' },
+  preview: { ref: 'main' },
+  login: { token: tokens.view },
+};
+const places = { set: 'web', source: 'main', host: 'h1', name: 'web1' };
+const pathOf = (path: string): string => path.replaceAll(/:(\w+)/g, (_, name: keyof typeof places) => places[name]);
+const rows = endpoints.map((row) => ({ ...row, url: pathOf(row.path), body: bodies[row.id] }));
+const guarded = rows.filter(({ access }) => access === 'view' || access === 'operate');
+const asking = ({ method, body }: (typeof rows)[number], more: Asking = {}): Asking => ({ method, body, ...more });
+
+describe('a caller without a login', () => {
+  test.each(guarded)('is refused by $method $url', async (row) => {
+    const reply = await http.ask(row.url, asking(row));
+    expect(reply.status).toBe(401);
+    expect(reply.json()).toMatchObject({ error: { code: 'unauthorized' } });
+  });
+
+  test.each(guarded.filter(({ access }) => access === 'operate'))(
+    'is refused by $method $url also where everyone may look',
+    async (row) => expect((await open.ask(row.url, asking(row))).status).toBe(401),
+  );
+
+  test('may look where the configuration says so', async () => {
+    expect((await open.ask('/api/v1/overview')).status).toBe(200);
+    expect((await open.ask('/api/v1/session')).json()).toMatchObject({ role: 'view' });
+  });
+
+  test.each(['evil.test', 'evil.test:8440', '127.0.0.1.evil.test'])(
+    'may not look under the foreign name %j, which a page of that name would use',
+    async (host) => expect((await open.ask('/api/v1/overview', { headers: { host } })).status).not.toBe(200),
+  );
+});
+
+describe('a caller with the role view', () => {
+  test.each(guarded.filter(({ access }) => access === 'operate'))('is refused by $method $url', async (row) => {
+    const reply = await http.ask(row.url, asking(row, { token: tokens.view }));
+    expect(reply.status).toBe(403);
+    expect(reply.json<{ error: { message: string } }>().error.message).toContain('viewer has the role view');
+    expect(http.controller.asked).toEqual([]);
+  });
+
+  test.each(guarded.filter(({ access, mode }) => access === 'view' && mode !== 'events'))(
+    'passes at $method $url',
+    async (row) => expect([200, 400]).toContain((await http.ask(row.url, asking(row, { token: tokens.view }))).status),
+  );
+});
+
+describe('tokens', () => {
+  test.each(['', 'Basic dXNlcjpwYXNz', 'Bearer', `Bearer ${tokens.view}x`, `Bearer ${tokens.view.slice(0, -1)}`])(
+    'are not taken from the header %j',
+    async (authorization) => {
+      const own = await startHttp();
+      expect((await own.ask('/api/v1/overview', { headers: { authorization } })).status).toBe(401);
+      await own.close();
+    },
+  );
+
+  test('change and end with their files, and so do the sessions that they began', async () => {
+    let now = Date.now();
+    const own = await startHttp({ nowMs: () => now });
+    const { cookie } = await logIn(own, tokens.view);
+    expect((await own.ask('/api/v1/overview', { headers: { cookie } })).status).toBe(200);
+    await writeFile(join(own.directory, 'view'), 'another-token-0123456789');
+    now += 10_000;
+    expect((await own.ask('/api/v1/overview', { headers: { cookie } })).status).toBe(401);
+    expect((await own.ask('/api/v1/overview', { token: tokens.view })).status).toBe(401);
+    expect((await own.ask('/api/v1/overview', { token: 'another-token-0123456789' })).status).toBe(200);
+    await rename(join(own.directory, 'view'), join(own.directory, 'gone'));
+    now += 10_000;
+    expect((await own.ask('/api/v1/overview', { token: 'another-token-0123456789' })).status).toBe(401);
+    expect(own.logged.join('\n')).toContain('The token of viewer cannot be read');
+    await own.close();
+  });
+
+  test('are no longer compared after some wrong ones, but those that were good before stay good', async () => {
+    let now = Date.now();
+    const own = await startHttp({ nowMs: () => now });
+    await own.ask('/api/v1/overview', { token: tokens.view });
+    for (let wrong = 0; wrong < 5; wrong += 1)
+      expect((await own.ask('/api/v1/session', { body: { token: `wrong-${wrong}` } })).status).toBe(401);
+    const refused = await own.ask('/api/v1/session', { body: { token: tokens.operate } });
+    expect(refused.status).toBe(429);
+    expect(refused.headers['retry-after']).toBe('1');
+    expect((await own.ask('/api/v1/overview', { token: tokens.operate })).status).toBe(429);
+    expect((await own.ask('/api/v1/overview', { token: tokens.view })).status).toBe(200);
+    now += 1100;
+    expect((await own.ask('/api/v1/session', { body: { token: tokens.operate } })).status).toBe(200);
+    await own.close();
+  });
+});
+
+describe('a session', () => {
+  test('has a cookie that scripts and other sites do not get', async () => {
+    const reply = await http.ask('/api/v1/session', { body: { token: tokens.operate } });
+    expect(reply.headers['set-cookie']).toEqual([
+      expect.stringMatching(/^gantry-session=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/),
+    ]);
+    expect(reply.json()).toMatchObject({ name: 'operateer', role: 'operate', login: { token: true, oidc: false } });
+  });
+
+  test('changes something only with its own token against forged requests', async () => {
+    const mine = await logIn(http, tokens.operate);
+    const other = await logIn(http, tokens.operate);
+    const sync = (headers: Readonly<Record<string, string>>) =>
+      http.ask('/api/v1/sets/web/sync', { body: {}, headers });
+    expect((await sync({ cookie: mine.cookie })).status).toBe(403);
+    expect((await sync({ cookie: mine.cookie, 'x-csrf-token': other.csrf })).status).toBe(403);
+    expect(http.controller.asked).toEqual([]);
+    expect((await sync({ cookie: mine.cookie, 'x-csrf-token': mine.csrf })).status).toBe(202);
+    expect(http.controller.asked.splice(0)).toEqual([{ what: 'sync', set: 'web', request: {}, by: 'operateer' }]);
+  });
+
+  test.each<[string, Readonly<Record<string, string>>]>([
+    ['another origin', { origin: 'https://evil.test' }],
+    ['no origin of its own', { origin: 'null' }],
+    ['another port', { origin: 'http://127.0.0.1:1' }],
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['a neighbouring site', { 'sec-fetch-site': 'same-site' }],
+  ])('changes nothing for a page of %s, and such a page cannot log in', async (_, headers) => {
+    const { cookie, csrf } = await logIn(http, tokens.operate);
+    const reply = await http.ask('/api/v1/sets/web/sync', {
+      body: {},
+      headers: { cookie, 'x-csrf-token': csrf, ...headers },
+    });
+    expect(reply.status).toBe(403);
+    expect((await http.ask('/api/v1/session', { body: { token: tokens.operate }, headers })).status).toBe(403);
+    expect(http.controller.asked).toEqual([]);
+  });
+
+  test('changes something for our own page', async () => {
+    const { cookie, csrf } = await logIn(http, tokens.operate);
+    const headers = { cookie, 'x-csrf-token': csrf, origin: http.listener.url, 'sec-fetch-site': 'same-origin' };
+    expect((await http.ask('/api/v1/sets/web/sync', { body: {}, headers })).status).toBe(202);
+    http.controller.asked.splice(0);
+  });
+
+  test('is not one with a forged cookie, or with two', async () => {
+    const { cookie } = await logIn(http, tokens.operate);
+    const forged = [
+      'gantry-session=',
+      'gantry-session=undefined',
+      `gantry-session=${'A'.repeat(43)}`,
+      `${cookie}x`,
+      `${cookie}; ${cookie}`,
+      `x${cookie}`,
+      'gantry-session=__proto__',
+    ];
+    for (const one of forged)
+      expect((await http.ask('/api/v1/overview', { headers: { cookie: one } })).status, one).toBe(401);
+  });
+
+  test('ends with the logout, and after twelve hours', async () => {
+    let now = Date.now();
+    const own = await startHttp({ nowMs: () => now });
+    const first = await logIn(own, tokens.view);
+    const status = async ({ cookie }: { cookie: string }) =>
+      (await own.ask('/api/v1/overview', { headers: { cookie } })).status;
+    const out = await own.ask('/api/v1/session', {
+      method: 'DELETE',
+      headers: { cookie: first.cookie, 'x-csrf-token': first.csrf },
+    });
+    expect(out.status).toBe(204);
+    expect(cookiesOf(out)).toBe('gantry-session=');
+    expect(await status(first)).toBe(401);
+    const second = await logIn(own, tokens.view);
+    now += 12 * 3_600_000 - 1000;
+    expect(await status(second)).toBe(200);
+    now += 2000;
+    expect(await status(second)).toBe(401);
+    await own.close();
+  });
+
+  test('begins with a ticket, once', async () => {
+    const url = http.listener.ticketUrl({ name: 'root', role: 'operate' });
+    const reply = await ask(url);
+    expect(reply.text).toContain('http-equiv="refresh"');
+    const session = await http.ask('/api/v1/session', { headers: { cookie: cookiesOf(reply) } });
+    expect(session.json()).toMatchObject({ name: 'root', role: 'operate' });
+    expect((await ask(url)).status).toBe(403);
+  });
+});
