@@ -30,6 +30,8 @@ export interface Caller {
   readonly projects?: readonly string[];
   /** Name of the user whose token the request has. */
   readonly user?: string;
+  /** Who that user is, whatever its name. */
+  readonly subject?: string;
   /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
   /** The reason why a presented certificate is not accepted, for logs. */

@@ -6,7 +6,10 @@ import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
 import { sightOf } from '../services/projects/sight.ts';
-import { settingOf } from '../services/server/settings.ts';
+import { proxyFor } from '../drivers/remote/address.ts';
+import { UserOperations } from '../auth/oidc/user-operations.ts';
+import type { LifecycleMetadata } from '../api/event.ts';
+import { proxySettings, settingOf } from '../services/server/settings.ts';
 import type { AddressListener } from '../services/server/https-listeners.ts';
 import type { Services } from './compose-services.ts';
 import type { DaemonOptions } from './daemon-options.ts';
@@ -26,6 +29,11 @@ export async function openListeners(base: Foundation, services: Services, option
     settings: () => server.oidc(),
     nowMs: () => clock.nowMs(),
     log,
+    proxyFor: (url) => proxyFor(new URL(url), proxySettings(records, process.env)),
+  });
+  const users = new UserOperations({ operations, grantOf: (subject) => bearers.grantOf(subject) });
+  events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
+    if ((metadata as LifecycleMetadata).action === 'config-updated') users.settle();
   });
   const trust = {
     isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
@@ -42,7 +50,9 @@ export async function openListeners(base: Foundation, services: Services, option
     peers,
     pki: () => pki.current,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
-    claimOperation: (id, fingerprint, project) => {
+    claimOperation: (id, owner, project) => {
+      if ('subject' in owner) return users.claim(id, owner.subject, project);
+      const { fingerprint } = owner;
       operations.claim(id, fingerprint);
       // The trust may have ended while the request was under way.
       const isOwn = trust.projectsOf(fingerprint)?.includes(project) ?? true;

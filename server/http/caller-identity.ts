@@ -9,6 +9,8 @@ export interface Identity {
   readonly caller: Caller;
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
+  /** Of a user with a token: who it is. */
+  readonly subject?: string;
 }
 
 /** The auth room's decision on a connection: class and, with a certificate, its fingerprint. */
@@ -21,6 +23,7 @@ export type Identify = (connection: {
   readonly fingerprint?: string;
   readonly projects?: readonly string[];
   readonly user?: string;
+  readonly subject?: string;
 };
 
 /** Tokens in the headers of requests (`BearerTokens` of the auth room). */
@@ -74,6 +77,7 @@ export function identityOf(
       project,
     },
     ...(peerCertificate === undefined ? {} : { peerCertificate }),
+    ...(found.subject === undefined ? {} : { subject: found.subject }),
     remoteHost,
   };
 }
