@@ -6,6 +6,7 @@ import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
 import { sightOf } from '../services/projects/sight.ts';
+import { isTrue } from '../api/container/container-config.ts';
 import { proxyFor } from '../drivers/remote/address.ts';
 import { UserOperations } from '../auth/oidc/user-operations.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
@@ -31,16 +32,27 @@ export async function openListeners(base: Foundation, services: Services, option
     log,
     proxyFor: (url) => proxyFor(new URL(url), proxySettings(records, process.env)),
   });
+  // Without authorities TLS verifies against those of the host, which vouch for nobody here.
+  const trustsAuthority = (): boolean =>
+    pki.current !== undefined && isTrue(settingOf(records, 'core.trust_ca_certificates'));
+  const bySignature = new Set<string>();
   const users = new UserOperations({ operations, grantOf: (subject) => bearers.grantOf(subject) });
   events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
-    if ((metadata as LifecycleMetadata).action === 'config-updated') users.settle();
+    if ((metadata as LifecycleMetadata).action !== 'config-updated') return;
+    users.settle();
+    if (!trustsAuthority())
+      for (const fingerprint of bySignature) if (!certificates.isTrusted(fingerprint)) endTrust(fingerprint);
+    if (!trustsAuthority()) bySignature.clear();
   });
   const trust = {
     isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
     projectsOf: (fingerprint: string) => certificates.projectsOf(fingerprint),
+    trustsAuthority,
     own: certificate.fingerprint,
     userOf: (bearer: string) => bearers.user(bearer),
   };
+  const isStillTrusted = (fingerprint: string): boolean =>
+    trust.isTrusted(fingerprint) || (trustsAuthority() && bySignature.has(fingerprint));
   const endTrust = (fingerprint: string, asking?: Socket): void => {
     operations.revoke(fingerprint);
     peers.end(fingerprint, asking);
@@ -56,7 +68,7 @@ export async function openListeners(base: Foundation, services: Services, option
       operations.claim(id, fingerprint);
       // The trust may have ended while the request was under way.
       const isOwn = trust.projectsOf(fingerprint)?.includes(project) ?? true;
-      if (fingerprint !== trust.own && !(trust.isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
+      if (fingerprint !== trust.own && !(isStillTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
     },
     commonHeaders: (origin) => server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
@@ -64,7 +76,13 @@ export async function openListeners(base: Foundation, services: Services, option
     readable: base.readable,
     refusal: (endpoint) => room?.refusal(endpoint),
     bearers,
-    identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),
+    identify: (connection) => {
+      const caller = identifyCaller(connection, trust, new Date(clock.nowMs()));
+      const { fingerprint } = caller;
+      if (caller.class === 'trusted' && fingerprint !== undefined && !trust.isTrusted(fingerprint))
+        bySignature.add(fingerprint);
+      return caller;
+    },
     stateDir: options.stateDir,
     group: options.group,
     lxd: options.lxd,

@@ -17,6 +17,7 @@ export interface Identity {
 export type Identify = (connection: {
   readonly transport: 'unix' | 'tls';
   readonly peerCertificate?: Uint8Array;
+  readonly isVerified?: boolean;
   readonly bearer?: string;
 }) => {
   readonly class: CallerClass;
@@ -62,7 +63,7 @@ export function identityOf(
   const bearer = bearerOf(bearers, request);
   const found = identify({
     transport: 'tls',
-    ...(peerCertificate === undefined ? {} : { peerCertificate }),
+    ...(peerCertificate === undefined ? {} : { peerCertificate, isVerified: socket.authorized }),
     ...(bearer === undefined ? {} : { bearer }),
   });
   const remoteHost = socket.remoteAddress ?? '';
