@@ -1,0 +1,142 @@
+// One host of the controller: its connection, its cached lists, and the watch that reports what changed there. Shared by all sets on it.
+import { createClient, type Client, type ClientOptions } from '../../../server/client/client.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { Seen } from '../../core/drift/lifecycle-changes.ts';
+import { CachedLists } from '../../engine/observe/cached-reader.ts';
+import { CertificateBook } from '../../engine/observe/certificate-names.ts';
+import { watch, type Occasion } from '../../engine/observe/watch.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
+import { readTls } from '../../engine/certificate-files.ts';
+import type { HostStatus } from '../http/contract.ts';
+
+export interface LinkDeps {
+  /** Time between two full observations. */
+  readonly intervalMs: () => number;
+  readonly parallelism: number;
+  readonly onStatus: (status: HostStatus) => void;
+}
+
+type Listener = (occasion: Occasion) => void;
+
+/** Pause after a failed look; it grows with each further failure. */
+const retryMs = 1000;
+
+export class HostLink {
+  readonly host: Host;
+  readonly #deps: LinkDeps;
+  readonly #listeners = new Set<Listener>();
+  #client: Client | undefined;
+  #lists: CachedLists | undefined;
+  #book: CertificateBook | undefined;
+  #status: HostStatus;
+  #lookNow = (): void => {};
+
+  constructor(host: Host, deps: LinkDeps) {
+    this.host = host;
+    this.#deps = deps;
+    this.#status = { name: host.name, labels: host.labels, status: 'unknown' };
+  }
+
+  get status(): HostStatus {
+    return this.#status;
+  }
+
+  get isOnline(): boolean {
+    return this.#status.status === 'online';
+  }
+
+  /** Called after each observation, also the first. */
+  listen(listener: Listener): void {
+    this.#listeners.add(listener);
+  }
+
+  /** Ends when `signal` fires; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { project } = this.host;
+    const events: Parameters<typeof watch>[0]['events'] = (ended, options) =>
+      this.#opened().events(['lifecycle'], ended, options);
+    try {
+      await this.#open();
+      await watch(
+        {
+          events,
+          look: (occasion, ended) => this.#look(occasion, ended),
+          onConnection: (state) =>
+            state === 'lost' ? this.#setStatus('offline', 'the event connection is lost') : undefined,
+          onFailure: (error) => this.#setStatus('offline', reasonOf(error)),
+          onStart: (lookNow) => void (this.#lookNow = lookNow),
+          intervalMs: this.#deps.intervalMs,
+          gatherMs: 20,
+          retryMs,
+          ...(project === undefined ? {} : { project }),
+        },
+        signal,
+      );
+    } catch (error) {
+      this.#setStatus('offline', reasonOf(error));
+    }
+    await this.#client?.close();
+  }
+
+  /** Throws while the certificates of the host cannot be read. */
+  get client(): Client {
+    return this.#opened();
+  }
+
+  /** A client that takes lists from the cache. */
+  reader(): Client {
+    const client = this.#opened();
+    return Object.assign(Object.create(client) as Client, { list: this.#lists?.list });
+  }
+
+  lookNow(): void {
+    this.#lookNow();
+  }
+
+  /** After own changes: their events come too, but later. */
+  forgetLists(): void {
+    this.#lists?.forget();
+  }
+
+  /** With the names of the certificates that are known on the host. */
+  async named(seen: readonly Seen[], signal: AbortSignal): Promise<readonly Seen[]> {
+    return (await this.#book?.name(seen, signal)) ?? seen;
+  }
+
+  async #open(): Promise<void> {
+    const { address, project, clientCert, clientKey, serverCert } = this.host;
+    const names = { clientCert: 'client_cert', clientKey: 'client_key', serverCert: 'server_cert' };
+    const tls = await readTls({ clientCert, clientKey, serverCert }, names);
+    const options: ClientOptions = {
+      connections: Math.max(4, this.#deps.parallelism),
+      ...(Object.keys(tls).length === 0 ? {} : { tls }),
+      ...(project === undefined ? {} : { project }),
+    };
+    this.#client = createClient(address, options);
+    this.#lists = new CachedLists(this.#client);
+    this.#book = new CertificateBook(this.#lists.list);
+  }
+
+  #opened(): Client {
+    if (this.#client === undefined)
+      throw new Error(`${this.host.name} is not connected: ${this.#status.message ?? 'not yet'}`);
+    return this.#client;
+  }
+
+  async #look(occasion: Occasion, signal: AbortSignal): Promise<void> {
+    if (occasion.isWhole) {
+      await this.#opened().server(signal);
+      this.#lists?.forget();
+      this.#book?.forget();
+    } else await this.#lists?.refresh(occasion.seen, signal);
+    this.#setStatus('online');
+    for (const listener of this.#listeners) listener(occasion);
+  }
+
+  #setStatus(status: HostStatus['status'], message?: string): void {
+    const { name, labels } = this.host;
+    const isSame = this.#status.status === status && this.#status.message === message;
+    this.#status = { name, labels, status, ...(message === undefined ? {} : { message }) };
+    if (!isSame) this.#deps.onStatus(this.#status);
+  }
+}

@@ -1,0 +1,46 @@
+// What happens in the controller, for listeners of the API: events, and the last lines of its log.
+import type { ControllerEvent, LogLevel, LogLine } from './http/contract.ts';
+
+const mostLines = 5000;
+const order: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
+
+export class Hub {
+  readonly #listeners = new Set<(event: ControllerEvent) => void>();
+  readonly #lines: LogLine[] = [];
+  readonly #print: ((line: LogLine) => void) | undefined;
+
+  /** `print` writes a line for the person who started the controller. */
+  constructor(print?: (line: LogLine) => void) {
+    this.#print = print;
+  }
+
+  subscribe(listener: (event: ControllerEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** True when an event reaches someone, so that nobody makes events for no one. */
+  get isHeard(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  emit(event: ControllerEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+
+  log(level: LogLevel, message: string, about: Pick<LogLine, 'set' | 'host' | 'source'> = {}): void {
+    const line: LogLine = { at: new Date().toISOString(), level, message, ...about };
+    this.#lines.push(line);
+    if (this.#lines.length > 2 * mostLines) this.#lines.splice(0, this.#lines.length - mostLines);
+    this.#print?.(line);
+    this.emit({ type: 'log', line });
+  }
+
+  /** Oldest first: lines of that level and above. */
+  lines(query: { readonly set?: string; readonly level?: LogLevel; readonly limit?: number } = {}): readonly LogLine[] {
+    const { set, level = 'debug', limit = 500 } = query;
+    return this.#lines
+      .filter((line) => order.indexOf(line.level) >= order.indexOf(level) && (set === undefined || line.set === set))
+      .slice(-limit);
+  }
+}

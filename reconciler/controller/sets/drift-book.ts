@@ -1,0 +1,73 @@
+// The drift of a set on one host: which differences are open, since when, by whom, and what became of them.
+import { randomBytes } from 'node:crypto';
+import type { DriftObject } from '../../core/drift/drift.ts';
+import type { Seen } from '../../core/drift/lifecycle-changes.ts';
+import type { DriftRecord } from '../http/contract.ts';
+
+export type DriftOutcome = DriftRecord['action'];
+
+export interface FoundDrift {
+  readonly object: Pick<DriftObject, 'address' | 'differences'>;
+  readonly action: DriftOutcome;
+}
+
+export class DriftBook {
+  readonly #host: string;
+  readonly #put: (record: DriftRecord) => void;
+  readonly #open = new Map<string, DriftRecord>();
+
+  constructor(host: string, put: (record: DriftRecord) => void) {
+    this.#host = host;
+    this.#put = put;
+  }
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0;
+  }
+
+  /** All open differences of a comparison; what is no longer among them is over. Returns the new ones. */
+  update(found: readonly FoundDrift[], seen: ReadonlyMap<string, Seen>, nowMs: number): readonly DriftRecord[] {
+    const still = new Set(found.map(({ object }) => object.address as string));
+    for (const address of this.#open.keys()) if (!still.has(address)) this.#close(address, nowMs);
+    return found.flatMap(({ object, action }) => {
+      const { address } = object;
+      const paths = object.differences.map(({ path }) => path).sort();
+      const known = this.#open.get(address);
+      if (known !== undefined && known.action === action && known.paths.join('\n') === paths.join('\n')) return [];
+      const by = seen.get(address)?.by;
+      const record: DriftRecord = {
+        id: known?.id ?? randomBytes(6).toString('hex'),
+        at: known?.at ?? new Date(nowMs).toISOString(),
+        host: this.#host,
+        address,
+        paths: [...new Set([...(known?.paths ?? []), ...paths])],
+        ...(by === undefined ? {} : { by }),
+        action,
+      };
+      this.#open.set(address, record);
+      this.#put(record);
+      return known === undefined ? [record] : [];
+    });
+  }
+
+  /** A repair of the object failed. */
+  failed(address: string, message: string): void {
+    const known = this.#open.get(address);
+    if (known === undefined) return;
+    const record: DriftRecord = { ...known, action: 'failed', message };
+    this.#open.set(address, record);
+    this.#put(record);
+  }
+
+  #close(address: string, nowMs: number): void {
+    const known = this.#open.get(address);
+    this.#open.delete(address);
+    if (known === undefined) return;
+    const isOurs = known.action === 'healing' || known.action === 'failed';
+    const healedAt = new Date(nowMs).toISOString();
+    const { message: _message, ...rest } = known;
+    this.#put(
+      isOurs ? { ...rest, action: 'healed', healedAt } : { ...known, healedAt, message: 'It was changed back.' },
+    );
+  }
+}

@@ -1,0 +1,97 @@
+// Loads the manifests of a revision for the hosts of a set. All problems of all hosts are found before any host is touched.
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve, sep } from 'node:path';
+import { referenceCycles } from '../../core/graph/check-documents.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { Host } from '../../manifest/hosts-file.ts';
+import { parsePins, type Pins } from '../../manifest/image-pins.ts';
+import type { ImageCache, Loaded, VariableSource } from '../../manifest/load-contract.ts';
+import { loadManifests } from '../../manifest/load.ts';
+import { findEnvironments } from '../../manifest/variables/environment-files.ts';
+import type { SetConfig } from '../config/config.ts';
+
+export interface LoadedSet {
+  readonly loaded: Loaded;
+  readonly pins: Pins;
+  /** Equal for equal documents. */
+  readonly text: string;
+}
+
+export interface LoadedRevision {
+  /** By name of the host. */
+  readonly hosts: ReadonlyMap<string, LoadedSet>;
+  /** `stack.yaml:3:5: message`: with problems nothing is applied. */
+  readonly problems: readonly string[];
+}
+
+const hostVariable = 'GANTRY_HOST_NAME';
+
+export async function loadRevision(
+  folder: string,
+  config: SetConfig,
+  hosts: readonly Host[],
+  signal: AbortSignal,
+): Promise<LoadedRevision> {
+  const path = resolve(folder, config.path);
+  if (path !== folder && !path.startsWith(folder + sep)) throw new Error(`${config.path} is not within the source`);
+  const environment =
+    config.environment === undefined ? undefined : (await findEnvironments([path])).of(config.environment);
+  if (config.environment !== undefined && environment === undefined)
+    return { hosts: new Map(), problems: [`the environment ${config.environment} does not exist in ${config.path}`] };
+  const paths = [path, ...(environment?.paths ?? [])];
+  const before: readonly VariableSource[] = (environment?.varFiles ?? []).map((file) => ({ file }));
+  const images: ImageCache = new Map();
+  const names = [...new Set([hostVariable, ...hosts.flatMap(({ vars }) => Object.keys(vars))])];
+  const found = new Map<string, LoadedSet>();
+  const problems = new Map<string, Set<string>>();
+  const pins = await pinsOf(path);
+  for (const host of hosts) {
+    const loaded = await loadManifests(
+      {
+        paths,
+        vars: config.variables,
+        variables: [...before, { vars: { [hostVariable]: host.name, ...host.vars } }],
+        env: {},
+        host: { facts: host, all: hosts, names, images },
+        ...(host.project === undefined ? {} : { project: host.project }),
+      },
+      signal,
+    );
+    const cycles = referenceCycles(loaded.documents, loaded.broken).map((one) => loaded.locate(one));
+    for (const one of [...loaded.diagnostics, ...cycles]) {
+      if (one.severity !== 'error') continue;
+      const text = problemText(one, folder);
+      const on = problems.get(text) ?? new Set();
+      problems.set(text, on.add(host.name));
+    }
+    found.set(host.name, { loaded, pins, text: textOf(loaded, pins) });
+  }
+  return { hosts: found, problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)) };
+}
+
+const textOf = ({ documents }: Loaded, pins: Pins): string =>
+  createHash('sha256')
+    .update(JSON.stringify([documents, [...pins]]))
+    .digest('hex');
+
+const onHosts = (text: string, on: ReadonlySet<string>, count: number): string =>
+  on.size === count ? text : `${text} (on ${[...on].slice(0, 5).join(', ')}${on.size > 5 ? ' and others' : ''})`;
+
+/** With the path inside the source: the place of its checkout says nothing to users. */
+export function problemText({ file, line, column, message, remedy }: Diagnostic, folder: string): string {
+  const place = file === undefined ? '' : file.startsWith(folder + sep) ? file.slice(folder.length + 1) : file;
+  const at = place === '' ? '' : `${place}${line === undefined ? '' : `:${line}:${column ?? 1}`}: `;
+  return `${at}${message}${remedy === undefined ? '' : ` (${remedy})`}`;
+}
+
+/** gantry.lock beside the manifests. */
+async function pinsOf(path: string): Promise<Pins> {
+  for (const folder of [path, dirname(path)]) {
+    const file = join(folder, 'gantry.lock');
+    const text = await readFile(file, 'utf8').catch(() => undefined);
+    if (text !== undefined) return parsePins('gantry.lock', text);
+    if (folder === path && !/\.[a-z]+$/.test(path)) break;
+  }
+  return new Map();
+}

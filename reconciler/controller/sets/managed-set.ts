@@ -1,0 +1,496 @@
+// One set on all its hosts: takes revisions of its source, checks them as a whole, rolls them out in batches, and goes back.
+import { join } from 'node:path';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { SetConfig } from '../config/config.ts';
+import type { HostLink } from '../hosts/host-link.ts';
+import type { Hub } from '../hub.ts';
+import { ControllerError } from '../controller.ts';
+import type { DriftRecord, Operation, RunRecord, SetStatus, SetStatusName, Suspension } from '../http/contract.ts';
+import type { Notice } from '../notify/notice.ts';
+import type { Source } from '../sources/source.ts';
+import { DriftRules } from './drift-rules.ts';
+import { loadRevision, type LoadedRevision } from './load-revision.ts';
+import { batchesOf, batchVerdict } from './rollout.ts';
+import { RunBook, type Run, type RunStart } from './run-book.ts';
+import { SetOnHost, type Applied } from './set-on-host.ts';
+import { StoredSet, type KnownRevision } from './set-state.ts';
+import { RecordLog } from './state-file.ts';
+import type { Suspensions } from './suspensions.ts';
+
+export interface ManagedSetDeps {
+  readonly config: SetConfig;
+  readonly source: Source;
+  readonly links: readonly HostLink[];
+  readonly suspensions: Suspensions;
+  readonly hub: Hub;
+  readonly isActive: () => boolean;
+  /** Why a host must wait with a new revision. */
+  readonly waitsFor: (set: SetConfig, host: string) => string | undefined;
+  readonly onChange: (set: ManagedSet) => void;
+  readonly notice: (notice: Omit<Notice, 'controller' | 'set' | 'at'>, set: SetConfig) => void;
+  readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly controller: string;
+  readonly stateDir: string;
+  readonly parallelism: number;
+  readonly nowMs: () => number;
+}
+
+const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifted', 'unknown', 'suspended', 'synced'];
+const publishMs = 100;
+
+export class ManagedSet {
+  readonly config: SetConfig;
+  readonly hosts: readonly SetOnHost[];
+  readonly drift: RecordLog<DriftRecord>;
+  readonly #deps: ManagedSetDeps;
+  readonly #stored: StoredSet;
+  readonly #runs: RunBook;
+  readonly #history: RecordLog<RunRecord>;
+  #problems: readonly string[] = [];
+  #message: string | undefined;
+  #offered: string | undefined;
+  #working: Promise<unknown> = Promise.resolve();
+  #rollout: AbortController | undefined;
+  #changed = (): void => {};
+  #timer: NodeJS.Timeout | undefined;
+  #noticed: SetStatusName | undefined;
+
+  constructor(deps: ManagedSetDeps) {
+    const { config, stateDir, hub, nowMs } = deps;
+    this.config = config;
+    this.#deps = deps;
+    const folder = join(stateDir, 'sets', config.name);
+    this.#stored = new StoredSet(stateDir, config.name);
+    this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
+    this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
+    this.#runs = new RunBook(config.name, this.#history, hub);
+    const rules = new DriftRules(config.mode, config.rules);
+    this.hosts = deps.links.map(
+      (link) =>
+        new SetOnHost(
+          {
+            config,
+            link,
+            rules,
+            suspensions: () => deps.suspensions.of(config.name, nowMs()),
+            isActive: deps.isActive,
+            waitsFor: (host) => deps.waitsFor(config, host),
+            beginRepair: () => this.#begin({ kind: 'heal', reason: 'drift', by: `controller ${deps.controller}` }),
+            onState: () => this.#stateChanged(),
+            onObjects: (changed, gone) => {
+              if (!hub.isHeard) return;
+              for (const object of changed) hub.emit({ type: 'object', set: config.name, object });
+              for (const object of gone) hub.emit({ type: 'object', set: config.name, object, isGone: true });
+            },
+            onDrift: (record) => this.#noteDrift(record),
+            onApplied: (host, applied) => this.#noteApplied(host, applied),
+            log: (level, message, host) => hub.log(level, message, { set: config.name, host }),
+            turn: deps.turn,
+            who: `controller ${deps.controller}`,
+            stateDir,
+            parallelism: deps.parallelism,
+            nowMs,
+          },
+          () => this.#stored.state.hosts[link.host.name],
+        ),
+    );
+  }
+
+  /** Reads its state. The last good revision is in force at once, also while its source does not answer. */
+  async load(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#stored.load(), this.#history.load(), this.drift.load()]);
+    this.#runs.closeOpen(this.#deps.nowMs());
+    const { current, pin } = this.#stored.state;
+    const wanted = pin?.revision ?? current?.revision;
+    if (wanted === undefined) return;
+    await this.#inTurn(async () => {
+      try {
+        const loaded = await this.#load(wanted, signal);
+        if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
+        const start: StartPart = { kind: 'resync', reason: 'restart', by: `controller ${this.#deps.controller}` };
+        this.#rollOut(wanted, loaded, start);
+      } catch (error) {
+        this.#say('error', `the revision ${short(wanted)} in use cannot be read: ${reasonOf(error)}`);
+      }
+    });
+  }
+
+  /** Runs until `signal` fires. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.hosts.map((one) => one.run(signal)));
+    await this.#working.catch(() => undefined);
+    await Promise.all([this.#history.flush(), this.drift.flush()]);
+  }
+
+  /** The source has this revision now. A broken one changes nothing. */
+  async offer(next: KnownRevision, signal: AbortSignal): Promise<void> {
+    const { state } = this.#stored;
+    const isKnown =
+      next.revision === this.#offered || (this.#offered === undefined && next.revision === state.withdrawn);
+    if (isKnown) return;
+    this.#offered = next.revision;
+    if (state.pin !== undefined) return;
+    if (next.revision === state.current?.revision && this.hosts.every(({ target }) => target !== undefined)) return;
+    await this.#inTurn(() => this.#take(next, { kind: 'sync', reason: 'commit', by: next.who ?? 'unknown' }, signal));
+  }
+
+  async #take(next: KnownRevision, start: StartPart, signal: AbortSignal): Promise<void> {
+    let loaded: LoadedRevision;
+    try {
+      loaded = await this.#load(next.revision, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.#offered = undefined;
+      return this.#refuse(next, [reasonOf(error)]);
+    }
+    if (loaded.problems.length > 0) return this.#refuse(next, loaded.problems);
+    this.#problems = [];
+    await this.#stored.advance(next);
+    this.#rollOut(next.revision, loaded, {
+      ...start,
+      ...(next.message === undefined ? {} : { message: next.message }),
+    });
+  }
+
+  #refuse({ revision }: KnownRevision, problems: readonly string[]): void {
+    const isTold = problems.join('\n') === this.#problems.join('\n');
+    this.#problems = problems;
+    if (isTold) return;
+    this.#say('error', `revision ${short(revision)} is not applied: ${problems.slice(0, 3).join('; ')}`);
+    this.#deps.notice(
+      {
+        kind: 'failed',
+        hosts: [],
+        revision,
+        message: `Revision ${short(revision)} has errors and is not applied: ${problems[0] ?? ''}`,
+      },
+      this.config,
+    );
+    this.#stateChanged();
+  }
+
+  async #load(revision: string, signal: AbortSignal): Promise<LoadedRevision> {
+    const { dir } = await this.#deps.source.checkout(revision, signal);
+    return loadRevision(
+      dir,
+      this.config,
+      this.#deps.links.map(({ host }) => host),
+      signal,
+    );
+  }
+
+  /** The plan of another revision: loaded manifests, nothing else. */
+  async preview(revision: string, signal: AbortSignal): Promise<LoadedRevision> {
+    return this.#load(revision, signal);
+  }
+
+  /** Batch by batch in the background; a newer rollout overtakes it. */
+  #rollOut(
+    revision: string,
+    { hosts: loaded }: LoadedRevision,
+    start: StartPart,
+    onlyOn?: readonly string[],
+  ): Run | undefined {
+    this.#rollout?.abort();
+    const overtaken = new AbortController();
+    this.#rollout = overtaken;
+    const chosen = this.hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
+    const isNews = chosen.some(({ name }) => this.#stored.state.hosts[name]?.text !== loaded.get(name)?.text);
+    const run = isNews || start.kind === 'rollback' ? this.#begin({ ...start, revision }) : undefined;
+    void this.#batches(revision, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
+      this.#say('error', `the rollout of ${short(revision)} broke: ${reasonOf(error)}`);
+      run?.end('failed', this.#deps.nowMs(), reasonOf(error));
+    });
+    return run;
+  }
+
+  async #batches(
+    revision: string,
+    loaded: LoadedRevision['hosts'],
+    hosts: readonly SetOnHost[],
+    run: Run | undefined,
+    overtaken: AbortSignal,
+  ): Promise<void> {
+    const { rollout } = this.config;
+    this.#message = undefined;
+    overtaken.addEventListener('abort', () => this.#changed(), { once: true });
+    const given: SetOnHost[] = [];
+    for (const batch of batchesOf(rollout, hosts)) {
+      for (const host of batch) {
+        const own = loaded.get(host.name);
+        if (own !== undefined) host.give({ revision, loaded: own, ...(run === undefined ? {} : { run }) });
+      }
+      given.push(...batch);
+      const verdict = await this.#verdictOf(batch, given, revision, overtaken);
+      if (verdict === 'overtaken') return run?.end('cancelled', this.#deps.nowMs(), 'A newer revision came first.');
+      if (verdict === 'withdrawn') {
+        run?.end('rolled-back', this.#deps.nowMs(), this.#message);
+        return this.#withdraw(revision);
+      }
+    }
+    const failed = given.filter(({ isFailed }) => isFailed).map(({ name }) => name);
+    if (failed.length > 0) run?.end('partial', this.#deps.nowMs(), `Failed: ${failed.slice(0, 5).join(', ')}`);
+    else run?.end('done', this.#deps.nowMs());
+  }
+
+  async #verdictOf(
+    batch: readonly SetOnHost[],
+    given: readonly SetOnHost[],
+    revision: string,
+    overtaken: AbortSignal,
+  ): Promise<'go' | 'overtaken' | 'withdrawn'> {
+    const { rollout } = this.config;
+    let isTold = false;
+    while (!overtaken.aborted) {
+      const change = new Promise<void>((resolve) => (this.#changed = resolve));
+      const views = (hosts: readonly SetOnHost[]) =>
+        hosts.map(({ isSynced, isFailed, isAway }) => ({ isSynced, isFailed, isAway }));
+      const verdict = batchVerdict(
+        [...views(given.filter((one) => !batch.includes(one) && one.isFailed)), ...views(batch)],
+        rollout.stopAfter,
+      );
+      if (verdict === 'go') return 'go';
+      if (verdict === 'halt') {
+        const failed = given.filter(({ isFailed }) => isFailed).map(({ name }) => name);
+        const isLast = given.length === this.hosts.length;
+        this.#message = `Revision ${short(revision)} failed on ${failed.slice(0, 5).join(', ')}${isLast ? '' : ': no further host gets it'}.`;
+        if (!isTold) this.#say('error', this.#message);
+        isTold = true;
+        if (rollout.rollback && this.#stored.state.earlier.length > 0) return 'withdrawn';
+        if (isLast && batch.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || isAway)) return 'go';
+      }
+      await change;
+    }
+    return 'overtaken';
+  }
+
+  /** Back to the last good revision, until the source has another one. */
+  async #withdraw(revision: string): Promise<void> {
+    const [last] = this.#stored.state.earlier;
+    if (last === undefined) return;
+    const message = this.#message ?? '';
+    const loaded = await this.#load(last.revision, new AbortController().signal);
+    await this.#stored.change({ current: last, earlier: this.#stored.state.earlier.slice(1), withdrawn: revision });
+    this.#rollOut(last.revision, loaded, {
+      kind: 'rollback',
+      reason: 'rollout stopped',
+      by: `controller ${this.#deps.controller}`,
+      message,
+    });
+    this.#message = `${message} It was taken back to ${short(last.revision)}.`;
+    this.#deps.notice({ kind: 'failed', hosts: [], revision, message: this.#message }, this.config);
+  }
+
+  /** Goes back to a revision and stays there until the set is resumed. */
+  async rollback(
+    revision: string,
+    reason: string,
+    by: string,
+    hosts: readonly string[] | undefined,
+    signal: AbortSignal,
+  ): Promise<Operation> {
+    const { current, earlier } = this.#stored.state;
+    const known = [...(current === undefined ? [] : [current]), ...earlier];
+    const found = known.filter((one) => one.revision.startsWith(revision));
+    if (found.length !== 1) {
+      const list = known
+        .map((one) => short(one.revision))
+        .slice(0, 10)
+        .join(', ');
+      throw new ControllerError(
+        'not-found',
+        `the set ${this.config.name} has ${found.length === 0 ? 'no revision' : 'several revisions'} ${revision}: it has ${list === '' ? 'none' : list}`,
+      );
+    }
+    const wanted = found[0]?.revision ?? '';
+    return this.#inTurn(async () => {
+      const loaded = await this.#load(wanted, signal);
+      if (loaded.problems.length > 0)
+        throw new ControllerError('conflict', `revision ${short(wanted)} has errors: ${loaded.problems[0] ?? ''}`);
+      await this.#stored.change({
+        pin: { revision: wanted, reason, by, since: new Date(this.#deps.nowMs()).toISOString() },
+      });
+      const run = this.#rollOut(wanted, loaded, { kind: 'rollback', reason: `rollback: ${reason}`, by }, hosts);
+      this.#stateChanged();
+      return (run ?? this.#begin({ kind: 'rollback', reason, by, revision: wanted })).operation;
+    });
+  }
+
+  /** The end of a rollback: the newest revision is in force again. */
+  async unpin(by: string, signal: AbortSignal): Promise<boolean> {
+    const { pin, current } = this.#stored.state;
+    if (pin === undefined) return false;
+    await this.#stored.unpin();
+    this.#offered = undefined;
+    if (current !== undefined)
+      await this.#inTurn(() => this.#take(current, { kind: 'sync', reason: 'resume', by }, signal));
+    return true;
+  }
+
+  /** Compares and applies now. */
+  sync(hosts: readonly string[] | undefined, reason: string, by: string): Operation {
+    const chosen = this.hosts.filter(({ name }) => hosts === undefined || hosts.includes(name));
+    const run = this.#begin({ kind: 'resync', reason, by });
+    for (const host of chosen) {
+      run.include(host.name);
+      host.link.lookNow();
+      host.look(true);
+    }
+    void this.#watchResync(run, chosen);
+    return run.operation;
+  }
+
+  async #watchResync(run: Run, hosts: readonly SetOnHost[]): Promise<void> {
+    await Promise.all(hosts.map((host) => host.looked()));
+    for (const { name, status } of hosts)
+      run.hostEnded(name, undefined, undefined, status.status === 'failed' ? status.error : undefined);
+    const failed = hosts.filter(({ status }) => status.status === 'failed');
+    run.end(failed.length === 0 ? 'done' : 'failed', this.#deps.nowMs());
+  }
+
+  get status(): SetStatus {
+    const { config } = this;
+    const { current, pin } = this.#stored.state;
+    const suspensions = this.suspensions;
+    const hosts = this.hosts.map(({ status }) => status);
+    const status = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
+    const opens = this.hosts.flatMap(({ nextOpenMs }) => nextOpenMs ?? []);
+    const pinned = pin === undefined ? undefined : `Held at ${short(pin.revision)} by ${pin.by}: ${pin.reason}`;
+    const broken =
+      this.#problems.length === 0 ? undefined : 'The newest revision has errors; the last good one stays in force.';
+    const message = pinned ?? this.#message ?? broken ?? hosts.find((host) => host.status === status)?.error;
+    return {
+      name: config.name,
+      source: config.source,
+      ...(config.path === '.' ? {} : { path: config.path }),
+      mode: config.mode,
+      status,
+      ...(current === undefined ? {} : { revision: pin?.revision ?? current.revision }),
+      ...(message === undefined ? {} : { message }),
+      problems: [...this.#problems],
+      hosts,
+      suspensions: [...suspensions],
+      ...(opens.length === 0 ? {} : { nextWindow: new Date(Math.min(...opens)).toISOString() }),
+      dependsOn: [...config.dependsOn],
+    };
+  }
+
+  /** A rollback is shown as one: resuming the set ends it. */
+  get suspensions(): readonly Suspension[] {
+    const { pin } = this.#stored.state;
+    const own = this.#deps.suspensions.of(this.config.name, this.#deps.nowMs());
+    if (pin === undefined) return own;
+    const { revision, reason, by, since } = pin;
+    return [
+      ...own,
+      { id: 'rollback', set: this.config.name, reason: `held at ${short(revision)}: ${reason}`, by, since },
+    ];
+  }
+
+  get operations(): readonly Operation[] {
+    return this.#runs.operations();
+  }
+
+  history(limit: number): readonly RunRecord[] {
+    return this.#runs.history(limit);
+  }
+
+  /** Revisions whose files must stay. */
+  get revisions(): readonly string[] {
+    const { current, earlier, pin, hosts } = this.#stored.state;
+    const applied = Object.values(hosts).map(({ revision }) => revision);
+    return [
+      ...new Set([
+        ...(current === undefined ? [] : [current.revision]),
+        ...(pin === undefined ? [] : [pin.revision]),
+        ...earlier.map(({ revision }) => revision),
+        ...applied,
+      ]),
+    ];
+  }
+
+  lookAll(): void {
+    for (const host of this.hosts) host.look();
+  }
+
+  #begin(start: Omit<RunStart, 'revision'> & { readonly revision?: string }): Run {
+    const { current, earlier, pin } = this.#stored.state;
+    const revision = start.revision ?? pin?.revision ?? current?.revision ?? '';
+    const before = revision === current?.revision ? earlier[0]?.revision : current?.revision;
+    return this.#runs.begin(
+      { ...start, revision, ...(before === undefined ? {} : { previousRevision: before }) },
+      this.#deps.nowMs(),
+    );
+  }
+
+  #noteApplied(host: string, applied: Applied): void {
+    const hosts = { ...this.#stored.state.hosts, [host]: applied };
+    void this.#stored
+      .change({ hosts })
+      .catch((error: unknown) => this.#say('error', `its state cannot be stored: ${reasonOf(error)}`));
+  }
+
+  #noteDrift(record: DriftRecord): void {
+    this.drift.put(record);
+    this.#deps.hub.emit({ type: 'drift', set: this.config.name, drift: record });
+    const { host, address, paths, action, by } = record;
+    const who = by === undefined ? '' : ` by ${by}`;
+    if (action === 'reported' && record.healedAt === undefined)
+      this.#tellDrift('drifted', `${address} on ${host} was changed${who}`, record);
+    if (action === 'healed')
+      this.#tellDrift('healed', `${address} on ${host} was changed${who} and is as declared again`, record);
+    this.#say(
+      action === 'failed' ? 'error' : 'info',
+      `${address} drifted (${paths.join(', ')})${who}: ${action}`,
+      host,
+    );
+  }
+
+  #tellDrift(kind: 'drifted' | 'healed', message: string, { host, address, paths }: DriftRecord): void {
+    const { current } = this.#stored.state;
+    const revision = current === undefined ? {} : { revision: current.revision };
+    this.#deps.notice({ kind, hosts: [host], message, objects: [{ host, address, paths }], ...revision }, this.config);
+  }
+
+  #stateChanged(): void {
+    this.#changed();
+    this.#deps.onChange(this);
+    if (this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      const set = this.status;
+      this.#deps.hub.emit({ type: 'set', set });
+      this.#noticeOf(set);
+    }, publishMs);
+    this.#timer.unref();
+  }
+
+  #noticeOf({ status, revision, message }: SetStatus): void {
+    if (status === 'syncing' || status === this.#noticed) return;
+    const before = this.#noticed;
+    this.#noticed = status;
+    const about = revision === undefined ? {} : { revision };
+    if (status === 'failed')
+      this.#deps.notice({ kind: 'failed', hosts: [], message: message ?? 'The set failed.', ...about }, this.config);
+    if (status === 'synced' && before !== undefined)
+      this.#deps.notice(
+        { kind: 'synced', hosts: [], message: `All hosts are as declared in ${short(revision ?? '')}.`, ...about },
+        this.config,
+      );
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const next = this.#working.catch(() => undefined).then(work);
+    this.#working = next;
+    return next;
+  }
+
+  #say(level: 'info' | 'error', message: string, host?: string): void {
+    this.#deps.hub.log(level, message, { set: this.config.name, ...(host === undefined ? {} : { host }) });
+  }
+}
+
+type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
+
+/** As people write revisions. */
+export const short = (revision: string): string => revision.replace(/^sha256:/, '').slice(0, 12);

@@ -1,0 +1,55 @@
+// One object with its desired and live values, secrets masked.
+import type { Json, JsonObject } from '../../core/documents/document.ts';
+import { hidden, redact } from '../../core/documents/secret.ts';
+import type { Change } from '../../core/documents/change.ts';
+import { ControllerError } from '../controller.ts';
+import type { ObjectChange, ObjectDetail } from '../http/contract.ts';
+import type { ManagedSet } from './managed-set.ts';
+import type { SetOnHost } from './set-on-host.ts';
+import { ofObject } from './suspensions.ts';
+
+const mostChanges = 50;
+
+export function objectDetail(set: ManagedSet, host: SetOnHost, address: string): ObjectDetail {
+  const summary = host.objects.get(address);
+  const change = host.made?.plan.changes.find((one) => one.address === address);
+  if (summary === undefined || change === undefined)
+    throw new ControllerError('not-found', `the set ${set.config.name} has no object ${address} on ${host.name}`);
+  const document = host.target?.loaded.loaded.documents.find((one) => one.address === address);
+  const secrets = [...(document?.secrets ?? []), ...(change.secrets ?? [])];
+  const masked = (value: object): Record<string, unknown> =>
+    redact(value as JsonObject, [], secrets) as Record<string, unknown>;
+  return {
+    summary,
+    ...(document === undefined ? {} : { desired: masked(document.values) }),
+    ...(change.live === undefined ? {} : { live: masked(change.live) }),
+    differences: [...change.changes, ...(change.ignored ?? [])].map(differenceOf),
+    suspensions: [...ofObject(set.suspensions, host.name, address)],
+    history: historyOf(set, host.name, address),
+  };
+}
+
+export function differenceOf({ path, before, after, effect, secret }: Change): ObjectDetail['differences'][number] {
+  const shown = (value: Json): Json => (secret ? hidden : redact(value, path.split('.')));
+  return {
+    path,
+    ...(after === undefined || after === null ? {} : { desired: shown(after) }),
+    ...(before === undefined ? {} : { live: shown(before) }),
+    effect,
+    isSecret: secret,
+  };
+}
+
+function historyOf(set: ManagedSet, host: string, address: string): ObjectChange[] {
+  return set.drift
+    .list(Number.MAX_SAFE_INTEGER)
+    .filter((one) => one.host === host && one.address === address)
+    .slice(0, mostChanges)
+    .map(({ at, by, paths, action, message }) => ({
+      at,
+      action: 'update' as const,
+      by: by ?? 'unknown',
+      reason: `${paths.join(', ')}: ${action}`,
+      ...(message === undefined ? {} : { message }),
+    }));
+}

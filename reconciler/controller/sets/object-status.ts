@@ -1,0 +1,81 @@
+// The objects of a set on one host, as the API shows them, from its plan. Pure.
+import type { Document } from '../../core/documents/document.ts';
+import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
+import type { ObjectCounts, ObjectStatusName, ObjectSummary } from '../http/contract.ts';
+
+export interface ObjectView {
+  readonly host: string;
+  readonly plan: Plan;
+  readonly documents: readonly Document[];
+  readonly needs: ReadonlyMap<string, readonly string[]>;
+  /** Reasons, by address. */
+  readonly suspended: ReadonlyMap<string, string>;
+  /** Why its last step failed, by address. */
+  readonly failed: ReadonlyMap<string, string>;
+  /** What is done about a difference: drift that is reported stays drifted. */
+  readonly reported: ReadonlySet<string>;
+  readonly isSyncing: boolean;
+}
+
+export function objectsOf(view: ObjectView): ReadonlyMap<string, ObjectSummary> {
+  const projects = new Map(view.documents.map(({ address, project }) => [address as string, project]));
+  return new Map(
+    view.plan.changes.map((change): readonly [string, ObjectSummary] => {
+      const { address, kind, name } = change;
+      const { status, message } = statusOf(change, view);
+      const project = projects.get(address);
+      const summary: ObjectSummary = {
+        host: view.host,
+        address,
+        kind,
+        name,
+        ...(project === undefined ? {} : { project }),
+        status,
+        dependsOn: [...(view.needs.get(address) ?? [])],
+        ...(message === undefined ? {} : { message }),
+      };
+      return [address, summary];
+    }),
+  );
+}
+
+interface Status {
+  readonly status: ObjectStatusName;
+  readonly message?: string;
+}
+
+function statusOf(change: ResourceChange, view: ObjectView): Status {
+  const { address, guard } = change;
+  const reason = view.suspended.get(address);
+  if (reason !== undefined) return { status: 'suspended', message: reason };
+  const failure = view.failed.get(address);
+  if (failure !== undefined) return { status: 'failed', message: failure };
+  if (guard !== undefined) return { status: 'failed', message: `${guard.message}: ${guard.remedy}` };
+  const isSame = change.action === 'no-op' && change.power === undefined && !view.reported.has(address);
+  if (isSame || change.isTakeover === true) return { status: 'synced' };
+  if (view.isSyncing) return { status: 'syncing' };
+  return change.action === 'create' ? { status: 'missing' } : { status: 'drifted' };
+}
+
+export function countsOf(objects: Iterable<ObjectSummary>): ObjectCounts {
+  const counts = { total: 0, synced: 0, drifted: 0, failed: 0 };
+  for (const { status } of objects) {
+    counts.total += 1;
+    if (status === 'synced') counts.synced += 1;
+    if (status === 'drifted' || status === 'missing') counts.drifted += 1;
+    if (status === 'failed') counts.failed += 1;
+  }
+  return counts;
+}
+
+/** What listeners do not know yet. */
+export function changedObjects(
+  before: ReadonlyMap<string, ObjectSummary>,
+  after: ReadonlyMap<string, ObjectSummary>,
+): { readonly changed: readonly ObjectSummary[]; readonly gone: readonly ObjectSummary[] } {
+  const changed = [...after.values()].filter((one) => {
+    const known = before.get(one.address);
+    return known === undefined || known.status !== one.status || known.message !== one.message;
+  });
+  return { changed, gone: [...before.values()].filter(({ address }) => !after.has(address)) };
+}

@@ -1,0 +1,67 @@
+// Narrows what a plan may do on one host: suspended objects and fields, drift that is only reported, closed windows, objects at rest. Pure.
+import type { Address, Document, IgnoreRule } from '../../core/documents/document.ts';
+import type { PlanOptions } from '../../core/plan/plan.ts';
+
+export interface Restraint {
+  /** Left alone as a whole, with the reason. */
+  readonly objects: ReadonlyMap<string, string>;
+  /** Paths that are neither compared nor written, by address. */
+  readonly paths: ReadonlyMap<string, readonly IgnoreRule[]>;
+  /** Changes that restart or recreate are refused. */
+  readonly isCalm: boolean;
+  /** Waits of manage.wait are skipped. */
+  readonly skipsWaits: boolean;
+  /** Longest time for each wait. */
+  readonly waitMs?: number;
+}
+
+export const noRestraint: Restraint = { objects: new Map(), paths: new Map(), isCalm: false, skipsWaits: false };
+
+export const isRestrained = ({ objects, paths, isCalm }: Restraint): boolean => objects.size + paths.size > 0 || isCalm;
+
+export interface Restrained {
+  readonly documents: readonly Document[];
+  readonly options: PlanOptions;
+}
+
+/** `exists`: the object is on the host. An object that is left alone and missing is excluded, with what needs it. */
+export function restrained(
+  documents: readonly Document[],
+  options: PlanOptions,
+  restraint: Restraint,
+  exists: (document: Document) => boolean,
+): Restrained {
+  const { objects, isCalm } = restraint;
+  const missing = documents.filter((document) => objects.has(document.address) && !exists(document));
+  const exclude = [...(options.exclude ?? []), ...missing.map(({ address }): Address => address)];
+  return {
+    documents: documents.map((document) => restrainedDocument(document, restraint)),
+    options: {
+      ...options,
+      ...(exclude.length === 0 ? {} : { exclude }),
+      ...(isCalm ? { allowRestart: false, allowRecreate: false, prune: false } : {}),
+    },
+  };
+}
+
+function restrainedDocument(document: Document, restraint: Restraint): Document {
+  const { objects, paths, isCalm, skipsWaits, waitMs } = restraint;
+  const { address, manage } = document;
+  const rules = paths.get(address) ?? [];
+  const isAlone = objects.has(address);
+  const isPowerAlone = isAlone || rules.some(({ path }) => path === 'state');
+  const isShort = waitMs !== undefined && manage.wait.some(({ timeoutMs }) => timeoutMs > waitMs);
+  if (!isAlone && rules.length === 0 && !isCalm && !isShort && !(skipsWaits && manage.wait.length > 0)) return document;
+  const wait = skipsWaits || isAlone ? [] : manage.wait;
+  return {
+    ...document,
+    manage: {
+      ...manage,
+      ignore: [...manage.ignore, ...rules],
+      wait: waitMs === undefined ? wait : wait.map((one) => ({ ...one, timeoutMs: Math.min(one.timeoutMs, waitMs) })),
+      ...(isCalm ? { disruption: 'none' as const } : {}),
+      ...(isPowerAlone ? { power: 'ignore' as const } : {}),
+      ...(isAlone ? { policy: ['observe' as const] } : {}),
+    },
+  };
+}

@@ -1,0 +1,12 @@
+// The pause before another attempt: it doubles with each failure, and jitter keeps hosts from trying all at once. Pure.
+
+export interface RetryTimes {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
+/** `failures`: in a row, from 1. `random`: from 0 to 1; the pause is between half and all of its length. */
+export function retryPauseMs({ firstMs, longestMs }: RetryTimes, failures: number, random: number): number {
+  const whole = Math.min(longestMs, firstMs * 2 ** Math.min(30, Math.max(0, failures - 1)));
+  return Math.round(whole / 2 + (whole / 2) * random);
+}

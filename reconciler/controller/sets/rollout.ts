@@ -1,0 +1,28 @@
+// The order of a rollout: canaries first, then batches of hosts; and when it stops. Pure.
+import type { Rollout } from '../config/config.ts';
+
+export function batchesOf<T>(
+  { size, canary }: Pick<Rollout, 'size' | 'canary'>,
+  hosts: readonly T[],
+): readonly (readonly T[])[] {
+  const first = hosts.slice(0, canary);
+  const rest = hosts.slice(canary);
+  const count = 'count' in size ? size.count : Math.max(1, Math.ceil((rest.length * size.percent) / 100));
+  const batches: (readonly T[])[] = first.length === 0 ? [] : [first];
+  for (let at = 0; at < rest.length; at += count) batches.push(rest.slice(at, at + count));
+  return batches;
+}
+
+export interface BatchHost {
+  readonly isSynced: boolean;
+  readonly isFailed: boolean;
+  /** The host cannot be reached, so it neither succeeds nor fails: it gets the revision when it is back. */
+  readonly isAway: boolean;
+}
+
+/** wait: hosts are at work. halt: too many hosts failed. go: the next batch may begin. */
+export function batchVerdict(hosts: readonly BatchHost[], stopAfter: number): 'wait' | 'halt' | 'go' {
+  const failed = hosts.filter(({ isFailed }) => isFailed).length;
+  if (failed >= stopAfter) return 'halt';
+  return hosts.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || isAway) ? 'go' : 'wait';
+}

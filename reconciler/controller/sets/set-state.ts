@@ -1,0 +1,73 @@
+// What a set keeps over restarts: the revision in use, those before it, the one that was refused, and what each host has.
+import { join } from 'node:path';
+import type { Applied } from './set-on-host.ts';
+import { readState, StateFile } from './state-file.ts';
+
+export interface KnownRevision {
+  readonly revision: string;
+  readonly at: string;
+  readonly who?: string;
+  readonly message?: string;
+}
+
+/** A rollback holds the set at a revision. */
+export interface Pin {
+  readonly revision: string;
+  readonly reason: string;
+  readonly by: string;
+  readonly since: string;
+}
+
+export interface SetState {
+  /** The newest good revision: hosts have it or get it. */
+  readonly current?: KnownRevision;
+  /** Newest first, without `current`. */
+  readonly earlier: readonly KnownRevision[];
+  /** The rollout of this revision was stopped and taken back. */
+  readonly withdrawn?: string;
+  readonly pin?: Pin;
+  readonly hosts: Readonly<Record<string, Applied>>;
+}
+
+const mostEarlier = 20;
+const empty: SetState = { earlier: [], hosts: {} };
+
+export class StoredSet {
+  readonly #file: string;
+  readonly #store: StateFile;
+  #state = empty;
+
+  constructor(stateDir: string, set: string) {
+    this.#file = join(stateDir, 'sets', set, 'state.json');
+    this.#store = new StateFile(this.#file);
+  }
+
+  async load(): Promise<void> {
+    this.#state = { ...empty, ...((await readState(this.#file)) as Partial<SetState> | undefined) };
+  }
+
+  get state(): SetState {
+    return this.#state;
+  }
+
+  async change(part: Partial<SetState>): Promise<void> {
+    this.#state = { ...this.#state, ...part };
+    await this.#store.write(this.#state);
+  }
+
+  /** Makes a revision the current one. */
+  async advance(next: KnownRevision): Promise<void> {
+    const { current, earlier } = this.#state;
+    const before = current === undefined || current.revision === next.revision ? earlier : [current, ...earlier];
+    const others = before.filter(({ revision }) => revision !== next.revision).slice(0, mostEarlier);
+    const { withdrawn: _withdrawn, ...rest } = this.#state;
+    this.#state = { ...rest, current: next, earlier: others };
+    await this.#store.write(this.#state);
+  }
+
+  async unpin(): Promise<void> {
+    const { pin: _pin, ...rest } = this.#state;
+    this.#state = rest;
+    await this.#store.write(this.#state);
+  }
+}

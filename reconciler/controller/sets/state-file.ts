@@ -1,0 +1,111 @@
+// Files of the controller's state: JSON that is replaced as a whole, and logs of records that are appended and kept short.
+import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Undefined when there is none; throws when it is damaged, since guessing would change hosts. */
+export async function readState(file: string): Promise<unknown> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new Error(`${file} is damaged: restore it, or delete it to begin anew`, { cause: error });
+  }
+}
+
+/** Writes one after the other; the newest value wins. */
+export class StateFile {
+  readonly #file: string;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  async write(value: unknown): Promise<void> {
+    const text = `${JSON.stringify(value)}\n`;
+    const before = this.#writing;
+    const next = this.#replace(before, text);
+    this.#writing = next;
+    await next;
+  }
+
+  async #replace(before: Promise<void>, text: string): Promise<void> {
+    await before.catch(() => undefined);
+    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+    const partial = `${this.#file}.new`;
+    await writeFile(partial, text, { mode: 0o600, flush: true });
+    await rename(partial, this.#file);
+  }
+}
+
+interface Recorded {
+  readonly id: string;
+}
+
+/** The newest records by id, in memory and in a file of JSON lines; a record that changed is appended again. */
+export class RecordLog<T extends Recorded> {
+  readonly #file: string;
+  readonly #most: number;
+  readonly #records = new Map<string, T>();
+  #lines = 0;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(file: string, most: number) {
+    this.#file = file;
+    this.#most = most;
+  }
+
+  async load(): Promise<void> {
+    const text = await readFile(this.#file, 'utf8').catch(() => '');
+    for (const line of text.split('\n')) {
+      try {
+        if (line !== '') this.#keep(JSON.parse(line) as T);
+      } catch {
+        // The end of the process cut it off.
+      }
+    }
+    this.#lines = text.split('\n').length;
+  }
+
+  /** Newest first. */
+  list(limit: number): readonly T[] {
+    return [...this.#records.values()].slice(-limit).reverse();
+  }
+
+  get(id: string): T | undefined {
+    return this.#records.get(id);
+  }
+
+  put(record: T): void {
+    this.#keep(record);
+    this.#lines += 1;
+    const isLong = this.#lines > 4 * this.#most;
+    if (isLong) this.#lines = this.#records.size;
+    const lines = isLong ? [...this.#records.values()] : [record];
+    const text = lines.map((one) => `${JSON.stringify(one)}\n`).join('');
+    this.#writing = this.#writing.then(() => this.#store(text, isLong)).catch(() => undefined);
+  }
+
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  async #store(text: string, isWhole: boolean): Promise<void> {
+    await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
+    if (!isWhole) return appendFile(this.#file, text, { mode: 0o600 });
+    await writeFile(`${this.#file}.new`, text, { mode: 0o600 });
+    await rename(`${this.#file}.new`, this.#file);
+  }
+
+  #keep(record: T): void {
+    this.#records.set(record.id, record);
+    const [oldest] = this.#records.keys();
+    if (this.#records.size > this.#most && oldest !== undefined) this.#records.delete(oldest);
+  }
+}

@@ -1,0 +1,89 @@
+// When a set may make changes: within one of its allowed windows and in none of the denied ones. Pure: the caller passes the time.
+import { isDue, type Minute } from '../../../server/api/container/snapshot-schedule.ts';
+import type { Window, Windows } from '../config/config.ts';
+
+const minuteMs = 60_000;
+const hourMs = 3_600_000;
+/** Monthly windows are found as well. */
+const horizonMs = 32 * 86_400_000;
+
+interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** 0: changes are allowed now; Infinity: not within a month. */
+export function opensInMs(windows: Windows, nowMs: number): number {
+  const { allow, deny } = windows;
+  if (allow.length + deny.length === 0) return 0;
+  if (isOpen(spansOf(allow, nowMs, nowMs), allow.length === 0, spansOf(deny, nowMs, nowMs), nowMs)) return 0;
+  const allowed = spansOf(allow, nowMs, nowMs + horizonMs);
+  const denied = spansOf(deny, nowMs, nowMs + horizonMs);
+  const times = [...allowed.map(({ fromMs }) => fromMs), ...denied.map(({ toMs }) => toMs)];
+  const found = times
+    .filter((ms) => ms > nowMs)
+    .sort((a, b) => a - b)
+    .find((ms) => isOpen(allowed, allow.length === 0, denied, ms));
+  return found === undefined ? Number.POSITIVE_INFINITY : found - nowMs;
+}
+
+const isOpen = (allowed: readonly Span[], isAlwaysAllowed: boolean, denied: readonly Span[], atMs: number): boolean =>
+  (isAlwaysAllowed || allowed.some((span) => holds(span, atMs))) && !denied.some((span) => holds(span, atMs));
+
+const holds = ({ fromMs, toMs }: Span, atMs: number): boolean => fromMs <= atMs && atMs < toMs;
+
+/** The spans of the windows that reach into the time between. */
+function spansOf(windows: readonly Window[], fromMs: number, toMs: number): readonly Span[] {
+  return windows.flatMap(({ schedule, durationMs, timezone }) => {
+    const spans: Span[] = [];
+    const clock = new WallClock(timezone);
+    const first = Math.floor((fromMs - durationMs) / minuteMs) * minuteMs;
+    for (let ms = first; ms <= toMs; ms += minuteMs)
+      if (isDue(schedule, clock.minuteAt(ms))) spans.push({ fromMs: ms, toMs: ms + durationMs });
+    return spans;
+  });
+}
+
+/** The clock on the wall of a time zone; asks for its offset once an hour, which is when offsets change. */
+class WallClock {
+  readonly #format: Intl.DateTimeFormat | undefined;
+  #hour = Number.NaN;
+  #offsetMs = 0;
+
+  constructor(timezone: string) {
+    this.#format =
+      timezone === 'UTC'
+        ? undefined
+        : new Intl.DateTimeFormat('en', {
+            timeZone: timezone,
+            hourCycle: 'h23',
+            year: 'numeric',
+            month: 'numeric',
+            day: 'numeric',
+            hour: 'numeric',
+            minute: 'numeric',
+          });
+  }
+
+  minuteAt(ms: number): Minute {
+    const hour = Math.floor(ms / hourMs);
+    if (this.#format !== undefined && hour !== this.#hour) {
+      this.#hour = hour;
+      this.#offsetMs = offsetAt(this.#format, hour * hourMs);
+    }
+    const date = new Date(ms + this.#offsetMs);
+    return {
+      minute: date.getUTCMinutes(),
+      hour: date.getUTCHours(),
+      dayOfMonth: date.getUTCDate(),
+      month: date.getUTCMonth() + 1,
+      dayOfWeek: date.getUTCDay(),
+    };
+  }
+}
+
+function offsetAt(format: Intl.DateTimeFormat, ms: number): number {
+  const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, Number(value)]));
+  const of = (type: Intl.DateTimeFormatPartTypes): number => parts.get(type) ?? 0;
+  return Date.UTC(of('year'), of('month') - 1, of('day'), of('hour'), of('minute')) - ms;
+}

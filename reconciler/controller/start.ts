@@ -1,0 +1,56 @@
+// Starts a controller from its config: reads the hosts file, opens the sources, and lets the engine work.
+import { resolve } from 'node:path';
+import type { Diagnostic } from '../core/documents/diagnostic.ts';
+import { matchesHost, unknownNameIn } from '../core/documents/host-pattern.ts';
+import { readHostsFile } from '../manifest/hosts-file.ts';
+import type { ControllerConfig } from './config/config.ts';
+import { Engine } from './engine.ts';
+import type { Hub } from './hub.ts';
+import type { Notifier } from './notify/notice.ts';
+import { openSource } from './sources/open-source.ts';
+
+export interface Started {
+  readonly engine?: Engine;
+  /** With errors nothing was started. */
+  readonly diagnostics: readonly Diagnostic[];
+}
+
+export async function startEngine(config: ControllerConfig, hub: Hub, notifier?: Notifier): Promise<Started> {
+  const { hosts, diagnostics } = await readHostsFile(config.hostsFile, new Map());
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const strange = config.sets.flatMap(({ name, hosts: patterns }) =>
+    patterns.flatMap((pattern) => {
+      const unknown = unknownNameIn(pattern, hosts);
+      const isEmpty = unknown === undefined && !hosts.some((host) => matchesHost(pattern, host));
+      const message = unknown ?? (isEmpty ? 'no host has its labels' : undefined);
+      return message === undefined ? [] : [setProblem(config, name, message)];
+    }),
+  );
+  if (errors.length > 0) return { diagnostics };
+  if (strange.length > 0) return { diagnostics: [...diagnostics, ...strange] };
+  const context = {
+    stateDir: config.stateDir,
+    absolute: (path: string) => resolve(config.folder, path),
+    now: () => new Date().toISOString(),
+  };
+  const engine = new Engine({
+    config,
+    hosts,
+    open: (entry) => openSource(entry, context),
+    hub,
+    ...(notifier === undefined ? {} : { notifier }),
+    nowMs: Date.now,
+  });
+  await engine.start();
+  return { engine, diagnostics };
+}
+
+const setProblem = ({ file }: ControllerConfig, set: string, message: string): Diagnostic => ({
+  severity: 'error',
+  code: 'bad-config',
+  path: '',
+  message: `the hosts of the set ${set}: ${message}`,
+  file,
+  line: 1,
+  column: 1,
+});

@@ -1,0 +1,102 @@
+// A controller over simulated hosts and a directory of manifests, for tests.
+import { mkdtemp, mkdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Engine } from '../../../reconciler/controller/engine.ts';
+import { Hub } from '../../../reconciler/controller/hub.ts';
+import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
+import { startEngine } from '../../../reconciler/controller/start.ts';
+import { openMemoryDaemon, type MemoryDaemon } from '../daemons/in-memory.ts';
+import { until } from '../until.ts';
+
+export interface ControllerWorld {
+  readonly folder: string;
+  readonly daemons: readonly MemoryDaemon[];
+  readonly hub: Hub;
+  /** The controller that was started last. */
+  readonly engine: Engine;
+  /** Writes a manifest of the source. */
+  write(name: string, text: string): Promise<void>;
+  /** `config` replaces gantry.yaml. */
+  start(config?: string): Promise<Engine>;
+  stop(): Promise<void>;
+  profile(host: number, name: string): Promise<Record<string, string> | undefined>;
+  /** Changes a profile as somebody else. */
+  meddle(host: number, name: string, config: Record<string, string>): Promise<void>;
+  close(): Promise<void>;
+}
+
+export const waitMs = 30_000;
+
+/** One set `web` of the directory `manifests`, looked at every 200 ms; `set`: further members of the set. */
+export const simpleConfig = (set = ''): string => `hosts: { file: hosts.yaml }
+sources:
+  - { name: shop, directory: { path: manifests, interval: 200ms } }
+sets:
+  - { name: web, source: shop${set === '' ? '' : `, ${set}`} }
+`;
+
+export const profileText = (name: string, config: Record<string, string>): string =>
+  `kind: profile\nname: ${name}\nconfig: ${JSON.stringify(config)}\n`;
+
+export async function openControllerWorld(hosts: number): Promise<ControllerWorld> {
+  const folder = await realpath(await mkdtemp(join(tmpdir(), 'gantry-controller-')));
+  const daemons = await Promise.all(Array.from({ length: hosts }, () => openMemoryDaemon()));
+  await mkdir(join(folder, 'manifests'));
+  const lines = daemons.map(
+    ({ host }, at) => `  - { name: h${at + 1}, address: "${host}", labels: { rack: r${(at % 2) + 1} } }`,
+  );
+  await writeFile(join(folder, 'hosts.yaml'), `kind: hosts\nhosts:\n${lines.join('\n')}\n`);
+  let engine: Engine | undefined;
+  let hub = new Hub();
+  const daemon = (at: number): MemoryDaemon => {
+    const found = daemons[at - 1];
+    if (found === undefined) throw new Error(`there is no host ${at}`);
+    return found;
+  };
+  const world: ControllerWorld = {
+    folder,
+    daemons,
+    get hub() {
+      return hub;
+    },
+    get engine() {
+      if (engine === undefined) throw new Error('no controller runs');
+      return engine;
+    },
+    write: (name, text) => writeFile(join(folder, 'manifests', name), text),
+    async start(config = simpleConfig()) {
+      await writeFile(join(folder, 'gantry.yaml'), config);
+      const read = await readConfig(join(folder, 'gantry.yaml'));
+      if (read.config === undefined) throw new Error(read.diagnostics.map(({ message }) => message).join('; '));
+      hub = new Hub();
+      const started = await startEngine(read.config, hub);
+      if (started.engine === undefined) throw new Error(started.diagnostics.map(({ message }) => message).join('; '));
+      engine = started.engine;
+      return started.engine;
+    },
+    async stop() {
+      await engine?.close();
+      engine = undefined;
+    },
+    async profile(host, name) {
+      const found = await daemon(host)
+        .client.get('profile', name)
+        .catch(() => undefined);
+      return found?.metadata.config;
+    },
+    async meddle(host, name, config) {
+      await daemon(host).client.patch('profile', name, { config });
+    },
+    async close() {
+      await world.stop();
+      await Promise.all(daemons.map((one) => one.close()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+  return world;
+}
+
+/** Waits until the set has this status. */
+export const hasStatus = (world: ControllerWorld, set: string, status: string): Promise<void> =>
+  until(() => world.engine.overview().sets.find(({ name }) => name === set)?.status === status, waitMs);
