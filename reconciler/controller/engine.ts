@@ -30,7 +30,7 @@ import type {
   Suspension,
   SyncRequest,
 } from './http/contract.ts';
-import type { Notice, Notifier } from './notify/notice.ts';
+import type { Notifier } from './notify/notice.ts';
 import { ManagedSet } from './sets/managed-set.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
@@ -305,7 +305,7 @@ export class Engine implements Controller {
       isActive: () => this.#lease.isActive,
       waitsFor: (needing, host) => this.#waitsFor(needing, host),
       onChange: (changed) => this.#wakeDependents(changed),
-      notice: (notice: Omit<Notice, 'controller' | 'set' | 'at'>, { name, notify }) => {
+      notice: (notice, { name, notify }) => {
         if (notify.length > 0)
           notifier?.notify(
             { ...notice, controller: config.name, set: name, at: new Date(nowMs()).toISOString() },

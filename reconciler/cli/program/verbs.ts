@@ -7,6 +7,7 @@ import * as applying from '../verbs/applying/applying-verbs.ts';
 import * as backups from '../verbs/containers/backup-verbs.ts';
 import * as containers from '../verbs/containers/container-verbs.ts';
 import * as snapshots from '../verbs/containers/snapshot-verbs.ts';
+import * as controlling from '../verbs/controller/controller-verbs.ts';
 import * as images from '../verbs/images/image-verbs.ts';
 import * as objects from '../verbs/objects/object-verbs.ts';
 import * as planning from '../verbs/planning/planning-verbs.ts';
@@ -44,6 +45,7 @@ export const groups: Readonly<Record<string, string>> = {
   trust: 'clients that a server trusts',
 };
 
+const controllerChange = () => import('../verbs/controller/change.ts');
 const login = () => import('../verbs/access/login.ts');
 const trust = () => import('../verbs/access/trust.ts');
 const apply = () => import('../verbs/applying/apply.ts');
@@ -94,6 +96,14 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(objects.events, [() => import('../verbs/objects/events.ts'), 'events']),
     row(planning.graph, [() => import('../verbs/planning/graph.ts'), 'graph']),
     row(setup.doctor, [() => import('../verbs/setup/doctor.ts'), 'doctor'], [reportFleet, 'doctorFleet']),
+  ],
+  'Controller:': [
+    row(controlling.controller, [() => import('../verbs/controller/controller.ts'), 'runController']),
+    row(controlling.controllerStatus, [() => import('../verbs/controller/status.ts'), 'showStatus']),
+    row(controlling.controllerSync, [controllerChange, 'sync']),
+    row(controlling.controllerSuspend, [controllerChange, 'suspend']),
+    row(controlling.controllerResume, [controllerChange, 'resume']),
+    row(controlling.controllerRollback, [controllerChange, 'rollback']),
   ],
   'Manifests and tools:': [
     row(setup.init, [() => import('../verbs/setup/init.ts'), 'init']),

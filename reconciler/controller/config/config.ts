@@ -9,11 +9,13 @@ export type { AuthConfig, DriftAction, NotificationConfig, SourceConfig };
 export interface ControllerConfig {
   /** Absolute path of gantry.yaml. */
   readonly file: string;
-  /** Its directory: relative paths of `sources`, `notifications` and `auth` begin there. */
+  /** Its directory: relative paths of `sources` and `notifications` begin there. */
   readonly folder: string;
   readonly name: string;
   readonly stateDir: string;
   readonly listen?: string;
+  /** Where browsers reach the API. */
+  readonly url?: string;
   readonly tls?: { readonly cert: string; readonly key: string };
   readonly auth?: AuthConfig;
   readonly anonymous?: 'view';

@@ -8,7 +8,7 @@ import { wrong, type Finding } from '../../manifest/text/finding.ts';
 import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnostics.ts';
 import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
-import type { ControllerConfig } from './config.ts';
+import type { AuthConfig, ControllerConfig } from './config.ts';
 import { checkNames } from './check-names.ts';
 import { ControllerFile } from './schema.ts';
 import { SetReader } from './read-set.ts';
@@ -62,7 +62,7 @@ function resolved(file: string, value: JsonObject): { config?: ControllerConfig;
   if (problems.length > 0) return { problems };
   const folder = dirname(resolve(file));
   const at = (path: string): string => resolve(folder, path);
-  const { name = 'main', stateDir = 'state', listen, tls, auth, anonymous, parallelism = 4 } = controller;
+  const { name = 'main', stateDir = 'state', listen, url, tls, auth, anonymous, parallelism = 4 } = controller;
   const config: ControllerConfig = {
     file: resolve(file),
     folder,
@@ -70,7 +70,8 @@ function resolved(file: string, value: JsonObject): { config?: ControllerConfig;
     stateDir: at(stateDir),
     ...(listen === undefined ? {} : { listen }),
     ...(tls === undefined ? {} : { tls: { cert: at(tls.cert), key: at(tls.key) } }),
-    ...(auth === undefined ? {} : { auth }),
+    ...(url === undefined ? {} : { url }),
+    ...(auth === undefined ? {} : { auth: withPaths(auth, at) }),
     ...(anonymous === undefined ? {} : { anonymous }),
     console: controller.console === true,
     parallelism,
@@ -80,6 +81,17 @@ function resolved(file: string, value: JsonObject): { config?: ControllerConfig;
     notifications,
   };
   return { config, problems };
+}
+
+/** Files of secrets are relative to gantry.yaml. */
+function withPaths({ tokens, oidc }: AuthConfig, at: (path: string) => string): AuthConfig {
+  const secret = oidc?.clientSecretFile;
+  return {
+    ...(tokens === undefined ? {} : { tokens: tokens.map((token) => ({ ...token, file: at(token.file) })) }),
+    ...(oidc === undefined
+      ? {}
+      : { oidc: { ...oidc, ...(secret === undefined ? {} : { clientSecretFile: at(secret) }) } }),
+  };
 }
 
 type Report = (path: string, message: string, remedy?: string) => void;

@@ -5,15 +5,18 @@ import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { Hub } from '../hub.ts';
 import { ControllerError } from '../controller.ts';
-import type { DriftRecord, Operation, RunRecord, SetStatus, SetStatusName, Suspension } from '../http/contract.ts';
-import type { Notice } from '../notify/notice.ts';
+import type { DriftRecord, Operation, RunRecord, SetStatus, Suspension } from '../http/contract.ts';
 import type { Source } from '../sources/source.ts';
-import { DriftRules } from './drift-rules.ts';
+import { DriftRules } from '../decide/drift-rules.ts';
 import { loadRevision, type LoadedRevision } from './load-revision.ts';
-import { batchesOf, batchVerdict } from './rollout.ts';
+import { batchesOf, batchVerdict } from '../decide/rollout.ts';
 import { RunBook, type Run, type RunStart } from './run-book.ts';
-import { SetOnHost, type Applied } from './set-on-host.ts';
+import type { Applied } from './host-target.ts';
+import { SetOnHost } from './set-on-host.ts';
+import { SetNotices, type SetNotice } from './set-notices.ts';
 import { StoredSet, type KnownRevision } from './set-state.ts';
+import { statusOfSet, suspensionOfPin } from '../decide/set-view.ts';
+import { short } from '../decide/short-revision.ts';
 import { RecordLog } from './state-file.ts';
 import type { Suspensions } from './suspensions.ts';
 
@@ -27,7 +30,7 @@ export interface ManagedSetDeps {
   /** Why a host must wait with a new revision. */
   readonly waitsFor: (set: SetConfig, host: string) => string | undefined;
   readonly onChange: (set: ManagedSet) => void;
-  readonly notice: (notice: Omit<Notice, 'controller' | 'set' | 'at'>, set: SetConfig) => void;
+  readonly notice: (notice: SetNotice, set: SetConfig) => void;
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
   readonly controller: string;
   readonly stateDir: string;
@@ -35,7 +38,6 @@ export interface ManagedSetDeps {
   readonly nowMs: () => number;
 }
 
-const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifted', 'unknown', 'suspended', 'synced'];
 const publishMs = 100;
 
 export class ManagedSet {
@@ -53,12 +55,13 @@ export class ManagedSet {
   #rollout: AbortController | undefined;
   #changed = (): void => {};
   #timer: NodeJS.Timeout | undefined;
-  #noticed: SetStatusName | undefined;
+  readonly #notices: SetNotices;
 
   constructor(deps: ManagedSetDeps) {
     const { config, stateDir, hub, nowMs } = deps;
     this.config = config;
     this.#deps = deps;
+    this.#notices = new SetNotices((notice) => deps.notice(notice, config));
     const folder = join(stateDir, 'sets', config.name);
     this.#stored = new StoredSet(stateDir, config.name);
     this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
@@ -157,15 +160,7 @@ export class ManagedSet {
     this.#problems = problems;
     if (isTold) return;
     this.#say('error', `revision ${short(revision)} is not applied: ${problems.slice(0, 3).join('; ')}`);
-    this.#deps.notice(
-      {
-        kind: 'failed',
-        hosts: [],
-        revision,
-        message: `Revision ${short(revision)} has errors and is not applied: ${problems[0] ?? ''}`,
-      },
-      this.config,
-    );
+    this.#notices.refused(revision, problems[0] ?? '');
     this.#stateChanged();
   }
 
@@ -278,7 +273,7 @@ export class ManagedSet {
       message,
     });
     this.#message = `${message} It was taken back to ${short(last.revision)}.`;
-    this.#deps.notice({ kind: 'failed', hosts: [], revision, message: this.#message }, this.config);
+    this.#notices.withdrawn(revision, this.#message);
   }
 
   /** Goes back to a revision and stays there until the set is resumed. */
@@ -349,42 +344,14 @@ export class ManagedSet {
   }
 
   get status(): SetStatus {
-    const { config } = this;
-    const { current, pin } = this.#stored.state;
-    const suspensions = this.suspensions;
-    const hosts = this.hosts.map(({ status }) => status);
-    const status = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
-    const opens = this.hosts.flatMap(({ nextOpenMs }) => nextOpenMs ?? []);
-    const pinned = pin === undefined ? undefined : `Held at ${short(pin.revision)} by ${pin.by}: ${pin.reason}`;
-    const broken =
-      this.#problems.length === 0 ? undefined : 'The newest revision has errors; the last good one stays in force.';
-    const message = pinned ?? this.#message ?? broken ?? hosts.find((host) => host.status === status)?.error;
-    return {
-      name: config.name,
-      source: config.source,
-      ...(config.path === '.' ? {} : { path: config.path }),
-      mode: config.mode,
-      status,
-      ...(current === undefined ? {} : { revision: pin?.revision ?? current.revision }),
-      ...(message === undefined ? {} : { message }),
-      problems: [...this.#problems],
-      hosts,
-      suspensions: [...suspensions],
-      ...(opens.length === 0 ? {} : { nextWindow: new Date(Math.min(...opens)).toISOString() }),
-      dependsOn: [...config.dependsOn],
-    };
+    const { config, hosts, suspensions } = this;
+    const { state } = this.#stored;
+    return statusOfSet({ config, state, hosts, suspensions, problems: this.#problems, message: this.#message });
   }
 
-  /** A rollback is shown as one: resuming the set ends it. */
   get suspensions(): readonly Suspension[] {
-    const { pin } = this.#stored.state;
-    const own = this.#deps.suspensions.of(this.config.name, this.#deps.nowMs());
-    if (pin === undefined) return own;
-    const { revision, reason, by, since } = pin;
-    return [
-      ...own,
-      { id: 'rollback', set: this.config.name, reason: `held at ${short(revision)}: ${reason}`, by, since },
-    ];
+    const { name } = this.config;
+    return [...this.#deps.suspensions.of(name, this.#deps.nowMs()), ...suspensionOfPin(name, this.#stored.state)];
   }
 
   get operations(): readonly Operation[] {
@@ -433,23 +400,14 @@ export class ManagedSet {
   #noteDrift(record: DriftRecord): void {
     this.drift.put(record);
     this.#deps.hub.emit({ type: 'drift', set: this.config.name, drift: record });
+    this.#notices.drift(record, this.#stored.state.current?.revision);
     const { host, address, paths, action, by } = record;
     const who = by === undefined ? '' : ` by ${by}`;
-    if (action === 'reported' && record.healedAt === undefined)
-      this.#tellDrift('drifted', `${address} on ${host} was changed${who}`, record);
-    if (action === 'healed')
-      this.#tellDrift('healed', `${address} on ${host} was changed${who} and is as declared again`, record);
     this.#say(
       action === 'failed' ? 'error' : 'info',
       `${address} drifted (${paths.join(', ')})${who}: ${action}`,
       host,
     );
-  }
-
-  #tellDrift(kind: 'drifted' | 'healed', message: string, { host, address, paths }: DriftRecord): void {
-    const { current } = this.#stored.state;
-    const revision = current === undefined ? {} : { revision: current.revision };
-    this.#deps.notice({ kind, hosts: [host], message, objects: [{ host, address, paths }], ...revision }, this.config);
   }
 
   #stateChanged(): void {
@@ -460,23 +418,9 @@ export class ManagedSet {
       this.#timer = undefined;
       const set = this.status;
       this.#deps.hub.emit({ type: 'set', set });
-      this.#noticeOf(set);
+      this.#notices.status(set);
     }, publishMs);
     this.#timer.unref();
-  }
-
-  #noticeOf({ status, revision, message }: SetStatus): void {
-    if (status === 'syncing' || status === this.#noticed) return;
-    const before = this.#noticed;
-    this.#noticed = status;
-    const about = revision === undefined ? {} : { revision };
-    if (status === 'failed')
-      this.#deps.notice({ kind: 'failed', hosts: [], message: message ?? 'The set failed.', ...about }, this.config);
-    if (status === 'synced' && before !== undefined)
-      this.#deps.notice(
-        { kind: 'synced', hosts: [], message: `All hosts are as declared in ${short(revision ?? '')}.`, ...about },
-        this.config,
-      );
   }
 
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -491,6 +435,3 @@ export class ManagedSet {
 }
 
 type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
-
-/** As people write revisions. */
-export const short = (revision: string): string => revision.replace(/^sha256:/, '').slice(0, 12);

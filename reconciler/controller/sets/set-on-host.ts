@@ -6,68 +6,27 @@ import type { Seen } from '../../core/drift/lifecycle-changes.ts';
 import { findDrift } from '../../core/drift/drift.ts';
 import { buildGraph } from '../../core/graph/graph.ts';
 import { normalizeDocuments } from '../../core/graph/normalize.ts';
-import { coreKind } from '../../core/kinds/index.ts';
 import type { Observed } from '../../core/documents/observed.ts';
 import { setInProject } from '../../core/ownership/project-notes.ts';
 import { observeAll } from '../../engine/observe/observe-all.ts';
 import type { Occasion } from '../../engine/observe/watch.ts';
 import { LockedError } from '../../engine/runs/lock.ts';
-import { planOn, requireSound, type MadePlan } from '../../engine/runs/make-plan.ts';
+import type { MadePlan } from '../../engine/runs/make-plan.ts';
 import { RepairLog } from '../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../engine/runs/set-run.ts';
-import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
-import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../http/contract.ts';
+import type { ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../http/contract.ts';
 import { DriftBook } from './drift-book.ts';
-import type { DriftRules } from './drift-rules.ts';
-import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from './judge-drift.ts';
-import type { LoadedSet } from './load-revision.ts';
-import { changedObjects, countsOf, objectsOf } from './object-status.ts';
-import { restrained, type Restraint } from './restrain.ts';
-import { retryPauseMs } from './retry.ts';
-import type { Run } from './run-book.ts';
+import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide/judge-drift.ts';
+import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
+import { changedObjects, countsOf, objectsOf } from '../decide/object-status.ts';
+import { planTarget } from './plan-target.ts';
+import type { Restraint } from '../decide/restrain.ts';
+import { retryPauseMs } from '../decide/retry.ts';
 import { runPlan } from './run-plan.ts';
 import { endsInMs, ofHost } from './suspensions.ts';
-import { opensInMs } from './windows.ts';
-
-export interface HostTarget {
-  readonly revision: string;
-  readonly loaded: LoadedSet;
-  /** The run that brings the revision to the hosts. */
-  readonly run?: Run;
-}
-
-/** What a host has of a set, kept over restarts. */
-export interface Applied {
-  readonly revision: string;
-  /** Of the documents. */
-  readonly text: string;
-  readonly at: string;
-}
-
-export interface SetOnHostDeps {
-  readonly config: SetConfig;
-  readonly link: HostLink;
-  readonly rules: DriftRules;
-  readonly suspensions: () => readonly Suspension[];
-  /** False while another controller is the active one. */
-  readonly isActive: () => boolean;
-  /** Why the host must wait with a new revision: sets that this one needs. */
-  readonly waitsFor: (host: string) => string | undefined;
-  readonly beginRepair: (host: string) => Run;
-  readonly onState: (one: SetOnHost) => void;
-  readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
-  readonly onDrift: (record: DriftRecord) => void;
-  readonly onApplied: (host: string, applied: Applied) => void;
-  readonly log: (level: 'info' | 'warn' | 'error', message: string, host: string) => void;
-  /** Limits how many hosts are planned at a time. */
-  readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
-  readonly who: string;
-  readonly stateDir: string;
-  readonly parallelism: number;
-  readonly nowMs: () => number;
-}
+import { opensInMs } from '../decide/windows.ts';
 
 type State = Pick<SetHostStatus, 'status'> & { readonly error?: string };
 
@@ -201,7 +160,7 @@ export class SetOnHost {
         if (signal.aborted) break;
         this.#notDone(error);
       }
-      this.#deps.onState(this);
+      this.#deps.onState();
       if (!this.#isDue) for (const done of this.#looked.splice(0)) done();
     }
     for (const done of this.#looked.splice(0)) done();
@@ -281,7 +240,7 @@ export class SetOnHost {
     const stop = this.#hindrance(isNew, nowMs());
     if (stop !== undefined) return show(stop.status, stop.why);
     show('syncing');
-    this.#deps.onState(this);
+    this.#deps.onState();
     await this.#apply(made, target, isNew, signal);
   }
 
@@ -415,31 +374,14 @@ export class SetOnHost {
   }
 
   #plan({ loaded }: HostTarget, observed: Observed, restraint: Restraint): MadePlan {
-    const exists = (document: Parameters<Parameters<typeof restrained>[3]>[0]): boolean => {
-      const kind = coreKind(document.kind);
-      return kind.live(observed, kind.apiName(document)) !== undefined;
-    };
-    const { documents, options } = restrained(loaded.loaded.documents, this.#deps.config.plan, restraint, exists);
-    const { pins: images } = loaded;
-    const nowMs = this.#deps.nowMs();
-    const made = planOn(observed, { documents, set: this.#setName(), options, mode: 'apply', images, nowMs });
-    const errors = made.plan.diagnostics.filter(({ severity }) => severity === 'error');
-    if (errors.length > 0)
-      throw new Error(
-        errors
-          .slice(0, 3)
-          .map(({ address = '', message }) => `${address} ${message}`.trim())
-          .join('; '),
-      );
-    requireSound(made);
-    return made;
+    const { config, nowMs } = this.#deps;
+    return planTarget(observed, { loaded, set: this.#setName(), options: config.plan, restraint, nowMs: nowMs() });
   }
 
   /** Objects that something keeps changing back. */
   #restingIn({ plan }: MadePlan): { readonly objects: ReadonlyMap<string, string> } {
     const nowMs = this.#deps.nowMs();
     const resting = this.#repairs.resting(new Set(plan.steps.map(({ address }) => address)), nowMs);
-    if (resting.size > 0) this.#retryAtMs = Math.max(this.#retryAtMs, 0);
     const first = Math.min(...resting.values());
     if (resting.size > 0) setTimeout(() => this.look(), first + 5).unref();
     return {

@@ -1,6 +1,6 @@
 // What a set keeps over restarts: the revision in use, those before it, the one that was refused, and what each host has.
 import { join } from 'node:path';
-import type { Applied } from './set-on-host.ts';
+import type { Applied } from './host-target.ts';
 import { readState, StateFile } from './state-file.ts';
 
 export interface KnownRevision {

@@ -2,7 +2,7 @@
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SourceStatus } from '../http/contract.ts';
 import type { Source, SourceRevision } from '../sources/source.ts';
-import { retryPauseMs } from './retry.ts';
+import { retryPauseMs } from '../decide/retry.ts';
 
 export interface SourceWatchDeps {
   readonly source: Source;

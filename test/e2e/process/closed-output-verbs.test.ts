@@ -146,6 +146,12 @@ const works: Readonly<Record<string, string>> = {
 const elsewhere: Readonly<Record<string, string>> = {
   console: 'wants a terminal',
   events: 'waits until something happens',
+  controller: 'wants hosts and sources',
+  'controller status': 'wants a running controller',
+  'controller sync': 'wants a running controller',
+  'controller suspend': 'wants a running controller',
+  'controller resume': 'wants a running controller',
+  'controller rollback': 'wants a running controller',
   login: 'wants a server of logins',
   logout: 'wants a server of logins',
   'trust join': 'wants a server at an https address',

@@ -1,0 +1,62 @@
+// `gantry controller sync`, `suspend`, `resume`, `rollback`: asks a running controller for a change.
+import type { Operation, Resumed, Suspension } from '../../../controller/http/contract.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { parseDuration } from '../../flags/parse-values.ts';
+import type { CliContext, Run } from '../../session/context.ts';
+import { openApi } from './controller-api.ts';
+import type { ApiOptions, RollbackOptions, SuspendOptions, SyncOptions } from './controller-verbs.ts';
+
+export const sync: Run<SyncOptions> = async (context, [set = '']) => {
+  const { host, reason } = context.options;
+  const body = { ...(host === undefined ? {} : { hosts: host }), ...(reason === undefined ? {} : { reason }) };
+  const operation = await post<Operation>(context, set, 'sync', body);
+  context.out(`The set ${set} is compared and applied now (run ${operation.id}).`);
+  return exitCodes.ok;
+};
+
+export const suspend: Run<SuspendOptions> = async (context, [set = '']) => {
+  const { on, object, field, reason, for: duration } = context.options;
+  if (reason === undefined) throw usageError('--reason says to others why the set is left alone');
+  const forMs = parseDuration('--for', duration);
+  const made = await post<Suspension>(context, set, 'suspend', {
+    reason,
+    ...(on === undefined ? {} : { host: on }),
+    ...(object === undefined ? {} : { address: object }),
+    ...(field === undefined ? {} : { path: field }),
+    ...(forMs === undefined ? {} : { until: new Date(context.io.nowMs() + forMs).toISOString() }),
+  });
+  const what =
+    made.address === undefined ? `The set ${set}` : `${made.address}${made.path === undefined ? '' : ` ${made.path}`}`;
+  const until = made.until === undefined ? '' : ` until ${made.until}`;
+  context.out(`${what} is left alone${until}; gantry controller resume ${set} ${made.id} ends it.`);
+  return exitCodes.ok;
+};
+
+export const resume: Run<ApiOptions> = async (context, [set = '', id]) => {
+  const { resumed } = await post<Resumed>(context, set, 'resume', id === undefined ? {} : { id });
+  context.out(resumed.length === 0 ? `The set ${set} was not suspended.` : `The set ${set} is resumed.`);
+  return exitCodes.ok;
+};
+
+export const rollback: Run<RollbackOptions> = async (context, [set = '', revision = '']) => {
+  const { host, reason } = context.options;
+  if (reason === undefined) throw usageError('--reason says to others why the set goes back');
+  const body = { revision, reason, ...(host === undefined ? {} : { hosts: host }) };
+  const operation = await post<Operation>(context, set, 'rollback', body);
+  context.out(
+    `The set ${set} goes back to ${operation.revision ?? revision}; gantry controller resume ${set} ends it.`,
+  );
+  return exitCodes.ok;
+};
+
+async function post<T>(context: CliContext<ApiOptions>, set: string, action: string, body: object): Promise<T> {
+  const api = await openApi(context);
+  try {
+    const answer = await api.post<T>(`/api/v1/sets/${encodeURIComponent(set)}/${action}`, body);
+    context.json(JSON.stringify(answer));
+    return answer;
+  } finally {
+    await api.close();
+  }
+}

@@ -1,0 +1,78 @@
+// Declares the verbs of the controller: the controller itself, and what is asked of a running one over its HTTP API.
+import { inSection, list, text, toggle } from '../../flags/flag.ts';
+import { outputFlag } from '../../flags/output-flags.ts';
+import type { OptionsOf, Verb } from '../../flags/verb.ts';
+
+export const controller = {
+  name: 'controller',
+  summary: 'keep sets on hosts as git repositories and other sources declare them, until stopped',
+  flags: { config: text('-c, --config <path>', 'its config (default gantry.yaml)') },
+  examples: ['gantry controller --config gantry.yaml'],
+} satisfies Verb;
+export type ControllerOptions = OptionsOf<typeof controller>;
+
+const apiFlags = inSection('Connection:', {
+  url: text('--url <url>', 'address of the controller (default $GANTRY_CONTROLLER, else http://127.0.0.1:8440)'),
+  tokenFile: text('--token-file <path>', 'file with a token of the controller'),
+  ca: text('--ca <path>', 'authorities that sign its certificate, PEM'),
+});
+export type ApiOptions = OptionsOf<{ readonly name: ''; readonly summary: ''; readonly flags: typeof apiFlags }>;
+
+const setArgs = [['<set>', 'the set']] as const;
+const hostsFlag = inSection('Several hosts:', {
+  host: list('--host <name>', 'only this host of the set; may be repeated'),
+});
+const reasonFlag = inSection('Execution:', { reason: text('--reason <text>', 'why, for the history') });
+
+export const controllerStatus = {
+  name: 'controller status',
+  summary: 'show the sets of a controller, their revisions and their hosts',
+  args: [['[set]', 'only this set']],
+  flags: {
+    ...apiFlags,
+    ...outputFlag('table or json'),
+    watch: toggle('--watch', 'print again at each change, until stopped'),
+  },
+} satisfies Verb;
+export type StatusOptions = OptionsOf<typeof controllerStatus>;
+
+export const controllerSync = {
+  name: 'controller sync',
+  summary: 'compare and apply a set now, without waiting for its next attempt',
+  args: setArgs,
+  flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
+} satisfies Verb;
+export type SyncOptions = OptionsOf<typeof controllerSync>;
+
+export const controllerSuspend = {
+  name: 'controller suspend',
+  summary: 'leave a set, an object or a field alone for a time',
+  args: setArgs,
+  flags: {
+    ...apiFlags,
+    ...reasonFlag,
+    ...inSection('Selection:', {
+      on: text('--on <host>', 'only on this host'),
+      object: text('--object <kind/name>', 'only this object; * stands for any text'),
+      field: text('--field <path>', 'only this field of the object, such as config.limits.memory'),
+      for: text('--for <duration>', 'for this long (default: until it is resumed)'),
+    }),
+  },
+  examples: ['gantry controller suspend web --object container/web1 --for 2h --reason "load test"'],
+} satisfies Verb;
+export type SuspendOptions = OptionsOf<typeof controllerSuspend>;
+
+export const controllerResume = {
+  name: 'controller resume',
+  summary: 'end the suspensions of a set, and its rollback',
+  args: [...setArgs, ['[id]', 'only this suspension']],
+  flags: apiFlags,
+} satisfies Verb;
+
+export const controllerRollback = {
+  name: 'controller rollback',
+  summary: 'go back to a revision of a set, and stay there until it is resumed',
+  args: [...setArgs, ['<revision>', 'as in the history; its first characters suffice']],
+  flags: { ...apiFlags, ...hostsFlag, ...reasonFlag },
+} satisfies Verb;
+export type RollbackOptions = OptionsOf<typeof controllerRollback>;

@@ -1,0 +1,56 @@
+// `gantry controller`: starts the controller of a config and its HTTP API, and runs until it is told to end.
+import { fileURLToPath } from 'node:url';
+import { printable } from '../../../core/text/terminal-text.ts';
+import type { LogLine } from '../../../controller/http/contract.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { throwOnErrors } from '../../session/load-set.ts';
+import type { CliContext, Run } from '../../session/context.ts';
+import type { ControllerOptions } from './controller-verbs.ts';
+
+export const runController: Run<ControllerOptions> = async (context) => {
+  const file = context.options.config ?? 'gantry.yaml';
+  const { readConfig } = await import('../../../controller/config/read-config.ts');
+  const { config, diagnostics } = await readConfig(file, context.stop);
+  await context.diagnostics(diagnostics);
+  throwOnErrors(diagnostics, [file]);
+  if (config === undefined) throw new CliError(`${file} cannot be read`, exitCodes.error);
+  const [{ startEngine }, { Hub }] = await Promise.all([
+    import('../../../controller/start.ts'),
+    import('../../../controller/hub.ts'),
+  ]);
+  const hub = new Hub((line) => print(context, line));
+  const started = await startEngine(config, hub);
+  await context.diagnostics(started.diagnostics);
+  throwOnErrors(started.diagnostics, [file]);
+  const { engine } = started;
+  if (engine === undefined) throw new CliError(`${file} cannot be started`, exitCodes.error);
+  try {
+    const { listenFor } = await import('../../../controller/serve.ts');
+    const pageDirectory = fileURLToPath(new URL('../web', import.meta.url));
+    const api = config.listen === undefined ? undefined : await listenFor(config, engine, hub, pageDirectory);
+    if (api !== undefined) context.out(`Listening on ${api.url}`);
+    await ended(context.stop);
+    await api?.close();
+  } finally {
+    await engine.close();
+  }
+  // To be told to end is the normal end.
+  return exitCodes.ok;
+};
+
+const ended = (stop: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (stop.aborted) resolve();
+    else stop.addEventListener('abort', () => resolve(), { once: true });
+  });
+
+function print(context: CliContext, { at, level, message, set, host, source }: LogLine): void {
+  if (level === 'debug') return;
+  if (context.isJson)
+    return context.json(
+      JSON.stringify({ '@level': level, '@message': message, '@timestamp': at, type: 'log', set, host, source }),
+    );
+  const about = [set, host, source].filter((word) => word !== undefined).join(' ');
+  context.note(printable(`${at} ${level.padEnd(5)} ${about === '' ? '' : `${about}: `}${message}`));
+}

@@ -1,0 +1,91 @@
+// `gantry controller status`: the sets of a controller with their revisions and hosts, once or at each change.
+import { pause } from '../../../../server/lib/shared/deadline.ts';
+import type { Overview, SetStatus } from '../../../controller/http/contract.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import { paintFor } from '../../output/paint.ts';
+import { renderTable } from '../../output/table.ts';
+import type { CliContext, Run } from '../../session/context.ts';
+import { openApi, type ControllerApi } from './controller-api.ts';
+import type { StatusOptions } from './controller-verbs.ts';
+
+/** Events come in bursts. */
+const quietMs = 300;
+const againMs = 2000;
+
+export const showStatus: Run<StatusOptions> = async (context, [set]) => {
+  const format = formatOf(context.options.output, ['table', 'json']);
+  const api = await openApi(context);
+  try {
+    const first = await read(api, set);
+    print(context, first, format);
+    if (context.options.watch === true) await watch(context, api, set, format);
+    return context.stop.aborted ? exitCodes.interrupted : codeOf(first);
+  } finally {
+    await api.close();
+  }
+};
+
+/** 1 when a set failed, so that a script need not read the table. */
+const codeOf = ({ sets }: Overview): ExitCode =>
+  sets.some(({ status }) => status === 'failed') ? exitCodes.error : exitCodes.ok;
+
+async function read(api: ControllerApi, set: string | undefined): Promise<Overview> {
+  const overview = await api.get<Overview>('/api/v1/overview');
+  if (set === undefined) return overview;
+  const sets = overview.sets.filter(({ name }) => name === set);
+  if (sets.length > 0) return { ...overview, sets };
+  const known = overview.sets.map(({ name }) => name).join(', ');
+  throw new CliError(`The controller has no set ${set}: it has ${known}`, exitCodes.error);
+}
+
+async function watch(
+  context: CliContext<StatusOptions>,
+  api: ControllerApi,
+  set: string | undefined,
+  format: 'table' | 'json',
+): Promise<void> {
+  const { stop } = context;
+  let shown = '';
+  while (!stop.aborted) {
+    try {
+      for await (const _event of api.events(stop)) {
+        await pause(quietMs, stop);
+        const overview = await read(api, set);
+        const text = JSON.stringify(overview.sets);
+        if (text !== shown) print(context, overview, format);
+        shown = text;
+      }
+    } catch (error) {
+      if (stop.aborted) return;
+      context.note(error instanceof Error ? error.message : String(error));
+    }
+    await pause(againMs, stop).catch(() => undefined);
+  }
+}
+
+function print(context: CliContext<StatusOptions>, overview: Overview, format: 'table' | 'json'): void {
+  if (context.isJson) return context.json(JSON.stringify({ '@level': 'info', type: 'controller_status', ...overview }));
+  if (format === 'json') return context.out(JSON.stringify(overview, null, 2));
+  const { controller, sets, sources } = overview;
+  const role = controller.isActive ? 'active' : `waiting: ${controller.holder ?? 'no controller'} is active`;
+  const rows = sets.flatMap((one) => rowsOf(one));
+  const head = ['SET', 'HOST', 'STATUS', 'REVISION', 'OBJECTS', 'MESSAGE'];
+  const broken = sources.flatMap(({ name, error }) => (error === undefined ? [] : [`source ${name}: ${error}`]));
+  const problems = sets.flatMap(({ name, problems: found }) => found.map((text) => `set ${name}: ${text}`));
+  context.out(`Controller ${controller.name}: ${role}`);
+  context.out(renderTable(head, rows, paintFor(context.color)));
+  for (const text of [...broken, ...problems]) context.out(text);
+}
+
+function rowsOf({ name, status, revision, message, hosts }: SetStatus): readonly (readonly string[])[] {
+  const whole = [name, `${hosts.length}`, status, short(revision), '', message ?? ''];
+  const each = hosts.map((host) => {
+    const { total, synced } = host.objects;
+    return ['', host.host, host.status, short(host.appliedRevision), `${synced}/${total}`, host.error ?? ''];
+  });
+  return [whole, ...each];
+}
+
+const short = (revision: string | undefined): string => (revision ?? '').replace(/^sha256:/, '').slice(0, 12);

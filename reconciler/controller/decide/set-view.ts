@@ -1,0 +1,51 @@
+// The status of a set from that of its hosts. Pure.
+import type { SetConfig } from '../config/config.ts';
+import type { SetStatus, SetStatusName, Suspension } from '../http/contract.ts';
+import type { SetOnHost } from '../sets/set-on-host.ts';
+import type { SetState } from '../sets/set-state.ts';
+import { short } from './short-revision.ts';
+
+/** The worst first. */
+const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifted', 'unknown', 'suspended', 'synced'];
+
+export interface SetFacts {
+  readonly config: SetConfig;
+  readonly state: SetState;
+  readonly hosts: readonly Pick<SetOnHost, 'status' | 'nextOpenMs'>[];
+  readonly suspensions: readonly Suspension[];
+  readonly problems: readonly string[];
+  readonly message: string | undefined;
+}
+
+export function statusOfSet({ config, state, hosts: on, suspensions, problems, message }: SetFacts): SetStatus {
+  const { current, pin } = state;
+  const hosts = on.map(({ status }) => status);
+  const status = order.find((one) => hosts.some((host) => host.status === one)) ?? 'unknown';
+  const opens = on.flatMap(({ nextOpenMs }) => nextOpenMs ?? []);
+  const pinned = pin === undefined ? undefined : `Held at ${short(pin.revision)} by ${pin.by}: ${pin.reason}`;
+  const broken =
+    problems.length === 0 ? undefined : 'The newest revision has errors; the last good one stays in force.';
+  const why = pinned ?? message ?? broken ?? hosts.find((host) => host.status === status)?.error;
+  const revision = pin?.revision ?? current?.revision;
+  return {
+    name: config.name,
+    source: config.source,
+    ...(config.path === '.' ? {} : { path: config.path }),
+    mode: config.mode,
+    status,
+    ...(revision === undefined ? {} : { revision }),
+    ...(why === undefined ? {} : { message: why }),
+    problems: [...problems],
+    hosts,
+    suspensions: [...suspensions],
+    ...(opens.length === 0 ? {} : { nextWindow: new Date(Math.min(...opens)).toISOString() }),
+    dependsOn: [...config.dependsOn],
+  };
+}
+
+/** A rollback is shown as a suspension: resuming the set ends it. */
+export function suspensionOfPin(set: string, { pin }: SetState): readonly Suspension[] {
+  if (pin === undefined) return [];
+  const { revision, reason, by, since } = pin;
+  return [{ id: 'rollback', set, reason: `held at ${short(revision)}: ${reason}`, by, since }];
+}

@@ -1,0 +1,3 @@
+// How people write revisions.
+
+export const short = (revision: string): string => revision.replace(/^sha256:/, '').slice(0, 12);

@@ -1,0 +1,45 @@
+// What a set on one host gets from its set: the target, and the world around it.
+import type { SetConfig } from '../config/config.ts';
+import type { HostLink } from '../hosts/host-link.ts';
+import type { DriftRecord, ObjectSummary, Suspension } from '../http/contract.ts';
+import type { DriftRules } from '../decide/drift-rules.ts';
+import type { LoadedSet } from './load-revision.ts';
+import type { Run } from './run-book.ts';
+
+export interface HostTarget {
+  readonly revision: string;
+  readonly loaded: LoadedSet;
+  /** The run that brings the revision to the hosts. */
+  readonly run?: Run;
+}
+
+/** What a host has of a set, kept over restarts. */
+export interface Applied {
+  readonly revision: string;
+  /** Of the documents. */
+  readonly text: string;
+  readonly at: string;
+}
+
+export interface SetOnHostDeps {
+  readonly config: SetConfig;
+  readonly link: HostLink;
+  readonly rules: DriftRules;
+  readonly suspensions: () => readonly Suspension[];
+  /** False while another controller is the active one. */
+  readonly isActive: () => boolean;
+  /** Why the host must wait with a new revision: sets that this one needs. */
+  readonly waitsFor: (host: string) => string | undefined;
+  readonly beginRepair: (host: string) => Run;
+  readonly onState: () => void;
+  readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
+  readonly onDrift: (record: DriftRecord) => void;
+  readonly onApplied: (host: string, applied: Applied) => void;
+  readonly log: (level: 'info' | 'warn' | 'error', message: string, host: string) => void;
+  /** Limits how many hosts are planned at a time. */
+  readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
+  readonly who: string;
+  readonly stateDir: string;
+  readonly parallelism: number;
+  readonly nowMs: () => number;
+}

@@ -1,0 +1,33 @@
+// The plan of a target on one host, narrowed by a restraint. Throws with the errors of the manifests.
+import { coreKind } from '../../core/kinds/index.ts';
+import type { Document } from '../../core/documents/document.ts';
+import type { Observed } from '../../core/documents/observed.ts';
+import type { PlanOptions } from '../../core/plan/plan.ts';
+import { planOn, requireSound, type MadePlan } from '../../engine/runs/make-plan.ts';
+import type { LoadedSet } from './load-revision.ts';
+import { restrained, type Restraint } from '../decide/restrain.ts';
+
+export interface TargetPlan {
+  readonly loaded: LoadedSet;
+  /** As it is noted on the host. */
+  readonly set: string;
+  readonly options: PlanOptions;
+  readonly restraint: Restraint;
+  readonly nowMs: number;
+}
+
+const mostErrors = 3;
+
+export function planTarget(observed: Observed, { loaded, set, options, restraint, nowMs }: TargetPlan): MadePlan {
+  const exists = (document: Document): boolean => {
+    const kind = coreKind(document.kind);
+    return kind.live(observed, kind.apiName(document)) !== undefined;
+  };
+  const narrowed = restrained(loaded.loaded.documents, options, restraint, exists);
+  const made = planOn(observed, { ...narrowed, set, mode: 'apply', images: loaded.pins, nowMs });
+  const errors = made.plan.diagnostics.filter(({ severity }) => severity === 'error').slice(0, mostErrors);
+  if (errors.length > 0)
+    throw new Error(errors.map(({ address = '', message }) => `${address} ${message}`.trim()).join('; '));
+  requireSound(made);
+  return made;
+}

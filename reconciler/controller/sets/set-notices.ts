@@ -1,0 +1,55 @@
+// What people are told about a set: errors of a revision, drift, failures, and that all is well again.
+import type { DriftRecord, SetStatus, SetStatusName } from '../http/contract.ts';
+import type { Notice } from '../notify/notice.ts';
+import { short } from '../decide/short-revision.ts';
+
+export type SetNotice = Omit<Notice, 'controller' | 'set' | 'at'>;
+
+export class SetNotices {
+  readonly #send: (notice: SetNotice) => void;
+  #last: SetStatusName | undefined;
+
+  constructor(send: (notice: SetNotice) => void) {
+    this.#send = send;
+  }
+
+  refused(revision: string, problem: string): void {
+    const message = `Revision ${short(revision)} has errors and is not applied: ${problem}`;
+    this.#send({ kind: 'failed', hosts: [], revision, message });
+  }
+
+  withdrawn(revision: string, message: string): void {
+    this.#send({ kind: 'failed', hosts: [], revision, message });
+  }
+
+  drift({ host, address, paths, action, by, healedAt }: DriftRecord, revision: string | undefined): void {
+    const isReport = action === 'reported' && healedAt === undefined;
+    if (!isReport && action !== 'healed') return;
+    const who = by === undefined ? '' : ` by ${by}`;
+    const message = `${address} on ${host} was changed${who}${isReport ? '' : ' and is as declared again'}`;
+    const about = revision === undefined ? {} : { revision };
+    this.#send({
+      kind: isReport ? 'drifted' : 'healed',
+      hosts: [host],
+      message,
+      objects: [{ host, address, paths }],
+      ...about,
+    });
+  }
+
+  /** A new status is reported once; that all is well only after something else. */
+  status({ status, revision, message }: SetStatus): void {
+    if (status === 'syncing' || status === this.#last) return;
+    const before = this.#last;
+    this.#last = status;
+    const about = revision === undefined ? {} : { revision };
+    if (status === 'failed') this.#send({ kind: 'failed', hosts: [], message: message ?? 'The set failed.', ...about });
+    if (status === 'synced' && before !== undefined)
+      this.#send({
+        kind: 'synced',
+        hosts: [],
+        message: `All hosts are as declared in ${short(revision ?? '')}.`,
+        ...about,
+      });
+  }
+}
