@@ -127,7 +127,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   unix_device_hotplug: ['drivers/devices/unix.ts', 'server/drivers/devices/proxy.test.ts', 'required'],
   storage_api_local_volume_handling: ['services/storage/volumes.ts', 'server/services/storage/volumes.test.ts', 'copy'],
   operation_description: ['operations/manager.ts', 'server/operations/operations.test.ts', 'description'],
-  clustering: ['services/server/cluster.ts', 'server/http/cluster.test.ts', 'cluster'],
+  clustering: ['services/cluster/cluster-membership.ts', 'e2e/cluster/one-api.test.ts', 'cluster'],
   event_lifecycle: ['events/hub.ts', 'server/operations/operations.test.ts', 'lifecycle'],
   storage_api_remote_volume_handling: [
     'services/migration/volume-target.ts',
@@ -261,7 +261,6 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/hostile/trust-tokens.test.ts',
     'remote_token_expiry',
   ],
-  trust_ca_certificates: ['auth/identify.ts', 'server/hostile/pki.test.ts', 'trust_ca_certificates'],
   container_backup_override_pool: ['services/backups/restore.ts', 'server/services/backups/backups.test.ts', 'pool'],
   backup_override_name: ['services/backups/restore.ts', 'server/services/backups/backups.test.ts', 'name'],
   network_leases_location: ['services/networks/networks.ts', 'server/services/networks.test.ts', 'location'],

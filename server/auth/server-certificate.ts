@@ -69,7 +69,7 @@ async function makePair(dir: string, certFile: string, keyFile: string, host: Ho
   return checkPair(certPem, keyPem, certFile, keyFile);
 }
 
-function checkPair(certPem: string, keyPem: string, certFile: string, keyFile: string): ServerCertificate {
+export function checkPair(certPem: string, keyPem: string, certFile: string, keyFile: string): ServerCertificate {
   try {
     const certificate = new X509Certificate(certPem);
     if (!certificate.checkPrivateKey(createPrivateKey(keyPem)))

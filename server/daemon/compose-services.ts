@@ -39,6 +39,7 @@ import { Profiles } from '../services/profiles/profiles.ts';
 import { Projects } from '../services/projects/projects.ts';
 import { StoragePools } from '../services/storage/storage-pools.ts';
 import { Networks } from '../services/networks/networks.ts';
+import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
 import { TrustTokens } from '../auth/trust-tokens.ts';
@@ -53,10 +54,11 @@ import type { ImageCreate } from '../api/image/image.ts';
 import { ContainerFiles } from '../services/containers/files/files.ts';
 export type Services = ReturnType<typeof composeServices>;
 
-export function composeServices(base: Foundation, options: Pick<DaemonOptions, 'remoteLimits'>) {
+export function composeServices(base: Foundation, options: Pick<DaemonOptions, 'remoteLimits' | 'stateDir'>) {
   const { isDryRun, unprivilegedOnly, dirs, clock, events, log, records, host, operations, locks, loop, room } = base;
   const { runtime, network, paths, proxies } = host;
-  const view = new ContainerView({ records, runtime });
+  const attempts = new PasswordAttempts(() => clock.nowMs());
+  const view = new ContainerView({ records, runtime, places: base.cluster });
   const idMaps = new IdMaps({ records, runtime, ids: host.ids });
   const pools = new Pools({ records, drivers: host.storage, missing: host.storageMissing ?? {}, locks, log });
   const users = new ImageUsers();
@@ -109,11 +111,24 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   return {
     aliases: new Aliases({ ...common, images }),
     backups,
+    clusterMembership: new ClusterMembership({
+      ...common,
+      stateDir: options.stateDir,
+      cluster: base.cluster,
+      stores: base.clusterStores,
+      fence: base.clusterStores,
+      certificates: base.certificates,
+      attempts,
+      architecture,
+      version,
+      listen: base.membership.listen,
+      becameMember: base.membership.became,
+    }),
     certificates: new Certificates({
       ...common,
-      attempts: new PasswordAttempts(() => clock.nowMs()),
+      attempts,
       tokens: new TrustTokens(() => clock.nowMs()),
-      serverFingerprint: base.certificate.fingerprint,
+      serverFingerprint: () => base.certificates.current.fingerprint,
     }),
     containerFiles: new ContainerFiles(common),
     containerMetadata: new ContainersMetadata(common),
@@ -143,7 +158,8 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     ],
     server: new ServerSettings({
       ...common,
-      certificate: base.certificate.certPem,
+      certificate: () => base.certificates.current,
+      cluster: base.cluster,
       loop,
       readOnly: () => room?.reason(),
     }),
@@ -156,6 +172,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       lists: volumes.lists,
       changeDevices: (caller, name, devices, ifMatch) => containers.patch(caller, name, { devices }, ifMatch),
     }),
+    view,
     volumeSnapshots,
   };
 }

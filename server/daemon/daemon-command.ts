@@ -7,7 +7,7 @@ import type { RuntimeChoice } from './host-drivers.ts';
 import { bool, isTrue } from '../api/text/value-checks.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';
 import { runShutdownCommand } from './shutdown-command.ts';
-import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './store-choice.ts';
+import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './stores/store-choice.ts';
 
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
@@ -29,6 +29,7 @@ Options:
   --store etcd://HOST:PORT[,HOST:PORT...][/NAME]  keep records in an etcd instead of the state directory
   --store-ca FILE, --store-cert FILE, --store-key FILE  TLS to it: its authority, and the client's certificate and key
   --store-login FILE  USER:PASSWORD for it
+  --cluster-store etcd://HOST:PORT[,...][/NAME]  where the records go when this host founds a cluster; the files of --store-* lead there, too
   --log-level LEVEL   debug, info (default), warn, error
   --help, --version
 
@@ -44,6 +45,7 @@ interface Flags {
   readonly lxd?: { readonly socket?: string; readonly https?: string };
   readonly group?: string;
   readonly etcd?: EtcdChoice;
+  readonly clusterStore?: EtcdChoice;
   readonly unprivilegedOnly: boolean;
   readonly level: string;
 }
@@ -51,7 +53,7 @@ interface Flags {
 export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'openapi') return printOpenApi();
   if (argv[0] === 'shutdown') return runShutdownCommand(argv.slice(1));
-  if (argv[0] === 'store') return (await import('./store-command.ts')).runStoreCommand(argv.slice(1));
+  if (argv[0] === 'store') return (await import('./stores/store-command.ts')).runStoreCommand(argv.slice(1));
   if (argv.includes('--help')) return print(daemonUsage);
   if (argv.includes('--version')) return print(`${(await import('../api/version.ts')).version}\n`);
   const flags = parseFlags(argv);
@@ -89,6 +91,7 @@ function parseFlags(argv: readonly string[]): Flags | string {
     group: { type: 'string' },
     'unprivileged-only': { type: 'boolean', default: false },
     ...storeFlagOptions,
+    'cluster-store': { type: 'string' },
     'log-level': { type: 'string', default: 'info' },
   } as const;
   try {
@@ -98,13 +101,15 @@ function parseFlags(argv: readonly string[]): Flags | string {
     if (stateDir === undefined) return '--state-dir is required';
     if (runtime !== 'auto' && runtime !== 'lxc' && runtime !== 'sim')
       return `--runtime must be auto, lxc or sim, is ${runtime}`;
-    const etcd = readStoreFlags(values);
+    const clusterStore = readStoreFlags({ ...values, store: values['cluster-store'] ?? values.store });
+    const etcd = values.store === undefined ? undefined : readStoreFlags(values);
     return {
       stateDir,
       runtime,
       level: values['log-level'],
       unprivilegedOnly: values['unprivileged-only'] || isAskedFor('LXD_UNPRIVILEGED_ONLY'),
       ...(etcd === undefined ? {} : { etcd }),
+      ...(values['cluster-store'] === undefined || clusterStore === undefined ? {} : { clusterStore }),
       ...(https === undefined ? {} : { https }),
       ...(group === undefined ? {} : { group }),
       ...lxdFlags(values['lxd-socket'], values['lxd-https']),
@@ -143,6 +148,7 @@ async function serve(flags: Flags): Promise<number> {
       ...(flags.group === undefined ? {} : { group: flags.group }),
       ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
       ...(flags.etcd === undefined ? {} : { etcd: flags.etcd }),
+      ...(flags.clusterStore === undefined ? {} : { clusterStore: flags.clusterStore }),
       unprivilegedOnly: flags.unprivilegedOnly,
       log: logTo(logger),
     });

@@ -6,7 +6,7 @@ import type { MinuteTimer } from '../services/server/scheduler.ts';
 import type { Store } from '../store/store.ts';
 import type { HostDriverOptions, HostDrivers, RuntimeChoice } from './host-drivers.ts';
 import type { LxdListeners } from './listeners.ts';
-import type { EtcdChoice } from './store-choice.ts';
+import type { EtcdChoice } from './stores/store-choice.ts';
 
 export interface DaemonOptions {
   readonly stateDir: string;
@@ -21,6 +21,8 @@ export interface DaemonOptions {
   readonly unprivilegedOnly?: boolean;
   /** Where records are, instead of in the state directory; without it, where they were the last time. */
   readonly etcd?: EtcdChoice;
+  /** Where the records of a cluster go that this host founds. */
+  readonly clusterStore?: EtcdChoice;
   /** Its lines also go to the listeners of events. */
   readonly log: Log;
   /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */

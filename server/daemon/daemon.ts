@@ -6,6 +6,7 @@ import { openFoundation, type Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';
 import { openListeners } from './open-listeners.ts';
 import { OpenParts } from './open-parts.ts';
+import { ClusterPart } from './cluster-part.ts';
 import { recover } from './recovery.ts';
 
 /** Resolves when requests are served. On a throw everything opened is closed again. */
@@ -20,7 +21,10 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     open.add(() => services.guests.detach());
     open.add(() => services.running.close());
     open.add(() => services.containers.detach());
-    const listeners = await openListeners(base, services, options);
+    const part = new ClusterPart(base, services);
+    open.add(() => part.close());
+    const listeners = await openListeners(base, services, options, part.relay);
+    await part.begin(listeners);
     return runningDaemon(base, services, listeners, open, options.time?.minutes);
   } catch (error) {
     await open.abandon();

@@ -1,6 +1,8 @@
 // What every service stands on: time, events, log, records in their store, drivers of the host, operations.
 import { PkiWatch } from '../auth/pki-watch.ts';
-import { ensureServerCertificate } from '../auth/server-certificate.ts';
+import { ServingCertificate } from '../auth/serving-certificate.ts';
+import { Cluster } from '../cluster/cluster.ts';
+import { readMembership, type Membership } from '../cluster/membership.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -15,8 +17,11 @@ import { unprivilegedGuard } from '../services/projects/limits/unprivileged-guar
 import { DiskRoom } from '../services/server/disk-space.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import { openHostDrivers } from './host-drivers.ts';
+import { EtcdClusterStores } from './stores/cluster-stores.ts';
+import { MembershipHooks } from './membership-hooks.ts';
+import { CurrentStore } from './stores/current-store.ts';
 import type { OpenParts } from './open-parts.ts';
-import { openStore, type OpenedStore } from './open-store.ts';
+import { openStore, type OpenedStore } from './stores/open-store.ts';
 import { makeDirectories } from './state-directories.ts';
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
@@ -26,7 +31,8 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const isDryRun = options.dryRun !== undefined;
   const dirs = await makeDirectories(stateDir);
   const clock = options.time?.clock ?? systemClock();
-  const events = new EventHub(clock);
+  let cluster: Cluster | undefined;
+  const events = new EventHub(clock, () => cluster?.ownName ?? 'none');
   let projects: Records['projects'] | undefined;
   const isProject = (name: string): boolean => projects?.has(name) ?? false;
   const readable = (text: string, project: string, mayKnowProjects = false): string =>
@@ -42,19 +48,23 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   // Before the store, which cannot be opened without any room.
   const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   open.add(() => room?.close());
-  const opened = await openStoreOf(options, dirs.database, log);
-  open.add(() => opened.close());
-  const records = await Records.open(opened.store);
-  opened.follow(records);
+  const membership = isDryRun ? undefined : await readMembership(stateDir);
+  const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership), log);
+  open.add(() => stores.close());
+  const records = await Records.open(stores.store, membership?.number);
+  stores.follow(records);
   const guards = [projectGuard(records), ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : [])];
   records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
   projects = records.projects;
   const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
   open.add(() => host.close());
-  const certificate = await ensureServerCertificate(stateDir);
-  const pki = await PkiWatch.open({ dir: stateDir, server: certificate, log, nowMs: () => clock.nowMs() });
+  const certificates = await ServingCertificate.open(stateDir, membership !== undefined);
+  const pki = await PkiWatch.open({ dir: stateDir, server: certificates.current, log, nowMs: () => clock.nowMs() });
   open.add(() => pki.close());
-  const operations = new Operations({ clock, events, log, loop, readable });
+  const joined = new Cluster({ records, store: () => stores.store, certificate: () => certificates.current, log });
+  cluster = joined;
+  open.add(() => joined.close());
+  const operations = new Operations({ clock, events, log, loop, readable, place: joined });
   return {
     isDryRun,
     unprivilegedOnly: options.unprivilegedOnly === true,
@@ -66,7 +76,11 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     room,
     records,
     host,
-    certificate,
+    certificates,
+    stores,
+    cluster: joined,
+    clusterStores: new EtcdClusterStores({ stateDir, given: options.clusterStore, current: stores, log }),
+    membership: new MembershipHooks(),
     pki,
     operations,
     readable,
@@ -74,8 +88,13 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   };
 }
 
-async function openStoreOf(options: DaemonOptions, databaseDir: string, log: Log): Promise<OpenedStore> {
+async function openStoreOf(
+  options: DaemonOptions,
+  databaseDir: string,
+  log: Log,
+  membership: Membership | undefined,
+): Promise<OpenedStore> {
   const { dryRun, stateDir, etcd } = options;
-  if (dryRun === undefined) return await openStore({ stateDir, databaseDir, etcd, log });
+  if (dryRun === undefined) return await openStore({ stateDir, databaseDir, etcd, log, membership });
   return { store: dryRun, follow: () => {}, close: () => dryRun.close() };
 }

@@ -2,7 +2,9 @@
 // of them lead to the same use cases.
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { IncomingMessage } from 'node:http';
 import { createApp, type AppDeps } from '../http/app.ts';
+import { dialectHeader } from '../http/forwarded.ts';
 import type { Dialect } from '../http/dialects/dialect.ts';
 import { lxdDialect } from '../http/dialects/lxd.ts';
 import { lxdRoutes } from '../http/dialects/lxd-routes.ts';
@@ -28,29 +30,40 @@ export interface ListenersDeps
   readonly stateDir: string;
   /** Group that may use the local sockets. */
   readonly group: string | undefined;
-  readonly certificate: TlsSettings;
+  readonly certificate: () => TlsSettings;
   readonly lxd: LxdListeners | undefined;
   readonly peers: PeerConnections;
   /** The authority whose clients alone may connect, as it is now. */
   readonly pki: () => Pki | undefined;
 }
 
+/** One for each dialect, and one for the other members of the cluster where neither of those two listens. */
+interface TlsListeners {
+  readonly svc: TlsListener;
+  readonly lxd: TlsListener;
+  readonly members: TlsListener;
+}
+
+interface Spoken extends ListenerDeps {
+  readonly websockets: Websockets;
+}
+
 export class Listeners {
   readonly socketPath: string;
   /** One for each dialect. They listen where the flags or the config of the server say (`ServerSettings.attachListeners`). */
-  readonly tls: { readonly svc: TlsListener; readonly lxd: TlsListener };
+  readonly tls: TlsListeners;
   readonly #listeners: readonly (Listener | TlsListener)[];
   readonly #websockets: readonly Websockets[];
 
   private constructor(parts: {
     readonly socketPath: string;
-    readonly tls: { readonly svc: TlsListener; readonly lxd: TlsListener };
+    readonly tls: TlsListeners;
     readonly local: readonly Listener[];
-    readonly spoken: readonly ListenerDeps[];
+    readonly spoken: readonly Spoken[];
   }) {
     this.socketPath = parts.socketPath;
     this.tls = parts.tls;
-    this.#listeners = [...parts.local, parts.tls.svc, parts.tls.lxd];
+    this.#listeners = [...parts.local, parts.tls.svc, parts.tls.lxd, parts.tls.members];
     this.#websockets = parts.spoken.map(({ websockets }) => websockets);
   }
 
@@ -59,8 +72,9 @@ export class Listeners {
     const svc = await speaking(deps, svcDialect, deps.routesOf(svcDialect));
     const lxd = await speaking(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
     const tls = {
-      svc: new TlsListener({ ...svc, ...tlsOf(deps) }),
-      lxd: new TlsListener({ ...lxd, ...tlsOf(deps) }),
+      svc: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...tlsOf(deps) }),
+      lxd: new TlsListener({ ...forMembersToo(lxd, svc, lxd), ...tlsOf(deps) }),
+      members: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...tlsOf(deps) }),
     };
     const socketPath = join(deps.stateDir, 'unix.socket');
     const local: Listener[] = [];
@@ -78,9 +92,9 @@ export class Listeners {
     }
   }
 
-  /** The authority has changed. */
-  renewPki(): void {
-    for (const listener of Object.values(this.tls)) listener.renewPki();
+  /** The certificate or the authority has changed. */
+  renewTls(): void {
+    for (const listener of [this.tls.svc, this.tls.lxd, this.tls.members]) listener.renew();
   }
 
   /** No new connections. Resolves when the open ones ended; those of websockets do not by themselves. */
@@ -101,10 +115,24 @@ export class Listeners {
 
 const tlsOf = ({ certificate, peers, pki, log }: ListenersDeps) => ({ certificate, peers, pki, log });
 
+/** A member passes requests on in the dialect in which they came, whatever the listener speaks to clients. */
+function forMembersToo(own: Spoken, svc: Spoken, lxd: Spoken): ListenerDeps {
+  const of = (request: IncomingMessage): Spoken => {
+    const dialect = request.headers[dialectHeader];
+    if (dialect === undefined) return own;
+    return dialect === lxd.dialect.name ? lxd : svc;
+  };
+  return {
+    dialect: own.dialect,
+    handler: (request, response) => of(request).handler(request, response),
+    websockets: { upgrade: (request, socket, head) => of(request).websockets.upgrade(request, socket, head) },
+  };
+}
+
 /** What all listeners of one dialect share. */
-async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<ListenerDeps> {
+async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<Spoken> {
   const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop } = deps;
-  const { allowedOrigin, claimOperation, readable } = deps;
+  const { allowedOrigin, claimOperation, readable, cluster, relay } = deps;
   const handler = await createApp({
     routes,
     dialect,
@@ -120,6 +148,7 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
     claimOperation,
     placeOperation: (id, project) => operations.place(id, project),
     readable,
+    cluster,
   });
   return {
     handler,
@@ -134,6 +163,8 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
       loop,
       allowedOrigin,
       namesIn,
+      cluster,
+      relay,
     }),
     dialect,
   };

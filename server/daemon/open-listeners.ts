@@ -1,16 +1,13 @@
 // Opens the listeners on the services: who is trusted, and what ends when trust does.
 import type { Socket } from 'node:net';
+import type { EventRelay } from '../cluster/event-relay.ts';
 import { identifyCaller } from '../auth/identify.ts';
 import { BearerTokens } from '../auth/oidc/bearer-tokens.ts';
 import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
 import { sightOf } from '../services/projects/sight.ts';
-import { isTrue } from '../api/container/container-config.ts';
-import { proxyFor } from '../drivers/remote/address.ts';
-import { UserOperations } from '../auth/oidc/user-operations.ts';
-import type { LifecycleMetadata } from '../api/event.ts';
-import { proxySettings, settingOf } from '../services/server/settings.ts';
+import { settingOf } from '../services/server/settings.ts';
 import type { AddressListener } from '../services/server/https-listeners.ts';
 import type { Services } from './compose-services.ts';
 import type { DaemonOptions } from './daemon-options.ts';
@@ -22,37 +19,28 @@ const noListener: AddressListener = { address: undefined, listen: () => Promise.
 const httpsFlag = (address: string | undefined) => (address === undefined ? {} : { fixed: address });
 
 /** Requests are served when it resolves. */
-export async function openListeners(base: Foundation, services: Services, options: DaemonOptions): Promise<Listeners> {
-  const { clock, records, room, dirs, operations, certificate, pki, events, log, loop } = base;
+export async function openListeners(
+  base: Foundation,
+  services: Services,
+  options: DaemonOptions,
+  relay: EventRelay,
+): Promise<Listeners> {
+  const { clock, records, room, dirs, operations, certificates: serving, cluster, pki, events, log, loop } = base;
   const { certificates, server } = services;
   const peers = new PeerConnections();
   const bearers = new BearerTokens({
     settings: () => server.oidc(),
     nowMs: () => clock.nowMs(),
     log,
-    proxyFor: (url) => proxyFor(new URL(url), proxySettings(records, process.env)),
-  });
-  // Without authorities TLS verifies against those of the host, which vouch for nobody here.
-  const trustsAuthority = (): boolean =>
-    pki.current !== undefined && isTrue(settingOf(records, 'core.trust_ca_certificates'));
-  const bySignature = new Set<string>();
-  const users = new UserOperations({ operations, grantOf: (subject) => bearers.grantOf(subject) });
-  events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
-    if ((metadata as LifecycleMetadata).action !== 'config-updated') return;
-    users.settle();
-    if (!trustsAuthority())
-      for (const fingerprint of bySignature) if (!certificates.isTrusted(fingerprint)) endTrust(fingerprint);
-    if (!trustsAuthority()) bySignature.clear();
   });
   const trust = {
     isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
     projectsOf: (fingerprint: string) => certificates.projectsOf(fingerprint),
-    trustsAuthority,
-    own: certificate.fingerprint,
+    get own() {
+      return serving.current.fingerprint;
+    },
     userOf: (bearer: string) => bearers.user(bearer),
   };
-  const isStillTrusted = (fingerprint: string): boolean =>
-    trust.isTrusted(fingerprint) || (trustsAuthority() && bySignature.has(fingerprint));
   const endTrust = (fingerprint: string, asking?: Socket): void => {
     operations.revoke(fingerprint);
     peers.end(fingerprint, asking);
@@ -62,13 +50,11 @@ export async function openListeners(base: Foundation, services: Services, option
     peers,
     pki: () => pki.current,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
-    claimOperation: (id, owner, project) => {
-      if ('subject' in owner) return users.claim(id, owner.subject, project);
-      const { fingerprint } = owner;
+    claimOperation: (id, fingerprint, project) => {
       operations.claim(id, fingerprint);
       // The trust may have ended while the request was under way.
       const isOwn = trust.projectsOf(fingerprint)?.includes(project) ?? true;
-      if (fingerprint !== trust.own && !(isStillTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
+      if (fingerprint !== trust.own && !(trust.isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
     },
     commonHeaders: (origin) => server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
@@ -76,30 +62,31 @@ export async function openListeners(base: Foundation, services: Services, option
     readable: base.readable,
     refusal: (endpoint) => room?.refusal(endpoint),
     bearers,
-    identify: (connection) => {
-      const caller = identifyCaller(connection, trust, new Date(clock.nowMs()));
-      const { fingerprint } = caller;
-      if (caller.class === 'trusted' && fingerprint !== undefined && !trust.isTrusted(fingerprint))
-        bySignature.add(fingerprint);
-      return caller;
-    },
+    identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),
     stateDir: options.stateDir,
     group: options.group,
     lxd: options.lxd,
     events,
     operations,
-    certificate,
+    certificate: () => serving.current,
+    cluster,
+    relay,
     log,
     loop,
   });
+  // Another member ended the trust in a client: what that has open here ends as well.
+  records.onShared((kind, name) => {
+    if (kind === 'certificates') endTrust(name);
+  });
   pki.onChange((before) => {
-    listeners.renewPki();
+    listeners.renewTls();
     const isOther = before?.authorities.join() !== pki.current?.authorities.join();
     const ended = peers.endWhere((der) => isOther || pki.current?.isRevoked(der) === true);
     for (const fingerprint of ended) operations.revoke(fingerprint);
     if (ended.length > 0)
       log.warn(`The changed authority ended the connections of ${ended.length} client certificates`);
   });
+  serving.onChange(() => listeners.renewTls());
   try {
     const { svc, lxd } = base.isDryRun ? { svc: noListener, lxd: noListener } : listeners.tls;
     await server.attachListeners([

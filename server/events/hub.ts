@@ -12,27 +12,36 @@ export interface Requestor {
 
 export type EventListener = (event: Event, text: string) => void;
 
+interface Subscription {
+  readonly types: ReadonlySet<EventType>;
+  readonly isOwnOnly: boolean;
+}
+
 /** Listeners get each event with its JSON text, rendered once for all of them; they must not throw and not block. */
 export class EventHub {
   readonly #clock: Clock;
-  readonly #listeners = new Map<EventListener, ReadonlySet<EventType>>();
+  readonly #location: () => string;
+  readonly #listeners = new Map<EventListener, Subscription>();
 
-  constructor(clock: Clock) {
+  /** `location`: name of this member of a cluster. */
+  constructor(clock: Clock, location: () => string = () => 'none') {
     this.#clock = clock;
+    this.#location = location;
   }
 
   get listenerCount(): number {
     return this.#listeners.size;
   }
 
-  subscribe(types: ReadonlySet<EventType>, listener: EventListener): () => void {
-    this.#listeners.set(listener, types);
+  /** `isOwnOnly`: without the events of other members of the cluster. */
+  subscribe(types: ReadonlySet<EventType>, listener: EventListener, isOwnOnly = false): () => void {
+    this.#listeners.set(listener, { types, isOwnOnly });
     return () => this.#listeners.delete(listener);
   }
 
   /** Whether anyone gets events of this type. */
   hears(type: EventType): boolean {
-    for (const types of this.#listeners.values()) if (types.has(type)) return true;
+    for (const { types } of this.#listeners.values()) if (types.has(type)) return true;
     return false;
   }
 
@@ -55,17 +64,23 @@ export class EventHub {
     this.#publish('logging', metadata);
   }
 
+  /** An event of another member of the cluster, with its JSON text. */
+  relay(event: Event, text: string): void {
+    for (const [listener, { types, isOwnOnly }] of this.#listeners)
+      if (!isOwnOnly && types.has(event.type)) listener(event, text);
+  }
+
   #publish(type: EventType, metadata: unknown, project?: string): void {
     if (this.#listeners.size === 0) return;
     const event: Event = {
       type,
       timestamp: this.#clock.timestamp(),
       metadata,
-      location: 'none',
+      location: this.#location(),
       ...(project === undefined ? {} : { project }),
     };
     let text: string | undefined;
-    for (const [listener, types] of this.#listeners) {
+    for (const [listener, { types }] of this.#listeners) {
       if (!types.has(type)) continue;
       text ??= JSON.stringify(event);
       listener(event, text);

@@ -21,10 +21,11 @@ import type { ProjectNames } from '../services/project-scope.ts';
 import { qualifiedParams } from './project-params.ts';
 import { isTrustedCaller, type Caller } from '../services/caller.ts';
 import { accessRefusal, checkNamedProjects, ownParams, seen } from './restricted.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { forward } from './forward.ts';
+import { merged } from './merged-list.ts';
 import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
-
-export type OperationOwner = { readonly fingerprint: string } | { readonly subject: string };
 
 export interface AppDeps {
   readonly routes: RouteTable;
@@ -43,12 +44,13 @@ export interface AppDeps {
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
-  /** The operation was started by the client with this certificate or by this user, and ends when they are no longer trusted. */
-  readonly claimOperation: (id: string, owner: OperationOwner, project: string) => void;
+  /** The operation was started by the client with this certificate, and ends when that is no longer trusted. */
+  readonly claimOperation: (id: string, fingerprint: string, project: string) => void;
   /** The operation was started by a request in this project. */
   readonly placeOperation: (id: string, project: string) => void;
   /** Makes a text readable for people in this project. */
   readonly readable: (text: string, project: string, mayKnowProjects: boolean) => string;
+  readonly cluster: Cluster;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -183,7 +185,7 @@ async function serve(
     if (refused !== undefined) throw refused;
     checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
     const names = deps.namesIn(project);
-    checkTarget(query);
+    checkTarget(deps.cluster, query);
     const refusal = deps.refusal(endpoint);
     if (refusal !== undefined) {
       await discardBody(request.raw);
@@ -192,11 +194,24 @@ async function serve(
     if (handler === undefined) throw unservable(endpoint);
     const sight = identity.caller.projects === undefined ? undefined : deps.sightOf(identity.caller);
     const params = qualifiedParams(endpoint.path, request.params as Record<string, string>, names);
+    const asked = { endpoint, params: sight === undefined ? params : ownParams(endpoint, params, names, sight), query };
+    const { caller } = identity;
+    const isRouted = deps.cluster.isOn && identity.isForwarded !== true;
+    const elsewhere = isRouted ? deps.cluster.routing.memberFor(asked) : undefined;
+    if (elsewhere !== undefined)
+      return await forward(
+        deps.cluster,
+        { member: elsewhere, caller, dialect: deps.dialect.name, request: request.raw },
+        reply,
+        goneSignal(reply.raw),
+      );
     const body = await bodyOf(endpoint, request.raw);
     checkNamedProjects(identity.caller, body);
+    if (isRouted && endpoint.method === 'GET' && !(await deps.cluster.readBarrier()))
+      reply.header(`${deps.dialect.headerPrefix}stale`, 'true');
     const result = await handler({
       ...identity,
-      params: sight === undefined ? params : ownParams(endpoint, params, names, sight),
+      params: asked.params,
       names,
       namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
       query,
@@ -209,11 +224,12 @@ async function serve(
     });
     const { protocol, username } = identity.caller.requestor;
     if (result.kind === 'async') deps.placeOperation(result.operation.id, project);
-    const { subject } = identity;
-    const owner = subject === undefined ? { fingerprint: username } : { subject };
-    if (result.kind === 'async' && (protocol === 'tls' || subject !== undefined))
-      deps.claimOperation(result.operation.id, owner, project);
-    const shown = sight === undefined ? result : seen(endpoint, result, sight);
+    if (result.kind === 'async' && protocol === 'tls') deps.claimOperation(result.operation.id, username, project);
+    const whole =
+      isRouted && deps.cluster.routing.isMerged(asked)
+        ? await merged(deps.cluster, caller, request.raw, result)
+        : result;
+    const shown = sight === undefined ? whole : seen(endpoint, whole, sight);
     return answerResult(deps, endpoint, request, reply, shown);
   } catch (error) {
     return answerError(deps, request, reply, toAppError(error), mayKnowProjects);
@@ -239,8 +255,8 @@ export function checkOrigin(allowed: string, request: IncomingMessage, isEffecti
 }
 
 /** `none` is what servers without a cluster call themselves (`location`). */
-function checkTarget({ target = '' }: Readonly<Record<string, string>>): void {
-  if (target === '' || target === 'none') return;
+function checkTarget(cluster: Cluster, { target = '' }: Readonly<Record<string, string>>): void {
+  if (target === '' || target === 'none' || cluster.isOn) return;
   throw errors.badRequest(
     `There is no cluster member ${target}: this server is not part of a cluster; leave target out`,
   );

@@ -4,27 +4,28 @@ import { TLSSocket } from 'node:tls';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import type { Caller } from '../services/caller.ts';
+import { forwardedCaller, isForwarded } from './forwarded.ts';
 
 export interface Identity {
   readonly caller: Caller;
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
-  /** Of a user with a token: who it is. */
-  readonly subject?: string;
+  /** Another member of the cluster asks, for itself or for a caller of its own. */
+  readonly isForwarded?: boolean;
 }
 
 /** The auth room's decision on a connection: class and, with a certificate, its fingerprint. */
 export type Identify = (connection: {
   readonly transport: 'unix' | 'tls';
   readonly peerCertificate?: Uint8Array;
-  readonly isVerified?: boolean;
   readonly bearer?: string;
 }) => {
   readonly class: CallerClass;
   readonly fingerprint?: string;
   readonly projects?: readonly string[];
   readonly user?: string;
-  readonly subject?: string;
+  /** It has the certificate of the cluster. */
+  readonly internal?: boolean;
 };
 
 /** Tokens in the headers of requests (`BearerTokens` of the auth room). */
@@ -63,10 +64,15 @@ export function identityOf(
   const bearer = bearerOf(bearers, request);
   const found = identify({
     transport: 'tls',
-    ...(peerCertificate === undefined ? {} : { peerCertificate, isVerified: socket.authorized }),
+    ...(peerCertificate === undefined ? {} : { peerCertificate }),
     ...(bearer === undefined ? {} : { bearer }),
   });
   const remoteHost = socket.remoteAddress ?? '';
+  if (found.internal === true && isForwarded(request.headers)) {
+    const requestor = { username: '', protocol: 'cluster', address: remoteHost };
+    const asking = forwardedCaller(request.headers, project) ?? { class: 'trusted' as const, requestor, project };
+    return { caller: asking, isForwarded: true };
+  }
   return {
     caller: {
       class: found.class,
@@ -78,7 +84,6 @@ export function identityOf(
       project,
     },
     ...(peerCertificate === undefined ? {} : { peerCertificate }),
-    ...(found.subject === undefined ? {} : { subject: found.subject }),
     remoteHost,
   };
 }

@@ -15,7 +15,7 @@ import type { Websockets } from './websocket.ts';
 
 export interface ListenerDeps {
   readonly handler: HttpHandler;
-  readonly websockets: Websockets;
+  readonly websockets: Pick<Websockets, 'upgrade'>;
   /** How what is no HTTP is answered. */
   readonly dialect: Dialect;
 }
@@ -34,7 +34,7 @@ export interface Listener {
 
 export interface TlsServer extends Listener {
   /** For connections from now on. */
-  usePki(pki: Pki | undefined): void;
+  use(tls: TlsSettings, pki: Pki | undefined): void;
 }
 
 /** Refuses when another daemon answers there; a stale socket file of a dead one is replaced. Mode 0660. */
@@ -83,10 +83,10 @@ export async function listenTls(
   return {
     address: `${shown}:${bound.port}`,
     close: () => closed(server),
-    usePki: (changed) => {
+    use: (settings, changed) => {
       isPki = changed !== undefined;
       // A new context also forgets sessions that began under the former authority.
-      server.setSecureContext(secureContext(tls, changed));
+      server.setSecureContext(secureContext(settings, changed));
     },
   };
 }

@@ -2,7 +2,7 @@
 import type { Pki } from '../auth/pki.ts';
 import { listenTls, type TlsListenerDeps, type TlsServer, type TlsSettings } from './listen.ts';
 
-type Deps = TlsListenerDeps & { readonly certificate: TlsSettings; readonly pki: () => Pki | undefined };
+type Deps = TlsListenerDeps & { readonly certificate: () => TlsSettings; readonly pki: () => Pki | undefined };
 
 export class TlsListener {
   readonly #deps: Deps;
@@ -26,13 +26,13 @@ export class TlsListener {
     if (wanted === this.#wanted) return;
     this.#release();
     if (wanted === undefined) return;
-    this.#listener = await listenTls(this.#deps, wanted, this.#deps.certificate, this.#deps.pki());
+    this.#listener = await listenTls(this.#deps, wanted, this.#deps.certificate(), this.#deps.pki());
     this.#wanted = wanted;
   }
 
-  /** The authority has changed; open connections stay. */
-  renewPki(): void {
-    this.#listener?.usePki(this.#deps.pki());
+  /** The certificate or the authority has changed; open connections stay. */
+  renew(): void {
+    this.#listener?.use(this.#deps.certificate(), this.#deps.pki());
   }
 
   async close(): Promise<void> {

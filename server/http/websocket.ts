@@ -21,7 +21,10 @@ import { checkOrigin, labelOf } from './app.ts';
 import { logRequest } from './log-request.ts';
 import { ChannelSocket, channelOf } from './websocket-channel.ts';
 import type { Dialect } from './dialects/dialect.ts';
-import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { EventRelay } from '../cluster/event-relay.ts';
+import { forwardUpgrade } from './forward.ts';
+import { admitBearer, identityOf, type Bearers, type Identify, type Identity } from './caller-identity.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
 import { toAppError } from '../services/translate-errors.ts';
 
@@ -39,12 +42,17 @@ export interface WebsocketDeps {
   readonly allowedOrigin: () => string;
   /** Throws AppError notFound when there is no such project. */
   readonly namesIn: (project: string) => ProjectNames;
+  readonly cluster: Cluster;
+  /** Brings the events of other members; for one listener. */
+  readonly relay: Pick<EventRelay, 'listen'>;
 }
 
 interface Wanted {
   readonly types: ReadonlySet<EventType>;
   /** Undefined: all. Events of no project are for everybody. */
   readonly project: string | undefined;
+  /** Another member listens: it hears the others by itself. */
+  readonly isOwnOnly: boolean;
 }
 
 /** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
@@ -99,11 +107,20 @@ export class Websockets {
       if (this.#isClosed) throw errors.unavailable('The daemon is stopping');
       const url = parseUrl(request.url ?? '/');
       const operation = this.#authorize(request, url);
+      const { caller, isForwarded = false } = this.#identityOf(request, url);
       if (operation === undefined) {
-        const caller = this.#callerOf(request, url);
         const types = eventTypesFor(caller.class, parseTypes(url.searchParams.get('type')));
-        const wanted = { types, project: this.#projectOf(url) };
-        this.#server.handleUpgrade(request, socket, head, (peer) => this.#stream(peer, wanted, request, url));
+        const wanted = { types, project: this.#projectOf(url), isOwnOnly: isForwarded };
+        this.#listen(wanted, request, url, socket, head);
+        return;
+      }
+      const { cluster, dialect } = this.#deps;
+      const member =
+        isForwarded || this.#deps.operations.has(operation) ? undefined : cluster.routing.memberOfOperation(operation);
+      if (cluster.isOn && member !== undefined) {
+        forwardUpgrade(cluster, { member, caller, dialect: dialect.name, request }, socket, head).catch(
+          (error: unknown) => this.#refuse(socket, toAppError(error)),
+        );
         return;
       }
       const project = url.searchParams.get('project') || undefined;
@@ -141,8 +158,25 @@ export class Websockets {
     return accessRefusal(this.#callerOf(request, url), endpoint, Object.fromEntries(url.searchParams), false);
   }
 
+  #identityOf(request: IncomingMessage, url: URL): Identity {
+    return identityOf(this.#deps, request, url.searchParams.get('project') || defaultProject);
+  }
+
   #callerOf(request: IncomingMessage, url: URL): Caller {
-    return identityOf(this.#deps, request, url.searchParams.get('project') || defaultProject).caller;
+    return this.#identityOf(request, url).caller;
+  }
+
+  /** The stream begins when the events of all members come. */
+  #listen(wanted: Wanted, request: IncomingMessage, url: URL, socket: Duplex, head: Buffer): void {
+    const begin = (leave: () => void): void => {
+      if (socket.destroyed) return leave();
+      this.#server.handleUpgrade(request, socket, head, (peer) => {
+        peer.once('close', leave);
+        this.#stream(peer, wanted, request, url);
+      });
+    };
+    if (wanted.isOwnOnly || !this.#deps.cluster.isOn) begin(() => {});
+    else void this.#deps.relay.listen().then(begin);
   }
 
   /** Whose events are wanted; undefined: those of all projects. */
@@ -153,7 +187,7 @@ export class Websockets {
     return project;
   }
 
-  #stream(peer: WebSocket, { types, project }: Wanted, request: IncomingMessage, url: URL): void {
+  #stream(peer: WebSocket, { types, project, isOwnOnly }: Wanted, request: IncomingMessage, url: URL): void {
     let answered = true;
     const caller = this.#callerOf(request, url);
     const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
@@ -162,14 +196,18 @@ export class Websockets {
       if (isOther || this.#refusal(request, url, eventsEndpoint) !== undefined) peer.terminate();
     };
     const { dialect } = this.#deps;
-    const unsubscribe = this.#deps.events.subscribe(types, (event, svcText) => {
-      if (sight !== undefined && !isSeen(event, sight)) return;
-      if (project !== undefined && (event.project ?? project) !== project) return;
-      const told = dialect.event?.(event) ?? event;
-      const text = told === event ? svcText : JSON.stringify(told);
-      if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
-      else peer.send(text);
-    });
+    const unsubscribe = this.#deps.events.subscribe(
+      types,
+      (event, svcText) => {
+        if (sight !== undefined && !isSeen(event, sight)) return;
+        if (project !== undefined && (event.project ?? project) !== project) return;
+        const told = dialect.event?.(event) ?? event;
+        const text = told === event ? svcText : JSON.stringify(told);
+        if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
+        else peer.send(text);
+      },
+      isOwnOnly,
+    );
     // Removing a certificate, or one of its projects, takes effect at once, also on streams that are open; so does a config that
     // trusts a user no more.
     const unwatch = this.#deps.events.subscribe(new Set(['lifecycle']), (event) => {

@@ -57,16 +57,31 @@ export interface OperationsDeps {
   readonly loop?: Pick<EventLoopMonitor, 'enter'>;
   /** Makes a text readable for people in this project. */
   readonly readable?: (text: string, project: string) => string;
+  /** The place of this daemon in its cluster; default: it is in none. */
+  readonly place?: OperationPlace;
 }
+
+export interface OperationPlace {
+  /** Name of this member. */
+  readonly ownName: string;
+  /** The id of an operation that begins here, from a random one. */
+  operationId(random: string): string;
+  /** When it resolves, other members see what the operation did. */
+  settle(): Promise<void>;
+}
+
+const alone: OperationPlace = { ownName: 'none', operationId: (random) => random, settle: () => Promise.resolve() };
 
 export class Operations {
   readonly #running = new Map<string, Running>();
   readonly #timers = new Set<NodeJS.Timeout>();
   readonly #deps: OperationsDeps;
+  readonly #place: OperationPlace;
   #closing = false;
 
   constructor(deps: OperationsDeps) {
     this.#deps = deps;
+    this.#place = deps.place ?? alone;
   }
 
   /** Starts the work at once; the returned object shows it Running. */
@@ -75,7 +90,7 @@ export class Operations {
     const now = this.#deps.clock.timestamp();
     const operation: Running = {
       state: {
-        id: randomUUID(),
+        id: this.#place.operationId(randomUUID()),
         class: request.class ?? 'task',
         description: request.description,
         createdAt: now,
@@ -85,6 +100,7 @@ export class Operations {
         project: request.project ?? projectOfUrl(Object.values(request.resources).flat()[0] ?? ''),
         metadata: request.metadata ?? null,
         mayCancel: request.mayCancel ?? false,
+        location: this.#place.ownName,
         err: '',
       },
       abort: new AbortController(),
@@ -102,6 +118,10 @@ export class Operations {
   /** With a project: only one of it, or of none. */
   get(id: string, project?: string): Operation {
     return renderOperation(this.#find(id, project).state);
+  }
+
+  has(id: string): boolean {
+    return this.#running.has(id);
   }
 
   /** Oldest first. With a project: those of it, and of none. */
@@ -151,19 +171,19 @@ export class Operations {
     return renderOperation(operation.state);
   }
 
-  /** The client with this certificate, or this user, started it. */
-  claim(id: string, started: string): void {
+  /** The client with this certificate started it. */
+  claim(id: string, fingerprint: string): void {
     const operation = this.#running.get(id);
-    if (operation !== undefined) operation.owner = started;
+    if (operation !== undefined) operation.owner = fingerprint;
   }
 
-  /** The certificate or user is no longer trusted: what was started with it ends at once, where it can end early. Commands are killed. What
+  /** The certificate is no longer trusted: what its client started ends at once, where it can end early. Commands are killed. What
    *  changes the host in a few steps is carried through: half of it helps nobody. */
-  revoke(started: string, why = 'the certificate of the client that started it is no longer trusted'): void {
+  revoke(fingerprint: string): void {
     for (const { state, abort, owner, endsWithDaemon } of this.#running.values()) {
-      if (owner !== started || isFinal(state.statusCode)) continue;
+      if (owner !== fingerprint || isFinal(state.statusCode)) continue;
       if (!state.mayCancel && !endsWithDaemon) continue;
-      abort.abort(new Error(why));
+      abort.abort(new Error('the certificate of the client that started it is no longer trusted'));
     }
   }
 
@@ -201,8 +221,10 @@ export class Operations {
     try {
       const metadata = await request.run(handle, operation.abort.signal);
       if (metadata !== undefined) this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
+      await this.#place.settle();
       this.#step(operation, 'succeed');
     } catch (error) {
+      await this.#place.settle();
       this.#fail(operation, error);
     } finally {
       leave?.();

@@ -12,6 +12,8 @@ export interface OperationState {
   readonly resources: Readonly<Record<string, readonly string[]>>;
   /** Undefined: none, as of operations on networks and pools. */
   readonly project: string | undefined;
+  /** The member of the cluster that carries it out; `none` without a cluster. */
+  readonly location: string;
   readonly metadata: Readonly<Record<string, unknown>> | null;
   readonly mayCancel: boolean;
   readonly err: string;
@@ -47,6 +49,6 @@ export function renderOperation(state: OperationState): Operation {
     metadata: state.metadata === null ? null : { ...state.metadata },
     may_cancel: state.mayCancel,
     err: state.err,
-    location: 'none',
+    location: state.location,
   };
 }

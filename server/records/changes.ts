@@ -1,7 +1,8 @@
 // One transaction as it is built: what it compares, writes and needs to stay.
 import type { Compare, Op, Rev } from '../store/store.ts';
-import { encodeDocument, recordKey } from './codec.ts';
+import { encodeDocument } from './codec.ts';
 import type { Collection, Collections } from './collection.ts';
+import type { Contents } from './contents.ts';
 import type { Documents, Kind } from './documents.ts';
 
 /** A record as a transaction puts it. */
@@ -12,6 +13,7 @@ export type Guard = (changes: Changes, others: readonly Changes[]) => void;
 
 /** The changes of one transaction. Each is bound to the version of the record in the view when it was added. */
 export class Changes {
+  readonly #contents: Contents;
   readonly #collections: Collections;
   readonly puts: Put[] = [];
   readonly deletions: { readonly kind: Kind; readonly name: string }[] = [];
@@ -24,13 +26,15 @@ export class Changes {
   /** Keys that no transaction in progress may require. */
   readonly claimed: string[] = [];
 
-  constructor(collections: Collections) {
-    this.#collections = collections;
+  constructor(contents: Contents) {
+    this.#contents = contents;
+    this.#collections = contents.collections;
   }
 
   put<K extends Kind>(kind: K, name: string, document: Documents[K]): void {
     this.#bind(kind, name);
-    this.ops.push({ put: recordKey(kind, name), value: encodeDocument<K>(document) });
+    this.#takeName(kind, name);
+    this.ops.push({ put: this.keyOf(kind, name), value: encodeDocument<K>(document) });
     this.puts.push({ kind, name, document } as unknown as Put);
     const collection = this.#collections[kind] as unknown as Collection<K>;
     this.accepts.push((rev) => {
@@ -40,9 +44,12 @@ export class Changes {
 
   delete(kind: Kind, name: string): void {
     this.#bind(kind, name);
-    this.ops.push({ del: recordKey(kind, name) });
+    this.#claimUses(kind, name);
+    this.#forgetUses(kind, name);
+    this.#freeName(kind, name);
+    this.ops.push({ del: this.keyOf(kind, name) });
     this.deletions.push({ kind, name });
-    this.claimed.push(recordKey(kind, name));
+    this.claimed.push(this.keyOf(kind, name));
     const collection = this.#collections[kind];
     this.accepts.push((rev) => {
       if (!collection.isNewerThan(name, rev)) collection.accept(name, undefined);
@@ -52,25 +59,63 @@ export class Changes {
   /** The transaction succeeds only while this record stays unchanged. */
   require(kind: Kind, name: string): void {
     this.#bind(kind, name);
-    this.required.push(recordKey(kind, name));
+    this.required.push(this.keyOf(kind, name));
+    const used = this.#contents.space.useKeyOf(kind, name);
+    if (used !== undefined && !this.ops.some((op) => 'put' in op && op.put === used))
+      this.ops.push({ put: used, value: nothing });
   }
 
   /** Like `require`, and fails while another transaction in progress requires it: for the first step of a deletion. */
   claim(kind: Kind, name: string): void {
     this.#bind(kind, name);
-    this.claimed.push(recordKey(kind, name));
+    this.#claimUses(kind, name);
+    this.claimed.push(this.keyOf(kind, name));
   }
 
   /** Records that the transaction puts, deletes or claims. */
   written(): readonly { readonly kind: Kind; readonly name: string }[] {
     const keys = new Set([...this.ops.map((op) => ('put' in op ? op.put : op.del)), ...this.claimed]);
-    return this.touched.filter(({ kind, name }) => keys.has(recordKey(kind, name)));
+    return this.touched.filter(({ kind, name }) => keys.has(this.keyOf(kind, name)));
+  }
+
+  keyOf(kind: Kind, name: string): string {
+    return this.#contents.space.keyOf(kind, name);
+  }
+
+  /** A new record of a kind whose names are taken in the whole cluster. */
+  #takeName(kind: Kind, name: string): void {
+    const key = this.#contents.space.nameKeyOf(kind, name);
+    if (key === undefined || this.#collections[kind].has(name)) return;
+    if (this.ops.some((op) => 'put' in op && op.put === key)) return;
+    this.compares.push({ key, modRev: 0 });
+    this.ops.push({ put: key, value: encodeMember(this.#contents.space.member) });
+  }
+
+  #freeName(kind: Kind, name: string): void {
+    const key = this.#contents.space.nameKeyOf(kind, name);
+    if (key !== undefined && this.#collections[kind].has(name)) this.ops.push({ del: key });
+  }
+
+  /** Fails when any member has put it to use since this view. */
+  #claimUses(kind: Kind, name: string): void {
+    const key = this.#contents.space.useKeyOf(kind, name);
+    if (key === undefined || this.compares.some((compare) => compare.key === key)) return;
+    this.compares.push({ key, modRev: this.#contents.useRev(key) });
+  }
+
+  #forgetUses(kind: Kind, name: string): void {
+    const key = this.#contents.space.useKeyOf(kind, name);
+    if (key === undefined || this.#contents.useRev(key) === 0) return;
+    if (!this.ops.some((op) => ('put' in op ? op.put : op.del) === key)) this.ops.push({ del: key });
   }
 
   #bind(kind: Kind, name: string): void {
-    const key = recordKey(kind, name);
+    const key = this.keyOf(kind, name);
     if (this.compares.some((compare) => compare.key === key)) return;
     this.compares.push({ key, modRev: this.#collections[kind].get(name)?.modRev ?? 0 });
     this.touched.push({ kind, name });
   }
 }
+
+const nothing = new Uint8Array();
+const encodeMember = (member: number | undefined): Uint8Array => new TextEncoder().encode(String(member));

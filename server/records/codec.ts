@@ -17,6 +17,10 @@ const newestVersion: { readonly [K in Kind]: number } = {
   projects: 1,
   server: 1,
   sagas: 1,
+  members: 1,
+  cluster: 1,
+  memberConfig: 1,
+  joinTokens: 1,
 };
 
 const encoder = new TextEncoder();

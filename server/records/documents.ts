@@ -174,6 +174,48 @@ export interface ServerDocument {
   readonly httpsDialect?: string;
 }
 
+/** A host of the cluster, stored under its name. */
+export interface MemberDocument {
+  readonly v: 1;
+  /** Never changes, also not by rename, and is not given again: records of the host are kept under it. */
+  readonly number: number;
+  /** HOST:PORT where the other members reach it. */
+  readonly address: string;
+  readonly architecture: string;
+  readonly joinedAt: string;
+  /** It takes no new containers, and those that it had are elsewhere. */
+  readonly evacuated?: boolean;
+  readonly description?: string;
+  readonly groups?: readonly string[];
+  readonly failureDomain?: string;
+  readonly config?: ConfigMap;
+}
+
+/** One record, named `config`. */
+export interface ClusterDocument {
+  readonly v: 1;
+  readonly uuid: string;
+  /** For the next host that joins. */
+  readonly nextNumber: number;
+  /** The release that every member must have at least. */
+  readonly minVersion: string;
+}
+
+/** Lets a host join, once. Stored under the name that the host gets. */
+export interface JoinTokenDocument {
+  readonly v: 1;
+  /** SHA-256 of the secret, hexadecimal. */
+  readonly secretHash: string;
+  readonly expiresAt: string;
+}
+
+/** One record of each member, named `config`: settings of the server that are its own. */
+export interface MemberConfigDocument {
+  readonly v: 1;
+  readonly config: ConfigMap;
+  readonly httpsDialect?: string;
+}
+
 /** A host change of several steps in progress; found at start only after a crash. */
 export interface SagaDocument {
   readonly v: 1;
@@ -199,6 +241,10 @@ export interface Documents {
   readonly projects: ProjectDocument;
   readonly server: ServerDocument;
   readonly sagas: SagaDocument;
+  readonly members: MemberDocument;
+  readonly cluster: ClusterDocument;
+  readonly memberConfig: MemberConfigDocument;
+  readonly joinTokens: JoinTokenDocument;
 }
 
 export type Kind = keyof Documents;
@@ -218,4 +264,8 @@ export const kindNames = [
   'projects',
   'server',
   'sagas',
+  'members',
+  'cluster',
+  'memberConfig',
+  'joinTokens',
 ] as const satisfies readonly Kind[];

@@ -1,10 +1,12 @@
 // Typed documents over the store: an in-memory view of every record, and transactions that update both together.
-import type { Rev, Store } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { Changes, type Guard } from './changes.ts';
-import { decodeDocument, recordKey } from './codec.ts';
-import { Collection, type Collections } from './collection.ts';
-import { kindNames, type Kind } from './documents.ts';
-import { Follower } from './follower.ts';
+import type { Collection, Collections } from './collection.ts';
+import { Contents, type SharedListener } from './contents.ts';
+import type { Kind } from './documents.ts';
+import { follow, readAll } from './follower.ts';
+import { KeySpace } from './key-space.ts';
+import type { OtherMembers } from './other-members.ts';
 
 export { Changes, type Guard, type Put } from './changes.ts';
 export { Collection, type Entry } from './collection.ts';
@@ -15,28 +17,44 @@ export class RecordConflict extends Error {
 }
 
 export class Records {
-  readonly #store: Store;
+  #store: Store;
+  readonly contents: Contents;
   readonly #collections: Collections;
   /** How many transactions in progress need a key to exist: a compare cannot see an unacknowledged user. */
   readonly #required = new Map<string, number>();
-  /** The view shows at least this revision of the store. */
-  #readAt: Rev = Number.POSITIVE_INFINITY;
   /** Transactions that the store has not acknowledged yet. */
   readonly #pending = new Set<Changes>();
   #guard: Guard = () => {};
+  /** Set while the records move to another store. */
+  #moving: Promise<void> | undefined;
 
-  private constructor(store: Store) {
+  private constructor(store: Store, space: KeySpace) {
     this.#store = store;
-    this.#collections = Object.fromEntries(
-      kindNames.map((kind) => [kind, new Collection(kind)]),
-    ) as unknown as Collections;
+    this.contents = new Contents(space);
+    this.#collections = this.contents.collections;
   }
 
-  /** Reads every record once. Throws StoreError Corrupt naming the first unreadable one. */
-  static async open(store: Store): Promise<Records> {
-    const records = new Records(store);
-    for (const kind of kindNames) await records.#load(kind);
+  /** Reads every record once. `member`: the number of this host in its cluster. Throws StoreError Corrupt naming the first
+   *  unreadable one. */
+  static async open(store: Store, member?: number): Promise<Records> {
+    const records = new Records(store, new KeySpace(member));
+    await readAll(store, records.contents);
     return records;
+  }
+
+  /** The number of this host in its cluster; undefined outside one. */
+  get member(): number | undefined {
+    return this.contents.space.member;
+  }
+
+  /** What other members of the cluster have. */
+  get others(): OtherMembers {
+    return this.contents.others;
+  }
+
+  /** Whether any member of the cluster has a container of this name. */
+  isContainerName(name: string): boolean {
+    return this.containers.has(name) || this.others.get('containers', name) !== undefined;
   }
 
   get containers(): Collection<'containers'> {
@@ -81,6 +99,18 @@ export class Records {
   get sagas(): Collection<'sagas'> {
     return this.#collections.sagas;
   }
+  get members(): Collection<'members'> {
+    return this.#collections.members;
+  }
+  get cluster(): Collection<'cluster'> {
+    return this.#collections.cluster;
+  }
+  get joinTokens(): Collection<'joinTokens'> {
+    return this.#collections.joinTokens;
+  }
+  get memberConfig(): Collection<'memberConfig'> {
+    return this.#collections.memberConfig;
+  }
 
   /** From now on no transaction passes that the guard refuses. */
   guardWith(guard: Guard): void {
@@ -89,14 +119,15 @@ export class Records {
 
   /** Throws what the guard would throw for such a transaction; changes nothing. */
   check(build: (changes: Changes) => void): void {
-    const changes = new Changes(this.#collections);
+    const changes = new Changes(this.contents);
     build(changes);
     this.#guard(changes, [...this.#pending]);
   }
 
   /** Durable and visible in the view when it resolves. Throws RecordConflict (nothing changed, view refreshed). */
   async commit(build: (changes: Changes) => void): Promise<void> {
-    const changes = new Changes(this.#collections);
+    while (this.#moving !== undefined) await this.#moving;
+    const changes = new Changes(this.contents);
     build(changes);
     if (changes.ops.length === 0) return;
     this.#guard(changes, [...this.#pending]);
@@ -124,7 +155,40 @@ export class Records {
 
   /** Needed when others can write to the store. Ends with the signal; `onTrouble` gets what is in the way. */
   async follow(signal: AbortSignal, onTrouble: (error: unknown) => void): Promise<void> {
-    await new Follower(this.#store, this.#collections, this.#readAt).follow(signal, onTrouble);
+    await follow(this.#store, this.contents, signal, onTrouble);
+  }
+
+  /** Calls it for each record that all members share and another one has changed. Returns how to end that. */
+  onShared(listener: SharedListener): () => void {
+    return this.contents.onShared(listener);
+  }
+
+  /** Records of a member that is gone; this one hears of it by following. */
+  async deleteKeys(keys: readonly string[]): Promise<void> {
+    await this.#store.txn(
+      [],
+      keys.map((del) => ({ del })),
+    );
+  }
+
+  /** No transaction is under way while `work` moves the records to the store that it returns; from then on they are there. When
+   *  it throws, everything stays as it is. */
+  async moveTo(member: number | undefined, work: (from: Store) => Promise<Store>): Promise<void> {
+    while (this.#moving !== undefined) await this.#moving;
+    let moved: () => void = () => {};
+    this.#moving = new Promise((resolve) => {
+      moved = resolve;
+    });
+    try {
+      while (this.#pending.size > 0) await new Promise((resolve) => setTimeout(resolve, 2));
+      const store = await work(this.#store);
+      this.#store = store;
+      this.contents.begin(new KeySpace(member));
+      await readAll(store, this.contents);
+    } finally {
+      this.#moving = undefined;
+      moved();
+    }
   }
 
   async #write(changes: Changes): Promise<void> {
@@ -132,7 +196,7 @@ export class Records {
     if (!ok) {
       for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
       throw new RecordConflict(
-        `Records changed meanwhile: ${changes.touched.map((t) => recordKey(t.kind, t.name)).join(', ')}`,
+        `Records changed meanwhile: ${changes.touched.map((t) => changes.keyOf(t.kind, t.name)).join(', ')}`,
       );
     }
     for (const accept of changes.accepts) accept(rev);
@@ -154,30 +218,11 @@ export class Records {
     }
   }
 
-  async #load<K extends Kind>(kind: K): Promise<void> {
-    const prefix = recordKey(kind, '');
-    const collection = this.#collections[kind] as unknown as Collection<K>;
-    let after: string | undefined;
-    for (;;) {
-      const page = await this.#store.range(prefix, { limit: 1000, ...(after === undefined ? {} : { after }) });
-      this.#readAt = Math.min(this.#readAt, page.rev);
-      for (const record of page.records) {
-        const name = record.key.slice(prefix.length);
-        collection.accept(name, { name, document: decodeDocument(kind, name, record.value), modRev: record.modRev });
-        after = record.key;
-      }
-      if (page.records.length < 1000) return;
-    }
-  }
-
-  async #refresh<K extends Kind>(kind: K, name: string): Promise<void> {
-    const record = await this.#store.get(recordKey(kind, name));
-    const collection = this.#collections[kind] as unknown as Collection<K>;
-    const known = collection.get(name);
+  async #refresh(kind: Kind, name: string): Promise<void> {
+    const key = this.contents.space.keyOf(kind, name);
+    const record = await this.#store.get(key);
     if (record === undefined) {
-      if (known !== undefined) collection.accept(name, undefined);
-    } else if (known === undefined || known.modRev < record.modRev) {
-      collection.accept(name, { name, document: decodeDocument(kind, name, record.value), modRev: record.modRev });
-    }
+      if (this.#collections[kind].has(name)) this.#collections[kind].accept(name, undefined);
+    } else this.contents.take(record);
   }
 }

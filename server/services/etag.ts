@@ -1,5 +1,5 @@
 // ETags: SHA-256 over the user-modifiable content of an object, and the If-Match check against it (spec 4, store notes).
-import type { Cluster } from '../api/cluster/cluster.ts';
+import type { Cluster, ClusterMember } from '../api/cluster/cluster.ts';
 import type { ContainerMetadata } from '../api/container/container.ts';
 import { errors } from '../api/errors.ts';
 import { never } from '../api/schema/common-schemas.ts';
@@ -47,6 +47,7 @@ export const etagOf = {
   certificate: (c: CertificateDocument) =>
     canonicalHash([c.name, c.type, ...(c.projects === undefined ? [] : [c.projects])]),
   cluster: (c: Cluster) => canonicalHash(c),
+  member: (m: ClusterMember) => canonicalHash([m.config, m.description, m.failure_domain, m.groups]),
   serverConfig: (config: Readonly<Record<string, string | boolean>>) => canonicalHash(config),
 } as const;
 

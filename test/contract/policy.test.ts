@@ -10,6 +10,8 @@ import { furtherRoutes, routeShape, specRows, type Auth } from './spec-rows.ts';
 const expected = new Map<string, Auth>([
   ...specRows.map(([route, auth]) => [routeShape(route), auth] as const),
   ...furtherRoutes.map((route) => [routeShape(route), 'T'] as const),
+  // A host that wants to join is not trusted yet: its secret is checked.
+  [routeShape('POST /internal/cluster/accept'), 'GUT'] as const,
 ]);
 const letters = { guest: 'G', untrusted: 'U', trusted: 'T' } as const;
 const callers = ['guest', 'untrusted', 'trusted'] as const;

@@ -23,6 +23,8 @@ export const ClusterPut = Type.Object({
   cluster_address: Type.Optional(Type.String()),
   cluster_certificate: Type.Optional(Type.String()),
   cluster_password: Type.Optional(Type.String(facts({ secret: true }))),
+  /** What `POST /1.0/cluster/members` gave for this host: in place of address, certificate and password. */
+  cluster_token: Type.Optional(Type.String(facts({ secret: true }))),
   server_address: Type.Optional(Type.String()),
   member_config: Type.Optional(Type.Array(Type.Record(Type.String(), Type.String()))),
 });
@@ -34,5 +36,40 @@ export const ClusterMember = Type.Object({
   database: Type.Boolean(),
   status: Type.String(),
   message: Type.String(),
+  roles: Type.Array(Type.String()),
+  failure_domain: Type.String(),
+  description: Type.String(),
+  config: Type.Record(Type.String(), Type.String()),
+  groups: Type.Array(Type.String()),
+  architecture: Type.String(),
 });
+export type ClusterMember = Static<typeof ClusterMember>;
 export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
+
+/** What a host sends to a member that lets it in. */
+export const ClusterAccept = Type.Object({
+  server_name: Type.String(),
+  address: Type.String(),
+  /** PEM of what the host serves with now: the member looks whether it is reached at its address. */
+  certificate: Type.String(),
+  version: Type.String(),
+  architecture: Type.String(),
+  secret: Type.String(facts({ secret: true })),
+});
+export type ClusterAccept = Static<typeof ClusterAccept>;
+
+/** What the host gets. */
+export const ClusterAccepted = Type.Object({
+  number: Type.Integer(),
+  cluster_uuid: Type.String(),
+  certificate: Type.String(),
+  key: Type.String(facts({ secret: true })),
+  store: Type.Object({
+    address: Type.String(),
+    ca: Type.Optional(Type.String()),
+    cert: Type.Optional(Type.String()),
+    key: Type.Optional(Type.String(facts({ secret: true }))),
+    login: Type.Optional(Type.String(facts({ secret: true }))),
+  }),
+});
+export type ClusterAccepted = Static<typeof ClusterAccepted>;

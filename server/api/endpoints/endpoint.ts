@@ -3,7 +3,8 @@ import type { TSchema } from 'typebox';
 
 /** guest: no client certificate; untrusted: one that is not in the trust store; restricted: a trusted one, for some projects only;
  *  trusted: the rest, and the unix socket. */
-export type CallerClass = 'guest' | 'untrusted' | 'restricted' | 'trusted';
+export const callerClasses = ['guest', 'untrusted', 'restricted', 'trusted'] as const;
+export type CallerClass = (typeof callerClasses)[number];
 /**
  * Whose objects a trusted caller meets there. project: those of the project that the request names. shared: those of the server, of
  * which a restricted caller sees a part. server: those of the server, without restricted callers.

@@ -1,5 +1,5 @@
-// Which project the object at a URL belongs to. Pure.
-import { defaultProject } from './project-names.ts';
+// Which project the object at a URL belongs to, and which container. Pure.
+import { defaultProject, qualifiedName } from './project-names.ts';
 
 const ofProjects = /^\/1\.0\/(?:containers|profiles|images|storage-pools\/[^/]+\/volumes)\//;
 
@@ -9,4 +9,10 @@ export function projectOfUrl(url: string): string | undefined {
   const named = query < 0 ? null : new URLSearchParams(url.slice(query)).get('project');
   if (named !== null) return named;
   return ofProjects.test(url) ? defaultProject : undefined;
+}
+
+/** The qualified name of the container that an URL is about, or that owns what it is about; undefined for anything else. */
+export function containerOfUrl(url: string): string | undefined {
+  const name = /^\/1\.0\/containers\/([^/?]+)/.exec(url)?.[1];
+  return name === undefined ? undefined : qualifiedName(projectOfUrl(url) ?? defaultProject, decodeURIComponent(name));
 }

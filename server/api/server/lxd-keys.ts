@@ -92,9 +92,9 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
     ['server_trusted_proxy', 'live', 'core.https_trusted_proxy'],
     ['metrics', 'live', 'core.metrics_address'],
     ['metrics_authentication', 'live', 'core.metrics_authentication'],
+    ['trust_ca_certificates', 'live', 'core.trust_ca_certificates'],
     [today, 'live', 'core.shutdown_timeout'],
     ['rbac', 'live', 'rbac.*'],
-    ['cluster_join_token_expiry', 'live', 'cluster.join_token_expiry'],
     ['clustering_sizing', 'live', 'cluster.max_standby cluster.max_voters'],
     ['images_default_architecture', 'live', 'images.default_architecture'],
     ['network_type_ovn', 'live', 'network.ovn.integration_bridge network.ovn.northbound_connection'],
@@ -104,11 +104,11 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
 };
 
 const serverDefaults: Readonly<Record<string, string>> = {
-  'cluster.join_token_expiry': '3H',
   'cluster.max_standby': '2',
   'cluster.max_voters': '3',
   'core.metrics_authentication': 'true',
   'core.shutdown_timeout': '5',
+  'core.trust_ca_certificates': 'false',
   'network.ovn.integration_bridge': 'br-int',
   'network.ovn.northbound_connection': 'unix:/var/run/ovn/ovnnb_db.sock',
   'rbac.api.expiry': '3600',

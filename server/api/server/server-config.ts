@@ -75,6 +75,10 @@ export const serverConfigKeys = {
   'cluster.images_minimal_replica': row('integer', replicas)('Members that keep a copy of an image; -1: all.', {
     default: '3',
   }),
+  'cluster.join_token_expiry': row('text', expiry)(
+    'Time for which a token that lets a host join is good, such as 3H or 1d.',
+    { default: '3H' },
+  ),
   'cluster.offline_threshold': integer(5)('Seconds of silence after which a member counts as offline.', {
     default: '20',
   }),
@@ -91,10 +95,6 @@ export const serverConfigKeys = {
     'text',
     expiry,
   )('Time for which a token that adds a certificate is good, such as 3H or 1d. Unset: until it is used.'),
-  'core.trust_ca_certificates': flag(
-    'Clients with a certificate of an authority in server.ca are trusted with everything, unless they are restricted.',
-    { default: 'false' },
-  ),
   'core.trust_password': text('Password with which clients add their certificate.', { hidden: true }),
   'images.auto_update_cached': flag('Keep images current that were fetched on demand.', { default: 'true' }),
   'images.auto_update_interval': integer(0)('Hours between looks for newer images; 0: never.', { default: '6' }),
@@ -242,3 +242,6 @@ export function serverConfigValue(config: StoredServerConfig, key: ServerConfigK
   const fact: ServerConfigKey = serverConfigKeys[key];
   return config[key] ?? fact.default ?? '';
 }
+
+/** Unknown keys are of the cluster. */
+export const serverConfigScope = (key: string): 'local' | 'cluster' => keyOf(key)?.scope ?? 'cluster';

@@ -20,8 +20,7 @@ export type Grant =
   | { readonly class: 'restricted'; readonly projects: readonly string[] }
   | { readonly class: 'untrusted' };
 
-/** `subject`: who it is, as the issuer says; the name is only shown. */
-export type OidcUser = Grant & { readonly name: string; readonly subject: string };
+export type OidcUser = Grant & { readonly name: string };
 
 const projectsPrefix = 'oidc.groups.projects.';
 

@@ -1,21 +1,35 @@
 // Cluster endpoints: requests to use cases and back.
-import { changeCluster, memberNotFound, readCluster } from '../../services/server/cluster.ts';
-import { done, sync, type RouteTable } from '../route.ts';
+import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
+import { async_, collection, done, movedTo, sync, type RouteTable } from '../route.ts';
 
-export function clusterRoutes() {
+export function clusterRoutes(membership: ClusterMembership) {
   return {
     'cluster.get': () => {
-      const { object, etag } = readCluster();
+      const { object, etag } = membership.get();
       return sync(object, etag);
     },
-    'cluster.put': ({ body, ifMatch }) => {
-      changeCluster(body, ifMatch);
-      return done;
+    'cluster.put': ({ caller, body, ifMatch }) => {
+      const operation = membership.change(caller, body, ifMatch);
+      return operation === undefined ? done : async_(operation);
     },
-    // A server outside a cluster has no members.
-    'members.list': () => sync([]),
-    'members.get': ({ params }) => memberNotFound(params.name),
-    'members.post': ({ params }) => memberNotFound(params.name),
-    'members.delete': ({ params }) => memberNotFound(params.name),
+    'cluster.accept': async ({ caller, body, signal }) => sync(await membership.accept(caller, body, signal)),
+    'members.list': ({ query }) =>
+      collection(
+        query,
+        () => membership.names().map((name) => `/1.0/cluster/members/${name}`),
+        () => membership.members(),
+      ),
+    'members.create': async ({ body }) => async_(await membership.makeToken(body.server_name)),
+    'members.get': ({ params }) => {
+      const { object, etag } = membership.member(params.name);
+      return sync(object, etag);
+    },
+    'members.post': async ({ caller, params, body }) => {
+      await membership.rename(caller, params.name, body.server_name);
+      return movedTo(`/1.0/cluster/members/${body.server_name}`);
+    },
+    'members.delete': ({ caller, params, query }) =>
+      async_(membership.remove(caller, params.name, isTrue(query.force))),
   } satisfies Partial<RouteTable>;
 }

@@ -7,6 +7,7 @@ import type { Operations } from '../../operations/manager.ts';
 import type { Backups } from '../../services/backups/backups.ts';
 import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/backups/restore.ts';
 import type { Caller } from '../../services/caller.ts';
+import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import type { Certificates } from '../../services/server/certificates.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import type { ContainerFiles } from '../../services/containers/files/files.ts';
@@ -48,6 +49,7 @@ import { volumeRoutes } from './volumes.ts';
 export interface RoutedServices {
   readonly aliases: Aliases;
   readonly backups: Backups;
+  readonly clusterMembership: ClusterMembership;
   readonly certificates: Certificates;
   readonly containerFiles: ContainerFiles;
   readonly containerMetadata: ContainersMetadata;
@@ -97,7 +99,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     }),
     ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
     ...backupRoutes(services),
-    ...clusterRoutes(),
+    ...clusterRoutes(services.clusterMembership),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),
     ...containerFileRoutes(services.containerFiles, headerPrefix),

@@ -51,7 +51,7 @@ export class Containers {
 
   /** Qualified names; without a project those of all. */
   names(project: string | undefined): readonly string[] {
-    return this.#of(project).map((entry) => entry.name);
+    return this.#deps.view.names(project);
   }
 
   list(project: string | undefined): readonly Container[] {
@@ -63,7 +63,11 @@ export class Containers {
     return Promise.all(this.#of(project).map((entry) => this.#full(entry)));
   }
 
+  /** Also one of another member of the cluster. */
   get(name: string): { readonly object: Container; readonly etag: string } {
+    const other = this.#deps.records.others.get('containers', name);
+    if (other !== undefined && !this.#deps.records.containers.has(name))
+      return { object: this.#deps.view.renderOther(other), etag: etagOf.container(other.document) };
     const entry = anyContainer(this.#deps.records, name);
     return { object: this.#deps.view.render(entry), etag: etagOf.container(entry.document) };
   }

@@ -5,6 +5,7 @@ import type { RuntimeDriver, RuntimeMetrics } from '../../drivers/runtime/driver
 import { keepJson } from '../../lib/cached-json.ts';
 import type { ContainerDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
+import type { OtherEntry } from '../../records/other-members.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { expand, type Expanded } from '../expand.ts';
 import { ofProject, profilesOf } from '../project-scope.ts';
@@ -16,18 +17,41 @@ interface Rendered {
   readonly object: Container;
 }
 
+/** What the view shows of the containers of other members of a cluster. */
+export interface ContainerPlaces {
+  /** Name of this member; `none` without a cluster. */
+  readonly ownName: string;
+  readonly members: {
+    nameOf(member: number): string;
+    statusOf(member: number, container: string): StatusCode;
+  };
+}
+
 export interface ContainerViewDeps {
   readonly records: Records;
   readonly runtime: RuntimeDriver;
+  /** Default: there is no cluster. */
+  readonly places?: ContainerPlaces;
 }
+
+/** A container as the records have it, of this member or another one. */
+type AnyEntry = Pick<ContainerEntry, 'name' | 'document'>;
 
 export class ContainerView {
   readonly #deps: ContainerViewDeps;
   /** Expansion is kept per entry until a profile changes. */
-  #expanded = new WeakMap<ContainerEntry, Expanded>();
+  #expanded = new WeakMap<AnyEntry, Expanded>();
   #profilesGeneration = -1;
   /** What clients last saw of an entry; kept until its expansion or status is another. */
-  readonly #rendered = new WeakMap<ContainerEntry, Rendered>();
+  readonly #rendered = new WeakMap<AnyEntry, Rendered>();
+  /** The containers of all members in order of name, until one of them changes. */
+  #sorted:
+    | {
+        readonly own: number;
+        readonly others: number;
+        readonly all: readonly (ContainerEntry | OtherEntry<ContainerDocument>)[];
+      }
+    | undefined;
   readonly #lists = new Map<string | undefined, WeakRef<readonly Container[]>>();
   /** Set while an action is under way, so that readers see Starting, Stopping … */
   readonly #transient = new Map<string, StatusCode>();
@@ -36,7 +60,7 @@ export class ContainerView {
     this.#deps = deps;
   }
 
-  expanded(entry: ContainerEntry): Expanded {
+  expanded(entry: AnyEntry): Expanded {
     const { profiles } = this.#deps.records;
     if (profiles.generation !== this.#profilesGeneration) {
       this.#expanded = new WeakMap();
@@ -72,11 +96,21 @@ export class ContainerView {
 
   /** The same object for as long as nothing of it changes, so that its JSON is made once. */
   render(entry: ContainerEntry): Container {
+    return this.#render(entry, this.statusCode(entry.name), this.#deps.places?.ownName ?? 'none');
+  }
+
+  /** A container of another member of the cluster. */
+  renderOther(entry: OtherEntry<ContainerDocument>): Container {
+    const { members } = this.#deps.places ?? noPlaces;
+    return this.#render(entry, members.statusOf(entry.member, entry.name), members.nameOf(entry.member));
+  }
+
+  #render(entry: AnyEntry, code: StatusCode, location: string): Container {
     const expanded = this.expanded(entry);
-    const code = this.statusCode(entry.name);
-    const last = this.#rendered.get(entry);
-    if (last?.expanded === expanded && last.object.status_code === code) return last.object;
-    const object = keepJson(renderContainer(entry, expanded, code));
+    const last = this.#rendered.get(entry)?.object;
+    const isSame = last?.status_code === code && last.location === location;
+    if (isSame && this.#rendered.get(entry)?.expanded === expanded) return last;
+    const object = keepJson(renderContainer(entry, expanded, code, location));
     this.#rendered.set(entry, { expanded, object });
     return object;
   }
@@ -84,12 +118,32 @@ export class ContainerView {
   /** The containers of a project, or of all, in order of name: the same list for as long as it has the same members. It is long, so it is held
    *  weakly: a daemon that nobody asks gives its memory back. */
   renderAll(project: string | undefined): readonly Container[] {
-    const all = this.#deps.records.containers.list();
-    const objects = (project === undefined ? all : ofProject(all, project)).map((entry) => this.render(entry));
+    const objects = this.#all(project).map((entry) =>
+      'member' in entry ? this.renderOther(entry) : this.render(entry),
+    );
     const last = this.#lists.get(project)?.deref();
     if (last?.length === objects.length && objects.every((object, index) => object === last[index])) return last;
     this.#lists.set(project, new WeakRef(keepJson(objects)));
     return objects;
+  }
+
+  /** Qualified names of all members' containers, in order. */
+  names(project: string | undefined): readonly string[] {
+    return this.#all(project).map(({ name }) => name);
+  }
+
+  /** Of all members, in order of name. */
+  #all(project: string | undefined): readonly (ContainerEntry | OtherEntry<ContainerDocument>)[] {
+    const { containers, others } = this.#deps.records;
+    const of = <E extends AnyEntry>(all: readonly E[]): readonly E[] =>
+      project === undefined ? all : ofProject(all, project);
+    const generation = others.generation('containers');
+    if (generation === 0) return of(containers.list());
+    if (this.#sorted?.own !== containers.generation || this.#sorted.others !== generation) {
+      const all = [...containers.list(), ...others.list('containers')].sort((a, b) => (a.name < b.name ? -1 : 1));
+      this.#sorted = { own: containers.generation, others: generation, all };
+    }
+    return of(this.#sorted.all);
   }
 
   async state(name: string): Promise<ContainerState> {
@@ -102,7 +156,17 @@ export class ContainerView {
   }
 }
 
-function renderContainer({ name, document }: ContainerEntry, expanded: Expanded, code: StatusCode): Container {
+const noPlaces: ContainerPlaces = {
+  ownName: 'none',
+  members: { nameOf: () => 'none', statusOf: () => statusCodes.error },
+};
+
+function renderContainer(
+  { name, document }: AnyEntry,
+  expanded: Expanded,
+  code: StatusCode,
+  location: string,
+): Container {
   return {
     name: plainName(name),
     architecture: document.architecture,
@@ -118,7 +182,7 @@ function renderContainer({ name, document }: ContainerEntry, expanded: Expanded,
     status: statusTexts[code],
     status_code: code,
     description: document.description,
-    location: 'none',
+    location,
     project: projectOf(name),
   };
 }

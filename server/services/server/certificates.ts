@@ -25,7 +25,7 @@ export interface CertificatesDeps {
   readonly tokens: TrustTokens;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** SHA-256 of the server's certificate, hexadecimal. */
-  readonly serverFingerprint: string;
+  readonly serverFingerprint: () => string;
   readonly log: Log;
 }
 
@@ -120,7 +120,7 @@ export class Certificates {
       resources: {},
       metadata: {
         secret: issued.secret,
-        fingerprint: serverFingerprint,
+        fingerprint: serverFingerprint(),
         addresses,
         request: { type, name, certificate: '', password: '', token: true, restricted, projects },
         ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),

@@ -1,6 +1,5 @@
 // The server object and its config (spec 2.3): reading, changing, and what a change does to the TLS listener.
 import { hostname, machine, release, type as systemType } from 'node:os';
-import { createHash, X509Certificate } from 'node:crypto';
 import { architecturesOfHost } from '../../api/image/architectures.ts';
 import { errors } from '../../api/errors.ts';
 import { servedExtensions } from '../../api/server/extensions.ts';
@@ -27,6 +26,7 @@ import { isTrustedCaller, type Caller } from '../caller.ts';
 import { packerOf } from '../compression.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import type { Pools } from '../storage/pools.ts';
+import { putConfig, storedConfig, storedDialect } from './settings.ts';
 import { HttpsListeners, type Configured, type DialectListener } from './https-listeners.ts';
 
 export interface ServerSettingsDeps {
@@ -34,17 +34,17 @@ export interface ServerSettingsDeps {
   readonly events: EventHub;
   readonly pools: Pools;
   readonly runtime: RuntimeDriver;
-  /** PEM of the server certificate. */
-  readonly certificate: string;
+  /** What the server shows to clients. */
+  readonly certificate: () => { readonly certPem: string; readonly fingerprint: string };
   readonly log: Log;
   readonly loop: { readonly figures: LoopFigures };
   /** The daemon is started for unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
+  readonly cluster: { readonly isOn: boolean; readonly ownName: string };
   /** Why writes are refused at the moment. */
   readonly readOnly: () => string | undefined;
 }
 
-const noConfig: StoredServerConfig = {};
 const untrustedView = {
   api_extensions: [...servedExtensions],
   api_status: 'stable',
@@ -61,7 +61,6 @@ interface TrustedView {
 
 export class ServerSettings {
   readonly #deps: ServerSettingsDeps;
-  readonly #fingerprint: string;
   /** By dialect and project. */
   readonly #views = new Map<string, TrustedView>();
   readonly #listeners = new HttpsListeners();
@@ -69,7 +68,6 @@ export class ServerSettings {
 
   constructor(deps: ServerSettingsDeps) {
     this.#deps = deps;
-    this.#fingerprint = createHash('sha256').update(new X509Certificate(deps.certificate).raw).digest('hex');
   }
 
   /** Opens the TLS listeners where the flags and the config want them. Only the address of a flag must succeed: a daemon that
@@ -111,7 +109,17 @@ export class ServerSettings {
     const { longestMs, overLimit } = this.#deps.loop.figures;
     const readOnly = this.#deps.readOnly();
     const key = `${dialect} ${project}`;
-    const of = [stored, generation, addresses.join(), hostname(), longestMs, overLimit, readOnly];
+    const of = [
+      this.#deps.certificate(),
+      stored,
+      generation,
+      addresses.join(),
+      hostname(),
+      this.#deps.cluster.ownName,
+      longestMs,
+      overLimit,
+      readOnly,
+    ];
     const kept = this.#views.get(key);
     if (kept !== undefined && of.every((part, index) => part === kept.of[index])) return kept;
     const config = renderServerConfig(stored);
@@ -151,7 +159,7 @@ export class ServerSettings {
       checkIfMatch(ifMatch, etagOf.serverConfig(renderServerConfig(current)), 'server', 'config');
       const merged = mergeServerConfig(current, sent, mode);
       const httpsDialect = merged.changed.includes('core.https_address') ? dialect : this.#httpsDialect();
-      changes.put('server', 'config', { v: 1, config: { ...merged.config, ...hashed }, httpsDialect });
+      putConfig(this.#deps.records, changes, { ...merged.config, ...hashed }, httpsDialect);
       return merged.changed;
     });
     this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
@@ -205,22 +213,23 @@ export class ServerSettings {
   }
 
   #httpsDialect(): string {
-    return this.#deps.records.server.get('config')?.document.httpsDialect ?? 'svc';
+    return storedDialect(this.#deps.records) ?? 'svc';
   }
 
   #config(): StoredServerConfig {
-    return this.#deps.records.server.get('config')?.document.config ?? noConfig;
+    return storedConfig(this.#deps.records);
   }
 
   #environment(addresses: readonly string[], readOnly: string | undefined, project: string): ServerEnvironment {
-    const { runtime, pools, certificate, loop, unprivilegedOnly } = this.#deps;
+    const { runtime, pools, loop, unprivilegedOnly } = this.#deps;
+    const { certPem, fingerprint } = this.#deps.certificate();
     const { limitMs, longestMs, overLimit } = loop.figures;
     const drivers = pools.driversInUse();
     return {
       addresses: [...addresses],
       architectures: architecturesOfHost(machine()),
-      certificate,
-      certificate_fingerprint: this.#fingerprint,
+      certificate: certPem,
+      certificate_fingerprint: fingerprint,
       driver: runtime.name,
       driver_version: runtime.version,
       event_loop: { limit_ms: limitMs, longest_ms: longestMs, over_limit: overLimit },
@@ -231,8 +240,8 @@ export class ServerSettings {
       project,
       ...(readOnly === undefined ? {} : { read_only: readOnly }),
       server: 'gantry',
-      server_clustered: false,
-      server_name: hostname(),
+      server_clustered: this.#deps.cluster.isOn,
+      server_name: this.#deps.cluster.isOn ? this.#deps.cluster.ownName : hostname(),
       server_pid: process.pid,
       server_version: version,
       storage: drivers.join(' | '),

@@ -1,14 +1,73 @@
 // Reads settings of the server as they hold now: the stored value, else the default. Changing them is server.ts.
-import { serverConfigValue, type ServerConfigKeyName } from '../../api/server/server-config.ts';
+import type { MemberConfigDocument } from '../../records/documents.ts';
+import { serverConfigScope, serverConfigValue, type ServerConfigKeyName } from '../../api/server/server-config.ts';
 import type { ProxySettings } from '../../drivers/remote/driver.ts';
-import type { Records } from '../../records/records.ts';
+import type { StoredServerConfig } from '../../api/server/server-config.ts';
+import type { ServerDocument } from '../../records/documents.ts';
+import type { Changes, Records } from '../../records/records.ts';
 
-export const settingOf = (records: Pick<Records, 'server'>, key: ServerConfigKeyName): string =>
-  serverConfigValue(records.server.get('config')?.document.config ?? {}, key);
+type ConfigRecords = Pick<Records, 'server' | 'memberConfig' | 'member'>;
+
+const noConfig: StoredServerConfig = {};
+const joined = new WeakMap<object, { readonly of: readonly unknown[]; readonly config: StoredServerConfig }>();
+
+/** The config as stored: in a cluster, what all members share and what this one has for itself. The same object until it changes. */
+export function storedConfig(records: ConfigRecords): StoredServerConfig {
+  const shared = records.server.get('config')?.document.config ?? noConfig;
+  const own = records.member === undefined ? undefined : records.memberConfig.get('config')?.document.config;
+  if (own === undefined) return shared;
+  const kept = joined.get(records);
+  if (kept?.of[0] === shared && kept.of[1] === own) return kept.config;
+  const config = { ...shared, ...own };
+  joined.set(records, { of: [shared, own], config });
+  return config;
+}
+
+/** The dialect that is spoken at core.https_address; undefined: the daemon's own. */
+export function storedDialect(records: ConfigRecords): string | undefined {
+  const own = records.member === undefined ? records.server.get('config') : records.memberConfig.get('config');
+  return own?.document.httpsDialect;
+}
+
+/** Stores the whole config: in a cluster, keys of one member where only that one reads them. */
+export function putConfig(
+  records: ConfigRecords,
+  changes: Changes,
+  config: StoredServerConfig,
+  httpsDialect: string,
+): void {
+  if (records.member === undefined) {
+    changes.put('server', 'config', { v: 1, config, httpsDialect });
+    return;
+  }
+  const { shared, own } = splitConfig({ v: 1, config, httpsDialect });
+  const before = records.server.get('config')?.document.config ?? noConfig;
+  // Other members would hear of a change where there is none.
+  if (JSON.stringify(before) !== JSON.stringify(shared.config)) changes.put('server', 'config', shared);
+  changes.put('memberConfig', 'config', own);
+}
+
+/** Keys of each member apart from those that the cluster has once. PURE. */
+export function splitConfig({ config, httpsDialect }: ServerDocument): {
+  readonly shared: ServerDocument;
+  readonly own: MemberConfigDocument;
+} {
+  const part = (isWanted: (key: string) => boolean): Record<string, string> =>
+    Object.fromEntries(Object.entries(config).filter(([key]) => isWanted(key)));
+  return {
+    shared: { v: 1, config: part((key) => !isMemberKey(key)) },
+    own: { v: 1, config: part(isMemberKey), ...(httpsDialect === undefined ? {} : { httpsDialect }) },
+  };
+}
+
+const isMemberKey = (key: string): boolean => serverConfigScope(key) === 'local';
+
+export const settingOf = (records: ConfigRecords, key: ServerConfigKeyName): string =>
+  serverConfigValue(storedConfig(records), key);
 
 /** The proxies that lead out; each that is not set is as the environment has it. */
 export function proxySettings(
-  records: Pick<Records, 'server'>,
+  records: ConfigRecords,
   env: Readonly<Record<string, string | undefined>>,
 ): ProxySettings {
   const inEnv = (name: string): string => env[name] ?? env[name.toLowerCase()] ?? '';

@@ -31,6 +31,10 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'certificates':
     case 'projects':
     case 'server':
+    case 'members':
+    case 'cluster':
+    case 'memberConfig':
+    case 'joinTokens':
     case 'sagas':
       return [];
     default:

@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { hasProcessEnded, processIdentity } from '../../../server/daemon/process-identity.ts';
-import { parseLogin } from '../../../server/daemon/store-choice.ts';
-import { olderThanNoted } from '../../../server/daemon/store-note.ts';
+import { parseLogin } from '../../../server/daemon/stores/store-choice.ts';
+import { olderThanNoted } from '../../../server/daemon/stores/store-note.ts';
 
 test('a login file is one line USER:PASSWORD, and a wrong one is not shown', () => {
   expect(parseLogin('gantry:se:cret\n', 'f')).toEqual({ user: 'gantry', password: 'se:cret' });

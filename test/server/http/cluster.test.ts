@@ -23,24 +23,29 @@ const lxd = (method: string, path: string, body?: Sent, headers = {}): Promise<A
 const textOf = (answer: Answer): string => answer.bytes.toString();
 
 describe.each([
-  ['svc', svc, { notServed: 400 }],
-  ['lxd', lxd, { notServed: 501 }],
-] as const)('in the dialect %s', (_name, send, { notServed }) => {
+  ['svc', svc],
+  ['lxd', lxd],
+] as const)('in the dialect %s', (_name, send) => {
   test('the membership is that of a server in no cluster', async () => {
     const answer = await send('GET', '/1.0/cluster');
     expect([answer.status, answer.metadata]).toEqual([200, { server_name: '', enabled: false, member_config: [] }]);
     expect(answer.headers.etag).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  test('forming and joining a cluster is refused with the reason, and leaves the server as it was', async () => {
+  test('forming and joining without what they need is refused with the reason, and leaves the server as it was', async () => {
     const form = await send('PUT', '/1.0/cluster', { server_name: 'one', enabled: true });
-    expect([form.status, textOf(form)]).toEqual([notServed, expect.stringContaining('cannot form a cluster')]);
-    const join_ = { server_name: 'two', enabled: true, cluster_address: '10.0.0.1:8443', cluster_certificate: 'x' };
+    expect([form.status, textOf(form)]).toEqual([400, expect.stringContaining('server_address: is required')]);
+    const everywhere = { server_name: 'one', enabled: true, server_address: ':8443' };
+    expect(textOf(await send('PUT', '/1.0/cluster', everywhere))).toContain('must name the address at which');
+    const address = { server_name: 'two', enabled: true, server_address: '127.0.0.1:18443' };
+    const join_ = { ...address, cluster_address: '10.0.0.1:8443' };
     const joined = await send('PUT', '/1.0/cluster', join_);
-    expect([joined.status, textOf(joined)]).toEqual([
-      notServed,
-      expect.stringContaining('cannot join the cluster at 10.0.0.1:8443'),
-    ]);
+    expect([joined.status, textOf(joined)]).toEqual([400, expect.stringContaining('cluster_certificate: is required')]);
+    const token = await send('PUT', '/1.0/cluster', { ...address, cluster_token: 'bm8gdG9rZW4=' });
+    expect([token.status, textOf(token)]).toEqual([400, expect.stringContaining('cluster_token: is no token')]);
+    const founded = await send('PUT', '/1.0/cluster', address);
+    const ended = (await svc('GET', `${founded.body.operation}/wait`)).metadata as { err: string };
+    expect(ended.err).toContain('keeps its records in an etcd');
     expect((await send('GET', '/1.0/cluster')).metadata).toMatchObject({ enabled: false });
     expect((await send('GET', '/1.0')).metadata).toMatchObject({ environment: { server_clustered: false } });
   });

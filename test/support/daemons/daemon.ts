@@ -115,7 +115,10 @@ export interface TestDaemon extends Wire {
 }
 
 export type TestDaemonOptions = Partial<
-  Pick<DaemonOptions, 'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits' | 'etcd' | 'unprivilegedOnly'>
+  Pick<
+    DaemonOptions,
+    'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits' | 'etcd' | 'clusterStore' | 'unprivilegedOnly'
+  >
 > & {
   readonly dir?: string;
   /** Other drivers, or the host's with other properties. */
@@ -142,6 +145,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       ...(options.time === undefined ? {} : { time: options.time }),
       ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       ...(etcd === undefined ? {} : { etcd }),
+      ...(options.clusterStore === undefined ? {} : { clusterStore: options.clusterStore }),
       ...(options.unprivilegedOnly === undefined ? {} : { unprivilegedOnly: options.unprivilegedOnly }),
       log: loggingTo(logged),
       drivers: async (given) => {

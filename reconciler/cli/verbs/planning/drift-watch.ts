@@ -56,12 +56,7 @@ export async function watchHost(
   end: AbortSignal,
 ): Promise<ExitCode> {
   const watcher = new DriftWatcher(context, client, wanted);
-  const stopWatching = context.io.watchReader();
-  try {
-    await watch({ ...watcher.parts(), intervalMs: () => wanted.intervalMs }, end);
-  } finally {
-    stopWatching();
-  }
+  await watch({ ...watcher.parts(), intervalMs: () => wanted.intervalMs }, end);
   if (context.stop.aborted) return exitCodes.interrupted;
   return watcher.hasDrift && context.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }

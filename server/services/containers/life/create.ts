@@ -68,7 +68,7 @@ function createFromRemote(
     run: async (handle, signal) => {
       const report = (metadata: Readonly<Record<string, unknown>>): void => handle.update(metadata);
       const fingerprint = await deps.pulls.pullForContainer(caller, remote, report, signal);
-      if (deps.records.containers.has(name)) throw errors.exists('container', plainName(name));
+      if (deps.records.isContainerName(name)) throw errors.exists('container', plainName(name));
       await prepareContainer(deps, caller, name, { ...body, source: { type: 'image', fingerprint } })(handle, signal);
     },
   });

@@ -74,7 +74,7 @@ export function newlyShared(
 
 /** The qualified name of a new container: of the name that it asks for, or one of ours. Throws AppError invalidName, exists. */
 export function freeName(records: Records, project: string, asked: string | undefined): string {
-  const isTaken = (plain: string): boolean => records.containers.has(qualifiedName(project, plain));
+  const isTaken = (plain: string): boolean => records.isContainerName(qualifiedName(project, plain));
   const plain = asked === undefined || asked === '' ? generatedName(isTaken) : asked;
   const rule = containerName(plain);
   if (rule !== undefined) throw errors.invalidName('container', plain, rule);
@@ -84,7 +84,7 @@ export function freeName(records: Records, project: string, asked: string | unde
 
 /** First step of everything that makes a container: the name is free and becomes its, and what it refers to is there and stays. */
 export function beginContainer(records: Records, changes: Changes, name: string, document: ContainerDocument): void {
-  if (records.containers.has(name)) throw errors.exists('container', name);
+  if (records.isContainerName(name)) throw errors.exists('container', name);
   requireProject(records, changes, name);
   requireProfiles(records, changes, name, document);
   requirePlaces(records, changes, name, document);

@@ -91,7 +91,7 @@ function targetOf(records: Records, from: ContainerLocation, body: ContainerPost
 
 function check(deps: MoveDeps, from: ContainerLocation, to: ContainerLocation): void {
   if (to.name !== from.name) {
-    if (deps.records.containers.has(to.name)) throw errors.exists('container', to.name);
+    if (deps.records.isContainerName(to.name)) throw errors.exists('container', to.name);
     const rule = containerName(plainName(to.name));
     if (rule !== undefined) throw errors.invalidName('container', plainName(to.name), rule);
   }

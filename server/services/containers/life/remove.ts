@@ -112,7 +112,7 @@ async function releaseLeases(
 export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, newName: string): Operation {
   const to = qualifiedName(projectOf(name), newName);
   readyContainer(deps.records, name);
-  if (deps.records.containers.has(to)) throw errors.exists('container', to);
+  if (deps.records.isContainerName(to)) throw errors.exists('container', to);
   const rule = containerName(newName);
   if (rule !== undefined) throw errors.invalidName('container', newName, rule);
   refuseRunning(deps, name, 'renaming it');

@@ -42,7 +42,7 @@ export function moveContainerSaga(
     kind: 'container-move',
     onRestart: 'finish',
     begin(changes, { from, to }) {
-      if (to.name !== from.name && records.containers.has(to.name)) throw errors.exists('container', to.name);
+      if (to.name !== from.name && records.isContainerName(to.name)) throw errors.exists('container', to.name);
       if (records.pools.get(to.pool)?.document.lifecycle !== 'ready') throw errors.notFound('storage pool', to.pool);
       for (const pool of [from.pool, to.pool]) changes.require('pools', pool);
       for (const name of new Set([from.name, to.name])) changes.require('containers', name);

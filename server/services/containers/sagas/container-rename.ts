@@ -21,7 +21,7 @@ export function renameContainerSaga(
     kind: 'container-rename',
     onRestart: 'unwind',
     begin(changes, { from, to, pool }) {
-      if (deps.records.containers.has(to)) throw errors.exists('container', to);
+      if (deps.records.isContainerName(to)) throw errors.exists('container', to);
       changes.require('containers', to);
       changes.require('containers', from);
       requireArrival(deps.records, changes, { name: from, pool }, { name: to, pool });
@@ -45,7 +45,7 @@ export function renameContainerSaga(
     ],
     commit(changes, { from, to, pool }) {
       const { document } = readyContainer(deps.records, from);
-      if (deps.records.containers.has(to)) throw errors.exists('container', to);
+      if (deps.records.isContainerName(to)) throw errors.exists('container', to);
       const snapshots = snapshotsOf(deps.records, document.uuid).map(({ name }) => name);
       commitMove(deps.records, changes, { from: { name: from, pool }, to: { name: to, pool }, snapshots });
     },

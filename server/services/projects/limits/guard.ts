@@ -85,6 +85,10 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
     case 'certificates':
     case 'pools':
     case 'server':
+    case 'members':
+    case 'cluster':
+    case 'memberConfig':
+    case 'joinTokens':
     default:
       return [];
   }

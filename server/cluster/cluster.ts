@@ -1,0 +1,106 @@
+// The part that this host plays in a cluster, for all rooms above: who the members are, who has what, how they are reached. Outside a
+// cluster it says so, and everything is here.
+import { operationIdOf, Routing } from './routing.ts';
+import type { Log } from '../lib/log.ts';
+import type { Records } from '../records/records.ts';
+import type { StatusCode } from '../api/status.ts';
+import type { Store } from '../store/store.ts';
+import { Members } from './members.ts';
+import { PeerLinks, type ClusterCertificate } from './peer-links.ts';
+import { Presence } from './presence.ts';
+import { ReadBarrier } from './read-barrier.ts';
+import type { PresentSignal } from './signals.ts';
+
+export interface ClusterDeps {
+  readonly records: Records;
+  readonly store: () => Store;
+  readonly certificate: () => ClusterCertificate;
+  readonly log: Log;
+}
+
+/** What this member tells the others. */
+export interface Self {
+  readonly present: () => PresentSignal;
+  readonly statusOf: (container: string) => StatusCode;
+  readonly ttlSeconds: () => number;
+}
+
+export class Cluster {
+  readonly members: Members;
+  readonly routing: Routing;
+  readonly links: PeerLinks;
+  readonly #deps: ClusterDeps;
+  readonly #barrier: ReadBarrier;
+  #presence: Presence | undefined;
+  readonly #onLost = new Set<() => void>();
+
+  constructor(deps: ClusterDeps) {
+    this.#deps = deps;
+    this.members = new Members(deps.records);
+    this.routing = new Routing(deps.records, this.members);
+    this.links = new PeerLinks(deps.certificate);
+    this.#barrier = new ReadBarrier({ store: deps.store, contents: deps.records.contents });
+  }
+
+  get isOn(): boolean {
+    return this.members.isOn;
+  }
+
+  /** Name of this member; `none` outside a cluster. */
+  get ownName(): string {
+    return this.members.ownName;
+  }
+
+  /** For an operation that begins here. */
+  operationId(random: string): string {
+    return operationIdOf(this.members.here, random);
+  }
+
+  /** False: the store does not answer, and what is read may be old. */
+  async readBarrier(): Promise<boolean> {
+    return !this.isOn || (await this.#barrier.pass());
+  }
+
+  /** Resolves when the other members can see this one. Without a cluster there is nothing to do. */
+  async appear(self: Self): Promise<void> {
+    const { records, store, log } = this.#deps;
+    if (!this.isOn || this.#presence !== undefined) return;
+    this.#presence = new Presence({
+      store: store(),
+      member: this.members.here,
+      ttlSeconds: self.ttlSeconds(),
+      present: self.present,
+      statusOf: self.statusOf,
+      containers: () => records.containers.list().map(({ name }) => name),
+      log,
+      onLost: () => this.#onLost.forEach((listener) => listener()),
+    });
+    await this.#presence.start();
+  }
+
+  /** This member lost its lease: the others may act on what it had. */
+  onLost(listener: () => void): () => void {
+    this.#onLost.add(listener);
+    return () => this.#onLost.delete(listener);
+  }
+
+  /** What a container does may be something else now. */
+  touch(container: string): void {
+    this.#presence?.touch(container);
+  }
+
+  /** When it resolves, other members can see what containers do here. Never throws: they will see it later. */
+  async settle(): Promise<void> {
+    await this.#presence?.flush().catch(() => {});
+  }
+
+  async disappear(): Promise<void> {
+    await this.#presence?.stop();
+    this.#presence = undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.disappear();
+    await this.links.close();
+  }
+}

@@ -1,0 +1,33 @@
+// The status of a member for people, from what is known of it and of the others. Pure.
+import { compareVersions } from '../api/text/compare-versions.ts';
+import type { Member, MemberStatus } from './members.ts';
+
+export interface ShownStatus {
+  readonly status: MemberStatus;
+  readonly message: string;
+}
+
+/** `minVersion`: the release that every member must have at least. */
+export function statusOfMember(member: Member, all: readonly Member[], minVersion: string): ShownStatus {
+  if (!member.isPresent)
+    return { status: 'Offline', message: 'It has not renewed its lease: it has stopped, or cannot reach the store' };
+  const version = versionOf(member);
+  if (version !== undefined && compareVersions(version, minVersion) < 0)
+    return { status: 'Broken', message: `Its release ${version} is older than ${minVersion}: upgrade it` };
+  const older = all.filter((other) => isOlder(other, version));
+  if (older.length > 0)
+    return {
+      status: 'Blocked',
+      message: `It has the release ${version} and leaves out what ${older.map(({ name }) => name).join(', ')} cannot do: upgrade ${older.length === 1 ? 'that one' : 'those'}`,
+    };
+  if (member.document.evacuated === true)
+    return { status: 'Evacuated', message: 'It takes no containers until it is restored' };
+  return { status: 'Online', message: 'Fully operational' };
+}
+
+const versionOf = ({ present }: Member): string | undefined => present?.version;
+
+function isOlder(other: Member, version: string | undefined): boolean {
+  const its = versionOf(other);
+  return version !== undefined && its !== undefined && compareVersions(its, version) < 0;
+}

@@ -1,0 +1,165 @@
+// Tells the other members, for as long as this one renews its lease, that it is there and what its containers do.
+import type { StatusCode } from '../api/status.ts';
+import { statusCodes } from '../api/status.ts';
+import { errorText, type Log } from '../lib/log.ts';
+import { pause } from '../lib/shared/deadline.ts';
+import type { Lease, Op, Store } from '../store/store.ts';
+import { encodePresent, encodeStatus, presentKey, type PresentSignal, statusKey } from './signals.ts';
+
+export interface PresenceDeps {
+  readonly store: Store;
+  readonly member: number;
+  /** Seconds without a sign of life after which the others count it as gone. */
+  readonly ttlSeconds: number;
+  readonly present: () => PresentSignal;
+  /** Names of all containers of this member. */
+  readonly containers: () => Iterable<string>;
+  /** What a container does now; actions under way do not count. */
+  readonly statusOf: (container: string) => StatusCode;
+  readonly log: Log;
+  /** The lease has ended although this member still runs. `ended`: when it was noticed that the others may act. */
+  readonly onLost?: () => void;
+  readonly onHeld?: () => void;
+}
+
+/** All containers are looked at this often, the load is told this often when it changed much. */
+const lookEveryMs = 5_000;
+const opsPerTxn = 60;
+/** Before a lost lease is asked for again. */
+const againMs = 500;
+/** A change of free memory below this share of all is not told. */
+const loadStep = 0.05;
+
+export class Presence {
+  readonly #deps: PresenceDeps;
+  readonly #ended = new AbortController();
+  #lease: Lease | undefined;
+  /** What the others were told, and those whose status may be another now. */
+  #told = new Map<string, StatusCode>();
+  readonly #dirty = new Set<string>();
+  #isAllDirty = true;
+  #present: PresentSignal | undefined;
+  #flushing: Promise<void> | undefined;
+  #again = false;
+  #timer: NodeJS.Timeout | undefined;
+  #held: Promise<void> = Promise.resolve();
+
+  constructor(deps: PresenceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves when the others can see it. */
+  async start(): Promise<void> {
+    await this.#grant();
+    this.#held = this.#keep();
+    this.#timer = setInterval(() => {
+      this.#isAllDirty = true;
+      void this.flush().catch(() => {});
+    }, lookEveryMs);
+    this.#timer.unref();
+  }
+
+  get isHeld(): boolean {
+    return this.#lease !== undefined;
+  }
+
+  /** Its status may have changed; the others hear of it soon, or with the next `flush`. */
+  touch(container: string): void {
+    this.#dirty.add(container);
+    setImmediate(() => void this.flush().catch(() => {}));
+  }
+
+  /** When it resolves, the others can see what the containers of this member did when it was called. */
+  async flush(): Promise<void> {
+    if (this.#dirty.size === 0 && !this.#isAllDirty && this.#flushing === undefined) return;
+    this.#again = true;
+    this.#flushing ??= this.#flushAll().finally(() => {
+      this.#flushing = undefined;
+    });
+    await this.#flushing;
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#ended.abort();
+    await this.#flushing?.catch(() => {});
+    await this.#lease?.revoke().catch(() => {});
+    await this.#held;
+  }
+
+  async #grant(): Promise<void> {
+    const lease = await this.#deps.store.lease(this.#deps.ttlSeconds);
+    this.#told = new Map();
+    this.#present = undefined;
+    this.#isAllDirty = true;
+    this.#lease = lease;
+    await this.flush();
+    this.#deps.onHeld?.();
+  }
+
+  /** A lease that was lost (the store was away for too long) is asked for again. */
+  async #keep(): Promise<void> {
+    while (!this.#ended.signal.aborted) {
+      await this.#lease?.lost;
+      if (this.#ended.signal.aborted) return;
+      this.#lease = undefined;
+      this.#deps.log.warn('The lease of this member has ended: the others count it as offline until it is renewed');
+      this.#deps.onLost?.();
+      while (this.#lease === undefined && !this.#ended.signal.aborted) {
+        await this.#grant().catch(() => {
+          this.#lease = undefined;
+        });
+        if (this.#lease === undefined) await pause(againMs, this.#ended.signal).catch(() => {});
+      }
+    }
+  }
+
+  async #flushAll(): Promise<void> {
+    while (this.#again) {
+      this.#again = false;
+      const lease = this.#lease;
+      if (lease === undefined) return;
+      const ops = this.#changes(lease.id);
+      for (let from = 0; from < ops.length; from += opsPerTxn)
+        await this.#deps.store.txn([], ops.slice(from, from + opsPerTxn)).catch((error: unknown) => {
+          this.#isAllDirty = true;
+          this.#told = new Map();
+          this.#deps.log.warn(`Telling the other members what runs here failed: ${errorText(error)}`);
+          throw error;
+        });
+    }
+  }
+
+  #changes(lease: string): Op[] {
+    const { member, statusOf, containers, present } = this.#deps;
+    const ops: Op[] = [];
+    const signal = present();
+    if (this.#present === undefined || isOther(this.#present, signal)) {
+      ops.push({ put: presentKey(member), value: encodePresent(signal), lease });
+      this.#present = signal;
+    }
+    const names = this.#isAllDirty ? new Set([...containers(), ...this.#told.keys()]) : new Set(this.#dirty);
+    this.#isAllDirty = false;
+    this.#dirty.clear();
+    for (const name of names) {
+      const code = statusOf(name);
+      const told = this.#told.get(name);
+      if (code === (told ?? statusCodes.stopped)) continue;
+      const key = statusKey(member, name);
+      if (code === statusCodes.stopped) {
+        ops.push({ del: key });
+        this.#told.delete(name);
+      } else {
+        ops.push({ put: key, value: encodeStatus(code), lease });
+        this.#told.set(name, code);
+      }
+    }
+    return ops;
+  }
+}
+
+function isOther(told: PresentSignal, now: PresentSignal): boolean {
+  const { memoryTotalBytes, memoryFreeBytes } = now.load;
+  const moved = Math.abs(memoryFreeBytes - told.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
+  return moved || told.version !== now.version || told.extensions !== now.extensions;
+}

@@ -1,0 +1,59 @@
+// Before a member answers a read from its memory, it waits until that holds what any member has acknowledged. Without the store it
+// answers from what it has, and says so.
+import type { Contents } from '../records/contents.ts';
+import type { Store } from '../store/store.ts';
+
+export interface ReadBarrierDeps {
+  readonly store: () => Store;
+  readonly contents: Pick<Contents, 'reached'>;
+}
+
+/** For one read. After a failure others do not wait before the store has answered again. */
+const longestMs = 1_000;
+
+export class ReadBarrier {
+  readonly #deps: ReadBarrierDeps;
+  /** The question under way, and the one that begins after it: a read may only join a question that began after the read. */
+  #asking: Promise<boolean> | undefined;
+  #next: Promise<boolean> | undefined;
+  #isAway = false;
+
+  constructor(deps: ReadBarrierDeps) {
+    this.#deps = deps;
+  }
+
+  /** False: the store does not answer, so what is in memory may be old. */
+  async pass(): Promise<boolean> {
+    if (this.#isAway) {
+      this.#ask().catch(() => {});
+      return false;
+    }
+    return await this.#ask();
+  }
+
+  #ask(): Promise<boolean> {
+    if (this.#asking === undefined) {
+      this.#asking = this.#question().finally(() => {
+        this.#asking = undefined;
+      });
+      return this.#asking;
+    }
+    this.#next ??= this.#asking.then(() => {
+      this.#next = undefined;
+      return this.#ask();
+    });
+    return this.#next;
+  }
+
+  async #question(): Promise<boolean> {
+    const over = AbortSignal.timeout(longestMs);
+    const late = new Promise<undefined>((resolve) => over.addEventListener('abort', () => resolve(undefined)));
+    const asked = this.#deps.store().lastWrite();
+    asked.catch(() => {});
+    const rev = await Promise.race([asked.catch(() => undefined), late]);
+    const isHere = rev !== undefined && (await this.#deps.contents.reached(rev, over));
+    this.#isAway = !isHere;
+    if (!isHere && !over.aborted) await late;
+    return isHere;
+  }
+}

@@ -1,0 +1,100 @@
+// Where a request is carried out: here, at the member that has the object, or at several. Pure but for looking up who has what.
+import { errors } from '../api/errors.ts';
+import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import type { Records } from '../records/records.ts';
+import { noMember, type Member, type Members } from './members.ts';
+
+export interface RoutedRequest {
+  readonly endpoint: Pick<Endpoint, 'id' | 'method' | 'path'>;
+  /** With qualified names. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: Readonly<Record<string, string | undefined>>;
+}
+
+/** Lists of which every member has a part, which this one puts together. */
+const mergedLists: ReadonlySet<string> = new Set(['operations.list', 'volumes.list', 'volumes.listType']);
+
+export class Routing {
+  readonly #records: Records;
+  readonly #members: Members;
+
+  constructor(records: Records, members: Members) {
+    this.#records = records;
+    this.#members = members;
+  }
+
+  /** The other member that carries it out; undefined: this one does. Throws AppError notFound for a target that is no member. */
+  memberFor(request: RoutedRequest): Member | undefined {
+    const number = this.#numberFor(request);
+    return number === undefined || number === this.#members.here ? undefined : this.#members.byNumber(number);
+  }
+
+  /** Whether the other members are asked for their part of the list. */
+  isMerged({ endpoint, query }: RoutedRequest): boolean {
+    if (endpoint.id === 'containers.list') return Number.parseInt(query['recursion'] ?? '0', 10) >= 2;
+    return mergedLists.has(endpoint.id) && (query['target'] ?? '') === '';
+  }
+
+  /** The other member whose operation it is, by its id. */
+  memberOfOperation(id: string): Member | undefined {
+    const number = numberInOperation(id);
+    return number === this.#members.here || number === undefined ? undefined : this.#members.byNumber(number);
+  }
+
+  #numberFor({ endpoint, params, query }: RoutedRequest): number | undefined {
+    const { id, path } = endpoint;
+    const target = this.#targetOf(query['target']);
+    if (path.startsWith('/1.0/containers/:name'))
+      return isReadHere(id, query) ? undefined : this.#ownerOfContainer(params['name'] ?? '');
+    if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
+    if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
+      return target ?? this.#ownerOfVolume(params['type'] ?? '', `${params['pool'] ?? ''}/${params['name'] ?? ''}`);
+    return takesTarget(id) ? target : undefined;
+  }
+
+  /** The number of the member that `?target=` names. */
+  #targetOf(name = ''): number | undefined {
+    if (name === '' || name === noMember || name.startsWith('@')) return undefined;
+    const member = this.#members.get(name);
+    if (member === undefined) throw errors.notFound('cluster member', name);
+    return member.number;
+  }
+
+  #ownerOfContainer(name: string): number | undefined {
+    if (this.#records.containers.has(name)) return undefined;
+    return this.#records.others.get('containers', name)?.member;
+  }
+
+  #ownerOfVolume(type: string, key: string): number | undefined {
+    if (type === 'container') return this.#ownerOfContainer(key.slice(key.indexOf('/') + 1).split('/')[0] ?? '');
+    if (type !== 'custom' || this.#records.volumes.has(key)) return undefined;
+    const owners = this.#records.others.having('volumes', key);
+    if (owners.length > 1)
+      throw errors.badRequest(
+        `The storage volume ${key} is on ${owners.map(({ member }) => this.#members.nameOf(member)).join(', ')}: name one of them with target`,
+      );
+    return owners[0]?.member;
+  }
+}
+
+/** One object without its state is read from what this member knows of all. */
+const isReadHere = (id: string, query: RoutedRequest['query']): boolean =>
+  id === 'containers.get' && !(Number.parseInt(query['recursion'] ?? '0', 10) > 0);
+
+/** Endpoints whose `target` says which member carries them out; on others it has a meaning of its own, or none. */
+function takesTarget(id: string): boolean {
+  return /^(server|resources|networks|pools|volumes)\./.test(id) && !clusterWide.has(id);
+}
+
+/** `target` names a part of a change that the whole cluster makes. */
+const clusterWide: ReadonlySet<string> = new Set(['networks.create', 'pools.create']);
+
+/** Ids of operations begin with the number of their member, so that any member finds it without asking. */
+export function operationIdOf(member: number, random: string): string {
+  return member === 0 ? random : member.toString(16).padStart(4, '0') + random.slice(4);
+}
+
+export function numberInOperation(id: string): number | undefined {
+  const number = Number.parseInt(id.slice(0, 4), 16);
+  return Number.isNaN(number) ? undefined : number;
+}

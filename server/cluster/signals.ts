@@ -1,0 +1,48 @@
+// What a member tells the others for as long as its lease holds: that it is there, and what its containers do. Keys and values. Pure.
+import type { StatusCode } from '../api/status.ts';
+
+/** How loaded a member is; sizes in bytes. */
+export interface MemberLoad {
+  readonly memoryTotalBytes: number;
+  readonly memoryFreeBytes: number;
+  readonly containers: number;
+}
+
+export interface PresentSignal {
+  readonly version: string;
+  /** How many extensions of the API it has. */
+  readonly extensions: number;
+  readonly load: MemberLoad;
+}
+
+export const presentPrefix = '/signals/present/';
+export const statusPrefix = '/signals/status/';
+
+export const presentKey = (member: number): string => `${presentPrefix}${member}`;
+export const statusKey = (member: number, container: string): string => `${statusPrefix}${member}/${container}`;
+
+export function memberOfPresentKey(key: string): number | undefined {
+  return key.startsWith(presentPrefix) ? Number(key.slice(presentPrefix.length)) : undefined;
+}
+
+export function containerOfStatusKey(key: string): { readonly member: number; readonly container: string } | undefined {
+  if (!key.startsWith(statusPrefix)) return undefined;
+  const rest = key.slice(statusPrefix.length);
+  const slash = rest.indexOf('/');
+  return { member: Number(rest.slice(0, slash)), container: rest.slice(slash + 1) };
+}
+
+export const encodePresent = (signal: PresentSignal): Uint8Array => Buffer.from(JSON.stringify(signal));
+export const encodeStatus = (code: StatusCode): Uint8Array => Buffer.from(String(code));
+export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.from(value).toString()) as StatusCode;
+
+/** Undefined for what another release wrote in a way that is not known here. */
+export function decodePresent(value: Uint8Array): PresentSignal | undefined {
+  try {
+    const { version, extensions, load } = JSON.parse(Buffer.from(value).toString()) as Partial<PresentSignal>;
+    if (typeof version !== 'string' || load === undefined) return undefined;
+    return { version, extensions: extensions ?? 0, load };
+  } catch {
+    return undefined;
+  }
+}

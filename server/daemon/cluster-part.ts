@@ -1,0 +1,95 @@
+// The part of a running daemon in its cluster: listens for the other members, tells them what runs here, hears their events.
+import { totalmem } from 'node:os';
+import { servedExtensions } from '../api/server/extensions.ts';
+import { statusCodes } from '../api/status.ts';
+import { version } from '../api/version.ts';
+import type { LifecycleMetadata } from '../api/event.ts';
+import { containerOfUrl } from '../api/project/project-of-url.ts';
+import { EventRelay } from '../cluster/event-relay.ts';
+import { peerHeaders } from '../http/forwarded.ts';
+import { settingOf } from '../services/server/settings.ts';
+import type { Services } from './compose-services.ts';
+import type { Foundation } from './foundation.ts';
+import type { Listeners } from './listeners.ts';
+
+export class ClusterPart {
+  readonly relay: EventRelay;
+  readonly #base: Foundation;
+  readonly #services: Services;
+  readonly #unsubscribe: () => void;
+  #listeners: Listeners | undefined;
+
+  constructor(base: Foundation, services: Services) {
+    this.#base = base;
+    this.#services = services;
+    const { cluster, events, log } = base;
+    this.relay = new EventRelay({
+      members: cluster.members,
+      links: cluster.links,
+      headers: () => peerHeaders(cluster.ownName),
+      relay: (event, text) => events.relay(event, text),
+      log,
+    });
+    this.#unsubscribe = events.subscribe(
+      new Set(['lifecycle']),
+      (event) => {
+        const container = containerOfUrl((event.metadata as LifecycleMetadata).source);
+        if (container !== undefined) cluster.touch(container);
+      },
+      true,
+    );
+    base.membership.set({
+      listen: async (address) => {
+        await this.#listen(address);
+      },
+      became: () => this.#become(),
+    });
+  }
+
+  /** When it resolves, a host that is a member can be seen by the others. */
+  async begin(listeners: Listeners): Promise<void> {
+    this.#listeners = listeners;
+    if (this.#base.cluster.isOn) await this.#become();
+  }
+
+  async close(): Promise<void> {
+    this.#unsubscribe();
+    this.relay.close();
+    await this.#base.cluster.disappear();
+  }
+
+  async #become(): Promise<void> {
+    const { cluster, records } = this.#base;
+    const { view } = this.#services;
+    await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
+    await cluster.appear({
+      ttlSeconds: () => Number(settingOf(records, 'cluster.offline_threshold')),
+      statusOf: (container) =>
+        records.containers.has(container) ? view.settledStatusCode(container) : statusCodes.stopped,
+      present: () => ({
+        version,
+        extensions: servedExtensions.length,
+        load: {
+          memoryTotalBytes: totalmem(),
+          memoryFreeBytes: process.availableMemory(),
+          containers: records.containers.size,
+        },
+      }),
+    });
+  }
+
+  /** A listener for clients at the same port serves the members, too. */
+  async #listen(address: string | undefined): Promise<void> {
+    const tls = this.#listeners?.tls;
+    if (tls === undefined) return;
+    const isServed = [tls.svc, tls.lxd].some((listener) => isAt(listener.address, address));
+    await tls.members.listen(isServed ? undefined : address);
+  }
+}
+
+function isAt(bound: string | undefined, address: string | undefined): boolean {
+  if (bound === undefined || address === undefined) return false;
+  const [, host, port] = /^(.*):(\d+)$/.exec(bound) ?? [];
+  const [, wanted, wantedPort] = /^(.*):(\d+)$/.exec(address) ?? [];
+  return port === wantedPort && (host === wanted || host === '[::]' || host === '0.0.0.0');
+}

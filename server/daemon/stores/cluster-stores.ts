@@ -1,0 +1,92 @@
+// Where a cluster keeps its records: opens such stores, and tells other hosts how they open them.
+import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errors } from '../../api/errors.ts';
+import { clusterDir, type ClusterStore } from '../../cluster/membership.ts';
+import { writeDurably } from '../../lib/durable-files.ts';
+import type { Log } from '../../lib/log.ts';
+import type { ClusterStores, MemberFence, OpenedClusterStore } from '../../services/cluster/deps.ts';
+import type { CurrentStore } from './current-store.ts';
+import { absolute, followedStore, writerOf } from './open-store.ts';
+import { type EtcdChoice, etcdSettings } from './store-choice.ts';
+
+export interface ClusterStoresDeps {
+  readonly stateDir: string;
+  /** The etcd that was given for the cluster. */
+  readonly given: EtcdChoice | undefined;
+  readonly current: CurrentStore;
+  readonly log: Log;
+}
+
+/** Names of the files in the directory of the cluster. */
+const files = { ca: 'store-ca.pem', cert: 'store-cert.pem', key: 'store-key.pem', login: 'store-login' } as const;
+type FileFlag = keyof typeof files;
+const flags = Object.keys(files) as readonly FileFlag[];
+
+export class EtcdClusterStores implements ClusterStores, MemberFence {
+  readonly #deps: ClusterStoresDeps;
+
+  constructor(deps: ClusterStoresDeps) {
+    this.#deps = deps;
+  }
+
+  found(): Promise<ClusterStore> {
+    const { given } = this.#deps;
+    if (given === undefined)
+      throw errors.badRequest(
+        'A cluster keeps its records in an etcd, and this daemon was given none: start gantryd with --cluster-store etcd://HOST:PORT/NAME',
+      );
+    return Promise.resolve(absolute(given));
+  }
+
+  async open(choice: ClusterStore, member: number): Promise<OpenedClusterStore> {
+    const { current, log } = this.#deps;
+    const [{ openEtcdStore }, { Compactor }] = await Promise.all([
+      import('../../store/etcd/etcd.ts'),
+      import('../../store/etcd/compactor.ts'),
+    ]);
+    const settings = await etcdSettings(choice);
+    const store = await openEtcdStore({ ...settings, writer: writerOf(member), forImport: true });
+    return {
+      store,
+      begin: () => store.beginImport(false),
+      finish: async () => void (await store.finishImport()),
+      use: () => current.replace(followedStore(store, new Compactor({ store, log }), log)),
+      abandon: () => store.close(),
+    };
+  }
+
+  async fenceOut(member: number): Promise<void> {
+    await this.#deps.current.fenceOut(writerOf(member));
+  }
+
+  async share(choice: ClusterStore): Promise<Awaited<ReturnType<ClusterStores['share']>>> {
+    const contents = await Promise.all(
+      flags.map(async (flag) => {
+        const path = choice[flag];
+        return path === undefined ? [] : [[flag, await readFile(path, 'utf8')] as const];
+      }),
+    );
+    return { address: choice.address, ...Object.fromEntries(contents.flat()) };
+  }
+
+  async keep({ address, ...shared }: Awaited<ReturnType<ClusterStores['share']>>): Promise<ClusterStore> {
+    const dir = clusterDir(this.#deps.stateDir);
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    await chmod(dir, 0o700);
+    const kept: Partial<Record<FileFlag, string>> = {};
+    for (const flag of flags) {
+      const text = shared[flag];
+      if (text === undefined) continue;
+      const path = join(dir, files[flag]);
+      await writeDurably(path, text, 0o600);
+      kept[flag] = path;
+    }
+    return { address, ...kept };
+  }
+
+  async forget(): Promise<void> {
+    const dir = clusterDir(this.#deps.stateDir);
+    for (const name of Object.values(files)) await rm(join(dir, name), { force: true });
+  }
+}

@@ -1,0 +1,44 @@
+// The store that the daemon has open: another one after the host has joined a cluster or left it.
+import { errorText, type Log } from '../../lib/log.ts';
+import type { Records } from '../../records/records.ts';
+import type { Store } from '../../store/store.ts';
+import type { OpenedStore } from './open-store.ts';
+
+export class CurrentStore {
+  readonly #log: Log;
+  #opened: OpenedStore;
+  #records: Records | undefined;
+
+  constructor(opened: OpenedStore, log: Log) {
+    this.#opened = opened;
+    this.#log = log;
+  }
+
+  get store(): Store {
+    return this.#opened.store;
+  }
+
+  /** Keeps the records as the store has them. */
+  follow(records: Records): void {
+    this.#records = records;
+    this.#opened.follow(records);
+  }
+
+  /** Records are in `opened` now, as `Records.moveTo` has read them; the former store is closed. */
+  replace(opened: OpenedStore): void {
+    const former = this.#opened;
+    this.#opened = opened;
+    if (this.#records !== undefined) opened.follow(this.#records);
+    former.close().catch((error: unknown) => this.#log.warn(`Closing the former store failed: ${errorText(error)}`));
+  }
+
+  /** Throws an Error outside a cluster. */
+  async fenceOut(writer: string): Promise<void> {
+    if (this.#opened.fenceOut === undefined) throw new Error('the store has no other writers');
+    await this.#opened.fenceOut(writer);
+  }
+
+  close(): Promise<void> {
+    return this.#opened.close();
+  }
+}

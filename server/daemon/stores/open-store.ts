@@ -1,0 +1,155 @@
+// Opens the store of a daemon: the SQLite file of its state directory, or the etcd that its flags or its note name.
+import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import type { Membership } from '../../cluster/membership.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Records } from '../../records/records.ts';
+import { openSqliteStore } from '../../store/sqlite.ts';
+import type { EtcdBackend } from '../../store/etcd/etcd.ts';
+import type { Store } from '../../store/store.ts';
+import { hasProcessEnded, processIdentity } from '../process-identity.ts';
+import { type EtcdChoice, etcdSettings } from './store-choice.ts';
+import { olderThanNoted, readNote, writeNote } from './store-note.ts';
+
+export interface OpenStoreOptions {
+  readonly stateDir: string;
+  readonly databaseDir: string;
+  /** Undefined: what the state directory was last used with. */
+  readonly etcd: EtcdChoice | undefined;
+  readonly log: Log;
+  /** Of a host in a cluster: its records are in the store of that. */
+  readonly membership: Membership | undefined;
+}
+
+export interface OpenedStore {
+  readonly store: Store;
+  /** Of the store of a cluster: ends the writes of another member. */
+  readonly fenceOut?: (writer: string) => Promise<void>;
+  /** Keeps the records as the store has them; for a store that only this process can reach there is nothing to do. */
+  readonly follow: (records: Records) => void;
+  close(): Promise<void>;
+}
+
+/** Nobody watches the file, and what was replaced may be a secret. */
+const noHistory = { minRevisions: 1, maxAgeMs: 0, maxRevisions: 1 };
+
+export const sqlitePath = (databaseDir: string): string => join(databaseDir, 'state.db');
+
+export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
+  const { databaseDir, etcd, membership } = options;
+  if (membership !== undefined) return await openClusterStore(membership, options.log);
+  const note = await readNote(databaseDir);
+  if (etcd !== undefined || note !== undefined) return await openEtcd(options, etcd ?? note?.etcd);
+  const store = await openSqliteStore({ path: sqlitePath(databaseDir), history: noHistory });
+  return { store, follow: () => {}, close: () => store.close() };
+}
+
+async function openEtcd(options: OpenStoreOptions, choice: EtcdChoice | undefined): Promise<OpenedStore> {
+  const { databaseDir, log } = options;
+  if (choice === undefined) throw new Error('no etcd was chosen');
+  const note = await readNote(databaseDir);
+  if (note === undefined && existsSync(sqlitePath(databaseDir))) {
+    throw new Error(
+      `${sqlitePath(databaseDir)} holds the records of this host: move them with gantryd store migrate --to ${choice.address}`,
+    );
+  }
+  const [{ openEtcdStore }, { Compactor }] = await Promise.all([
+    import('../../store/etcd/etcd.ts'),
+    import('../../store/etcd/compactor.ts'),
+  ]);
+  const store = await openEtcdStore({
+    ...(await etcdSettings(choice)),
+    exclusive: {
+      ...holderOf(options.stateDir),
+      onTakenOver: (error) => log.error(error.message),
+    },
+  });
+  try {
+    const { storeUuid, rev } = await store.status();
+    const found = { storeUuid, rev, epoch: store.epoch };
+    const why = note && olderThanNoted(note, found);
+    if (why !== undefined) {
+      throw new Error(
+        `the store ${choice.address} is not the newest one: ${why}. Restore a backup with gantryd store restore, or remove ${join(databaseDir, 'store.json')} to take it as it is`,
+      );
+    }
+    await writeNote(databaseDir, { etcd: absolute(choice), ...found });
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return followedStore(store, new Compactor({ store, log }), log);
+}
+
+/** Follows the store while others write to it, too. */
+export function followedStore(store: EtcdBackend, compactor: { stop(): Promise<void> }, log: Log): OpenedStore {
+  const following = new AbortController();
+  let followed: Promise<void> = Promise.resolve();
+  return {
+    store,
+    fenceOut: (writer) => store.fenceOut(writer),
+    follow: (records) => {
+      followed = records.follow(following.signal, (error) =>
+        log.error('Following the store failed', { error: String(error) }),
+      );
+    },
+    close: async () => {
+      following.abort();
+      await Promise.all([compactor.stop(), followed]);
+      await store.close();
+    },
+  };
+}
+
+/** Each member writes to the store under an id of its own, that others can take away. */
+export const writerOf = (member: number): string => `member-${member}`;
+
+/** The store that all members of the cluster write to. */
+export async function openClusterStore(
+  { store: choice, number, clusterUuid }: Membership,
+  log: Log,
+): Promise<OpenedStore> {
+  const [{ openEtcdStore }, { Compactor }] = await Promise.all([
+    import('../../store/etcd/etcd.ts'),
+    import('../../store/etcd/compactor.ts'),
+  ]);
+  const store = await openEtcdStore({ ...(await etcdSettings(choice)), writer: writerOf(number) });
+  try {
+    await checkCluster(store, clusterUuid, choice.address);
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+  return followedStore(store, new Compactor({ store, log }), log);
+}
+
+/** The store may have been replaced by that of another cluster. */
+async function checkCluster(store: Store, clusterUuid: string, address: string): Promise<void> {
+  const record = await store.get('/cluster/config');
+  const found =
+    record === undefined ? undefined : (JSON.parse(Buffer.from(record.value).toString()) as { uuid?: string });
+  if (found?.uuid === clusterUuid) return;
+  throw new Error(
+    `the store ${address} is not that of the cluster which this host is a member of: ${found === undefined ? 'it has no cluster' : `it has the cluster ${found.uuid ?? '?'}`}`,
+  );
+}
+
+/** Who this daemon is for a store that only one may write to. */
+export function holderOf(stateDir: string): {
+  readonly holder: string;
+  readonly identity: string;
+  readonly hasEnded: (identity: string) => boolean;
+} {
+  return {
+    holder: `process ${process.pid} on ${hostname()} (${stateDir})`,
+    identity: processIdentity(),
+    hasEnded: hasProcessEnded,
+  };
+}
+
+/** The daemon may be started from another directory next time. */
+export function absolute(choice: EtcdChoice): EtcdChoice {
+  const { address, ...files } = choice;
+  return { address, ...Object.fromEntries(Object.entries(files).map(([flag, path]) => [flag, resolve(path)])) };
+}

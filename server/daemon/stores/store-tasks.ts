@@ -1,0 +1,193 @@
+// The work of gantryd store: each ends with the old store or the new one, never with a mixture, also when it is killed.
+import { existsSync } from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { moveDurably, syncDirectory } from '../../lib/durable-files.ts';
+import type { EtcdBackend } from '../../store/etcd/etcd.ts';
+import { checkDump, contentsOf, load, readAll, readDump } from '../../store/load.ts';
+import { openSqliteStore } from '../../store/sqlite.ts';
+import { type Store, StoreError } from '../../store/store.ts';
+import { daemonPid, untilEnded } from '../daemon-process.ts';
+import { absolute, holderOf, sqlitePath } from './open-store.ts';
+import { type EtcdChoice, etcdSettings } from './store-choice.ts';
+import { readNote, writeNote } from './store-note.ts';
+
+export interface StoreTask {
+  readonly stateDir: string;
+  readonly databaseDir: string;
+  /** Undefined: the store that the state directory has. */
+  readonly etcd: EtcdChoice | undefined;
+  readonly say: (text: string) => void;
+}
+
+const longestStopMs = 120_000;
+/** A manager of services may start the daemon again meanwhile: it waits, too, and fails. */
+const lockTimeoutMs = 10_000;
+
+/** Until the note is written the file is the store of this host; run again after a crash, it begins anew. */
+export async function migrate(task: StoreTask): Promise<string> {
+  const { databaseDir, etcd, stateDir } = task;
+  if (etcd === undefined) throw new Error('--to is required');
+  const note = await readNote(databaseDir);
+  if (note !== undefined) throw new Error(`the records of this host are in ${note.etcd.address} already`);
+  if (!existsSync(sqlitePath(databaseDir))) throw new Error(`there are no records in ${databaseDir}`);
+  await endDaemon(task);
+  const source = await openSqliteStore({ path: sqlitePath(databaseDir), lockTimeoutMs });
+  try {
+    const target = await openTarget(etcd, stateDir);
+    try {
+      const wanted = await contentsOf(source);
+      await fill(target, source, wanted, etcd);
+      const { rev, storeUuid } = await target.status();
+      await writeNote(databaseDir, { etcd: absolute(etcd), storeUuid, epoch: target.epoch, rev });
+      return `${wanted.records} records are in ${etcd.address} now. Start gantryd again: it uses that store from now on`;
+    } finally {
+      await target.close();
+    }
+  } finally {
+    await source.close();
+  }
+}
+
+async function fill(
+  target: EtcdBackend,
+  source: Store,
+  wanted: { readonly records: number; readonly sha256: string },
+  etcd: EtcdChoice,
+): Promise<void> {
+  try {
+    await target.beginImport(false);
+  } catch (error) {
+    // An earlier run was cut off after its last step but one.
+    const isSame = (await contentsOf(target)).sha256 === wanted.sha256;
+    if (error instanceof StoreError && error.code === 'Invalid' && isSame) return;
+    throw error;
+  }
+  await load(target, readAll(source));
+  const found = await contentsOf(target);
+  if (found.sha256 !== wanted.sha256)
+    throw new Error(`${etcd.address} has other records than were written: nothing was changed on this host`);
+  await target.finishImport();
+}
+
+export async function backUp(task: StoreTask, path: string): Promise<string> {
+  const store = await openSource(task);
+  const draft = `${path}.partial`;
+  try {
+    await rm(draft, { force: true });
+    // Only for its owner: records hold secrets.
+    const file = await open(draft, 'wx', 0o600);
+    const sink = file.createWriteStream();
+    const ended = finished(sink);
+    ended.catch(() => {});
+    const { rev } = await store.snapshot(sink);
+    sink.end();
+    await ended;
+    await moveDurably(draft, path);
+    const { records } = await checkDump(path);
+    return `${records} records of revision ${rev} are in ${path}`;
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  } finally {
+    await store.close();
+  }
+}
+
+export async function restore(task: StoreTask, path: string, replace: boolean): Promise<string> {
+  const { records } = await checkDump(path);
+  const { databaseDir, etcd, stateDir } = task;
+  const note = await readNote(databaseDir);
+  const choice = etcd ?? note?.etcd;
+  if (choice === undefined) {
+    await restoreFile(databaseDir, path, replace);
+    return `${records} records of ${path} are in ${sqlitePath(databaseDir)}`;
+  }
+  const target = await openTarget(choice, stateDir);
+  try {
+    await target.beginImport(replace).catch((error: unknown) => {
+      throw withReplace(error);
+    });
+    await load(target, readDump(path));
+    const { storeUuid, epoch } = await target.finishImport();
+    const { rev } = await target.status();
+    await writeNote(databaseDir, { etcd: absolute(choice), storeUuid, epoch, rev });
+    return `${records} records of ${path} are in ${choice.address}`;
+  } finally {
+    await target.close();
+  }
+}
+
+/** The new file takes the place of the old one in one step; the old one stays beside it. */
+async function restoreFile(databaseDir: string, path: string, replace: boolean): Promise<void> {
+  const current = sqlitePath(databaseDir);
+  const draft = join(databaseDir, 'state.db.restoring');
+  // Held meanwhile: no daemon can start on it.
+  const old = existsSync(current) ? await openSqliteStore({ path: current }) : undefined;
+  try {
+    const { records } = (await old?.status()) ?? { records: 0 };
+    if (records > 0 && !replace)
+      throw withReplace(new StoreError('Invalid', `${current} is not empty: it has ${records} records`));
+    await removeDatabase(draft);
+    const store = await openSqliteStore({ path: draft });
+    try {
+      await load(store, readDump(path));
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    await old?.close();
+    await removeDatabase(draft);
+    throw error;
+  }
+  await old?.close();
+  if (existsSync(`${current}-wal`)) throw new Error(`${current} was not closed cleanly: its log is still there`);
+  if (old !== undefined) await keepOld(current);
+  await rename(draft, current);
+  await syncDirectory(dirname(current));
+}
+
+/** A second name for the old file, so that there is a file at every moment. */
+async function keepOld(current: string): Promise<void> {
+  const { link } = await import('node:fs/promises');
+  await rm(`${current}.before-restore`, { force: true });
+  await link(current, `${current}.before-restore`);
+}
+
+async function removeDatabase(path: string): Promise<void> {
+  for (const end of ['', '-wal', '-shm', '-journal']) await rm(`${path}${end}`, { force: true });
+}
+
+/** For reading: a store in etcd is read beside its daemon, a file only without one. */
+async function openSource({ databaseDir, etcd }: StoreTask): Promise<Store> {
+  const choice = etcd ?? (await readNote(databaseDir))?.etcd;
+  if (choice !== undefined) {
+    const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
+    return await openEtcdStore(await etcdSettings(choice));
+  }
+  if (!existsSync(sqlitePath(databaseDir))) throw new Error(`there are no records in ${databaseDir}`);
+  return await openSqliteStore({ path: sqlitePath(databaseDir) });
+}
+
+async function openTarget(choice: EtcdChoice, stateDir: string): Promise<EtcdBackend> {
+  const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
+  return await openEtcdStore({ ...(await etcdSettings(choice)), exclusive: holderOf(stateDir), forImport: true });
+}
+
+async function endDaemon({ stateDir, say }: StoreTask): Promise<void> {
+  const pid = await daemonPid(join(stateDir, 'unix.socket')).catch(() => undefined);
+  if (pid === undefined) return;
+  say(`ending the daemon (process ${pid}); containers run on`);
+  process.kill(pid, 'SIGTERM');
+  await untilEnded(
+    pid,
+    longestStopMs,
+    () => new Error(`the daemon (process ${pid}) has not ended in ${longestStopMs / 1000} s`),
+  );
+}
+
+const withReplace = (error: unknown): unknown =>
+  error instanceof StoreError && error.code === 'Invalid'
+    ? new Error(`${error.message}. --replace puts the backup in their place`, { cause: error })
+    : error;

@@ -1,0 +1,100 @@
+// Passes a request on to the member of the cluster that carries it out, and its answer back, as if it had been carried out here.
+import { PassThrough } from 'node:stream';
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { FastifyReply } from 'fastify';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Member } from '../cluster/members.ts';
+import type { Caller } from '../services/caller.ts';
+import { forwardHeaders } from './forwarded.ts';
+
+export interface Forwarded {
+  readonly member: Member;
+  readonly caller: Caller;
+  /** Name of the dialect in which it came. */
+  readonly dialect: string;
+  readonly request: IncomingMessage;
+  /** The body where it was read already. */
+  readonly body?: unknown;
+}
+
+/** They are about one connection only. */
+const hopHeaders: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'upgrade',
+  'expect',
+  'host',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'authorization',
+]);
+
+/** Throws AppError unavailable when the member cannot be reached. */
+export async function forward(
+  cluster: Cluster,
+  { member, caller, dialect, request, body }: Forwarded,
+  reply: FastifyReply,
+  signal: AbortSignal,
+): Promise<FastifyReply> {
+  const headers = passedHeaders(request, body !== undefined);
+  const hasBody = request.headers['content-length'] !== undefined || request.headers['transfer-encoding'] !== undefined;
+  const answer = await cluster.links.request(member, {
+    method: request.method ?? 'GET',
+    path: request.url ?? '/',
+    headers: { ...headers, ...forwardHeaders(cluster.ownName, caller, dialect) },
+    body: body === undefined ? (hasBody ? request.pipe(new PassThrough()) : null) : JSON.stringify(body),
+    signal,
+  });
+  reply.code(answer.status);
+  for (const [name, value] of Object.entries(answer.headers))
+    if (value !== undefined && !hopHeaders.has(name)) reply.header(name, value);
+  return reply.send(answer.body);
+}
+
+/** A websocket of an operation of another member: from here on both ends are joined. */
+export async function forwardUpgrade(
+  cluster: Cluster,
+  { member, caller, dialect, request }: Omit<Forwarded, 'body'>,
+  socket: Duplex,
+  head: Buffer,
+): Promise<void> {
+  const peer = await cluster.links.dial(member);
+  const headers = { ...passedHeaders(request, false), ...forwardHeaders(cluster.ownName, caller, dialect) };
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+  peer.write(
+    [
+      `GET ${request.url ?? '/'} HTTP/1.1`,
+      `host: ${member.address}`,
+      'connection: Upgrade',
+      'upgrade: websocket',
+      ...lines,
+      '',
+      '',
+    ].join('\r\n'),
+  );
+  if (head.length > 0) peer.write(head);
+  const end = (): void => {
+    peer.destroy();
+    socket.destroy();
+  };
+  for (const side of [peer, socket]) side.on('error', end).on('close', end);
+  peer.pipe(socket);
+  socket.pipe(peer);
+}
+
+/** With a body that was read, its length and coding are other ones. */
+function passedHeaders(request: IncomingMessage, isBodyRead: boolean): Record<string, string> {
+  const passed: Record<string, string> = {};
+  for (const [name, value] of Object.entries(request.headers)) {
+    if (value === undefined || hopHeaders.has(name) || isMemberHeader(name)) continue;
+    if (isBodyRead && (name === 'content-length' || name === 'content-encoding')) continue;
+    passed[name] = Array.isArray(value) ? value.join(', ') : value;
+  }
+  return passed;
+}
+
+const isMemberHeader = (name: string): boolean => /^x-gantry-(from|caller|dialect)$/.test(name);

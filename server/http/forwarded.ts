@@ -1,0 +1,40 @@
+// Requests that one member of a cluster passes on to another: headers that carry who asked. They count only on a connection with the
+// certificate of the cluster.
+import type { IncomingHttpHeaders } from 'node:http';
+import { errors } from '../api/errors.ts';
+import type { CallerClass } from '../api/endpoints/endpoint.ts';
+import { callerClasses } from '../api/endpoints/endpoint.ts';
+import type { Caller } from '../services/caller.ts';
+
+const fromHeader = 'x-gantry-from';
+const callerHeader = 'x-gantry-caller';
+export const dialectHeader = 'x-gantry-dialect';
+
+/** For a request that is carried out elsewhere, in the dialect in which it came. */
+export function forwardHeaders(from: string, caller: Caller, dialect: string): Record<string, string> {
+  const { class: callerClass, projects, requestor } = caller;
+  const text = JSON.stringify({ class: callerClass, requestor, ...(projects === undefined ? {} : { projects }) });
+  return { [fromHeader]: from, [callerHeader]: Buffer.from(text).toString('base64url'), [dialectHeader]: dialect };
+}
+
+/** Whether a member passed it on; only for connections of members. */
+export const isForwarded = (headers: IncomingHttpHeaders): boolean => headers[fromHeader] !== undefined;
+
+/** Who asked the other member; undefined: that member itself. Throws AppError badRequest for what no member writes. */
+export function forwardedCaller(headers: IncomingHttpHeaders, project: string): Caller | undefined {
+  const header = headers[callerHeader];
+  if (typeof header !== 'string') return undefined;
+  try {
+    const found = JSON.parse(Buffer.from(header, 'base64url').toString()) as Partial<Caller>;
+    const { requestor, projects } = found;
+    if (requestor === undefined || !isClass(found.class)) throw new Error('it names no caller');
+    return { class: found.class, requestor, project, ...(projects === undefined ? {} : { projects }) };
+  } catch {
+    throw errors.badRequest(`The header ${callerHeader} of the other member cannot be read`);
+  }
+}
+
+const isClass = (text: unknown): text is CallerClass => callerClasses.some((each) => each === text);
+
+/** For what a member asks for itself. */
+export const peerHeaders = (from: string): Record<string, string> => ({ [fromHeader]: from, [dialectHeader]: 'svc' });

@@ -1,0 +1,142 @@
+// Lets a host into the cluster that this one is a member of.
+import { X509Certificate } from 'node:crypto';
+import { connect } from 'node:tls';
+import type { ClusterAccept, ClusterAccepted } from '../../api/cluster/cluster.ts';
+import { AppError, errors } from '../../api/errors.ts';
+import { compareVersions } from '../../api/text/compare-versions.ts';
+import { checkTrustPassword } from '../../auth/trust.ts';
+import { sameSecret } from '../../auth/secrets.ts';
+import { readMembership } from '../../cluster/membership.ts';
+import { hash } from 'node:crypto';
+import type { Caller } from '../caller.ts';
+import type { ClusterUseCaseDeps } from './deps.ts';
+import { memberAddress } from './member-address.ts';
+import { checkMemberName } from './member-name.ts';
+
+const reachMs = 5_000;
+
+/** Throws AppError forbidden for a secret that is not good, badRequest or exists for a host that cannot be a member. */
+export async function accept(
+  deps: ClusterUseCaseDeps,
+  caller: Caller,
+  body: ClusterAccept,
+  signal: AbortSignal,
+): Promise<ClusterAccepted> {
+  const { records, clock, certificates, stores, stateDir, cluster } = deps;
+  if (!cluster.isOn) throw errors.notClustered('This server is not part of a cluster: none can be joined through it');
+  const token = await admit(deps, caller, body, signal);
+  const name = body.server_name;
+  checkMemberName(name);
+  const found = memberAddress('server_address', body.address);
+  if ('problem' in found) throw errors.invalid('cluster membership', [found.problem]);
+  const { address } = found;
+  checkVersion(body.version, deps);
+  await checkReached(address, body.certificate);
+  const membership = await readMembership(stateDir);
+  const config = records.cluster.get('config')?.document;
+  if (membership === undefined || config === undefined) throw errors.internal('The cluster has no description');
+  const number = await records.retry((changes) => {
+    if (records.members.has(name)) throw errors.exists('cluster member', name);
+    const taken = records.members.list().find(({ document }) => document.address === address);
+    if (taken !== undefined)
+      throw errors.badRequest(`The address ${address} is that of the cluster member ${taken.name}`);
+    if (token !== undefined && !records.joinTokens.has(token)) throw wrongSecret();
+    const current = records.cluster.get('config')?.document ?? config;
+    const { nextNumber } = current;
+    changes.put('cluster', 'config', { ...current, nextNumber: nextNumber + 1 });
+    changes.put('members', name, {
+      v: 1,
+      number: nextNumber,
+      address,
+      architecture: body.architecture,
+      joinedAt: clock.timestamp(),
+    });
+    if (token !== undefined) changes.delete('joinTokens', token);
+    return nextNumber;
+  });
+  deps.log.info(`The host ${name} at ${address} may join the cluster as member ${number}`);
+  deps.events.lifecycle('cluster-member-added', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+  const { certPem, keyPem } = certificates.current;
+  return {
+    number,
+    cluster_uuid: membership.clusterUuid,
+    certificate: certPem,
+    key: keyPem,
+    store: await stores.share(membership.store),
+  };
+}
+
+/** Returns the token that is used up when the host is let in. A password is not. */
+async function admit(
+  { records, clock, attempts, log }: ClusterUseCaseDeps,
+  caller: Caller,
+  { server_name: name, secret }: ClusterAccept,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const token = records.joinTokens.get(name)?.document;
+  const isGood = token !== undefined && sameSecret(token.secretHash, secretHash(secret));
+  if (isGood && clock.nowMs() < Date.parse(token.expiresAt)) return name;
+  await checkTrustPassword(
+    { class: 'untrusted', address: caller.requestor.address },
+    secret,
+    {
+      attempts,
+      stored: records.server.get('config')?.document.config['core.trust_password'],
+      sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+      onWrong: (address) => log.warn(`A host at ${address} wanted to join the cluster with a wrong secret`),
+    },
+    signal,
+  ).catch((error: unknown) => {
+    throw error instanceof AppError && error.code === 'forbidden' ? wrongSecret() : error;
+  });
+  return undefined;
+}
+
+export const secretHash = (secret: string): string => hash('sha256', secret);
+
+const wrongSecret = (): AppError =>
+  errors.forbidden(
+    'Joining the cluster is not authorized: the token is not good for this name (it was used, has expired or was withdrawn), or the password is wrong',
+  );
+
+/** What an older release wrote must be readable, so the oldest member sets what the others write; a newer one waits. */
+function checkVersion(version: string, { records }: ClusterUseCaseDeps): void {
+  const min = records.cluster.get('config')?.document.minVersion ?? '0.0.0';
+  if (compareVersions(version, min) < 0)
+    throw errors.badRequest(
+      `The host has the release ${version}, the cluster needs ${min} at least: upgrade the host first`,
+    );
+}
+
+/** The host listens there, and it is that host. */
+async function checkReached(address: string, certificate: string): Promise<void> {
+  const url = new URL(`https://${address}`);
+  await new Promise<void>((resolve, reject) => {
+    const fail = (why: string): void => {
+      socket.destroy();
+      reject(errors.badRequest(`The cluster cannot reach the host at its server_address ${address}: ${why}`));
+    };
+    const socket = connect({
+      host: url.hostname.replace(/^\[|\]$/g, ''),
+      port: Number(url.port || '443'),
+      rejectUnauthorized: false,
+      timeout: reachMs,
+    });
+    socket.once('error', (error) => fail(error.message));
+    socket.once('timeout', () => fail(`no answer in ${reachMs / 1000} s`));
+    socket.once('secureConnect', () => {
+      const { raw } = socket.getPeerCertificate();
+      if (!isCertificate(raw, certificate)) return fail('another server answers there');
+      socket.destroy();
+      resolve();
+    });
+  });
+}
+
+function isCertificate(raw: Uint8Array, pem: string): boolean {
+  try {
+    return new X509Certificate(pem).raw.equals(raw);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,239 @@
+// Cluster membership as clients see and change it (spec 2.16 and 4.13): forming, joining, the members, and tokens for new ones.
+import type {
+  Cluster as ClusterObject,
+  ClusterAccept,
+  ClusterAccepted,
+  ClusterMember,
+  ClusterPut,
+} from '../../api/cluster/cluster.ts';
+import { AppError, errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import type { Problem } from '../../api/problem.ts';
+import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
+import { randomSecret } from '../../auth/secrets.ts';
+import type { Member } from '../../cluster/members.ts';
+import { statusOfMember } from '../../cluster/member-status.ts';
+import type { Caller } from '../caller.ts';
+import { checkIfMatch, etagOf } from '../etag.ts';
+import { settingOf } from '../server/settings.ts';
+import { accept, secretHash } from './accept.ts';
+import { bootstrap } from './bootstrap.ts';
+import type { ClusterUseCaseDeps } from './deps.ts';
+import { checkEmpty, join, planJoin } from './join.ts';
+import { removeMember } from './remove.ts';
+import { memberAddress } from './member-address.ts';
+import { checkMemberName } from './member-name.ts';
+
+const noResources = { cluster: [] as readonly string[] };
+
+export class ClusterMembership {
+  readonly #deps: ClusterUseCaseDeps;
+  #isChanging = false;
+
+  constructor(deps: ClusterUseCaseDeps) {
+    this.#deps = deps;
+  }
+
+  get(): { readonly object: ClusterObject; readonly etag: string } {
+    const { cluster } = this.#deps;
+    const object = { server_name: cluster.isOn ? cluster.ownName : '', enabled: cluster.isOn, member_config: [] };
+    return { object, etag: etagOf.cluster(object) };
+  }
+
+  change(caller: Caller, body: ClusterPut, ifMatch: string | undefined): Operation | undefined {
+    const problems = problemsOf(body);
+    if (problems.length > 0) throw errors.invalid('cluster membership', problems);
+    checkIfMatch(ifMatch, this.get().etag, 'server', 'cluster membership');
+    const { cluster, records } = this.#deps;
+    if (!body.enabled) {
+      if (!cluster.isOn) return undefined;
+      throw errors.badRequest('A member leaves its cluster by DELETE /1.0/cluster/members/NAME, sent to any member');
+    }
+    const name = body.server_name ?? '';
+    if (cluster.isOn)
+      throw errors.badRequest(`This host is the member ${cluster.ownName} of a cluster already: remove it there first`);
+    checkMemberName(name);
+    const address = this.#ownAddress(body);
+    const isJoin = [body.cluster_address, body.cluster_token].some((text) => text !== undefined && text !== '');
+    if (!isJoin) return this.#start('Creating a cluster', () => bootstrap(this.#deps, name, address), caller);
+    const plan = planJoin(name, body);
+    checkEmpty(records);
+    return this.#start('Joining a cluster', () => join(this.#deps, name, address, plan), caller);
+  }
+
+  accept(caller: Caller, body: ClusterAccept, signal: AbortSignal): Promise<ClusterAccepted> {
+    return accept(this.#deps, caller, body, signal);
+  }
+
+  /** An operation of class token whose metadata has the parts of the token. */
+  async makeToken(name: string): Promise<Operation> {
+    this.#mustBeOn();
+    checkMemberName(name);
+    const { records, clock, operations, certificates, cluster } = this.#deps;
+    const expiry = parseExpiry(settingOf(records, 'cluster.join_token_expiry'));
+    const now = new Date(clock.nowMs());
+    const until = (expiry === undefined ? undefined : applyExpiry(expiry, now)) ?? new Date(now.getTime() + dayMs);
+    const expiresAt = until.toISOString();
+    const secret = randomSecret();
+    await records.retry((changes) => {
+      if (records.members.has(name)) throw errors.exists('cluster member', name);
+      changes.put('joinTokens', name, { v: 1, secretHash: secretHash(secret), expiresAt });
+    });
+    return operations.start({
+      class: 'token',
+      description: 'Waiting for a host to join the cluster',
+      resources: noResources,
+      metadata: {
+        serverName: name,
+        secret,
+        fingerprint: certificates.current.fingerprint,
+        addresses: cluster.members
+          .list()
+          .filter(({ isPresent }) => isPresent)
+          .map(({ address }) => address),
+        expiresAt,
+      },
+      mayCancel: true,
+      endsWithDaemon: true,
+      run: (_handle, signal) => this.#tokenUsed(name, secretHash(secret), Date.parse(expiresAt), signal),
+    });
+  }
+
+  members(): readonly ClusterMember[] {
+    const all = this.#deps.cluster.members.list();
+    return all.map((member) => this.#render(member, all));
+  }
+
+  /** Names, in order. */
+  names(): readonly string[] {
+    return this.#deps.cluster.members.list().map(({ name }) => name);
+  }
+
+  member(name: string): { readonly object: ClusterMember; readonly etag: string } {
+    const object = this.#render(this.find(name), this.#deps.cluster.members.list());
+    return { object, etag: etagOf.member(object) };
+  }
+
+  async rename(caller: Caller, name: string, to: string): Promise<void> {
+    const { records, events } = this.#deps;
+    this.find(name);
+    checkMemberName(to);
+    await records.retry((changes) => {
+      const document = records.members.get(name)?.document;
+      if (document === undefined) throw errors.notFound('cluster member', name);
+      if (records.members.has(to)) throw errors.exists('cluster member', to);
+      changes.delete('members', name);
+      changes.put('members', to, document);
+    });
+    events.lifecycle('cluster-member-renamed', `/1.0/cluster/members/${to}`, { old_name: name }, caller.requestor);
+  }
+
+  remove(caller: Caller, name: string, isForced: boolean): Operation {
+    return removeMember(this.#deps, caller, this.find(name), isForced);
+  }
+
+  /** Throws AppError notFound; outside a cluster there are no members. */
+  find(name: string): Member {
+    const member = this.#deps.cluster.members.get(name);
+    if (member !== undefined) return member;
+    const why = this.#deps.cluster.isOn ? '' : ': this server is not part of a cluster';
+    throw new AppError('notFound', `There is no cluster member ${name}${why}`);
+  }
+
+  /** At most one change of membership at a time. */
+  #start(description: string, run: () => Promise<void>, caller: Caller): Operation {
+    if (this.#isChanging) throw errors.badRequest('The membership of this host is being changed already');
+    this.#isChanging = true;
+    return this.#deps.operations.start({
+      description,
+      resources: noResources,
+      run: async () => {
+        try {
+          await run();
+        } finally {
+          this.#isChanging = false;
+        }
+        this.#deps.events.lifecycle('cluster-enabled', '/1.0/cluster', undefined, caller.requestor);
+      },
+    });
+  }
+
+  /** Where the others reach this host. Throws AppError badRequest. */
+  #ownAddress({ server_address: given = '' }: ClusterPut): string {
+    const { records } = this.#deps;
+    const own = settingOf(records, 'cluster.https_address') || settingOf(records, 'core.https_address');
+    const text = given === '' ? own : given;
+    if (text === '')
+      throw errors.invalid('cluster membership', [
+        {
+          path: 'server_address',
+          message:
+            'is required, or set cluster.https_address or core.https_address: where do the other members reach this host?',
+        },
+      ]);
+    const found = memberAddress(given === '' ? 'core.https_address' : 'server_address', text);
+    if ('problem' in found) throw errors.invalid('cluster membership', [found.problem]);
+    return found.address;
+  }
+
+  /** Resolves when a host has used the token; throws when it expires or is withdrawn, and removes it then. */
+  #tokenUsed(name: string, hash: string, expiresAtMs: number, signal: AbortSignal): Promise<void> {
+    const { records, clock } = this.#deps;
+    const isThere = (): boolean => records.joinTokens.get(name)?.document.secretHash === hash;
+    const remove = async (): Promise<void> => {
+      await records.retry((changes) => {
+        if (isThere()) changes.delete('joinTokens', name);
+      });
+    };
+    const used = new Promise<void>((resolve, reject) => {
+      const end = (error?: Error): void => {
+        clearInterval(timer);
+        signal.removeEventListener('abort', withdrawn);
+        if (error === undefined) resolve();
+        else reject(error);
+      };
+      const withdrawn = (): void => end(new Error('the token was withdrawn'));
+      const look = (): void => {
+        if (!isThere()) end();
+        else if (clock.nowMs() >= expiresAtMs) end(new Error('the token expired before it was used'));
+      };
+      const timer = setInterval(look, lookEveryMs);
+      timer.unref();
+      signal.addEventListener('abort', withdrawn, { once: true });
+    });
+    return used.catch(async (error: unknown) => {
+      await remove();
+      throw error;
+    });
+  }
+
+  #mustBeOn(): void {
+    if (!this.#deps.cluster.isOn) throw errors.notClustered('This server is not part of a cluster');
+  }
+
+  #render(member: Member, all: readonly Member[]): ClusterMember {
+    const { document } = member;
+    const minVersion = this.#deps.records.cluster.get('config')?.document.minVersion ?? '0.0.0';
+    return {
+      server_name: member.name,
+      url: `https://${member.address}`,
+      database: true,
+      ...statusOfMember(member, all, minVersion),
+      roles: ['database'],
+      failure_domain: document.failureDomain ?? 'default',
+      description: document.description ?? '',
+      config: { ...document.config },
+      groups: [...(document.groups ?? ['default'])],
+      architecture: document.architecture,
+    };
+  }
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+const lookEveryMs = 250;
+
+function problemsOf({ enabled, server_name: name = '' }: ClusterPut): readonly Problem[] {
+  if (enabled && name === '') return [{ path: 'server_name', message: 'must be set when enabled is true' }];
+  if (!enabled && name !== '') return [{ path: 'server_name', message: 'must be empty when enabled is false' }];
+  return [];
+}

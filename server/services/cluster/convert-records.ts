@@ -1,0 +1,68 @@
+// The records of a single host as those of a member: what every member has for itself under its number, the rest once for all. Pure
+// but for reading the store.
+import { decodeDocument, encodeDocument } from '../../records/codec.ts';
+import type { MemberDocument, ServerDocument } from '../../records/documents.ts';
+import { KeySpace, memberKinds, meaningOf, nameKey } from '../../records/key-space.ts';
+import { readAll } from '../../store/load.ts';
+import type { Store } from '../../store/store.ts';
+import { splitConfig } from '../server/settings.ts';
+
+export interface Pair {
+  readonly key: string;
+  readonly value: Uint8Array;
+}
+
+/** `hasShared`: also what members share; a host that joins takes that of the cluster. */
+export async function* asMember(from: Store, number: number, hasShared: boolean): AsyncGenerator<Pair> {
+  const space = new KeySpace(number);
+  for await (const { key, value } of readAll(from)) {
+    const meaning = meaningOf(key);
+    if (meaning?.is !== 'record' || meaning.member !== undefined) continue;
+    const { kind, name } = meaning;
+    if (kind === 'server') {
+      const { shared, own } = splitConfig(decodeDocument('server', name, value));
+      yield { key: space.keyOf('memberConfig', name), value: encodeDocument<'memberConfig'>(own) };
+      if (hasShared) yield { key, value: encodeDocument<'server'>(shared) };
+    } else if (memberKinds.has(kind)) {
+      yield { key: space.keyOf(kind, name), value };
+      if (space.nameKeyOf(kind, name) !== undefined)
+        yield { key: nameKey(kind, name), value: Buffer.from(String(number)) };
+    } else if (hasShared) yield { key, value };
+  }
+}
+
+/** The other way round: the records of the member that is the last one. */
+export async function* asSingle(from: Store, number: number): AsyncGenerator<Pair> {
+  let shared: ServerDocument | undefined;
+  let own: ServerDocument | undefined;
+  for await (const { key, value } of readAll(from)) {
+    const meaning = meaningOf(key);
+    if (meaning?.is !== 'record' || (meaning.member !== undefined && meaning.member !== number)) continue;
+    const { kind, name } = meaning;
+    if (kind === 'members' || kind === 'cluster' || kind === 'joinTokens') continue;
+    if (kind === 'server') shared = decodeDocument('server', name, value);
+    else if (kind === 'memberConfig') own = decodeDocument('memberConfig', name, value);
+    else yield { key: new KeySpace(undefined).keyOf(kind, name), value };
+  }
+  if (shared === undefined && own === undefined) return;
+  const config = { ...shared?.config, ...own?.config };
+  const whole: ServerDocument = {
+    v: 1,
+    config,
+    ...(own?.httpsDialect === undefined ? {} : { httpsDialect: own.httpsDialect }),
+  };
+  yield { key: '/server/config', value: encodeDocument<'server'>(whole) };
+}
+
+/** The records that make a new cluster of one member. */
+export function* foundingRecords(
+  uuid: string,
+  version: string,
+  member: { readonly name: string; readonly document: MemberDocument },
+): Generator<Pair> {
+  yield {
+    key: '/cluster/config',
+    value: encodeDocument<'cluster'>({ v: 1, uuid, nextNumber: member.document.number + 1, minVersion: version }),
+  };
+  yield { key: `/members/${member.name}`, value: encodeDocument<'members'>(member.document) };
+}

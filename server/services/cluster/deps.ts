@@ -1,0 +1,65 @@
+// What the use cases of clusters are given.
+import type { ServingCertificate } from '../../auth/serving-certificate.ts';
+import type { PasswordAttempts } from '../../auth/password-attempts.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import type { ClusterStore } from '../../cluster/membership.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Records } from '../../records/records.ts';
+import type { ClusterAccepted } from '../../api/cluster/cluster.ts';
+import type { Store } from '../../store/store.ts';
+
+/** A store of a cluster that this host has opened, and does not use yet. */
+export interface OpenedClusterStore {
+  readonly store: Store;
+  /** Throws StoreError Invalid when it holds records. */
+  begin(): Promise<void>;
+  finish(): Promise<void>;
+  /** From now on it is the store of the daemon. */
+  use(): void;
+  /** It is not used. */
+  abandon(): Promise<void>;
+}
+
+/** What a member can do to the writes of another one. */
+export interface MemberFence {
+  /** When it resolves, the member with this number writes nothing more. */
+  fenceOut(member: number): Promise<void>;
+}
+
+/** Where stores of clusters come from: an etcd that was given, or one that daemons run themselves. */
+export interface ClusterStores {
+  /** An empty one for a new cluster, whose first member is at this address. */
+  found(address: string): Promise<ClusterStore>;
+  open(store: ClusterStore, member: number): Promise<OpenedClusterStore>;
+  /** What another host needs to open it. */
+  share(store: ClusterStore): Promise<ClusterAccepted['store']>;
+  /** Keeps what this host was told; its files are for root only. */
+  keep(shared: ClusterAccepted['store']): Promise<ClusterStore>;
+  /** This host is in no cluster any more. */
+  forget(): Promise<void>;
+}
+
+export interface ClusterUseCaseDeps {
+  readonly stateDir: string;
+  readonly records: Records;
+  readonly cluster: Cluster;
+  readonly stores: ClusterStores;
+  readonly fence: MemberFence;
+  readonly certificates: ServingCertificate;
+  readonly operations: Operations;
+  readonly events: EventHub;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly attempts: PasswordAttempts;
+  /** Kernel architecture of this host. */
+  readonly architecture: string;
+  /** The release of this daemon. */
+  readonly version: string;
+  /** Opens or closes the listener for the other members: at this address, or none. */
+  readonly listen: (address: string | undefined) => Promise<void>;
+  /** The host has become a member: what every member does from its start on begins. */
+  readonly becameMember: () => Promise<void>;
+}

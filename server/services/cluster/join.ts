@@ -1,0 +1,94 @@
+// Makes this host a member of a cluster that exists: it is let in, opens the store of the cluster, and brings what is on its host.
+import { mkdir } from 'node:fs/promises';
+import type { ClusterPut } from '../../api/cluster/cluster.ts';
+import { errors } from '../../api/errors.ts';
+import { clusterCertificateFiles, clusterDir, writeMembership } from '../../cluster/membership.ts';
+import { writeDurably } from '../../lib/durable-files.ts';
+import type { Records } from '../../records/records.ts';
+import { load } from '../../store/load.ts';
+import { askToJoin, type KnownCluster } from './ask-to-join.ts';
+import { asMember } from './convert-records.ts';
+import type { ClusterUseCaseDeps } from './deps.ts';
+import { decodeJoinToken, requireJoinToken } from './join-token.ts';
+
+export interface JoinPlan {
+  readonly known: KnownCluster;
+  readonly secret: string;
+}
+
+/** From the token, or from address, certificate and password. Throws AppError badRequest that names what is missing or wrong. */
+export function planJoin(name: string, body: ClusterPut): JoinPlan {
+  const text = body.cluster_token ?? '';
+  const token = text === '' ? decodeJoinToken(body.cluster_password ?? '') : requireJoinToken(text);
+  if (token !== undefined && token.server_name !== name)
+    throw errors.invalid('cluster membership', [
+      { path: 'server_name', message: `must be ${token.server_name}: the token lets a host of that name in` },
+    ]);
+  const address = body.cluster_address ?? '';
+  const addresses = [...(address === '' ? [] : [address]), ...(token?.addresses ?? [])];
+  const certificate = body.cluster_certificate ?? '';
+  if (token === undefined && certificate === '')
+    throw errors.invalid('cluster membership', [
+      { path: 'cluster_certificate', message: 'is required to join without a token' },
+    ]);
+  return {
+    known: {
+      addresses,
+      ...(token === undefined ? { certificate } : { fingerprint: token.fingerprint }),
+    },
+    secret: token?.secret ?? body.cluster_password ?? '',
+  };
+}
+
+/** A host with containers of its own would bring names that the cluster may have already. Throws AppError badRequest. */
+export function checkEmpty(records: Records): void {
+  const found = [
+    ...records.containers.list().map(({ name }) => `the container ${name}`),
+    ...records.volumes.list().map(({ name }) => `the storage volume ${name}`),
+    ...records.images.list().map(({ name }) => `the image ${name.slice(0, 12)}`),
+  ];
+  if (found.length === 0) return;
+  const shown = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '');
+  throw errors.badRequest(
+    `This host cannot join a cluster because it has ${shown}: move them to the cluster by copying, and delete them here first`,
+  );
+}
+
+/** Until the membership is written the host is what it was. */
+export async function join(deps: ClusterUseCaseDeps, name: string, address: string, plan: JoinPlan): Promise<void> {
+  const { stateDir, records, stores, certificates, architecture, version } = deps;
+  await mkdir(clusterDir(stateDir), { recursive: true, mode: 0o700 });
+  await deps.listen(address);
+  try {
+    const accepted = await askToJoin(plan.known, {
+      server_name: name,
+      address,
+      certificate: certificates.current.certPem,
+      version,
+      architecture,
+      secret: plan.secret,
+    });
+    const store = await stores.keep(accepted.store);
+    const opened = await stores.open(store, accepted.number);
+    try {
+      await records.moveTo(accepted.number, async (from) => {
+        await load(opened.store, asMember(from, accepted.number, false));
+        const files = clusterCertificateFiles(stateDir);
+        await writeDurably(files.key, accepted.key, 0o600);
+        await writeDurably(files.cert, accepted.certificate, 0o644);
+        await writeMembership(stateDir, { number: accepted.number, clusterUuid: accepted.cluster_uuid, store });
+        return opened.store;
+      });
+      opened.use();
+    } catch (error) {
+      await opened.abandon();
+      throw error;
+    }
+  } catch (error) {
+    await stores.forget();
+    await deps.listen(undefined);
+    throw error;
+  }
+  await certificates.reload(stateDir, true);
+  await deps.becameMember();
+}

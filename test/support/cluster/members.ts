@@ -1,0 +1,64 @@
+// A cluster of daemons in this process, with simulated hosts, on an etcd of its own: formed and joined through the API.
+import { freePort } from '../hosts/free-port.ts';
+import { startEtcd, type TestEtcd } from '../store/etcd.ts';
+import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
+import { until } from '../store/watching.ts';
+
+export interface TestMember extends TestDaemon {
+  readonly name: string;
+  readonly address: string;
+}
+
+export interface TestCluster {
+  readonly etcd: TestEtcd;
+  readonly members: readonly TestMember[];
+  /** Another host that joins. */
+  add(name: string): Promise<TestMember>;
+  cleanUp(): Promise<void>;
+}
+
+/** The text that a client makes of the operation that waits for a host. */
+export function tokenOf(metadata: Readonly<Record<string, unknown>>): string {
+  const { serverName, fingerprint, addresses, secret, expiresAt } = metadata;
+  const token = { server_name: serverName, fingerprint, addresses, secret, expires_at: expiresAt };
+  return Buffer.from(JSON.stringify(token)).toString('base64');
+}
+
+/** The names are m1, m2 and so on. */
+export async function makeCluster(count: number, etcdMembers = 1): Promise<TestCluster> {
+  const etcd = await startEtcd({ members: etcdMembers });
+  const members: TestMember[] = [];
+  const cleanUp = async (): Promise<void> => {
+    for (const member of members) await member.cleanUp().catch(() => {});
+    await etcd.stop();
+  };
+  const host = async (name: string, isFirst: boolean): Promise<TestMember> => {
+    const address = `127.0.0.1:${await freePort()}`;
+    const store = { clusterStore: { address: `etcd://${etcd.endpoints.join(',')}/east` } };
+    const daemon = await makeDaemon(isFirst ? store : {});
+    return Object.assign(daemon, { name, address });
+  };
+  const add = async (name: string): Promise<TestMember> => {
+    const [first] = members;
+    const member = await host(name, first === undefined);
+    members.push(member);
+    const body = { server_name: name, enabled: true, server_address: member.address };
+    if (first === undefined) {
+      await member.ok('PUT', '/1.0/cluster', body);
+      return member;
+    }
+    const asked = await first.call('POST', '/1.0/cluster/members', { server_name: name });
+    const token = tokenOf(asked.body.metadata.metadata as Record<string, unknown>);
+    await member.ok('PUT', '/1.0/cluster', { ...body, cluster_token: token });
+    return member;
+  };
+  try {
+    for (let number = 1; number <= count; number += 1) await add(`m${number}`);
+    for (const member of members)
+      await until(async () => ((await member.get('/1.0/cluster/members')) as unknown[]).length === count);
+  } catch (error) {
+    await cleanUp();
+    throw error;
+  }
+  return { etcd, members, add, cleanUp };
+}
