@@ -178,7 +178,7 @@ async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
 const bridge = `gtyak${process.pid % 1000}`;
 
 describe('a daemon on the simulation', () => {
-  test('killed twenty times under load loses no object and leaves none half made', async () => {
+  test('killed ten times under load loses no object and leaves none half made', async () => {
     const dir = await mkdtemp(join(await realpath(tmpdir()), 'gtya-kill-'));
     const seed = Date.now() % 1_000_000;
     console.log(`kill test on the simulation: seed ${seed}`);
@@ -197,7 +197,7 @@ describe('a daemon on the simulation', () => {
       await call(daemon, 'PUT', '/1.0/profiles/default', {
         devices: { root: { type: 'disk', path: '/', pool: 'default' } },
       });
-      for (let round = 0; round < 20; round += 1) {
+      for (let round = 0; round < 10; round += 1) {
         await killUnderLoad(world, daemon, clients, 30 + world.random() * 250);
         daemon = await startChild(bundle, dir, 'sim');
         await expectWhole(world, daemon);

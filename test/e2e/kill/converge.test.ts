@@ -178,7 +178,7 @@ describe('a daemon killed at random moments', () => {
   test('loses nothing and leaves nothing behind on the simulation', { timeout: 300_000 }, async () => {
     const random = seededRandom();
     console.log(`kills of the daemon on the simulation: seed ${random.seed}`);
-    await inLanes(4, (gantryd) => killDaemonRounds(gantryd, Math.ceil(rounds(8) / 4), random));
+    await inLanes(4, (gantryd) => killDaemonRounds(gantryd, Math.ceil(rounds(4) / 4), random));
   });
 
   test.skipIf(missing !== undefined)(
@@ -192,7 +192,7 @@ describe('a daemon killed at random moments', () => {
       await withRealNetwork(network, async () => {
         const gantryd = await startGantryd(programs, { runtime: 'lxc' });
         try {
-          await killDaemonRounds(gantryd, rounds(4), random);
+          await killDaemonRounds(gantryd, rounds(2), random);
           await expectEmptyStore(gantryd);
           expect(hostParts(gantryd.dir, [network])).toEqual(nothing);
         } finally {
@@ -211,7 +211,7 @@ describe('gantry killed at random moments', () => {
       const whole = await runGantry(programs, ['apply', ...stackOf(gantryd), '--auto-approve']);
       expect(whole.code, whole.stderr).toBe(0);
       await timed(() => gantry(gantryd, 'destroy', '--auto-approve'));
-      for (let round = 1; round <= Math.ceil(rounds(6) / 2); round++) {
+      for (let round = 1; round <= Math.ceil(rounds(4) / 2); round++) {
         const when = `seed ${random.seed}, round ${round}`;
         // The daemon gets no request while node still loads.
         const killAtMs = (0.2 + 0.8 * random.next()) * whole.elapsedMs;
