@@ -22,7 +22,7 @@ interface Import {
 
 function sources(folder: string): Source[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
+    .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
     .filter((path) => !/\/node_modules\/|^provider\/bindings\/cdkt(?:f|n\/generated)\//.test(path))
     .sort()
@@ -177,6 +177,12 @@ const rules: readonly Rule[] = [
     why: 'the reconciler reaches the daemon through its API only',
   },
   {
+    from: /^reconciler\/web\//,
+    own: /^reconciler\/(web\/|controller\/http\/contract\.ts$)/,
+    packages: /^(preact|@preact\/signals|@xterm\/|vite$)/,
+    why: 'the page runs in a browser and knows of the controller what its contract says',
+  },
+  {
     from: /^provider\//,
     own: /^(provider|server\/api|server\/client|server\/lib\/shared)\/|^server\/lib\/self-signed/,
     packages: anyPackage,
@@ -235,6 +241,19 @@ describe('layers', () => {
     expect(importsOf('server/http/x.ts', "import type { Store } from '../store/store.ts';")[0]?.target).toBe(
       'server/store/store.ts',
     );
+  });
+});
+
+describe('the page', () => {
+  test('takes types only of what is not its own: nothing of the controller gets into the bundle', () => {
+    const values = all
+      .filter(({ path }) => path.startsWith('reconciler/web/'))
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ isOwn, typeOnly, target }) => isOwn && !typeOnly && !target.startsWith('reconciler/web/'))
+          .map(({ target }) => `${path} imports ${target}`),
+      );
+    expect(values).toEqual([]);
   });
 });
 

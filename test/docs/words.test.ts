@@ -18,7 +18,7 @@ const texts = [
   ...['README.md', 'CONTRIBUTING.md'].map((name) => join(root, name)),
 ]
   .map((file) => ({ file, path: relative(root, file) }))
-  .filter(({ path }) => /\.(ts|md)$/.test(path) && !notOurs.test(path))
+  .filter(({ path }) => /\.(tsx?|md)$/.test(path) && !notOurs.test(path))
   .map(({ file, path }) => ({ path, lines: readFileSync(file, 'utf8').split('\n') }));
 
 describe('words', () => {

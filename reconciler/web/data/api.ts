@@ -1,0 +1,122 @@
+// Calls of the controller's API: answers as the contract describes them, refusals as errors that a person can read.
+import type {
+  DriftRecord,
+  Failure,
+  LogLevel,
+  LogLine,
+  ObjectDetail,
+  ObjectPage,
+  Operation,
+  Overview,
+  Preview,
+  PreviewRequest,
+  Resumed,
+  ResumeRequest,
+  RollbackRequest,
+  RunRecord,
+  Session,
+  SuspendRequest,
+  Suspension,
+  SyncRequest,
+} from '../../controller/http/contract.ts';
+
+/** A refusal, or no answer at all (status 0). */
+export class ApiError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.name = 'ApiError';
+    this.status = status;
+  }
+}
+
+let csrfToken: string | undefined;
+/** Called when the controller no longer knows the session. */
+let onSessionEnd: () => void = () => undefined;
+
+export function rememberSession(session: Session, ended: () => void): void {
+  csrfToken = session.csrfToken;
+  onSessionEnd = ended;
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+interface Call {
+  readonly method?: 'GET' | 'POST' | 'DELETE';
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+}
+
+async function call<T>(path: string, { method = 'GET', body, signal }: Call = {}): Promise<T> {
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  if (method !== 'GET' && csrfToken !== undefined) headers['x-csrf-token'] = csrfToken;
+  const response = await fetch(new URL(`.${path}`, document.baseURI), {
+    method,
+    headers,
+    credentials: 'same-origin',
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted) throw error;
+    throw new ApiError(0, 'The controller does not answer. Check the connection; the page tries again by itself.');
+  });
+  if (response.ok) return (response.status === 204 ? undefined : await response.json()) as T;
+  if (response.status === 401 && path !== '/api/v1/session') onSessionEnd();
+  throw new ApiError(response.status, await messageOf(response));
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const failure = (await response.json().catch(() => undefined)) as Partial<Failure> | undefined;
+  const message = failure?.error?.message ?? `The controller answered ${response.status} ${response.statusText}.`;
+  const problems = (failure?.error?.problems ?? []).map((problem) => `${problem.path}: ${problem.message}`);
+  return [message, ...problems].join('\n');
+}
+
+const query = (values: Readonly<Record<string, string | number | undefined>>): string => {
+  const given = Object.entries(values).filter((entry) => entry[1] !== undefined && entry[1] !== '');
+  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([key, value]) => [key, String(value)]))}`;
+};
+const inSet = (set: string, what: string): string => `/api/v1/sets/${encodeURIComponent(set)}/${what}`;
+const post = <T>(path: string, body: unknown): Promise<T> => call<T>(path, { method: 'POST', body });
+
+export const api = {
+  session: () => call<Session>('/api/v1/session'),
+  logIn: (token: string) => post<Session>('/api/v1/session', { token }),
+  logOut: () => call<void>('/api/v1/session', { method: 'DELETE' }),
+
+  overview: (signal?: AbortSignal) => call<Overview>('/api/v1/overview', withSignal(signal)),
+  objectPage: (set: string, after: string | undefined, signal?: AbortSignal) =>
+    call<ObjectPage>(inSet(set, 'objects') + query({ after, limit: 20_000 }), withSignal(signal)),
+  object: (set: string, host: string, address: string, signal?: AbortSignal) =>
+    call<ObjectDetail>(inSet(set, 'object') + query({ host, address }), withSignal(signal)),
+  drift: (set: string, signal?: AbortSignal) => call<readonly DriftRecord[]>(inSet(set, 'drift'), withSignal(signal)),
+  history: (set: string, signal?: AbortSignal) => call<readonly RunRecord[]>(inSet(set, 'history'), withSignal(signal)),
+  operations: (signal?: AbortSignal) => call<readonly Operation[]>('/api/v1/operations', withSignal(signal)),
+  logs: (filter: { readonly set?: string; readonly level?: LogLevel }, signal?: AbortSignal) =>
+    call<readonly LogLine[]>(`/api/v1/logs${query(filter)}`, withSignal(signal)),
+
+  sync: (set: string, body: SyncRequest) => post<Operation>(inSet(set, 'sync'), body),
+  suspend: (set: string, body: SuspendRequest) => post<Suspension>(inSet(set, 'suspend'), body),
+  resume: (set: string, body: ResumeRequest) => post<Resumed>(inSet(set, 'resume'), body),
+  rollback: (set: string, body: RollbackRequest) => post<Operation>(inSet(set, 'rollback'), body),
+  preview: (set: string, body: PreviewRequest) => post<Preview>(inSet(set, 'preview'), body),
+};
+
+const withSignal = (signal: AbortSignal | undefined): Call => (signal === undefined ? {} : { signal });
+
+/** The address of a console's websocket. */
+export function consoleAddress(
+  host: string,
+  name: string,
+  project: string | undefined,
+  size: { width: number; height: number },
+): string {
+  const path = `/api/v1/hosts/${encodeURIComponent(host)}/containers/${encodeURIComponent(name)}/console`;
+  const address = new URL(`.${path}${query({ project, ...size })}`, document.baseURI);
+  address.protocol = address.protocol === 'https:' ? 'wss:' : 'ws:';
+  return address.href;
+}

@@ -1,0 +1,46 @@
+// What part of the picture is in sight: offset and scale, within bounds. Pure.
+export interface Camera {
+  /** The point of the picture at the left upper corner. */
+  readonly x: number;
+  readonly y: number;
+  readonly scale: number;
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+const smallest = 0.02;
+const largest = 2;
+const margin = 32;
+
+/** Everything in sight, but not larger than life. */
+export function fitted(picture: Size, view: Size): Camera {
+  const room = { width: Math.max(1, view.width - 2 * margin), height: Math.max(1, view.height - 2 * margin) };
+  const scale = bounded(
+    Math.min(1, room.width / Math.max(1, picture.width), room.height / Math.max(1, picture.height)),
+  );
+  return {
+    scale,
+    x: (picture.width - view.width / scale) / 2,
+    y: (picture.height - view.height / scale) / 2,
+  };
+}
+
+/** Closer or farther, while the point of the view under `at` stays. */
+export function zoomed(camera: Camera, factor: number, at: { readonly x: number; readonly y: number }): Camera {
+  const scale = bounded(camera.scale * factor);
+  return { scale, x: camera.x + at.x / camera.scale - at.x / scale, y: camera.y + at.y / camera.scale - at.y / scale };
+}
+
+export function moved(camera: Camera, byX: number, byY: number): Camera {
+  return { ...camera, x: camera.x - byX / camera.scale, y: camera.y - byY / camera.scale };
+}
+
+/** With the point of the picture in the middle. */
+export function centred(camera: Camera, view: Size, x: number, y: number): Camera {
+  return { ...camera, x: x - view.width / 2 / camera.scale, y: y - view.height / 2 / camera.scale };
+}
+
+const bounded = (scale: number): number => Math.min(largest, Math.max(smallest, scale));

@@ -1,0 +1,148 @@
+// How a node, an edge and their groups are drawn, at each distance. The scene says what and where.
+import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import type { Camera, Size } from './camera.ts';
+import { node, type Layout } from './layout.ts';
+import type { Graph } from './model.ts';
+import type { Palette } from './palette.ts';
+
+/** Below these scales text, then cards, are not drawn. */
+const textScale = 0.45;
+export const cardScale = 0.2;
+
+export interface Picture {
+  readonly graph: Graph;
+  readonly layout: Layout;
+  readonly statuses: readonly ObjectStatusName[];
+  readonly camera: Camera;
+  readonly view: Size;
+  readonly palette: Palette;
+}
+
+type Context = CanvasRenderingContext2D;
+
+/** Clears the canvas and sets its units to those of the picture. */
+export function begin(context: Context, { camera: { x, y, scale }, view }: Picture): void {
+  const ratio = context.canvas.width / view.width;
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
+  context.setTransform(scale * ratio, 0, 0, scale * ratio, -x * scale * ratio, -y * scale * ratio);
+}
+
+function isInSight({ camera, view }: Picture, x: number, y: number, width: number, height: number): boolean {
+  return (
+    x + width >= camera.x &&
+    y + height >= camera.y &&
+    x <= camera.x + view.width / camera.scale &&
+    y <= camera.y + view.height / camera.scale
+  );
+}
+
+export function drawAllEdges(context: Context, picture: Picture): void {
+  const { edges } = picture.graph.input;
+  context.strokeStyle = picture.palette.edge;
+  context.globalAlpha = edges.length > 4000 ? 0.35 : 0.8;
+  context.lineWidth = Math.max(1, 0.7 / picture.camera.scale);
+  context.beginPath();
+  for (let at = 0; at < edges.length; at += 2) addEdge(context, picture, edges[at] ?? 0, edges[at + 1] ?? 0);
+  context.stroke();
+  context.globalAlpha = 1;
+}
+
+export function drawEdgesOf(context: Context, picture: Picture, id: number): void {
+  context.strokeStyle = picture.palette.accent;
+  context.lineWidth = Math.max(2, 1.5 / picture.camera.scale);
+  context.beginPath();
+  for (const other of picture.graph.dependencies(id)) addEdge(context, picture, id, other);
+  for (const other of picture.graph.dependents(id)) addEdge(context, picture, other, id);
+  context.stroke();
+}
+
+function addEdge(context: Context, picture: Picture, from: number, to: number): void {
+  const { x, y } = picture.layout;
+  const startX = (x[to] ?? 0) + node.width;
+  const startY = (y[to] ?? 0) + node.height / 2;
+  const endX = x[from] ?? 0;
+  const endY = (y[from] ?? 0) + node.height / 2;
+  const left = Math.min(startX, endX);
+  const top = Math.min(startY, endY);
+  if (!isInSight(picture, left, top, Math.abs(endX - startX), Math.abs(endY - startY))) return;
+  context.moveTo(startX, startY);
+  if (picture.camera.scale < cardScale) context.lineTo(endX, endY);
+  else context.bezierCurveTo(startX + node.gapX, startY, endX - node.gapX, endY, endX, endY);
+}
+
+export function drawNodes(context: Context, picture: Picture): void {
+  if (picture.camera.scale < cardScale) drawSpots(context, picture);
+  else drawCards(context, picture);
+}
+
+/** Far away a node is a block in the colour of its status. */
+function drawSpots(context: Context, picture: Picture): void {
+  const { x, y } = picture.layout;
+  const byStatus = new Map<ObjectStatusName, number[]>();
+  for (const [id, status] of picture.statuses.entries()) {
+    if (!isInSight(picture, x[id] ?? 0, y[id] ?? 0, node.width, node.height)) continue;
+    const ids = byStatus.get(status);
+    if (ids) ids.push(id);
+    else byStatus.set(status, [id]);
+  }
+  for (const [status, ids] of byStatus) {
+    context.fillStyle = picture.palette.statuses[status];
+    for (const id of ids) context.fillRect(x[id] ?? 0, y[id] ?? 0, node.width, node.height);
+  }
+}
+
+function drawCards(context: Context, picture: Picture): void {
+  const { layout, graph, statuses, palette } = picture;
+  const hasText = picture.camera.scale >= textScale;
+  context.textBaseline = 'middle';
+  for (let id = 0; id < layout.x.length; id++) {
+    const x = layout.x[id] ?? 0;
+    const y = layout.y[id] ?? 0;
+    if (!isInSight(picture, x, y, node.width, node.height)) continue;
+    const status = statuses[id] ?? 'unknown';
+    context.fillStyle = palette.surface;
+    context.strokeStyle = status === 'synced' ? palette.line : palette.statuses[status];
+    context.lineWidth = 1.2;
+    box(context, x, y, node.width, node.height, 6);
+    context.fill();
+    context.stroke();
+    drawPair(context, x + node.width - 44, y + 12, status, palette);
+    if (!hasText) continue;
+    context.fillStyle = palette.ink;
+    context.font = `600 12px ${palette.font}`;
+    context.fillText(cut(graph.titles[id] ?? '', 19), x + 10, y + 14);
+    context.fillStyle = palette.soft;
+    context.font = `11px ${palette.font}`;
+    context.fillText(cut(graph.kinds[id] ?? '', 21), x + 10, y + 29);
+  }
+}
+
+/** Desired beside live: two full squares; live has the colour of its status and is hollow when it is missing. */
+function drawPair(context: Context, x: number, y: number, status: ObjectStatusName, palette: Palette): void {
+  context.fillStyle = palette.accent;
+  box(context, x, y, 15, 16, 3);
+  context.fill();
+  context.fillStyle = palette.statuses[status];
+  context.strokeStyle = palette.statuses[status];
+  box(context, x + 20, y, 15, 16, 3);
+  if (status !== 'missing') return context.fill();
+  context.lineWidth = 1.5;
+  context.setLineDash([3, 2]);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+export function drawFrame(context: Context, { layout, palette, camera }: Picture, id: number): void {
+  context.strokeStyle = palette.accent;
+  context.lineWidth = Math.max(2.5, 2 / camera.scale);
+  box(context, (layout.x[id] ?? 0) - 3, (layout.y[id] ?? 0) - 3, node.width + 6, node.height + 6, 8);
+  context.stroke();
+}
+
+function box(context: Context, x: number, y: number, width: number, height: number, radius: number): void {
+  context.beginPath();
+  context.roundRect(x, y, width, height, radius);
+}
+
+const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most - 1)}…` : text);

@@ -1,0 +1,158 @@
+// The graph as an element: drawn by the scene, and the same with the keyboard and a screen reader.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { Entry } from '../data/objects.ts';
+import { Icon } from '../parts/icons.tsx';
+import { shownTheme } from '../shell/theme.ts';
+import { centred, zoomed } from './camera.ts';
+import { startGestures } from './gestures.ts';
+import { node, type Layout } from './layout.ts';
+import { graphOf, statusesOf, type Graph } from './model.ts';
+import { Scene } from './scene.ts';
+import { useLayout } from './use-layout.ts';
+
+export interface GraphCanvasProps {
+  readonly entries: readonly Entry[];
+  /** Grows when the graph must be laid out again. */
+  readonly shape: number;
+  /** Empty: all hosts. */
+  readonly host: string;
+  readonly chosenKey: string | undefined;
+  readonly open: (key: string) => void;
+}
+
+export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanvasProps) {
+  const box = useRef<HTMLDivElement>(null);
+  const edgeCanvas = useRef<HTMLCanvasElement>(null);
+  const nodeCanvas = useRef<HTMLCanvasElement>(null);
+  const [scene, setScene] = useState<Scene>();
+  const graph = useMemo(() => graphOf(entries, host), [shape, host]);
+  const laidOut = useLayout(graph);
+  const [chosen, setChosen] = useState<number>();
+  const fittedHost = useRef<string | undefined>(undefined);
+
+  useEffect(() => {
+    const edges = edgeCanvas.current?.getContext('2d');
+    const nodes = nodeCanvas.current?.getContext('2d');
+    const element = box.current;
+    if (!edges || !nodes || !element) return;
+    const made = new Scene(edges, nodes);
+    const measure = (): void => made.resize({ width: element.clientWidth, height: element.clientHeight });
+    measure();
+    setScene(made);
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.end();
+    };
+  }, []);
+  useEffect(() => {
+    if (!laidOut || !scene) return;
+    scene.show(graph, laidOut.layout, statusesOf(graph, entries));
+    if (fittedHost.current !== host) scene.fit();
+    fittedHost.current = host;
+    const at = chosenKey === undefined ? -1 : graph.keys.indexOf(chosenKey);
+    setChosen(at < 0 ? undefined : at);
+  }, [laidOut, scene]);
+  useEffect(() => {
+    if (laidOut) scene?.takeStatuses(statusesOf(graph, entries));
+  }, [entries]);
+  useEffect(() => scene?.choose(chosen), [chosen, scene, laidOut]);
+  useEffect(() => scene?.readColours(), [shownTheme.value, scene]);
+  useEffect(() => {
+    if (!box.current || !scene) return;
+    return startGestures(box.current, scene, (id) => {
+      setChosen(id);
+      const key = id === undefined ? undefined : graph.keys[id];
+      if (key !== undefined) open(key);
+    });
+  }, [graph, scene]);
+
+  const zoom = (factor: number): void => {
+    if (scene) scene.look(zoomed(scene.camera, factor, { x: scene.view.width / 2, y: scene.view.height / 2 }));
+  };
+  const moveTo = (id: number | undefined): void => {
+    if (id === undefined || !scene || !laidOut) return;
+    setChosen(id);
+    const { x, y } = laidOut.layout;
+    const middle = { x: (x[id] ?? 0) + node.width / 2, y: (y[id] ?? 0) + node.height / 2 };
+    scene.look(centred({ ...scene.camera, scale: Math.max(scene.camera.scale, 0.6) }, scene.view, middle.x, middle.y));
+  };
+  const openChosen = (): void => {
+    const key = chosen === undefined ? undefined : graph.keys[chosen];
+    if (key !== undefined) open(key);
+  };
+  const keys: Readonly<Record<string, () => void>> = {
+    ArrowLeft: () => moveTo(chosen === undefined ? first(graph) : graph.dependencies(chosen)[0]),
+    ArrowRight: () => moveTo(chosen === undefined ? first(graph) : graph.dependents(chosen)[0]),
+    ArrowDown: () => moveTo(chosen === undefined ? first(graph) : beside(laidOut?.layout, chosen, 1)),
+    ArrowUp: () => moveTo(chosen === undefined ? first(graph) : beside(laidOut?.layout, chosen, -1)),
+    Enter: openChosen,
+    '+': () => zoom(1.3),
+    '-': () => zoom(1 / 1.3),
+    '0': () => scene?.fit(),
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const run = keys[event.key];
+    if (!run || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    run();
+  };
+  return (
+    <div class="graph" aria-busy={laidOut === undefined}>
+      <div
+        ref={box}
+        class="graph-box"
+        role="application"
+        tabIndex={0}
+        aria-label={`Graph of ${graph.keys.length} objects. Arrow keys follow dependencies, Enter opens an object.`}
+        onKeyDown={onKeyDown}
+      >
+        <canvas ref={edgeCanvas} />
+        <canvas ref={nodeCanvas} />
+      </div>
+      <p class="hidden graph-says" role="status">
+        {chosen === undefined ? '' : describe(graph, entries, chosen)}
+      </p>
+      <div class="graph-tools">
+        <button class="button icon-only" aria-label="Closer" title="Closer (+)" onClick={() => zoom(1.3)}>
+          <Icon name="plus" />
+        </button>
+        <button class="button icon-only" aria-label="Farther" title="Farther (-)" onClick={() => zoom(1 / 1.3)}>
+          <Icon name="minus" />
+        </button>
+        <button
+          class="button icon-only"
+          aria-label="Show everything"
+          title="Show everything (0)"
+          onClick={() => scene?.fit()}
+        >
+          <Icon name="fit" />
+        </button>
+      </div>
+    </div>
+  );
+}
+
+const first = (graph: Graph): number | undefined => (graph.keys.length === 0 ? undefined : 0);
+
+function describe(graph: Graph, entries: readonly Entry[], id: number): string {
+  const object = entries[graph.places[id] ?? -1]?.object;
+  if (!object) return '';
+  const needs = graph.dependencies(id).length;
+  const neededBy = graph.dependents(id).length;
+  return `${object.address} on ${object.host}, ${object.status}, needs ${needs}, needed by ${neededBy}`;
+}
+
+/** The next node above or below in the same column. */
+function beside(layout: Layout | undefined, from: number, direction: 1 | -1): number | undefined {
+  if (!layout) return undefined;
+  const { x, y } = layout;
+  const ahead = (id: number): number => ((y[id] ?? 0) - (y[from] ?? 0)) * direction;
+  let best: number | undefined;
+  for (let id = 0; id < x.length; id++) {
+    if (x[id] !== x[from] || ahead(id) <= 0) continue;
+    if (best === undefined || ahead(id) < ahead(best)) best = id;
+  }
+  return best;
+}

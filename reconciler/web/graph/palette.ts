@@ -1,0 +1,30 @@
+// The colours of the present theme for drawings: read from the tokens, so that these stay the only place of colours.
+import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import { statusNames } from '../parts/status.tsx';
+
+export interface Palette {
+  readonly surface: string;
+  readonly line: string;
+  readonly ink: string;
+  readonly soft: string;
+  readonly edge: string;
+  readonly accent: string;
+  readonly font: string;
+  readonly statuses: Readonly<Record<ObjectStatusName, string>>;
+}
+
+export function readPalette(): Palette {
+  const style = getComputedStyle(document.documentElement);
+  const token = (name: string): string => style.getPropertyValue(`--${name}`).trim();
+  const colour = (status: ObjectStatusName): string => token(status === 'missing' ? 'drifted' : status);
+  return {
+    surface: token('surface'),
+    line: token('line'),
+    ink: token('ink'),
+    soft: token('ink-soft'),
+    edge: token('line-strong'),
+    accent: token('accent'),
+    font: token('font'),
+    statuses: Object.fromEntries(statusNames.map((status) => [status, colour(status)])) as Palette['statuses'],
+  };
+}

@@ -1,0 +1,143 @@
+// What is drawn when: edges on one canvas, drawn when the camera moves; nodes on another above it, drawn with every batch of events.
+import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import { fitted, type Camera, type Size } from './camera.ts';
+import { begin, drawAllEdges, drawEdgesOf, drawFrame, drawNodes, type Picture } from './draw.ts';
+import { node, type Layout } from './layout.ts';
+import type { Graph } from './model.ts';
+import { readPalette, type Palette } from './palette.ts';
+
+/** More edges than this are drawn only once the camera stands still. */
+const edgesWhileMoving = 1500;
+const restTime = 90;
+
+export class Scene {
+  readonly #edges: CanvasRenderingContext2D;
+  readonly #nodes: CanvasRenderingContext2D;
+  #palette: Palette = readPalette();
+  #shown: { readonly graph: Graph; readonly layout: Layout } | undefined;
+  #statuses: readonly ObjectStatusName[] = [];
+  #chosen: number | undefined;
+  #view: Size = { width: 1, height: 1 };
+  #camera: Camera = { x: 0, y: 0, scale: 1 };
+  #frame: number | undefined;
+  #rest: ReturnType<typeof setTimeout> | undefined;
+  #areEdgesOld = true;
+
+  constructor(edges: CanvasRenderingContext2D, nodes: CanvasRenderingContext2D) {
+    this.#edges = edges;
+    this.#nodes = nodes;
+  }
+
+  get view(): Size {
+    return this.#view;
+  }
+
+  get camera(): Camera {
+    return this.#camera;
+  }
+
+  show(graph: Graph, layout: Layout, statuses: readonly ObjectStatusName[]): void {
+    this.#shown = { graph, layout };
+    this.#statuses = statuses;
+    this.#redraw();
+  }
+
+  takeStatuses(statuses: readonly ObjectStatusName[]): void {
+    this.#statuses = statuses;
+    this.#request();
+  }
+
+  choose(id: number | undefined): void {
+    this.#chosen = id;
+    this.#redraw();
+  }
+
+  look(camera: Camera): void {
+    this.#camera = camera;
+    this.#redraw();
+  }
+
+  fit(): void {
+    if (this.#shown) this.look(fitted(this.#shown.layout, this.#view));
+  }
+
+  resize(view: Size): void {
+    this.#view = { width: Math.max(1, view.width), height: Math.max(1, view.height) };
+    const ratio = Math.min(2, window.devicePixelRatio);
+    for (const { canvas } of [this.#edges, this.#nodes]) {
+      canvas.width = Math.round(this.#view.width * ratio);
+      canvas.height = Math.round(this.#view.height * ratio);
+    }
+    this.#redraw();
+  }
+
+  readColours(): void {
+    this.#palette = readPalette();
+    this.#redraw();
+  }
+
+  end(): void {
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+    clearTimeout(this.#rest);
+  }
+
+  /** The node under a point of the view. */
+  nodeAt(viewX: number, viewY: number): number | undefined {
+    if (!this.#shown) return undefined;
+    const { x, y } = this.#shown.layout;
+    const atX = this.#camera.x + viewX / this.#camera.scale;
+    const atY = this.#camera.y + viewY / this.#camera.scale;
+    for (let id = 0; id < x.length; id++) {
+      const left = x[id] ?? 0;
+      const top = y[id] ?? 0;
+      if (atX >= left && atX <= left + node.width && atY >= top && atY <= top + node.height) return id;
+    }
+    return undefined;
+  }
+
+  #redraw(): void {
+    this.#areEdgesOld = true;
+    this.#request();
+  }
+
+  #request(): void {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined;
+      const picture = this.#picture();
+      if (!picture) return;
+      if (this.#areEdgesOld) this.#drawEdges(picture);
+      this.#areEdgesOld = false;
+      begin(this.#nodes, picture);
+      drawNodes(this.#nodes, picture);
+      if (this.#chosen !== undefined) drawFrame(this.#nodes, picture, this.#chosen);
+    });
+  }
+
+  #picture(): Picture | undefined {
+    if (!this.#shown) return undefined;
+    return {
+      ...this.#shown,
+      statuses: this.#statuses,
+      camera: this.#camera,
+      view: this.#view,
+      palette: this.#palette,
+    };
+  }
+
+  #drawEdges(picture: Picture): void {
+    clearTimeout(this.#rest);
+    begin(this.#edges, picture);
+    const areMany = picture.graph.input.edges.length / 2 > edgesWhileMoving;
+    if (areMany) this.#rest = setTimeout(() => this.#drawEveryEdge(), restTime);
+    else drawAllEdges(this.#edges, picture);
+    if (this.#chosen !== undefined) drawEdgesOf(this.#edges, picture, this.#chosen);
+  }
+
+  #drawEveryEdge(): void {
+    const picture = this.#picture();
+    if (!picture) return;
+    begin(this.#edges, picture);
+    drawAllEdges(this.#edges, picture);
+    if (this.#chosen !== undefined) drawEdgesOf(this.#edges, picture, this.#chosen);
+  }
+}

@@ -1,0 +1,77 @@
+// Dialogs that must be answered: the browser's own, which keeps the focus inside and gives it back.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { reasonOf } from '../data/api.ts';
+
+export interface DialogProps {
+  readonly title: string;
+  readonly close: () => void;
+  readonly children: ComponentChildren;
+}
+
+export function Dialog({ title, close, children }: DialogProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const dialog = element.current;
+    dialog?.showModal();
+    return () => dialog?.close();
+  }, []);
+  const outside = (event: MouseEvent): void => {
+    if (event.target === element.current) close();
+  };
+  return (
+    <dialog ref={element} class="dialog" aria-labelledby={id} onCancel={close} onMouseDown={outside}>
+      <h2 id={id} class="dialog-title">
+        {title}
+      </h2>
+      {children}
+    </dialog>
+  );
+}
+
+export interface ConfirmProps {
+  readonly title: string;
+  /** The word on the button that does it. */
+  readonly verb: string;
+  readonly isDangerous?: boolean;
+  readonly close: () => void;
+  /** Does it; what it throws is shown in the dialog. */
+  readonly act: (form: FormData) => Promise<void>;
+  readonly children?: ComponentChildren;
+}
+
+/** A question with fields: nothing happens before its button is pressed. */
+export function Confirm({ title, verb, isDangerous = false, close, act, children }: ConfirmProps) {
+  const [problem, setProblem] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    setBusy(true);
+    setProblem(undefined);
+    act(new FormData(event.currentTarget as HTMLFormElement)).then(close, (error: unknown) => {
+      setProblem(reasonOf(error));
+      setBusy(false);
+    });
+  };
+  return (
+    <Dialog title={title} close={close}>
+      <form onSubmit={submit}>
+        {children}
+        {problem !== undefined && (
+          <p class="problem lines" role="alert">
+            {problem}
+          </p>
+        )}
+        <div class="actions">
+          <button type="button" class="button" onClick={close}>
+            Cancel
+          </button>
+          <button type="submit" class={isDangerous ? 'button danger' : 'button main-action'} disabled={isBusy}>
+            {isBusy ? 'Working …' : verb}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,105 @@
+// A list of any length: only the rows in sight are drawn. Moved through with the arrow keys; each row says its number.
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+
+export interface VirtualListProps<T> {
+  readonly items: readonly T[];
+  readonly label: string;
+  readonly rowHeight: number;
+  readonly keyOf: (item: T) => string;
+  readonly row: (item: T) => ComponentChildren;
+  readonly chosen: string | undefined;
+  readonly choose: (key: string) => void;
+}
+
+const extra = 6;
+
+export function VirtualList<T>(props: VirtualListProps<T>) {
+  const { items, label, rowHeight, keyOf, row, chosen, choose } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  const [active, setActive] = useState(0);
+  useLayoutEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    setHeight(element.clientHeight);
+    const observer = new ResizeObserver(() => setHeight(element.clientHeight));
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, []);
+  const at = Math.min(active, Math.max(0, items.length - 1));
+  useEffect(() => {
+    if (active !== at) setActive(at);
+  }, [items.length]);
+
+  const show = (next: number): void => {
+    const bounded = Math.max(0, Math.min(items.length - 1, next));
+    setActive(bounded);
+    const element = box.current;
+    if (!element) return;
+    if (bounded * rowHeight < element.scrollTop) element.scrollTop = bounded * rowHeight;
+    const end = (bounded + 1) * rowHeight;
+    if (end > element.scrollTop + element.clientHeight) element.scrollTop = end - element.clientHeight;
+  };
+  const page = Math.max(1, Math.floor(height / rowHeight) - 1);
+  const moves: Readonly<Record<string, number>> = {
+    ArrowDown: at + 1,
+    ArrowUp: at - 1,
+    PageDown: at + page,
+    PageUp: at - page,
+    Home: 0,
+    End: items.length - 1,
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const next = moves[event.key];
+    const item = items[at];
+    if (next !== undefined) show(next);
+    else if ((event.key === 'Enter' || event.key === ' ') && item !== undefined) choose(keyOf(item));
+    else return;
+    event.preventDefault();
+  };
+
+  const first = Math.max(0, Math.floor(top / rowHeight) - extra);
+  const last = Math.min(items.length, Math.ceil((top + height) / rowHeight) + extra);
+  const rows = items.slice(first, last);
+  const isActiveDrawn = at >= first && at < last;
+  return (
+    <div
+      ref={box}
+      class="virtual"
+      role="listbox"
+      aria-label={label}
+      tabIndex={0}
+      aria-activedescendant={isActiveDrawn && items.length > 0 ? `${id}-${at}` : undefined}
+      onKeyDown={onKeyDown}
+      onScroll={(event) => setTop(event.currentTarget.scrollTop)}
+    >
+      <div class="virtual-space" role="presentation" style={{ height: `${items.length * rowHeight}px` }}>
+        {rows.map((item, offset) => {
+          const number = first + offset;
+          const key = keyOf(item);
+          return (
+            <div
+              key={key}
+              id={`${id}-${number}`}
+              class={number === at ? 'virtual-row active' : 'virtual-row'}
+              role="option"
+              aria-selected={key === chosen}
+              aria-setsize={items.length}
+              aria-posinset={number + 1}
+              style={{ transform: `translateY(${number * rowHeight}px)`, height: `${rowHeight}px` }}
+              onClick={() => {
+                setActive(number);
+                choose(key);
+              }}
+            >
+              {row(item)}
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}

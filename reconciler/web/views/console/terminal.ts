@@ -1,0 +1,67 @@
+// The terminal of xterm.js on a websocket of the controller: binary frames carry bytes, text frames its size.
+import { FitAddon } from '@xterm/addon-fit';
+import { Terminal } from '@xterm/xterm';
+import '@xterm/xterm/css/xterm.css';
+import { consoleAddress } from '../../data/api.ts';
+import { withoutInlineStyle } from './inline-style.ts';
+
+export type ConsoleState = 'connecting' | 'open' | 'closed';
+
+export interface TerminalOptions {
+  readonly element: HTMLElement;
+  readonly host: string;
+  readonly name: string;
+  readonly project: string | undefined;
+  readonly onState: (state: ConsoleState) => void;
+  readonly onProblem: (problem: string) => void;
+}
+
+export function openTerminal({ element, host, name, project, onState, onProblem }: TerminalOptions): () => void {
+  const terminal = new Terminal({
+    cursorBlink: true,
+    fontSize: 13,
+    fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
+    screenReaderMode: true,
+  });
+  const fit = new FitAddon();
+  terminal.loadAddon(fit);
+  withoutInlineStyle(() => terminal.open(element));
+  fit.fit();
+  terminal.focus();
+
+  const size = () => ({ width: terminal.cols, height: terminal.rows });
+  const socket = new WebSocket(consoleAddress(host, name, project, size()));
+  socket.binaryType = 'arraybuffer';
+  const encoder = new TextEncoder();
+  let wasOpen = false;
+  let isLeft = false;
+  socket.addEventListener('open', () => {
+    wasOpen = true;
+    onState('open');
+  });
+  socket.addEventListener('message', ({ data }: MessageEvent<ArrayBuffer | string>) => {
+    terminal.write(typeof data === 'string' ? data : new Uint8Array(data));
+  });
+  socket.addEventListener('close', ({ reason }) => {
+    if (isLeft) return;
+    onState('closed');
+    onProblem(
+      reason ||
+        (wasOpen ? 'The connection was closed.' : 'The controller refused the console, or its host does not answer.'),
+    );
+  });
+  const send = (data: string | Uint8Array<ArrayBuffer>): void => {
+    if (socket.readyState === WebSocket.OPEN) socket.send(data);
+  };
+  terminal.onData((text) => send(encoder.encode(text)));
+  terminal.onBinary((text) => send(Uint8Array.from(text, (character) => character.charCodeAt(0))));
+  terminal.onResize(({ cols, rows }) => send(JSON.stringify({ width: cols, height: rows })));
+  const observer = new ResizeObserver(() => fit.fit());
+  observer.observe(element);
+  return () => {
+    isLeft = true;
+    observer.disconnect();
+    socket.close();
+    terminal.dispose();
+  };
+}

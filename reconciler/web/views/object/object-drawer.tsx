@@ -1,0 +1,155 @@
+// One object beside the list or the graph: what was declared and what is there, what happened to it, and what may be done.
+import { useEffect, useRef } from 'preact/hooks';
+import type { ObjectDetail, Suspension } from '../../../controller/http/contract.ts';
+import { api } from '../../data/api.ts';
+import { entryFor } from '../../data/objects.ts';
+import { canOperate, canUseConsole } from '../../data/store.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { useLoad } from '../../parts/load.ts';
+import { Bones, Trouble } from '../../parts/states.tsx';
+import { StatusMark, WordMark } from '../../parts/status.tsx';
+import { Ago, exactText } from '../../parts/time.tsx';
+import { refine, to } from '../../shell/router.ts';
+import { Revision } from '../plain/revision.tsx';
+import { ask, suspensionsChanged } from '../set/questions.tsx';
+import { Differences } from './differences.tsx';
+import { Documents } from './documents.tsx';
+
+export function ObjectDrawer({ set, objectKey }: { readonly set: string; readonly objectKey: string }) {
+  const title = useRef<HTMLHeadingElement>(null);
+  const before = useRef<Element | null>(document.activeElement);
+  const [host = '', address = ''] = splitKey(objectKey);
+  const entry = entryFor(objectKey);
+  const { data, error, isLoading, again } = useLoad(
+    (signal) => api.object(set, host, address, signal),
+    [set, objectKey, entry?.object.status, entry?.object.message, suspensionsChanged.value],
+  );
+  const close = (): void => {
+    refine({ object: undefined });
+    if (before.current instanceof HTMLElement) before.current.focus();
+  };
+  useEffect(() => {
+    title.current?.focus();
+    const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Escape' && document.querySelector('dialog[open]') === null) close();
+    };
+    window.addEventListener('keydown', onKey);
+    return () => window.removeEventListener('keydown', onKey);
+  }, []);
+  const status = entry?.object.status ?? data?.summary.status;
+  return (
+    <aside class="drawer" aria-labelledby="object-title">
+      <header class="drawer-head">
+        <div>
+          <h2 id="object-title" ref={title} tabIndex={-1}>
+            {address}
+          </h2>
+          <p class="soft small">
+            on {host} {status !== undefined && <StatusMark status={status} />}
+          </p>
+        </div>
+        <button class="button plain icon-only" aria-label="Close the object" title="Close (Esc)" onClick={close}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <div class="drawer-body" aria-busy={isLoading}>
+        {error !== undefined && data === undefined && (
+          <Trouble title="The object could not be read" message={error} again={again} />
+        )}
+        {error === undefined && data === undefined && <Bones label="Loading the object" />}
+        {data !== undefined && <Body set={set} host={host} address={address} detail={data} />}
+      </div>
+    </aside>
+  );
+}
+
+interface BodyProps {
+  readonly set: string;
+  readonly host: string;
+  readonly address: string;
+  readonly detail: ObjectDetail;
+}
+
+function Body({ set, host, address, detail }: BodyProps) {
+  const { summary, differences, suspensions, history } = detail;
+  return (
+    <>
+      {summary.message !== undefined && <p class="lines">{summary.message}</p>}
+      <div class="actions">
+        {canOperate.value && (
+          <button class="button" onClick={() => ask({ kind: 'suspend', set, host, address })}>
+            <Icon name="suspended" /> Suspend
+          </button>
+        )}
+        {canUseConsole.value && summary.kind === 'container' && (
+          <a class="button" href={to(['console', host, summary.name], { project: summary.project })}>
+            <Icon name="console" /> Console
+          </a>
+        )}
+        {summary.dependsOn.length > 0 && (
+          <a class="button" href={to(['sets', set, 'graph'], { object: `${host} ${address}`, host })}>
+            <Icon name="fit" /> In the graph
+          </a>
+        )}
+      </div>
+      <Suspended set={set} suspensions={suspensions} />
+      <Differences set={set} host={host} address={address} differences={differences} />
+      <Documents detail={detail} />
+      <section aria-labelledby="object-history">
+        <h3 id="object-history">History</h3>
+        {history.length === 0 ? (
+          <p class="soft">Nothing was changed yet.</p>
+        ) : (
+          <ol class="history">
+            {history.map((change, at) => (
+              <li key={`${change.at} ${at}`}>
+                <span>
+                  <WordMark word={change.message === undefined ? 'done' : 'failed'} /> <strong>{change.action}</strong>{' '}
+                  by {change.by} <Revision revision={change.revision} />
+                </span>
+                <span class="soft small" title={exactText(change.at)}>
+                  <Ago at={change.at} />
+                </span>
+                {change.reason !== undefined && <span class="small whole">{change.reason}</span>}
+                {change.message !== undefined && <span class="small bad-text whole lines">{change.message}</span>}
+              </li>
+            ))}
+          </ol>
+        )}
+      </section>
+    </>
+  );
+}
+
+function Suspended({ set, suspensions }: { readonly set: string; readonly suspensions: readonly Suspension[] }) {
+  if (suspensions.length === 0) return null;
+  return (
+    <ul class="suspensions">
+      {suspensions.map(({ id, path, reason, by, until }) => (
+        <li key={id}>
+          <StatusMark status="suspended" />
+          <span class="grow">
+            {path !== undefined && <code>{path} </code>}
+            {reason} <span class="soft">by {by}</span>
+            {until !== undefined && (
+              <span class="soft">
+                , ends <Ago at={until} />
+              </span>
+            )}
+          </span>
+          {canOperate.value && (
+            <button class="button" onClick={() => ask({ kind: 'resume', set, id, what: path ?? 'the object' })}>
+              Resume
+            </button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Addresses have no spaces before the first one: a host's name has none. */
+function splitKey(key: string): readonly string[] {
+  const at = key.indexOf(' ');
+  return [key.slice(0, at), key.slice(at + 1)];
+}

@@ -1,0 +1,50 @@
+// Hosts with their labels: those that do not answer first, the rest by name; many are cut to what fits.
+import { useState } from 'preact/hooks';
+import type { HostStatus } from '../../../controller/http/contract.ts';
+import { Empty } from '../../parts/states.tsx';
+import { WordMark } from '../../parts/status.tsx';
+
+const shownAtFirst = 12;
+
+export function HostsCard({ hosts }: { readonly hosts: readonly HostStatus[] }) {
+  const [areAll, setAll] = useState(false);
+  const sorted = [...hosts].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
+  const shown = areAll ? sorted : sorted.slice(0, shownAtFirst);
+  return (
+    <section class="card" aria-labelledby="hosts-title">
+      <header>
+        <h2 id="hosts-title">Hosts</h2>
+        <span class="soft">{hosts.length}</span>
+        {hosts.length > shownAtFirst && (
+          <button class="button" aria-expanded={areAll} onClick={() => setAll(!areAll)}>
+            {areAll ? 'Show fewer' : `Show all ${hosts.length}`}
+          </button>
+        )}
+      </header>
+      {hosts.length === 0 ? (
+        <Empty title="No hosts">
+          <p>Name a hosts file below `hosts` in gantry.yaml.</p>
+        </Empty>
+      ) : (
+        <ul class="tiles">
+          {shown.map((host) => (
+            <li key={host.name} class="tile">
+              <div class="tile-head">
+                <span class="name">{host.name}</span>
+                <WordMark word={host.status} />
+              </div>
+              <p class="soft small">
+                {Object.entries(host.labels)
+                  .map(([key, value]) => `${key}=${value}`)
+                  .join('  ') || 'no labels'}
+              </p>
+              {host.message !== undefined && <p class="small bad-text">{host.message}</p>}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const rank = ({ status }: HostStatus): number => (status === 'online' ? 1 : 0);

@@ -1,0 +1,128 @@
+// The first view: how everything is, then sets, hosts and sources.
+import type { Overview, SetStatus } from '../../../controller/http/contract.ts';
+import { overview } from '../../data/store.ts';
+import { Bones, Empty } from '../../parts/states.tsx';
+import { Meter, StatusMark, statusNames } from '../../parts/status.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { to } from '../../shell/router.ts';
+import { Revision } from '../plain/revision.tsx';
+import { HostsCard } from './hosts-card.tsx';
+import { SourcesCard } from './sources-card.tsx';
+
+export function OverviewView() {
+  const now = overview.value;
+  if (now === undefined) return <Bones rows={8} label="Loading the overview" />;
+  return (
+    <>
+      <Summary now={now} />
+      <SetsCard sets={now.sets} />
+      <HostsCard hosts={now.hosts} />
+      <SourcesCard sources={now.sources} />
+    </>
+  );
+}
+
+function Summary({ now }: { readonly now: Overview }) {
+  const counts = statusNames
+    .map((status) => ({ status, count: now.sets.filter((set) => set.status === status).length }))
+    .filter(({ count }) => count > 0);
+  const offline = now.hosts.filter(({ status }) => status !== 'online').length;
+  return (
+    <header class="summary">
+      <h1>{sentence(now.sets)}</h1>
+      <div class="marks">
+        {counts.map(({ status, count }) => (
+          <StatusMark key={status} status={status} text={`${count} ${status}`} />
+        ))}
+        {offline > 0 && <StatusMark status="failed" text={`${offline} of ${now.hosts.length} hosts not online`} />}
+      </div>
+      <p class="soft small">
+        Gantry {now.controller.version}, running since <Ago at={now.controller.startedAt} />
+      </p>
+    </header>
+  );
+}
+
+function sentence(sets: readonly SetStatus[]): string {
+  const bad = sets.filter(({ status }) => status === 'failed').length;
+  const drifted = sets.filter(({ status }) => status === 'drifted').length;
+  if (sets.length === 0) return 'No sets are declared';
+  if (bad > 0) return bad === 1 ? '1 set needs attention' : `${bad} sets need attention`;
+  if (drifted > 0) return drifted === 1 ? '1 set has drifted' : `${drifted} sets have drifted`;
+  return sets.every(({ status }) => status === 'synced') ? 'Everything is as declared' : 'Nothing has failed';
+}
+
+function SetsCard({ sets }: { readonly sets: readonly SetStatus[] }) {
+  return (
+    <section class="card" aria-labelledby="sets-title">
+      <header>
+        <h2 id="sets-title">Sets</h2>
+        <span class="soft">{sets.length}</span>
+      </header>
+      {sets.length === 0 ? (
+        <Empty title="No sets">
+          <p>Declare one below `sets` in gantry.yaml.</p>
+        </Empty>
+      ) : (
+        <table class="table stacks">
+          <thead>
+            <tr>
+              <th>Status</th>
+              <th>Set</th>
+              <th>Objects</th>
+              <th>Hosts</th>
+              <th>Revision</th>
+              <th>Last sync</th>
+            </tr>
+          </thead>
+          <tbody>
+            {sets.map((set) => (
+              <SetRow key={set.name} set={set} />
+            ))}
+          </tbody>
+        </table>
+      )}
+    </section>
+  );
+}
+
+function SetRow({ set }: { readonly set: SetStatus }) {
+  const counts = countsOf(set);
+  const last = set.hosts.map(({ lastSyncAt }) => lastSyncAt ?? '').reduce((a, b) => (a > b ? a : b), '');
+  return (
+    <tr>
+      <td class="narrow">
+        <StatusMark status={set.status} />
+      </td>
+      <td>
+        <a class="name" href={to(['sets', set.name])}>
+          {set.name}
+        </a>
+        {set.mode !== 'heal' && <span class="soft small"> · {set.mode} only</span>}
+        {set.message !== undefined && <div class="soft small">{set.message}</div>}
+      </td>
+      <td class="objects-cell">
+        <Meter counts={counts} />
+        <span class="soft small">
+          {counts.synced.toLocaleString('en')} of {counts.total.toLocaleString('en')}
+        </span>
+      </td>
+      <td class="narrow">{set.hosts.length === 1 ? '1 host' : `${set.hosts.length} hosts`}</td>
+      <td class="narrow">
+        <Revision revision={set.revision} />
+      </td>
+      <td class="narrow soft">{last === '' ? 'never' : <Ago at={last} />}</td>
+    </tr>
+  );
+}
+
+export function countsOf(set: SetStatus): { total: number; synced: number; drifted: number; failed: number } {
+  const sum = { total: 0, synced: 0, drifted: 0, failed: 0 };
+  for (const { objects } of set.hosts) {
+    sum.total += objects.total;
+    sum.synced += objects.synced;
+    sum.drifted += objects.drifted;
+    sum.failed += objects.failed;
+  }
+  return sum;
+}

@@ -1,0 +1,101 @@
+// Search and filters of objects: in the address of the page, so that a link shows the same.
+import type { ObjectStatusName, SetStatus } from '../../../controller/http/contract.ts';
+import type { Entry } from '../../data/objects.ts';
+import { statusNames } from '../../parts/status.tsx';
+import { place, refine } from '../../shell/router.ts';
+
+export interface Filter {
+  readonly search: string;
+  readonly status: string;
+  readonly host: string;
+  readonly kind: string;
+}
+
+export function presentFilter(): Filter {
+  const { search = '', status = '', host = '', kind = '' } = place.value.query;
+  return { search, status, host, kind };
+}
+
+/** Entries that match: every word of the search must occur. */
+export function filtered(entries: readonly Entry[], filter: Filter): readonly Entry[] {
+  const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
+  const { status, host, kind } = filter;
+  if (words.length === 0 && status === '' && host === '' && kind === '') return entries;
+  return entries.filter(
+    ({ object, text }) =>
+      (status === '' || object.status === status) &&
+      (host === '' || object.host === host) &&
+      (kind === '' || object.kind === kind) &&
+      words.every((word) => text.includes(word)),
+  );
+}
+
+export interface FiltersProps {
+  readonly set: SetStatus;
+  readonly filter: Filter;
+  readonly counts: ReadonlyMap<ObjectStatusName, number>;
+  readonly kinds: readonly string[];
+}
+
+export function Filters({ set, filter, counts, kinds }: FiltersProps) {
+  return (
+    <search class="filters" aria-label="Filter of objects">
+      <label class="field grow">
+        <span class="hidden">Search objects</span>
+        <input
+          class="input"
+          type="search"
+          placeholder="Search names, hosts, messages   /"
+          value={filter.search}
+          onInput={(event) => refine({ search: event.currentTarget.value })}
+        />
+      </label>
+      <Choice
+        label="Status"
+        value={filter.status}
+        all="any status"
+        options={statusNames.map((status) => ({ value: status, text: `${status} (${counts.get(status) ?? 0})` }))}
+        choose={(status) => refine({ status })}
+      />
+      <Choice
+        label="Kind"
+        value={filter.kind}
+        all="any kind"
+        options={kinds.map((kind) => ({ value: kind, text: kind }))}
+        choose={(kind) => refine({ kind })}
+      />
+      <Choice
+        label="Host"
+        value={filter.host}
+        all="all hosts"
+        options={set.hosts.map(({ host }) => ({ value: host, text: host }))}
+        choose={(host) => refine({ host })}
+      />
+    </search>
+  );
+}
+
+export interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  /** What stands for no choice; without it one option is always chosen. */
+  readonly all?: string;
+  readonly options: readonly { readonly value: string; readonly text: string }[];
+  readonly choose: (value: string) => void;
+}
+
+export function Choice({ label, value, all, options, choose }: ChoiceProps) {
+  return (
+    <label class="field">
+      <span class="hidden">{label}</span>
+      <select class="input" aria-label={label} value={value} onChange={(event) => choose(event.currentTarget.value)}>
+        {all !== undefined && <option value="">{all}</option>}
+        {options.map((option) => (
+          <option key={option.value} value={option.value}>
+            {option.text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

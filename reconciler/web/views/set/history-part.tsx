@@ -1,0 +1,59 @@
+// The runs of a set, newest first: who, what, when, why, and the way back.
+import { api } from '../../data/api.ts';
+import { canOperate, runsSeen, setOf } from '../../data/store.ts';
+import { Icon } from '../../parts/icons.tsx';
+import { useLoad } from '../../parts/load.ts';
+import { Bones, Empty, Trouble } from '../../parts/states.tsx';
+import { WordMark } from '../../parts/status.tsx';
+import { Ago, tookText } from '../../parts/time.tsx';
+import { ChangeText } from '../plain/change-text.tsx';
+import { Revision, shortRevision } from '../plain/revision.tsx';
+import { ask } from './questions.tsx';
+
+export function HistoryPart({ set }: { readonly set: string }) {
+  const { data, error, again } = useLoad((signal) => api.history(set, signal), [set, runsSeen.value]);
+  if (data === undefined) {
+    if (error === undefined) return <Bones label="Loading the history" />;
+    return <Trouble title="The history could not be read" message={error} again={again} />;
+  }
+  if (data.length === 0) return <Empty title="No run yet" />;
+  const present = setOf(set)?.revision;
+  return (
+    <section class="card" aria-label="History">
+      <ol class="runs">
+        {data.map((run) => (
+          <li key={run.id} class="run">
+            <WordMark word={run.outcome} />
+            <div class="grow">
+              <p>
+                <Revision revision={run.revision} /> <strong>{run.reason}</strong> <span class="soft">by {run.by}</span>
+              </p>
+              <p class="soft small">
+                <ChangeText {...run.changes} /> on {run.hosts.length === 1 ? run.hosts[0] : `${run.hosts.length} hosts`}
+                {run.previousRevision !== undefined && run.previousRevision !== run.revision && (
+                  <>
+                    , before: <Revision revision={run.previousRevision} />
+                  </>
+                )}
+                {run.endedAt !== undefined && `, took ${tookText(run.at, run.endedAt)}`}
+              </p>
+              {run.message !== undefined && <p class="small bad-text lines">{run.message}</p>}
+            </div>
+            <span class="soft small">
+              <Ago at={run.at} />
+            </span>
+            {canOperate.value && run.revision !== present && (
+              <button
+                class="button"
+                aria-label={`Roll back to ${shortRevision(run.revision)}`}
+                onClick={() => ask({ kind: 'rollback', set, revision: run.revision })}
+              >
+                <Icon name="rollback" /> Roll back
+              </button>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}

@@ -1,0 +1,169 @@
+// The questions before something is changed: sync, suspend, resume, rollback. Each says what will happen and where.
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { api } from '../../data/api.ts';
+import { readOverview, takeOperation } from '../../data/store.ts';
+import { Confirm } from '../../parts/dialog.tsx';
+import { notify } from '../../parts/notices.tsx';
+import { shortRevision } from '../plain/revision.tsx';
+
+export type Question =
+  | { readonly kind: 'sync'; readonly set: string; readonly host?: string }
+  | {
+      readonly kind: 'suspend';
+      readonly set: string;
+      readonly host?: string;
+      readonly address?: string;
+      readonly path?: string;
+    }
+  | { readonly kind: 'resume'; readonly set: string; readonly id?: string; readonly what: string }
+  | { readonly kind: 'rollback'; readonly set: string; readonly revision: string };
+
+const question = signal<Question | undefined>(undefined);
+/** Grows when a suspension began or ended: open objects are read again. */
+export const suspensionsChanged = signal(0);
+
+export function ask(next: Question): void {
+  question.value = next;
+}
+
+export function OpenQuestion() {
+  const asked = question.value;
+  const close = (): void => void (question.value = undefined);
+  switch (asked?.kind) {
+    case undefined:
+      return null;
+    case 'sync':
+      return <SyncQuestion {...asked} close={close} />;
+    case 'suspend':
+      return <SuspendQuestion {...asked} close={close} />;
+    case 'resume':
+      return <ResumeQuestion {...asked} close={close} />;
+    case 'rollback':
+      return <RollbackQuestion {...asked} close={close} />;
+  }
+}
+
+type Asked<Kind extends Question['kind']> = Omit<Extract<Question, { kind: Kind }>, 'kind'> & {
+  readonly close: () => void;
+};
+
+function SyncQuestion({ set, host, close }: Asked<'sync'>) {
+  const act = async (form: FormData): Promise<void> => {
+    const reason = text(form, 'reason');
+    const operation = await api.sync(set, { ...(reason && { reason }), ...(host !== undefined && { hosts: [host] }) });
+    takeOperation(operation);
+    notify(`The sync of ${set} has begun.`);
+  };
+  return (
+    <Confirm title={`Sync ${set}`} verb="Sync now" close={close} act={act}>
+      <p>
+        {host === undefined ? 'Every host of the set' : host} is compared with the newest revision now, and differences
+        are applied. Windows and guards stay in force.
+      </p>
+      <Field label="Reason (for the history)">
+        <input class="input" name="reason" maxLength={1000} />
+      </Field>
+    </Confirm>
+  );
+}
+
+const durations = [
+  { text: '1 hour', hours: 1 },
+  { text: '4 hours', hours: 4 },
+  { text: '1 day', hours: 24 },
+  { text: '1 week', hours: 168 },
+  { text: 'until it is resumed', hours: 0 },
+];
+
+function SuspendQuestion({ set, host, address, path, close }: Asked<'suspend'>) {
+  const what = [path, address, address === undefined ? set : undefined].find((part) => part !== undefined) ?? set;
+  const act = async (form: FormData): Promise<void> => {
+    const hours = Number(text(form, 'hours'));
+    const until = hours === 0 ? undefined : new Date(Date.now() + hours * 3_600_000).toISOString();
+    await api.suspend(set, {
+      reason: text(form, 'reason'),
+      ...(host !== undefined && { host }),
+      ...(address !== undefined && { address }),
+      ...(path !== undefined && { path }),
+      ...(until !== undefined && { until }),
+    });
+    suspensionsChanged.value++;
+    notify(`${what} is suspended.`);
+    await readOverview();
+  };
+  return (
+    <Confirm title={`Suspend ${what}`} verb="Suspend" close={close} act={act}>
+      <p>
+        Nothing is changed{' '}
+        {address === undefined ? 'in this set' : `on ${path === undefined ? 'this object' : 'this field'}`}
+        {host === undefined ? '' : ` on ${host}`} until it is resumed. Differences are still shown.
+      </p>
+      <Field label="Reason">
+        <input class="input" name="reason" required maxLength={1000} />
+      </Field>
+      <Field label="For">
+        <select class="input" name="hours">
+          {durations.map(({ text, hours }) => (
+            <option key={hours} value={hours}>
+              {text}
+            </option>
+          ))}
+        </select>
+      </Field>
+    </Confirm>
+  );
+}
+
+function ResumeQuestion({ set, id, what, close }: Asked<'resume'>) {
+  const act = async (): Promise<void> => {
+    const { resumed } = await api.resume(set, id === undefined ? {} : { id });
+    suspensionsChanged.value++;
+    notify(resumed.length === 1 ? '1 suspension has ended.' : `${resumed.length} suspensions have ended.`);
+    await readOverview();
+  };
+  return (
+    <Confirm title={`Resume ${what}`} verb="Resume" close={close} act={act}>
+      <p>The suspension ends. Differences that are there by now are applied as the mode of the set says.</p>
+    </Confirm>
+  );
+}
+
+function RollbackQuestion({ set, revision, close }: Asked<'rollback'>) {
+  const act = async (form: FormData): Promise<void> => {
+    const operation = await api.rollback(set, { revision, reason: text(form, 'reason') });
+    takeOperation(operation);
+    notify(`The rollback of ${set} has begun.`);
+  };
+  return (
+    <Confirm
+      title={`Roll ${set} back to ${shortRevision(revision)}`}
+      verb="Roll back"
+      isDangerous
+      close={close}
+      act={act}
+    >
+      <p>
+        All hosts of the set go back to <code>{shortRevision(revision)}</code>. What was created since then may be
+        deleted. The set stays there until it is resumed.
+      </p>
+      <Field label="Reason">
+        <input class="input" name="reason" required maxLength={1000} />
+      </Field>
+    </Confirm>
+  );
+}
+
+function Field({ label, children }: { readonly label: string; readonly children: ComponentChildren }) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      {children}
+    </label>
+  );
+}
+
+function text(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value.trim() : '';
+}

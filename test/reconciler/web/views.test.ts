@@ -1,0 +1,94 @@
+// Every view of the page in both themes, wide and on a phone: it shows its data, axe finds nothing, nothing sticks out.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { chromiumPath, noChromium } from '../../support/page/browser.ts';
+import { axeFindings, PageHarness, sidewaysScroll } from '../../support/page/visit.ts';
+import { hostileWorld, smallWorld } from '../../support/page/worlds.ts';
+
+if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
+
+const places = [
+  { place: '', shows: '1 set has drifted' },
+  { place: '#/sets/web', shows: 'config.limits.memory was changed by root' },
+  { place: '#/sets/web?object=node01+container%2Fweb1', shows: 'config.user.password' },
+  { place: '#/sets/web/graph', shows: 'Left square: desired, right square: live.' },
+  { place: '#/sets/web/drift', shows: 'container/web2' },
+  { place: '#/sets/web/history', shows: 'drift of container/web2' },
+  { place: '#/sets/web/preview', shows: 'See what a branch would change' },
+  { place: '#/sets/monitoring', shows: 'migration of the dashboard' },
+  { place: '#/operations', shows: 'slow, but at work' },
+  { place: '#/drift', shows: 'changed by the event instance-updated' },
+  { place: '#/logs', shows: 'the host does not answer' },
+  { place: '#/console/node01/web1', shows: 'web1' },
+  { place: '#/login', shows: 'Log in with your organization' },
+  { place: '#/nowhere', shows: 'There is nothing at this address' },
+  { place: '#/sets/no-such', shows: 'There is no set no-such' },
+] as const;
+
+const looks = [
+  { look: 'light and wide', theme: 'light', width: 1200 },
+  { look: 'dark on a phone', theme: 'dark', width: 360 },
+] as const;
+
+describe.skipIf(chromiumPath === undefined)('views', () => {
+  let harness: PageHarness;
+  beforeAll(async () => (harness = await PageHarness.start()));
+  afterAll(() => harness?.end());
+
+  test.each(looks)('are legible and accessible, $look', async ({ theme, width }) => {
+    const server = await harness.serve(smallWorld());
+    const { page, complaints, close } = await harness.open(server, { theme, width });
+    try {
+      for (const { place, shows } of places) {
+        await page.goto(server.url + place);
+        // On a phone some texts have no room; there the view is known by its place in the document.
+        await page
+          .getByText(shows)
+          .first()
+          .waitFor({ state: width < 500 ? 'attached' : 'visible' });
+        expect({ place, findings: await axeFindings(page) }).toEqual({ place, findings: [] });
+        expect({ place, sideways: await sidewaysScroll(page) }).toEqual({ place, sideways: 0 });
+        expect(await page.evaluate('document.documentElement.dataset.theme')).toBe(theme);
+      }
+      expect(complaints).toEqual([]);
+    } finally {
+      await close();
+      await server.stop();
+    }
+  });
+
+  test('show markup in names and messages as text, and never run it', async () => {
+    const world = hostileWorld();
+    const server = await harness.serve(world);
+    const { page, complaints, close } = await harness.open(server);
+    const key = `${world.objects.get('web')?.[0]?.host} ${world.objects.get('web')?.[0]?.address}`;
+    const hostilePlaces = [
+      ...places.map(({ place }) => place),
+      `#/sets/web?${new URLSearchParams({ object: key }).toString()}`,
+      `#/sets/web?${new URLSearchParams({ search: '<img src=x onerror=hacked=1>' }).toString()}`,
+      `#/console/${encodeURIComponent('<script>')}/${encodeURIComponent('javascript:hacked()')}`,
+    ];
+    try {
+      for (const place of hostilePlaces) {
+        await page.goto(server.url + place);
+        await page.locator('main').waitFor();
+        await page.evaluate('new Promise((done) => setTimeout(done, 60))');
+        const found = await page.evaluate(
+          `({ ran: window.hacked, images: document.images.length, scripts: document.body.querySelectorAll('script').length,
+              links: [...document.querySelectorAll('a')].filter((a) => /^(javascript|data):/i.test(a.href)).length })`,
+        );
+        expect({ place, ...(found as object) }).toEqual({ place, images: 0, scripts: 0, links: 0 });
+      }
+      await page.goto(`${server.url}#/sets/web/preview`);
+      await page.getByLabel('Branch, tag or revision').fill('<img src=x onerror=hacked=1>');
+      await page.keyboard.press('Enter');
+      await page.getByText('limits.memory needs a restart').first().waitFor();
+      expect(await page.evaluate('[window.hacked, document.images.length]')).toEqual([undefined, 0]);
+      await page.goto(server.url);
+      await page.getByText(`Signed by SHA256:2f7c ada@example.org<img src=x onerror=`).first().waitFor();
+      expect(complaints).toEqual([]);
+    } finally {
+      await close();
+      await server.stop();
+    }
+  });
+});

@@ -1,0 +1,153 @@
+// What the controller of tests answers, and which events follow: pure steps over a world, apart from sessions and sockets.
+import type {
+  ControllerEvent,
+  Operation,
+  ResumeRequest,
+  RollbackRequest,
+  SetStatus,
+  SuspendRequest,
+  Suspension,
+  SyncRequest,
+} from '../../../reconciler/controller/http/contract.ts';
+import type { PageWorld } from './worlds.ts';
+
+export class Refusal extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export interface Recorded {
+  readonly path: string;
+  readonly body: unknown;
+}
+
+interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly body: unknown;
+}
+
+interface Answer {
+  readonly answer: unknown;
+  readonly events: readonly ControllerEvent[];
+}
+
+const only = (answer: unknown): Answer => ({ answer, events: [] });
+const noSuch = (what: string): Refusal => new Refusal(404, `${what} was not found.`);
+
+export function answerOf(world: PageWorld, asked: Asked): Answer {
+  const { path, query } = asked;
+  if (path === '/api/v1/overview') return only(world.overview);
+  if (path === '/api/v1/operations') return only(world.operations);
+  if (path === '/api/v1/logs') return only(logsOf(world, query));
+  const [, set, what = ''] = /^\/api\/v1\/sets\/([^/]+)\/(\w+)$/.exec(path) ?? [];
+  const found = world.overview.sets.find(({ name }) => name === decodeURIComponent(set ?? ''));
+  if (found === undefined) throw noSuch('The set');
+  return asked.method === 'GET' ? read(world, found, what, query) : change(world, found, what, asked.body);
+}
+
+function logsOf(world: PageWorld, query: URLSearchParams): unknown {
+  const levels = ['debug', 'info', 'warn', 'error'];
+  const least = levels.indexOf(query.get('level') ?? 'debug');
+  const set = query.get('set');
+  return world.logs.filter((line) => levels.indexOf(line.level) >= least && (set === null || line.set === set));
+}
+
+function read(world: PageWorld, { name }: SetStatus, what: string, query: URLSearchParams): Answer {
+  const objects = world.objects.get(name) ?? [];
+  switch (what) {
+    case 'objects': {
+      // Two pages for large sets, so that the page has to read on.
+      const from = Number(query.get('after') ?? 0);
+      const to = from + 6000;
+      const next = to < objects.length ? { next: String(to) } : {};
+      return only({ objects: objects.slice(from, to), total: objects.length, ...next });
+    }
+    case 'object': {
+      const found = objects.find((each) => each.host === query.get('host') && each.address === query.get('address'));
+      if (found === undefined) throw noSuch('The object');
+      const suspensions = world.overview.sets
+        .flatMap((set) => set.suspensions)
+        .filter((each) => each.address === found.address);
+      return only({ ...world.detail(found), suspensions });
+    }
+    case 'drift':
+      return only(world.drift.get(name) ?? []);
+    case 'history':
+      return only(world.history.get(name) ?? []);
+    default:
+      throw noSuch(what);
+  }
+}
+
+function change(world: PageWorld, set: SetStatus, what: string, body: unknown): Answer {
+  switch (what) {
+    case 'sync':
+      return begin(world, set, 'sync', (body as SyncRequest).reason, set.revision);
+    case 'rollback':
+      return begin(world, set, 'rollback', (body as RollbackRequest).reason, (body as RollbackRequest).revision);
+    case 'suspend': {
+      const asked = body as SuspendRequest;
+      if (asked.reason === 'refuse') throw new Refusal(409, 'Another suspension covers it already.');
+      const id = `s${Date.now()}`;
+      const suspension: Suspension = { ...asked, id, set: set.name, by: 'ada', since: new Date().toISOString() };
+      return {
+        answer: suspension,
+        events: [replaceSet(world, { ...set, suspensions: [...set.suspensions, suspension] })],
+      };
+    }
+    case 'resume': {
+      const { id } = body as ResumeRequest;
+      const ended = set.suspensions.filter((each) => id === undefined || each.id === id);
+      const suspensions = set.suspensions.filter((each) => !ended.includes(each));
+      const event = replaceSet(world, { ...set, status: 'synced', suspensions });
+      return { answer: { resumed: ended.map((each) => each.id) }, events: [event] };
+    }
+    case 'preview': {
+      const { ref } = body as { ref: string };
+      if (ref === 'no-such-branch') throw new Refusal(404, 'The source has no branch, tag or revision no-such-branch.');
+      return only(world.preview(ref));
+    }
+    default:
+      throw noSuch(what);
+  }
+}
+
+function begin(
+  world: PageWorld,
+  set: SetStatus,
+  kind: 'sync' | 'rollback',
+  reason: string | undefined,
+  revision: string | undefined,
+): Answer {
+  const operation: Operation = {
+    id: `o${Date.now()}`,
+    set: set.name,
+    kind,
+    status: 'running',
+    startedAt: new Date().toISOString(),
+    ...(revision !== undefined && { revision }),
+    by: 'ada',
+    ...(reason !== undefined && { message: reason }),
+    hosts: set.hosts.map(({ host }) => ({
+      host,
+      status: 'running',
+      steps: { total: 4, done: 1, failed: 0 },
+      current: [],
+    })),
+  };
+  world.operations = [operation, ...world.operations];
+  const events: ControllerEvent[] = [replaceSet(world, { ...set, status: 'syncing' }), { type: 'run', operation }];
+  return { answer: operation, events };
+}
+
+export function replaceSet(world: PageWorld, set: SetStatus): ControllerEvent {
+  const sets = world.overview.sets.map((each) => (each.name === set.name ? set : each));
+  world.overview = { ...world.overview, sets };
+  return { type: 'set', set };
+}
