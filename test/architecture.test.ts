@@ -81,6 +81,12 @@ const rules: readonly Rule[] = [
     why: 'the store does not know what is stored',
   },
   {
+    from: /^server\/cluster\/etcd\//,
+    own: /^server\/(cluster\/etcd|store|lib)\//,
+    packages: anyPackage,
+    why: 'it runs a program, and does not know what members keep in it',
+  },
+  {
     from: /^server\/drivers\/runtime\//,
     own: family('runtime'),
     packages: anyPackage,

@@ -261,6 +261,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/hostile/trust-tokens.test.ts',
     'remote_token_expiry',
   ],
+  trust_ca_certificates: ['auth/identify.ts', 'server/hostile/pki.test.ts', 'trust_ca_certificates'],
   container_backup_override_pool: ['services/backups/restore.ts', 'server/services/backups/backups.test.ts', 'pool'],
   backup_override_name: ['services/backups/restore.ts', 'server/services/backups/backups.test.ts', 'name'],
   network_leases_location: ['services/networks/networks.ts', 'server/services/networks.test.ts', 'location'],

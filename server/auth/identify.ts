@@ -7,6 +7,8 @@ export interface Connection {
   readonly transport: 'unix' | 'tls';
   /** DER of the certificate the peer presented and proved to own; absent when it presented none. */
   readonly peerCertificate?: Uint8Array;
+  /** TLS has verified it against the authorities that this server accepts. */
+  readonly isVerified?: boolean;
   /** The token in the header of a request over TLS. */
   readonly bearer?: string;
 }
@@ -16,6 +18,8 @@ export interface TrustStore {
   readonly isTrusted: (fingerprint: string) => boolean;
   /** The only projects that the client with this certificate may use; undefined: all, and the server itself. */
   readonly projectsOf?: (fingerprint: string) => readonly string[] | undefined;
+  /** A certificate of the authority in server.ca is enough. */
+  readonly trustsAuthority?: () => boolean;
   /** The daemon's own certificate, or the one that all members of the cluster share. */
   readonly own?: string;
   /** The user of a checked token; undefined for any other, and while it is not good any more. */
@@ -30,6 +34,8 @@ export interface Caller {
   readonly projects?: readonly string[];
   /** Name of the user whose token the request has. */
   readonly user?: string;
+  /** Who that user is, whatever its name. */
+  readonly subject?: string;
   /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
   /** The reason why a presented certificate is not accepted, for logs. */
@@ -37,7 +43,7 @@ export interface Caller {
 }
 
 /**
- * Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides: the fingerprint covers every byte of it, so
+ * Anyone who can open the socket is trusted (spec 5.1). Over TLS the certificate decides, or who signed it: the fingerprint covers every byte of it, so
  * an equal fingerprint is an equal certificate.
  */
 export function identifyCaller(connection: Connection, trust: TrustStore, now: Date): Caller {
@@ -47,7 +53,9 @@ export function identifyCaller(connection: Connection, trust: TrustStore, now: D
   if (der === undefined || der.length === 0) return { class: 'guest' };
   const fingerprint = fingerprintOf(der);
   const internal = trust.own === fingerprint;
-  if (!internal && !trust.isTrusted(fingerprint)) return { class: 'untrusted', fingerprint, refused: 'unknown' };
+  const isSigned = connection.isVerified === true && trust.trustsAuthority?.() === true;
+  if (!internal && !isSigned && !trust.isTrusted(fingerprint))
+    return { class: 'untrusted', fingerprint, refused: 'unknown' };
   const refused = outsideValidity(der, now);
   if (refused !== undefined) return { class: 'untrusted', fingerprint, refused };
   if (internal) return { class: 'trusted', fingerprint, internal };

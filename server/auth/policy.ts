@@ -6,6 +6,8 @@ import type { EventType } from '../api/event.ts';
 export interface AccessFacts {
   /** The caller asks for a refusal unless it is trusted (request header `authenticated`), so that it notices lost trust. */
   readonly demandsTrust?: boolean;
+  /** The caller has shown a token instead of a certificate: refusals speak of that. */
+  readonly hasToken?: boolean;
   /** The object itself: public, or opened by a secret the caller brought, or neither. */
   readonly object?: 'public' | 'opened' | 'private';
   /** The projects that a restricted caller has. Absent: none. */
@@ -28,6 +30,7 @@ export function decide(
   endpoint: Pick<Endpoint, 'auth'> & Partial<Pick<Endpoint, 'scope'>>,
   facts: AccessFacts = {},
 ): Access {
+  const refusals = facts.hasToken === true ? tokenRefusals : certificateRefusals;
   if (!endpoint.auth.includes(caller)) return { deny: 403, reason: refusals[caller] };
   if (caller === 'trusted') return 'allow';
   if (caller === 'restricted') return decideInProjects(endpoint.scope ?? 'server', facts);
@@ -39,10 +42,10 @@ export function decide(
 /** Of endpoints without a project only the name of another one is refused; what their answers show is restricted-view.ts. */
 function decideInProjects(
   scope: Endpoint['scope'],
-  { projects = [], project, isAboutAll = false }: AccessFacts,
+  { projects = [], project, isAboutAll = false, hasToken = false }: AccessFacts,
 ): Access {
-  if (isAboutAll)
-    return { deny: 403, reason: 'the client certificate is restricted to projects: ask for each of them' };
+  const who = hasToken ? 'user of this token' : 'client certificate';
+  if (isAboutAll) return { deny: 403, reason: `the ${who} is restricted to projects: ask for each of them` };
   if (project === undefined || projects.includes(project.name)) return 'allow';
   if (scope === 'shared' && !project.isNamed) return 'allow';
   return { deny: 404, reason: 'not found', project: project.name };
@@ -53,9 +56,16 @@ export function eventTypesFor(caller: CallerClass, wanted: ReadonlySet<EventType
   return caller === 'trusted' ? wanted : new Set([...wanted].filter((type) => type !== 'logging'));
 }
 
-const refusals: Readonly<Record<CallerClass, string>> = {
+const certificateRefusals: Readonly<Record<CallerClass, string>> = {
   guest: 'this needs a trusted client certificate, and the connection has none',
   untrusted: 'this needs a trusted client certificate, and the one of this connection is not trusted',
   restricted: 'the client certificate is restricted to projects, and this is not in one of them',
   trusted: 'trusted callers may not do this',
+};
+
+const tokenRefusals: Readonly<Record<CallerClass, string>> = {
+  guest: 'this needs a trusted user, and the token of the request is not accepted: log in again',
+  untrusted: 'this needs a trusted user, and no group in the token is one that oidc.groups.* of the server names',
+  restricted: 'the user of this token is restricted to projects, and this is not in one of them',
+  trusted: certificateRefusals.trusted,
 };

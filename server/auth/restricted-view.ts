@@ -110,7 +110,7 @@ export function needOwn(projects: readonly string[] | undefined, named: readonly
 /** Objects of another project, which the project of the request only uses, are not changed through it. */
 export const sharedObjectRefusal = (project: string, owner: string): AppError =>
   errors.forbidden(
-    `The project ${project} uses these objects of the project ${owner}, for which the client certificate is not: they can only be read`,
+    `The project ${project} uses these objects of the project ${owner}, which the client may not use: they can only be read`,
   );
 
 /** The project of the object at this URL; undefined: it belongs to none. */

@@ -7,7 +7,11 @@ import { PeerConnections } from '../http/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
 import { sightOf } from '../services/projects/sight.ts';
-import { settingOf } from '../services/server/settings.ts';
+import { isTrue } from '../api/container/container-config.ts';
+import { proxyFor } from '../drivers/remote/address.ts';
+import { UserOperations } from '../auth/oidc/user-operations.ts';
+import type { LifecycleMetadata } from '../api/event.ts';
+import { proxySettings, settingOf } from '../services/server/settings.ts';
 import type { AddressListener } from '../services/server/https-listeners.ts';
 import type { Services } from './compose-services.ts';
 import type { DaemonOptions } from './daemon-options.ts';
@@ -32,15 +36,31 @@ export async function openListeners(
     settings: () => server.oidc(),
     nowMs: () => clock.nowMs(),
     log,
+    proxyFor: (url) => proxyFor(new URL(url), proxySettings(records, process.env)),
+  });
+  // Without authorities TLS verifies against those of the host, which vouch for nobody here.
+  const trustsAuthority = (): boolean =>
+    pki.current !== undefined && isTrue(settingOf(records, 'core.trust_ca_certificates'));
+  const bySignature = new Set<string>();
+  const users = new UserOperations({ operations, grantOf: (subject) => bearers.grantOf(subject) });
+  events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
+    if ((metadata as LifecycleMetadata).action !== 'config-updated') return;
+    users.settle();
+    if (!trustsAuthority())
+      for (const fingerprint of bySignature) if (!certificates.isTrusted(fingerprint)) endTrust(fingerprint);
+    if (!trustsAuthority()) bySignature.clear();
   });
   const trust = {
     isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
     projectsOf: (fingerprint: string) => certificates.projectsOf(fingerprint),
+    trustsAuthority,
     get own() {
       return serving.current.fingerprint;
     },
     userOf: (bearer: string) => bearers.user(bearer),
   };
+  const isStillTrusted = (fingerprint: string): boolean =>
+    trust.isTrusted(fingerprint) || (trustsAuthority() && bySignature.has(fingerprint));
   const endTrust = (fingerprint: string, asking?: Socket): void => {
     operations.revoke(fingerprint);
     peers.end(fingerprint, asking);
@@ -50,11 +70,13 @@ export async function openListeners(
     peers,
     pki: () => pki.current,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
-    claimOperation: (id, fingerprint, project) => {
+    claimOperation: (id, owner, project) => {
+      if ('subject' in owner) return users.claim(id, owner.subject, project);
+      const { fingerprint } = owner;
       operations.claim(id, fingerprint);
       // The trust may have ended while the request was under way.
       const isOwn = trust.projectsOf(fingerprint)?.includes(project) ?? true;
-      if (fingerprint !== trust.own && !(trust.isTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
+      if (fingerprint !== trust.own && !(isStillTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
     },
     commonHeaders: (origin) => server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
@@ -62,7 +84,13 @@ export async function openListeners(
     readable: base.readable,
     refusal: (endpoint) => room?.refusal(endpoint),
     bearers,
-    identify: (connection) => identifyCaller(connection, trust, new Date(clock.nowMs())),
+    identify: (connection) => {
+      const caller = identifyCaller(connection, trust, new Date(clock.nowMs()));
+      const { fingerprint } = caller;
+      if (caller.class === 'trusted' && fingerprint !== undefined && !trust.isTrusted(fingerprint))
+        bySignature.add(fingerprint);
+      return caller;
+    },
     stateDir: options.stateDir,
     group: options.group,
     lxd: options.lxd,

@@ -27,6 +27,8 @@ import { merged } from './merged-list.ts';
 import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 
+export type OperationOwner = { readonly fingerprint: string } | { readonly subject: string };
+
 export interface AppDeps {
   readonly routes: RouteTable;
   readonly dialect: Dialect;
@@ -44,8 +46,8 @@ export interface AppDeps {
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
-  /** The operation was started by the client with this certificate, and ends when that is no longer trusted. */
-  readonly claimOperation: (id: string, fingerprint: string, project: string) => void;
+  /** The operation was started by the client with this certificate or by this user, and ends when they are no longer trusted. */
+  readonly claimOperation: (id: string, owner: OperationOwner, project: string) => void;
   /** The operation was started by a request in this project. */
   readonly placeOperation: (id: string, project: string) => void;
   /** Makes a text readable for people in this project. */
@@ -224,7 +226,10 @@ async function serve(
     });
     const { protocol, username } = identity.caller.requestor;
     if (result.kind === 'async') deps.placeOperation(result.operation.id, project);
-    if (result.kind === 'async' && protocol === 'tls') deps.claimOperation(result.operation.id, username, project);
+    const { subject } = identity;
+    const owner = subject === undefined ? { fingerprint: username } : { subject };
+    if (result.kind === 'async' && (protocol === 'tls' || subject !== undefined))
+      deps.claimOperation(result.operation.id, owner, project);
     const whole =
       isRouted && deps.cluster.routing.isMerged(asked)
         ? await merged(deps.cluster, caller, request.raw, result)

@@ -10,6 +10,8 @@ export interface Identity {
   readonly caller: Caller;
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
+  /** Of a user with a token: who it is. */
+  readonly subject?: string;
   /** Another member of the cluster asks, for itself or for a caller of its own. */
   readonly isForwarded?: boolean;
 }
@@ -18,12 +20,14 @@ export interface Identity {
 export type Identify = (connection: {
   readonly transport: 'unix' | 'tls';
   readonly peerCertificate?: Uint8Array;
+  readonly isVerified?: boolean;
   readonly bearer?: string;
 }) => {
   readonly class: CallerClass;
   readonly fingerprint?: string;
   readonly projects?: readonly string[];
   readonly user?: string;
+  readonly subject?: string;
   /** It has the certificate of the cluster. */
   readonly internal?: boolean;
 };
@@ -64,7 +68,7 @@ export function identityOf(
   const bearer = bearerOf(bearers, request);
   const found = identify({
     transport: 'tls',
-    ...(peerCertificate === undefined ? {} : { peerCertificate }),
+    ...(peerCertificate === undefined ? {} : { peerCertificate, isVerified: socket.authorized }),
     ...(bearer === undefined ? {} : { bearer }),
   });
   const remoteHost = socket.remoteAddress ?? '';
@@ -84,6 +88,7 @@ export function identityOf(
       project,
     },
     ...(peerCertificate === undefined ? {} : { peerCertificate }),
+    ...(found.subject === undefined ? {} : { subject: found.subject }),
     remoteHost,
   };
 }

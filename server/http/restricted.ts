@@ -12,13 +12,14 @@ type Query = Readonly<Record<string, string | undefined>>;
 
 /** Why the caller may not make this request; of an object that it may not know of, the answer for one that does not exist. */
 export function accessRefusal(
-  { class: callerClass, project, projects }: Caller,
+  { class: callerClass, project, projects, requestor }: Caller,
   endpoint: Endpoint,
   query: Query,
   demandsTrust: boolean,
 ): AppError | undefined {
   const access = decide(callerClass, endpoint, {
     demandsTrust,
+    hasToken: requestor.protocol === 'oidc',
     ...(projects === undefined ? {} : { projects }),
     project: { name: project, isNamed: (query['project'] ?? '') !== '' },
     isAboutAll: asksForAll(query['all-projects']) || project === '*',

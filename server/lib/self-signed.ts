@@ -1,5 +1,5 @@
-// Makes one self-signed certificate with its key; the caller decides where to store it.
-import { generateKeyPair, randomBytes, sign } from 'node:crypto';
+// Makes certificates: self-signed ones with a key of their own, and small authorities; the caller decides where to store them.
+import { createPublicKey, generateKeyPair, randomBytes, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { promisify } from 'node:util';
 import { parseIp } from '../api/text/ip.ts';
@@ -13,7 +13,7 @@ export interface CertificateRequest {
   readonly subjectAltNames: readonly string[];
   readonly notBefore: Date;
   readonly notAfter: Date;
-  readonly usage: 'server' | 'client';
+  readonly usage: 'server' | 'client' | 'peer';
   /** Default P-384; P-256 costs half, which matters for processes that run for a second. */
   readonly curve?: Curve;
 }
@@ -30,50 +30,92 @@ const curves = {
   'P-256': { namedCurve: 'prime256v1', digest: 'sha256', signature: der.sequence(der.oid('1.2.840.10045.4.3.2')) },
   'P-384': { namedCurve: 'secp384r1', digest: 'sha384', signature: der.sequence(der.oid('1.2.840.10045.4.3.3')) },
 } as const;
-const usages = { server: '1.3.6.1.5.5.7.3.1', client: '1.3.6.1.5.5.7.3.2' } as const;
+const serverUsage = '1.3.6.1.5.5.7.3.1';
+const clientUsage = '1.3.6.1.5.5.7.3.2';
+const usages = { server: [serverUsage], client: [clientUsage], peer: [serverUsage, clientUsage] } as const;
 
 /** ECDSA, signed with the digest of the curve's size, a random serial of 128 bits. */
 export async function makeSelfSigned(request: CertificateRequest): Promise<KeyAndCertificate> {
-  const { namedCurve, digest, signature: algorithm } = curves[request.curve ?? 'P-384'];
-  const { publicKey, privateKey } = await promisify(generateKeyPair)('ec', { namedCurve });
-  const body = certificateBody(request, publicKey, algorithm, randomBytes(16));
-  const certificate = der.sequence(body, algorithm, der.bits(sign(digest, body, privateKey)));
-  return {
-    certPem: pem('CERTIFICATE', certificate),
-    keyPem: privateKey.export({ type: 'sec1', format: 'pem' }).toString(),
-  };
+  const { publicKey, privateKey } = await newPair(request.curve);
+  const certPem = certificate({ ...request, extensions: extensions(request) }, publicKey, { ...request, privateKey });
+  return { certPem, keyPem: keyPemOf(privateKey) };
 }
 
-function certificateBody(
-  request: CertificateRequest,
-  publicKey: KeyObject,
-  algorithm: der.Der,
-  serial: Uint8Array,
-): der.Der {
-  const name = der.sequence(
-    attribute('2.5.4.10', request.organization),
-    attribute('2.5.4.3', request.commonName.slice(0, 64)),
-  );
-  return der.sequence(
-    der.explicit(0, der.unsigned(Uint8Array.of(2))),
-    der.unsigned(serial),
-    algorithm,
-    name,
-    der.sequence(der.time(request.notBefore), der.time(request.notAfter)),
-    name,
-    publicKey.export({ type: 'spki', format: 'der' }),
-    der.explicit(3, der.sequence(...extensions(request))),
-  );
+/** Who signs; the names are those of its own certificate. */
+export interface Issuer {
+  readonly commonName: string;
+  readonly organization: string;
+  readonly privateKey: KeyObject;
 }
+
+/** A certificate of the issuer that may sign others. Every holder of the key can make one; each of them fits what the others sign. */
+export function makeAuthority(issuer: Issuer, { notBefore, notAfter }: Validity): string {
+  // keyCertSign is bit 5; two bits of the byte are unused.
+  const mayFollow = der.sequence(der.boolean(true));
+  const found = [
+    extension('2.5.29.15', true, der.bits(Uint8Array.of(0b0000_0100), 2)),
+    extension('2.5.29.19', true, mayFollow),
+  ];
+  return certificate({ ...issuer, notBefore, notAfter, extensions: found }, createPublicKey(issuer.privateKey), issuer);
+}
+
+/** Like a self-signed one, but signed by the issuer. */
+export async function makeSigned(request: CertificateRequest, issuer: Issuer): Promise<KeyAndCertificate> {
+  const { publicKey, privateKey } = await newPair(request.curve);
+  const certPem = certificate({ ...request, extensions: extensions(request) }, publicKey, issuer);
+  return { certPem, keyPem: keyPemOf(privateKey) };
+}
+
+type Validity = Pick<CertificateRequest, 'notBefore' | 'notAfter'>;
+type Subject = Pick<CertificateRequest, 'commonName' | 'organization'>;
+
+const newPair = (curve: Curve = 'P-384') => promisify(generateKeyPair)('ec', { namedCurve: curves[curve].namedCurve });
+
+const keyPemOf = (key: KeyObject): string => key.export({ type: 'sec1', format: 'pem' }).toString();
+
+function certificate(
+  of: Subject & Validity & { readonly extensions: readonly der.Der[] },
+  publicKey: KeyObject,
+  issuer: Issuer,
+): string {
+  const { digest, algorithm } = signatureOf(issuer.privateKey);
+  const body = der.sequence(
+    der.explicit(0, der.unsigned(Uint8Array.of(2))),
+    der.unsigned(randomBytes(16)),
+    algorithm,
+    nameOf(issuer),
+    der.sequence(der.time(of.notBefore), der.time(of.notAfter)),
+    nameOf(of),
+    publicKey.export({ type: 'spki', format: 'der' }),
+    der.explicit(3, der.sequence(...of.extensions)),
+  );
+  return pem('CERTIFICATE', der.sequence(body, algorithm, der.bits(sign(digest, body, issuer.privateKey))));
+}
+
+/** Throws an Error that names the kind of a key that is not supported. */
+function signatureOf(key: KeyObject): { readonly digest: string; readonly algorithm: der.Der } {
+  if (key.asymmetricKeyType === 'rsa')
+    return { digest: 'sha256', algorithm: der.sequence(der.oid('1.2.840.113549.1.1.11'), der.tagged(0x05)) };
+  const curve = key.asymmetricKeyDetails?.namedCurve;
+  const known = Object.values(curves).find(({ namedCurve }) => namedCurve === curve);
+  if (known === undefined)
+    throw new Error(
+      `a key of type ${curve ?? key.asymmetricKeyType} cannot sign certificates here: use ECDSA P-256 or P-384, or RSA`,
+    );
+  return { digest: known.digest, algorithm: known.signature };
+}
+
+const nameOf = ({ organization, commonName }: Subject): der.Der =>
+  der.sequence(attribute('2.5.4.10', organization), attribute('2.5.4.3', commonName.slice(0, 64)));
 
 const attribute = (type: string, value: string): der.Der => der.set(der.sequence(der.oid(type), der.utf8(value)));
 
-function extensions(request: CertificateRequest): der.Der[] {
+function extensions(request: Pick<CertificateRequest, 'usage' | 'subjectAltNames'>): der.Der[] {
   // digitalSignature and keyEncipherment are bits 0 and 2; five bits of the byte are unused.
   const keyUsage = der.bits(Uint8Array.of(0b1010_0000), 5);
   const found = [
     extension('2.5.29.15', true, keyUsage),
-    extension('2.5.29.37', false, der.sequence(der.oid(usages[request.usage]))),
+    extension('2.5.29.37', false, der.sequence(...usages[request.usage].map((usage) => der.oid(usage)))),
     extension('2.5.29.19', true, der.sequence()),
   ];
   const names = [...new Set(request.subjectAltNames)].map(alternativeName).filter((name) => name !== undefined);

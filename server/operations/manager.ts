@@ -171,19 +171,19 @@ export class Operations {
     return renderOperation(operation.state);
   }
 
-  /** The client with this certificate started it. */
-  claim(id: string, fingerprint: string): void {
+  /** The client with this certificate, or this user, started it. */
+  claim(id: string, started: string): void {
     const operation = this.#running.get(id);
-    if (operation !== undefined) operation.owner = fingerprint;
+    if (operation !== undefined) operation.owner = started;
   }
 
-  /** The certificate is no longer trusted: what its client started ends at once, where it can end early. Commands are killed. What
+  /** The certificate or user is no longer trusted: what was started with it ends at once, where it can end early. Commands are killed. What
    *  changes the host in a few steps is carried through: half of it helps nobody. */
-  revoke(fingerprint: string): void {
+  revoke(started: string, why = 'the certificate of the client that started it is no longer trusted'): void {
     for (const { state, abort, owner, endsWithDaemon } of this.#running.values()) {
-      if (owner !== fingerprint || isFinal(state.statusCode)) continue;
+      if (owner !== started || isFinal(state.statusCode)) continue;
       if (!state.mayCancel && !endsWithDaemon) continue;
-      abort.abort(new Error('the certificate of the client that started it is no longer trusted'));
+      abort.abort(new Error(why));
     }
   }
 

@@ -1,6 +1,7 @@
 // The process as the CLI sees it: streams, environment, signals. All input and output goes through it.
 import { spawnSync } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { watchReader } from './reader-watch.ts';
 import { deferOptimization } from '../../../server/client/defer-optimization.ts';
 
 export interface CliIo {
@@ -15,6 +16,8 @@ export interface CliIo {
   readonly onInterrupt: (listener: () => void) => () => void;
   /** On a terminal: every key is input, every byte of output is shown as it is. */
   readonly setRaw?: (isRaw: boolean) => void;
+  /** Calls back once when the reader of standard output has gone; returns how to stop listening. */
+  readonly onReaderGone?: (listener: () => void) => () => void;
   /** Tells V8 to optimize less, since the daemon needs the processors more. */
   readonly deferOptimization?: () => void;
 }
@@ -34,6 +37,7 @@ export function processIo(): CliIo {
       // Node's raw mode still adds a carriage return to each line feed; without stty it stays so.
       if (isRaw) spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
     },
+    onReaderGone: (listener) => watchReader(process.stdout.fd, process.pid, listener),
     // Compilation would take processor time away from the daemon.
     deferOptimization,
     onInterrupt(listener) {

@@ -14,6 +14,8 @@ export interface ShownIo extends CliIo {
   readonly lost: AbortSignal;
   /** Replaces the escape character in our own colours. It is random per run, so that no text of a server can contain it. */
   readonly paintMark: string;
+  /** For commands that may write nothing for long: `lost` is aborted as soon as the reader has gone. Returns how to stop. */
+  watchReader(): () => void;
   /** Waits until everything is written, so that `lost` knows about it. */
   flush(): Promise<void>;
 }
@@ -40,6 +42,10 @@ export function openIo(io: CliIo): ShownIo {
     lost: lost.signal,
     stdout: open(io.stdout, 'standard output'),
     stderr: open(io.stderr, 'standard error'),
+    watchReader: () =>
+      io.onReaderGone?.(() =>
+        lost.abort(new CliError('Cannot write to standard output: its reader has gone', exitCodes.readerGone)),
+      ) ?? (() => {}),
     async flush() {
       for (const stream of [raw.stdout, raw.stderr]) {
         if (!lost.signal.aborted) await new Promise<void>((written) => stream.write('', () => written()));

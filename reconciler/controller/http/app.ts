@@ -107,7 +107,9 @@ async function readCall(
   reply: FastifyReply,
   caller: ApiCaller,
 ): Promise<never> {
-  const query = readQuery(endpoint, Object(request.query));
+  // Issuers add parameters of their own.
+  const query =
+    endpoint.mode === 'redirect' && endpoint.query === undefined ? {} : readQuery(endpoint, Object(request.query));
   const isSigned = endpoint.access === 'signed';
   const hasBytes = endpoint.body !== undefined || isSigned;
   const bytes = hasBytes ? await readBytes(request.raw, isSigned ? maxBytes.signed : maxBytes.json) : Buffer.alloc(0);

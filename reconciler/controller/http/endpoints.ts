@@ -225,11 +225,11 @@ export const endpoints = [
     mode: 'websocket',
     query: {
       project: named('Project of the container.'),
-      command: named('Absent: the login console.'),
+      command: named('A shell command; absent: the console of the container.'),
       width: Type.Integer({ minimum: 1, maximum: 1000 }),
       height: Type.Integer({ minimum: 1, maximum: 1000 }),
     },
-    doc: 'A terminal: binary frames carry its bytes, text frames `{"width": 80, "height": 24}` its size. Only with `console: true` in the configuration.',
+    doc: 'A terminal. Binary frames are its bytes, text frames JSON: {"width": 80, "height": 24} to it; {"exit": 0} or {"error": "..."} from it. Needs console: true in the configuration.',
   },
   {
     id: 'webhook',

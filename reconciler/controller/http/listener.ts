@@ -17,6 +17,7 @@ import { routesOf } from './routes.ts';
 import { securityHeaders } from './security-headers.ts';
 import { joinAddress, splitAddress, type HttpSettings, type TlsFiles } from './settings.ts';
 import { PageFiles } from './static-files.ts';
+import { Consoles } from './streams/console.ts';
 import { EventStream } from './streams/event-stream.ts';
 import type { WebhookReceiver } from './webhook-receiver.ts';
 
@@ -68,12 +69,15 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const handlers = routesOf({ ...shared, controller, settings, sessions, tickets, issuer, webhooks, nowMs });
     const page = await PageFiles.read(deps.pageDirectory);
     const headers = securityHeaders(settings.tls !== undefined);
+    const consoles = new Consoles({ controller, authenticator, isOn: settings.console, headers, log });
+    server.on('upgrade', consoles.upgrade);
     server.on('request', await buildApp({ ...shared, handlers, events, page, headers, log }));
     return {
       url,
       ticketUrl: (user) => `${url}/auth/ticket?ticket=${tickets.issue(user)}`,
       close: async () => {
         closeTls();
+        consoles.close();
         events.close();
         metrics.close();
         await closed(server);

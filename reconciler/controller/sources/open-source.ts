@@ -2,8 +2,10 @@
 import { SourceError, type Source, type SourceKind } from './source.ts';
 import type { SourceContext } from './source-context.ts';
 import type { SourceEntry } from './source-schema.ts';
+import { openArchiveSource } from './archive/archive-source.ts';
 import { openDirectorySource } from './directory-source.ts';
 import { openGitSource } from './git/git-source.ts';
+import { openOciSource } from './oci/oci-source.ts';
 
 const kinds = ['git', 'directory', 'archive', 'oci'] as const satisfies readonly SourceKind[];
 
@@ -13,8 +15,10 @@ export function openSource(entry: SourceEntry, context: SourceContext): Source {
     const said = given.length === 0 ? 'none is given' : `${given.join(' and ')} are given`;
     throw new SourceError('refused', `source ${entry.name} needs exactly one of ${kinds.join(', ')}: ${said}`);
   }
-  const { name, git, directory } = entry;
+  const { name, git, directory, archive, oci } = entry;
   if (git !== undefined) return openGitSource(name, git, context);
   if (directory !== undefined) return openDirectorySource(name, directory, context);
-  throw new SourceError('unavailable', `source ${name}: sources of kind archive and oci cannot be read yet`);
+  if (archive !== undefined) return openArchiveSource(name, archive, context);
+  if (oci !== undefined) return openOciSource(name, oci, context);
+  throw new SourceError('refused', `source ${name} has no kind`);
 }

@@ -49,6 +49,7 @@ const laterExtensions = [
   'project_usage',
   'certificate_token',
   'remote_token_expiry',
+  'trust_ca_certificates',
   'certificate_project',
   'oidc',
 ];

@@ -95,6 +95,10 @@ export const serverConfigKeys = {
     'text',
     expiry,
   )('Time for which a token that adds a certificate is good, such as 3H or 1d. Unset: until it is used.'),
+  'core.trust_ca_certificates': flag(
+    'Clients with a certificate of an authority in server.ca are trusted with everything, unless they are restricted.',
+    { default: 'false' },
+  ),
   'core.trust_password': text('Password with which clients add their certificate.', { hidden: true }),
   'images.auto_update_cached': flag('Keep images current that were fetched on demand.', { default: 'true' }),
   'images.auto_update_interval': integer(0)('Hours between looks for newer images; 0: never.', { default: '6' }),

@@ -4,14 +4,16 @@ import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jo
 import { AppError, errors } from '../../api/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
-import { Issuer } from './issuer.ts';
-import { grantOf, userName, type OidcSettings, type OidcUser } from './settings.ts';
+import { Issuer, type ProxyFor } from './issuer.ts';
+import { grantOf, userName, type Grant, type OidcSettings, type OidcUser } from './settings.ts';
 
 export interface BearerDeps {
   /** As they are now; the same object while they are unchanged. */
   readonly settings: () => OidcSettings | undefined;
   readonly nowMs: () => number;
   readonly log: Pick<Log, 'warn'>;
+  /** Default: the issuer is reached straight. */
+  readonly proxyFor?: ProxyFor;
 }
 
 interface Checked {
@@ -68,7 +70,15 @@ export class BearerTokens {
     const found = this.#checked.get(keyOf(token));
     if (settings === undefined || found === undefined || !isSameIssue(found.settings, settings)) return undefined;
     if (this.#isOver(found)) return undefined;
-    return { ...grantOf(settings, found.claims), name: userName(found.claims) };
+    return { ...grantOf(settings, found.claims), name: userName(found.claims), subject: subjectOf(found) };
+  }
+
+  /** What the user may do by the config as it is now and the claims of the last token that was checked. Undefined: nothing. */
+  grantOf(subject: string): Grant | undefined {
+    const settings = this.#deps.settings();
+    const found = [...this.#checked.values()].findLast((each) => subjectOf(each) === subject);
+    if (settings === undefined || found === undefined || !isSameIssue(found.settings, settings)) return undefined;
+    return grantOf(settings, found.claims);
   }
 
   #isFresh(token: string, settings: OidcSettings): boolean {
@@ -83,8 +93,10 @@ export class BearerTokens {
 
   async #verify(token: string, settings: OidcSettings): Promise<JWTPayload> {
     this.#checkClaims(token, settings);
-    if (this.#issuer?.url !== settings.issuer)
-      this.#issuer = { url: settings.issuer, issuer: new Issuer(settings.issuer, this.#deps.nowMs) };
+    if (this.#issuer?.url !== settings.issuer) {
+      const { nowMs, proxyFor = () => undefined } = this.#deps;
+      this.#issuer = { url: settings.issuer, issuer: new Issuer(settings.issuer, nowMs, proxyFor) };
+    }
     const { payload } = await jwtVerify(token, this.#issuer.issuer.keyFor, {
       algorithms,
       issuer: settings.issuer,
@@ -127,6 +139,9 @@ export class BearerTokens {
     this.#deps.log.warn(`${line.slice(0, 500)}${more}`);
   }
 }
+
+/** Names choose users, subjects the issuer. */
+const subjectOf = ({ claims, settings }: Checked): string => `${settings.issuer} ${claims.sub ?? ''}`;
 
 const keyOf = (token: string): string => hash('sha256', token);
 

@@ -1,9 +1,13 @@
 // The keys of an OpenID Connect issuer: found by discovery, fetched when a token needs them, kept for a while.
 import { createRemoteJWKSet, customFetch, errors as jose, type JWTVerifyGetKey } from 'jose';
+import { fetch, ProxyAgent } from 'undici';
 import { errors } from '../../api/errors.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 
 export type Fetch = (url: string, options: { readonly signal: AbortSignal }) => Promise<Response>;
+
+/** The proxy that leads to the address; undefined: go straight. */
+export type ProxyFor = (url: string) => string | undefined;
 
 interface KeySet {
   readonly find: JWTVerifyGetKey;
@@ -21,12 +25,14 @@ const failureMs = 5000;
 export class Issuer {
   readonly #url: string;
   readonly #nowMs: () => number;
+  readonly #fetch: Fetch;
   #keys: Promise<KeySet> | undefined;
   #failure: { readonly error: unknown; readonly untilMs: number } | undefined;
 
-  constructor(url: string, nowMs: () => number) {
+  constructor(url: string, nowMs: () => number, proxyFor: ProxyFor) {
     this.#url = url;
     this.#nowMs = nowMs;
+    this.#fetch = (place, options) => fetchBounded(place, options, proxyFor(place));
   }
 
   /** The key that signed the token, as its header says. Throws AppError unavailable when the issuer does not say. */
@@ -55,7 +61,7 @@ export class Issuer {
 
   async #discover(): Promise<KeySet> {
     const place = `${this.#url.replace(/\/$/, '')}/.well-known/openid-configuration`;
-    const answer = await fetchBounded(place, { signal: AbortSignal.timeout(timeoutMs) });
+    const answer = await this.#fetch(place, { signal: AbortSignal.timeout(timeoutMs) });
     const found: unknown = await answer.json();
     const { issuer, jwks_uri: keys } = (typeof found === 'object' && found !== null ? found : {}) as Record<
       string,
@@ -63,7 +69,7 @@ export class Issuer {
     >;
     if (issuer !== this.#url) throw new Error(`${place} is of the issuer ${JSON.stringify(issuer)}`);
     if (typeof keys !== 'string' || !isSafe(keys)) throw new Error(`${place} names no https address of its keys`);
-    const options = { timeoutDuration: timeoutMs, [customFetch]: fetchBounded };
+    const options = { timeoutDuration: timeoutMs, [customFetch]: this.#fetch };
     return { find: createRemoteJWKSet(new URL(keys), options), untilMs: this.#nowMs() + discoveryMs };
   }
 
@@ -85,15 +91,30 @@ export const isSafe = (url: string): boolean =>
     (new URL(url).protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(new URL(url).hostname)));
 
 /** Follows no redirects, and reads no more than a real document has. */
-const fetchBounded: Fetch = async (url, { signal }) => {
-  const answer = await fetch(url, { signal, redirect: 'manual', headers: { accept: 'application/json' } });
-  if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > maxBytes) throw new Error(`${url} answered with more than ${maxBytes} bytes`);
-    chunks.push(chunk);
+async function fetchBounded(
+  url: string,
+  { signal }: Parameters<Fetch>[1],
+  proxy: string | undefined,
+): Promise<Response> {
+  const agent = proxy === undefined ? undefined : new ProxyAgent(proxy);
+  try {
+    const answer = await fetch(url, {
+      signal,
+      redirect: 'manual',
+      headers: { accept: 'application/json' },
+      ...(agent === undefined ? {} : { dispatcher: agent }),
+    });
+    if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for await (const chunk of (answer.body ?? []) as AsyncIterable<Uint8Array>) {
+      size += chunk.length;
+      if (size > maxBytes) throw new Error(`${url} answered with more than ${maxBytes} bytes`);
+      chunks.push(chunk);
+    }
+    return new Response(Buffer.concat(chunks), { status: 200, headers: { 'content-type': 'application/json' } });
+  } finally {
+    // Its connections are not used again.
+    await agent?.destroy();
   }
-  return new Response(Buffer.concat(chunks), { status: 200, headers: { 'content-type': 'application/json' } });
-};
+}

@@ -20,7 +20,8 @@ export type Grant =
   | { readonly class: 'restricted'; readonly projects: readonly string[] }
   | { readonly class: 'untrusted' };
 
-export type OidcUser = Grant & { readonly name: string };
+/** `subject`: who it is, as the issuer says; the name is only shown. */
+export type OidcUser = Grant & { readonly name: string; readonly subject: string };
 
 const projectsPrefix = 'oidc.groups.projects.';
 

@@ -109,6 +109,23 @@ describe('gantry', { timeout: 120_000 }, () => {
     expect((await ends(programs.gantry, words.split(' '), { stdout: 'full', stderr: 'full' })).code).toBe(1);
   });
 
+  test.each(['events', 'events --json', 'drift --watch -f many.yaml'])(
+    '%s in a pipeline ends at once when the other end has gone, though nothing happens',
+    async (words) => {
+      const mark = newMark();
+      marks.push(mark);
+      const env = { ...plainEnv(), ...mark.env, XDG_STATE_HOME: folder, GANTRY_SOCKET: daemon.socketPath };
+      // The reader takes nothing, and ends once the listener is connected.
+      const script = `"${process.execPath}" "${programs.gantry}" ${words} 2>/dev/null | sleep 4; echo "\${PIPESTATUS[0]}"`;
+      const child = spawn('bash', ['-c', script], { env, cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+      let stdout = '';
+      child.stdout.setEncoding('utf8').on('data', (chunk: string) => (stdout += chunk));
+      await new Promise((resolve) => child.once('close', resolve));
+      expect(stdout).toBe('141\n');
+      await until(() => mark.alive().length === 0);
+    },
+  );
+
   test('run ends when its output has no reader, as after Ctrl-C', async () => {
     for (const stdout of ['gone', 'read'] as const) {
       const args = ['run', '-f', 'many.yaml', '--auto-approve'];

@@ -5,7 +5,14 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import { grantOf, oidcSettings } from '../../../server/auth/oidc/settings.ts';
-import { listenOn, makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import {
+  createContainer,
+  listenOn,
+  makeDaemon,
+  seed,
+  setState,
+  type TestDaemon,
+} from '../../support/daemons/daemon.ts';
 import { audience, startIssuer, type TestIssuer } from '../../support/daemons/issuer.ts';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
@@ -101,6 +108,70 @@ describe('over TLS', () => {
     await configure({ 'oidc.groups.trusted': 'others' });
     await until(() => listening.socket.readyState === listening.socket.CLOSED);
     expect((await ask(headers.authorization.slice(7))).status).toBe(403);
+  });
+
+  test('a refusal speaks of the token and its groups, not of a certificate', async () => {
+    const refusal = async (token: string, path?: string, method?: string): Promise<string> => {
+      const { status, metadata } = await ask(token, path, method, method === undefined ? undefined : {});
+      return `${status} ${metadata.message}`;
+    };
+    const guests = await issuer.token({ groups: ['guests'] });
+    expect(await refusal(guests)).toMatch(
+      /^403 .*no group in the token is one that oidc\.groups\.\* of the server names$/,
+    );
+    expect((await daemon.call('POST', '/1.0/projects', { name: 'web' })).status).toBeLessThan(300);
+    await configure({ 'oidc.groups.projects.webbers': 'web' });
+    const webber = await issuer.token({ groups: ['webbers'] });
+    expect(await refusal(webber, '/1.0/containers?all-projects=true')).toMatch(
+      /^403 .*the user of this token is restricted/,
+    );
+    expect(await refusal(webber, '/1.0/storage-pools', 'POST')).toMatch(/^403 .*the user of this token is restricted/);
+  });
+
+  test('what a user started ends when the config trusts the user no more, and goes on when only others lose it', async () => {
+    await seed(daemon);
+    await createContainer(daemon, 'c1');
+    await setState(daemon, 'c1', 'start');
+    const command = { command: ['sleep', '600'], 'record-output': false };
+    const started = async (claims: object): Promise<string> => {
+      const answer = await ask(await admin(claims), '/1.0/containers/c1/exec', 'POST', command);
+      expect(answer.status).toBe(202);
+      return String(answer.metadata.id);
+    };
+    await configure({ 'oidc.groups.trusted': 'admins,helpers' });
+    const [ann, ben] = [
+      await started({ sub: 'ann', email: 'same@example.com' }),
+      await started({ sub: 'ben', email: 'same@example.com', groups: ['helpers'] }),
+    ];
+    const status = async (id: string): Promise<string> => (await daemon.get(`/1.0/operations/${id}`)).status;
+    await configure({ 'oidc.groups.trusted': 'admins' });
+    await until(async () => (await status(ben)) !== 'Running');
+    expect((await daemon.get(`/1.0/operations/${ben}`)).err).toMatch(/the user who started it is no longer trusted/);
+    expect(await status(ann)).toBe('Running');
+    await configure({ 'oidc.issuer': '' });
+    await until(async () => (await status(ann)) !== 'Running');
+    await setState(daemon, 'c1', 'stop', { force: true });
+  });
+
+  test('the issuer is asked through core.proxy_https, and straight where core.proxy_ignore_hosts says so', async () => {
+    const asked: string[] = [];
+    const proxy = createServer().on('connect', (request, socket) => {
+      asked.push(request.url ?? '');
+      socket.end('HTTP/1.1 502 Bad Gateway\r\n\r\n');
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    try {
+      const { port } = proxy.address() as AddressInfo;
+      const iss = 'https://issuer.invalid/realm';
+      await configure({ 'oidc.issuer': iss, 'core.proxy_https': `http://127.0.0.1:${port}` });
+      expect((await ask(await admin({ iss }))).metadata.code).toBe('unavailable');
+      expect(asked).toEqual(['issuer.invalid:443']);
+      await configure({ 'oidc.issuer': 'https://other.invalid/x', 'core.proxy_ignore_hosts': 'other.invalid' });
+      expect((await ask(await admin({ iss: 'https://other.invalid/x' }))).metadata.code).toBe('unavailable');
+      expect(asked).toEqual(['issuer.invalid:443']);
+    } finally {
+      proxy.close();
+    }
   });
 
   test('a user in no group of the config is refused, and a trusted certificate beside its token adds nothing', async () => {

@@ -6,7 +6,14 @@ import { connect as connectTls } from 'node:tls';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { DiagnosticError } from '../../../provider/framework/diagnostic.ts';
 import { makeAuthority, type Authority } from '../../support/daemons/authority.ts';
-import { makeDaemon, type TestDaemon, type TestDaemonOptions } from '../../support/daemons/daemon.ts';
+import {
+  createContainer,
+  makeDaemon,
+  seed,
+  setState,
+  type TestDaemon,
+  type TestDaemonOptions,
+} from '../../support/daemons/daemon.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 
@@ -72,6 +79,43 @@ describe('server.ca', () => {
     const right = { type: 'client', password: 'open sesame' };
     expect((await callTls(address, 'POST', '/1.0/certificates', right, { client: mine })).status).toBe(200);
     expect(await both(mine)).toEqual([200, 200]);
+  });
+
+  test('is enough for trust with core.trust_ca_certificates, on both listeners and until that is taken back', async () => {
+    const made = await start({ 'server.ca': root.certPem });
+    const client = root.intermediate('Team A').sign('ann');
+    expect(await both(client)).toEqual([403, 403]);
+    const set = (value: string) => made.call('PATCH', '/1.0', { config: { 'core.trust_ca_certificates': value } });
+    expect((await set('true')).status).toBe(200);
+    expect(await both(client)).toEqual([200, 200]);
+    expect(await both(await makeClient())).toEqual(['turned away', 'turned away']);
+    const address = made.daemon.httpsAddress() ?? '';
+    await seed(made);
+    await createContainer(made, 'c1');
+    await setState(made, 'c1', 'start');
+    const command = { command: ['sleep', '600'], 'record-output': false };
+    const started = await callTls(address, 'POST', '/1.0/containers/c1/exec', command, { client });
+    const running = `/1.0/operations/${started.metadata.id}`;
+    expect((await made.get(running)).status).toBe('Running');
+    expect((await set('')).status).toBe(200);
+    await until(async () => (await made.get(running)).status !== 'Running');
+    expect(await both(client)).toEqual([403, 403]);
+  });
+
+  test('without it core.trust_ca_certificates trusts nobody, and a certificate restricted to projects stays so with it', async () => {
+    const made = await start({ 'server.ca': root.certPem });
+    const client = root.sign('ann');
+    const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+    const body = { type: 'client', certificate, restricted: true, projects: ['default'] };
+    expect((await made.call('POST', '/1.0/certificates', body)).status).toBe(200);
+    await made.call('PATCH', '/1.0', { config: { 'core.trust_ca_certificates': 'true' } });
+    const address = made.daemon.httpsAddress() ?? '';
+    expect((await callTls(address, 'GET', '/1.0/containers', undefined, { client })).status).toBe(200);
+    expect((await callTls(address, 'POST', '/1.0/storage-pools', {}, { client })).status).toBe(403);
+    await made.cleanUp();
+    const plain = await start({});
+    await plain.call('PATCH', '/1.0', { config: { 'core.trust_ca_certificates': 'true' } });
+    expect(await both(root.sign('bob'))).toEqual([403, 403]);
   });
 
   test('also turns away a trusted certificate that it did not sign', async () => {

@@ -1,4 +1,6 @@
-// An OpenID Connect issuer on loopback for tests: real keys, discovery, and the device flow with tokens that are refreshed.
+// An OpenID Connect issuer on loopback for tests: real keys, discovery, the device flow with tokens
+// that are refreshed, and the code flow of browsers with PKCE.
+import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, generateKeyPair, SignJWT, type JWTPayload } from 'jose';
@@ -8,7 +10,7 @@ export interface TestIssuer {
   readonly url: string;
   /** Requests that arrived, by path. */
   readonly asked: string[];
-  /** Tokens of the device flow get these claims. */
+  /** Tokens of both flows get these claims. */
   claims: JWTPayload;
   /** Seconds that tokens of the device flow live. */
   lifeS: number;
@@ -42,6 +44,7 @@ const makeKeys = async (alg: Keys['alg']): Promise<Keys> => ({
 export async function startIssuer(alg: Keys['alg'] = 'RS256'): Promise<TestIssuer> {
   let keys = await makeKeys(alg);
   const refreshTokens = new Set<string>();
+  const codes = new Map<string, { readonly nonce: string; readonly challenge: string; readonly client: string }>();
   const server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/realm`;
@@ -81,7 +84,28 @@ export async function startIssuer(alg: Keys['alg'] = 'RS256'): Promise<TestIssue
     return { access_token: access, token_type: 'Bearer', expires_in: self.lifeS, refresh_token: refresh };
   }
 
+  /** Where the browser goes back to once its user has agreed. */
+  function authorized(query: URLSearchParams): string {
+    const code = `code-${keyCount++}`;
+    const read = (name: string): string => query.get(name) ?? '';
+    codes.set(code, { nonce: read('nonce'), challenge: read('code_challenge'), client: read('client_id') });
+    return `${read('redirect_uri')}?${String(new URLSearchParams({ code, state: read('state') }))}`;
+  }
+
+  async function redeemed(form: URLSearchParams): Promise<readonly [number, object]> {
+    const code = form.get('code') ?? '';
+    const known = codes.get(code);
+    codes.delete(code);
+    const proof = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url');
+    if (known === undefined || proof !== known.challenge) return [400, { error: 'invalid_grant' }];
+    const id = await self.token({ aud: known.client, nonce: known.nonce, ...self.claims }, { typ: 'JWT' });
+    return [200, { ...(await granted()), id_token: id }];
+  }
+
   async function tokenReply(form: URLSearchParams): Promise<readonly [number, object]> {
+    if (form.get('grant_type') === 'authorization_code') return redeemed(form);
     if (form.get('grant_type') === 'refresh_token') {
       const isKnown = refreshTokens.delete(form.get('refresh_token') ?? '');
       return isKnown ? [200, await granted()] : [400, { error: 'invalid_grant' }];
@@ -95,7 +119,11 @@ export async function startIssuer(alg: Keys['alg'] = 'RS256'): Promise<TestIssue
     if (self.broken !== undefined) return [self.broken, {}];
     const form = new URLSearchParams(body);
     if (path === '/realm/.well-known/openid-configuration') {
-      const places = { jwks_uri: `${url}/keys`, token_endpoint: `${url}/token` };
+      const places = {
+        jwks_uri: `${url}/keys`,
+        token_endpoint: `${url}/token`,
+        authorization_endpoint: `${url}/authorize`,
+      };
       return [200, { issuer: url, ...places, device_authorization_endpoint: `${url}/device` }];
     }
     if (path === '/realm/keys') return [200, { keys: [{ ...(await exportJWK(keys.pair.publicKey)), kid: keys.kid }] }];
@@ -109,6 +137,11 @@ export async function startIssuer(alg: Keys['alg'] = 'RS256'): Promise<TestIssue
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = request.url ?? '';
     self.asked.push(path);
+    if (path.startsWith('/realm/authorize?')) {
+      const location = authorized(new URL(path, url).searchParams);
+      response.writeHead(302, { location }).end();
+      return;
+    }
     const [status, body] = await replyTo(path, (await collect(request)).toString());
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   }

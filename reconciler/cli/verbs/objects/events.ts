@@ -25,10 +25,13 @@ export const events: Run<EventsOptions> = async (context) => {
       for await (const event of client.events(types, signal, { onGap }))
         tell(context, event, context.isJson ? undefined : await namesFor(event, book, signal));
     };
+    const stopWatching = context.io.watchReader();
     try {
       await (limitMs === undefined ? listen(context.stop) : within(limitMs, listen, context.stop));
     } catch (error) {
       if (!(error instanceof DeadlineError)) throw error;
+    } finally {
+      stopWatching();
     }
     return context.stop.aborted ? exitCodes.interrupted : exitCodes.ok;
   });

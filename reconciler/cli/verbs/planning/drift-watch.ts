@@ -56,7 +56,12 @@ export async function watchHost(
   end: AbortSignal,
 ): Promise<ExitCode> {
   const watcher = new DriftWatcher(context, client, wanted);
-  await watch({ ...watcher.parts(), intervalMs: () => wanted.intervalMs }, end);
+  const stopWatching = context.io.watchReader();
+  try {
+    await watch({ ...watcher.parts(), intervalMs: () => wanted.intervalMs }, end);
+  } finally {
+    stopWatching();
+  }
   if (context.stop.aborted) return exitCodes.interrupted;
   return watcher.hasDrift && context.options.exitCode !== false ? exitCodes.changes : exitCodes.ok;
 }

@@ -1,8 +1,9 @@
 // The environment in which git runs for one source: no configuration of the host or of users, credentials from files.
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { SourceError } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
+import { readSecret } from '../files/secret.ts';
 import type { GitUrl } from './git-url.ts';
 
 export interface GitEnvironment {
@@ -123,22 +124,4 @@ function quoted(path: string): string {
       `the path ${JSON.stringify(path)} holds a quote or a backslash, which ssh cannot read`,
     );
   return `"${path.replaceAll('%', '%%')}"`;
-}
-
-const maxSecret = 64 * 1024;
-
-/** The contents of a file with a secret, without the line end. */
-export async function readSecret(what: string, file: string): Promise<string> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new SourceError(
-      'unavailable',
-      `cannot read ${what}: ${error instanceof Error ? error.message : String(error)}`,
-      { cause: error },
-    );
-  });
-  const secret = text.replace(/[\r\n]+$/, '');
-  if (secret === '') throw new SourceError('unavailable', `${what}: the file ${file} is empty`);
-  if (secret.length > maxSecret || /[\r\n\0]/.test(secret))
-    throw new SourceError('unavailable', `${what}: the file ${file} must hold one line`);
-  return secret;
 }

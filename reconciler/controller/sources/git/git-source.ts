@@ -1,13 +1,12 @@
 // A git repository as a source: follows a branch, a tag or a range of versions, checks signatures, writes checkouts, pushes changes.
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { within, DeadlineError } from '../../../../server/lib/shared/deadline.ts';
 import { SourceError, type Checkout, type Source, type SourceChange, type SourceRevision } from '../source.ts';
 import type { GitSettings } from '../source-schema.ts';
 import { Checkouts } from '../files/checkouts.ts';
 import { folderPath } from '../files/entry-path.ts';
 import { limitsOf } from '../files/limits.ts';
-import { Turns } from '../files/turns.ts';
+import { limitedAction, Turns } from '../files/turns.ts';
 import type { SourceContext } from '../source-context.ts';
 import { chooseReference, wantedReference, type Chosen } from './choose-reference.ts';
 import { gitEnvironment, type GitEnvironment } from './environment.ts';
@@ -59,21 +58,12 @@ export function openGitSource(name: string, settings: GitSettings, context: Sour
     });
     return { mirror: new Mirror(join(folder, 'mirror.git'), git, url, limits, isLinear), environment };
   };
+  const limited = limitedAction(`source ${name} (${url.shown})`, limits.timeoutMs, turns);
   const action = <T>(
     what: string,
     signal: AbortSignal | undefined,
     work: (opened: Opened, signal: AbortSignal) => Promise<T>,
-  ): Promise<T> =>
-    turns.take(() =>
-      within(limits.timeoutMs, async (limited) => work(await open(), limited), signal).catch((error: unknown) => {
-        if (!(error instanceof DeadlineError)) throw error;
-        throw new SourceError(
-          'limit',
-          `source ${name} (${url.shown}): ${what} took longer than ${limits.timeoutMs} ms; raise limits.timeout`,
-          { cause: error },
-        );
-      }),
-    );
+  ): Promise<T> => limited(what, signal, async (limitedSignal) => work(await open(), limitedSignal));
   const describe = async (
     opened: Opened,
     fetched: Fetched,

@@ -1,0 +1,115 @@
+// A tar archive at a URL as a source: its digest is the revision, checked before anything is unpacked.
+import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { SourceError, type Source, type SourceRevision } from '../source.ts';
+import type { ArchiveSettings } from '../source-schema.ts';
+import type { SourceContext } from '../source-context.ts';
+import { Checkouts } from '../files/checkouts.ts';
+import { folderPath } from '../files/entry-path.ts';
+import { limitsOf } from '../files/limits.ts';
+import { limitedAction } from '../files/turns.ts';
+import { authorizationOf, dispatcherFor, get } from '../http/download.ts';
+import { keep } from '../http/keep.ts';
+import { unpack } from './unpack.ts';
+
+export function openArchiveSource(name: string, settings: ArchiveSettings, context: SourceContext): Source {
+  const url = readArchiveUrl(name, settings.url);
+  const shown = `${url.protocol}//${url.host}${url.pathname}`;
+  const what = `source ${name} (${shown})`;
+  const path = folderPath(settings.path);
+  if (path === undefined)
+    throw new SourceError(
+      'refused',
+      `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the archive`,
+    );
+  const limits = limitsOf(settings.limits);
+  const folder = join(context.stateDir, 'sources', name);
+  const checkouts = new Checkouts(join(folder, 'checkouts'), [url.href, path]);
+  const action = limitedAction(what, limits.timeoutMs);
+  let last: { readonly etag: string | undefined; readonly revision: SourceRevision } | undefined;
+
+  const describe = (revision: string, at: string): SourceRevision => ({
+    revision,
+    at,
+    ...(settings.digest === undefined ? {} : { verified: { by: 'digest', key: settings.digest } as const }),
+  });
+  const unpacked = async (file: string, revision: string, signal: AbortSignal): Promise<void> => {
+    await checkouts.make(revision, (dir) => unpack(createReadStream(file), { path, what, limits }, dir, signal));
+  };
+  const fetchNow = async (signal: AbortSignal): Promise<SourceRevision> => {
+    // What the digest names cannot change.
+    if (
+      last !== undefined &&
+      settings.digest === last.revision.revision &&
+      (await checkouts.find(settings.digest)) !== undefined
+    )
+      return last.revision;
+    const file = join(folder, 'download');
+    const dispatcher = await dispatcherFor(settings.credentials, context.absolute);
+    try {
+      const isKnown = last?.etag !== undefined && (await checkouts.find(last.revision.revision)) !== undefined;
+      const authorization = await authorizationOf(settings.credentials, context.absolute);
+      const headers = isKnown ? { 'if-none-match': last?.etag ?? '' } : {};
+      const response =
+        url.protocol === 'file:'
+          ? undefined
+          : await get(url, { what, authorization, headers, dispatcher, okStatuses: [304] }, signal);
+      if (response?.status === 304 && last !== undefined) return last.revision;
+      const bytes = response === undefined ? bytesOf(fileURLToPath(url)) : (response.body ?? []);
+      const revision = await keep(bytes, file, { what, limits, digest: settings.digest });
+      await unpacked(file, revision, signal);
+      const isSame = last?.revision.revision === revision;
+      const modified = Date.parse(response?.headers.get('last-modified') ?? '');
+      const at = isSame
+        ? (last?.revision.at ?? '')
+        : Number.isNaN(modified)
+          ? context.now()
+          : new Date(modified).toISOString();
+      last = { etag: response?.headers.get('etag') ?? undefined, revision: describe(revision, at) };
+      return last.revision;
+    } finally {
+      await rm(file, { force: true });
+      await dispatcher.destroy();
+    }
+  };
+
+  return {
+    name,
+    kind: 'archive',
+    url: shown,
+    check: (signal) => action('the check', signal, fetchNow),
+    async checkout(revision, signal) {
+      const there = await checkouts.find(revision);
+      if (there !== undefined) return { dir: there };
+      // The archive of that digest may still be what the URL gives.
+      const found = await action('the checkout', signal, fetchNow);
+      const dir = found.revision === revision ? await checkouts.find(revision) : undefined;
+      if (dir === undefined)
+        throw new SourceError('not-found', `${what} has ${found.revision} now, and no copy of ${revision} was kept`);
+      return { dir };
+    },
+    keepOnly: (revisions) => checkouts.keepOnly(revisions),
+  };
+}
+
+function readArchiveUrl(name: string, text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const why =
+    url === undefined || !['https:', 'http:', 'file:'].includes(url.protocol)
+      ? 'write an https, http or file URL'
+      : url.username !== '' || url.password !== ''
+        ? 'it holds a user name or a password; write them to credentials'
+        : url.protocol === 'file:' && url.host !== ''
+          ? 'a file URL has no host: file:///PATH'
+          : undefined;
+  if (url === undefined || why !== undefined)
+    throw new SourceError('refused', `source ${name}: the URL of the archive is not used: ${why ?? ''}`);
+  return url;
+}
+
+/** Opened by the reader: a stream that nobody reads yet would end the process when the file is absent. */
+async function* bytesOf(file: string): AsyncIterable<Buffer> {
+  yield* createReadStream(file) as AsyncIterable<Buffer>;
+}

@@ -1,0 +1,95 @@
+// Calls over HTTP for sources: redirects are followed without credentials, certificates are checked, answers are bounded.
+import { readFile } from 'node:fs/promises';
+import { Agent, EnvHttpProxyAgent, fetch, type Dispatcher, type Response } from 'undici';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { SourceError } from '../source.ts';
+import type { Credentials } from '../source-schema.ts';
+import { readSecret } from '../files/secret.ts';
+
+export interface Download {
+  /** Names what is read, for messages. */
+  readonly what: string;
+  /** Authorization; sent to the origin of the URL only. */
+  readonly authorization?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly dispatcher: Dispatcher;
+  /** Statuses that are answers besides 2xx. */
+  readonly okStatuses?: readonly number[];
+}
+
+const maxRedirects = 5;
+
+export async function get(url: URL, download: Download, signal?: AbortSignal): Promise<Response> {
+  const { what, authorization, dispatcher } = download;
+  let at = url;
+  for (let hops = 0; ; hops += 1) {
+    const isHome = at.origin === url.origin;
+    const headers = { ...download.headers, ...(authorization !== undefined && isHome ? { authorization } : {}) };
+    const init = { headers, redirect: 'manual' as const, dispatcher, ...(signal === undefined ? {} : { signal }) };
+    const response = await fetch(at.href, init).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw new SourceError('unreachable', `${what}: ${at.host} cannot be reached: ${causeOf(error)}`, {
+        cause: error,
+      });
+    });
+    const location = [301, 302, 303, 307, 308].includes(response.status) ? response.headers.get('location') : null;
+    if (location === null) return checked(response, download, at);
+    await response.body?.cancel();
+    const next = URL.canParse(location, at.href) ? new URL(location, at) : undefined;
+    const isAllowed =
+      next !== undefined && (next.protocol === 'https:' || (next.protocol === 'http:' && at.protocol === 'http:'));
+    if (!isAllowed) throw new SourceError('refused', `${what}: ${at.host} redirects to an address that is not https`);
+    if (hops === maxRedirects) throw new SourceError('refused', `${what}: more than ${maxRedirects} redirects`);
+    at = next;
+  }
+}
+
+async function checked(response: Response, { what, okStatuses }: Download, at: URL): Promise<Response> {
+  const { status } = response;
+  if (response.ok || (okStatuses?.includes(status) ?? false)) return response;
+  await response.body?.cancel();
+  if (status === 401 || status === 403)
+    throw new SourceError('denied', `${what}: ${at.host} refuses the credentials (${status}); check credentials`);
+  if (status === 404 || status === 410)
+    throw new SourceError('not-found', `${what}: ${at.host} does not have it (${status})`);
+  throw new SourceError('unreachable', `${what}: ${at.host} answered ${status}`);
+}
+
+const causeOf = (error: unknown): string =>
+  error instanceof Error && error.cause !== undefined ? reasonOf(error.cause) : reasonOf(error);
+
+/** The whole body as text; a longer one is a `limit` problem. */
+export async function bodyText(response: Response, maxBytes: number, what: string): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new SourceError('limit', `${what} is longer than ${maxBytes} bytes`);
+    chunks.push(Buffer.from(chunk));
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Connections of one action; close it at the end. */
+export async function dispatcherFor(
+  credentials: Credentials | undefined,
+  absolute: (path: string) => string,
+): Promise<Dispatcher> {
+  const isProxied = ['https_proxy', 'HTTPS_PROXY', 'http_proxy'].some((name) => process.env[name] !== undefined);
+  if (credentials?.caFile === undefined) return isProxied ? new EnvHttpProxyAgent() : new Agent();
+  const ca = await readFile(absolute(credentials.caFile), 'utf8').catch((error: unknown) => {
+    throw new SourceError('unavailable', `cannot read credentials.caFile: ${reasonOf(error)}`, { cause: error });
+  });
+  return isProxied ? new EnvHttpProxyAgent({ requestTls: { ca } }) : new Agent({ connect: { ca } });
+}
+
+/** Undefined without a password file. A password without a user name is sent as a bearer token unless `user` is given. */
+export async function authorizationOf(
+  credentials: Credentials | undefined,
+  absolute: (path: string) => string,
+): Promise<string | undefined> {
+  if (credentials?.passwordFile === undefined) return undefined;
+  const password = await readSecret('credentials.passwordFile', absolute(credentials.passwordFile));
+  if (credentials.username === undefined) return `Bearer ${password}`;
+  return `Basic ${Buffer.from(`${credentials.username}:${password}`).toString('base64')}`;
+}

@@ -1,0 +1,48 @@
+// Writes a download to a file, counts its bytes and compares its digest.
+import { createHash } from 'node:crypto';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import { tooLarge, type Limits } from '../files/limits.ts';
+import { SourceError } from '../source.ts';
+
+export interface KeepRequest {
+  readonly what: string;
+  readonly limits: Limits;
+  /** What the contents must have, if it is known before. */
+  readonly digest: string | undefined;
+}
+
+/** The digest, sha256:<hex>. */
+export async function keep(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  file: string,
+  request: KeepRequest,
+): Promise<string> {
+  const { what, limits, digest: wanted } = request;
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const hash = createHash('sha256');
+  const handle = await open(file, 'w', 0o600);
+  let size = 0;
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.length;
+      if (size > limits.bytes) throw tooLarge(what, limits);
+      hash.update(chunk);
+      await handle.write(chunk);
+    }
+  } catch (error) {
+    if (error instanceof SourceError || (error as Error).name === 'AbortError') throw error;
+    const isAbsent = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw new SourceError(isAbsent ? 'not-found' : 'unreachable', `${what} cannot be read: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  } finally {
+    await handle.close();
+  }
+  const digest = `sha256:${hash.digest('hex')}`;
+  if (wanted !== undefined && digest !== wanted) {
+    throw new SourceError('unverified', `${what} is not used: its digest is ${digest}, and ${wanted} is wanted`);
+  }
+  return digest;
+}

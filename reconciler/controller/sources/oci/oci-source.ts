@@ -1,0 +1,115 @@
+// An OCI artefact as a source: one packed tree of files in a registry, as Flux and ORAS push it. The digest of the manifest is the revision.
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Dispatcher } from 'undici';
+import { SourceError, type Source, type SourceRevision } from '../source.ts';
+import type { OciSettings } from '../source-schema.ts';
+import type { SourceContext } from '../source-context.ts';
+import { unpack } from '../archive/unpack.ts';
+import { Checkouts } from '../files/checkouts.ts';
+import { folderPath } from '../files/entry-path.ts';
+import { limitsOf, tooLarge } from '../files/limits.ts';
+import { limitedAction } from '../files/turns.ts';
+import { dispatcherFor } from '../http/download.ts';
+import { keep } from '../http/keep.ts';
+import { layerOf, readOciReference } from './oci-reference.ts';
+import { openRegistry, type Registry } from './registry.ts';
+
+export function openOciSource(name: string, settings: OciSettings, context: SourceContext): Source {
+  const reference = readOciReference(settings.ref);
+  const pinned = settings.digest ?? reference.digest;
+  if (settings.digest !== undefined && reference.digest !== undefined && settings.digest !== reference.digest) {
+    throw new SourceError('refused', `source ${name}: ref and digest name different digests`);
+  }
+  const shown = `${reference.registry}/${reference.repository}`;
+  const what = `source ${name} (${shown}:${reference.reference})`;
+  const path = folderPath(settings.path);
+  if (path === undefined)
+    throw new SourceError(
+      'refused',
+      `source ${name}: the path ${JSON.stringify(settings.path)} does not lie in the artefact`,
+    );
+  const limits = limitsOf(settings.limits);
+  const folder = join(context.stateDir, 'sources', name);
+  const checkouts = new Checkouts(join(folder, 'checkouts'), [shown, path]);
+  const action = limitedAction(what, limits.timeoutMs);
+  let last: SourceRevision | undefined;
+
+  const withRegistry = async <T>(work: (registry: Registry) => Promise<T>): Promise<T> => {
+    const dispatcher: Dispatcher = await dispatcherFor(settings.credentials, context.absolute);
+    try {
+      return await work(
+        await openRegistry({
+          ...reference,
+          what,
+          dispatcher,
+          isInsecure: settings.insecure ?? false,
+          credentials: settings.credentials,
+          absolute: context.absolute,
+        }),
+      );
+    } finally {
+      await dispatcher.destroy();
+    }
+  };
+  /** Fetches the manifest of a tag or digest and, unless its files are here, its layer. */
+  const fetchNow = async (
+    registry: Registry,
+    wanted: string,
+    digest: string | undefined,
+    signal: AbortSignal,
+  ): Promise<string> => {
+    const text = await registry.manifest(wanted, signal);
+    const revision = `sha256:${createHash('sha256').update(text).digest('hex')}`;
+    if (digest !== undefined && revision !== digest) {
+      throw new SourceError(
+        'unverified',
+        `${what} is not used: the digest of its manifest is ${revision}, and ${digest} is wanted`,
+      );
+    }
+    if ((await checkouts.find(revision)) !== undefined) return revision;
+    const layer = layerOf(text.toString('utf8'), what);
+    if (layer.size > limits.bytes) throw tooLarge(what, limits);
+    const file = join(folder, 'download');
+    try {
+      await keep(await registry.blob(layer.digest, signal), file, { what, limits, digest: layer.digest });
+      await checkouts.make(revision, (dir) => unpack(createReadStream(file), { path, what, limits }, dir, signal));
+    } finally {
+      await rm(file, { force: true });
+    }
+    return revision;
+  };
+
+  return {
+    name,
+    kind: 'oci',
+    url: shown,
+    check: (signal) =>
+      action('the check', signal, (limited) =>
+        withRegistry(async (registry) => {
+          if (last !== undefined && last.revision === pinned && (await checkouts.find(pinned)) !== undefined)
+            return last;
+          const revision = await fetchNow(registry, pinned ?? reference.reference, pinned, limited);
+          if (last?.revision === revision) return last;
+          const verified = pinned === undefined ? {} : { verified: { by: 'digest', key: pinned } as const };
+          last = { revision, at: context.now(), reference: reference.reference, ...verified };
+          return last;
+        }),
+      ),
+    async checkout(revision, signal) {
+      const there = await checkouts.find(revision);
+      if (there !== undefined) return { dir: there };
+      if (!/^sha256:[0-9a-f]{64}$/.test(revision))
+        throw new SourceError('not-found', `${what}: ${JSON.stringify(revision)} is no digest`);
+      await action('the checkout', signal, (limited) =>
+        withRegistry((registry) => fetchNow(registry, revision, revision, limited)),
+      );
+      const dir = await checkouts.find(revision);
+      if (dir === undefined) throw new SourceError('not-found', `${what} has no files of ${revision}`);
+      return { dir };
+    },
+    keepOnly: (revisions) => checkouts.keepOnly(revisions),
+  };
+}

@@ -1,0 +1,143 @@
+// Takes webhook requests for sources: verifies them, drops repeated ones, slows down forgers, and joins many news into few looks.
+import { readSecret } from '../files/secret.ts';
+import type { SourceEntry, WebhookSettings } from '../source-schema.ts';
+import { verifyWebhook, type Headers } from './verify-webhook.ts';
+
+export interface WebhookRequest {
+  readonly source: string;
+  /** Names in lower case. */
+  readonly headers: Headers;
+  /** As it came: its signature covers the bytes. */
+  readonly body: Buffer;
+  readonly address: string;
+}
+
+export interface WebhookAnswer {
+  readonly status: 202 | 400 | 401 | 403 | 404 | 413 | 429;
+  readonly message: string;
+}
+
+export interface WebhookDeps {
+  readonly entries: readonly Pick<SourceEntry, 'name' | 'webhook'>[];
+  readonly absolute: (path: string) => string;
+  readonly nowMs: () => number;
+  /** Called at once for the first news, and at most once a second for those that follow; the last news is never lost. */
+  readonly lookAt: (source: string) => void;
+  readonly warn?: (message: string) => void;
+}
+
+const maxBody = 2 * 1024 * 1024;
+const maxForged = 10;
+const forgedWindowMs = 60_000;
+const rememberedMs = 60 * 60_000;
+const maxRemembered = 10_000;
+const restMs = 1000;
+
+export interface WebhookReceiver {
+  receive(request: WebhookRequest): Promise<WebhookAnswer>;
+  close(): void;
+}
+
+export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
+  const settings = new Map(
+    deps.entries.flatMap(({ name, webhook }) => (webhook === undefined ? [] : [[name, webhook] as const])),
+  );
+  const forged = new Expiring<number>(forgedWindowMs);
+  const seen = new Expiring<true>(rememberedMs);
+  const looks = new Looks(deps.lookAt);
+
+  const verified = async (request: WebhookRequest, webhook: WebhookSettings): Promise<WebhookAnswer> => {
+    const nowMs = deps.nowMs();
+    const sender = `${request.source} ${request.address}`;
+    const failures = forged.get(sender, nowMs) ?? 0;
+    if (failures >= maxForged)
+      return { status: 429, message: 'too many requests without a valid signature; wait a minute' };
+    let secret: string;
+    try {
+      secret = await readSecret(`sources: ${request.source}: webhook.secretFile`, deps.absolute(webhook.secretFile));
+    } catch (error) {
+      deps.warn?.((error as Error).message);
+      return {
+        status: 403,
+        message: 'the secret of this webhook cannot be read here; the log of the controller says why',
+      };
+    }
+    const { headers, body } = request;
+    const verdict = verifyWebhook({ provider: webhook.provider, secret, headers, body, nowMs });
+    if (!verdict.isValid) {
+      forged.set(sender, failures + 1, nowMs);
+      return { status: 401, message: verdict.why };
+    }
+    if (verdict.isTest) return { status: 202, message: 'the signature is valid' };
+    const mark = `${request.source} ${verdict.mark}`;
+    if (seen.get(mark, nowMs) !== undefined) return { status: 202, message: 'this request was received before' };
+    seen.set(mark, true, nowMs);
+    looks.due(request.source);
+    return { status: 202, message: 'the source is read' };
+  };
+  return {
+    async receive(request) {
+      const webhook = settings.get(request.source);
+      if (webhook === undefined) return { status: 404, message: 'no source of this name has a webhook' };
+      if (request.body.length > maxBody)
+        return { status: 413, message: `a webhook request holds at most ${maxBody} bytes` };
+      return verified(request, webhook);
+    },
+    close: () => looks.close(),
+  };
+}
+
+/** Values that are forgotten after a time; the oldest go first when there are too many. */
+class Expiring<T> {
+  readonly #values = new Map<string, { readonly value: T; readonly until: number }>();
+  readonly #ttlMs: number;
+
+  constructor(ttlMs: number) {
+    this.#ttlMs = ttlMs;
+  }
+
+  get(key: string, nowMs: number): T | undefined {
+    const found = this.#values.get(key);
+    return found === undefined || found.until <= nowMs ? undefined : found.value;
+  }
+
+  set(key: string, value: T, nowMs: number): void {
+    this.#values.delete(key);
+    this.#values.set(key, { value, until: nowMs + this.#ttlMs });
+    for (const [oldest, { until }] of this.#values) {
+      if (this.#values.size <= maxRemembered && until > nowMs) break;
+      this.#values.delete(oldest);
+    }
+  }
+}
+
+class Looks {
+  readonly #lookAt: (source: string) => void;
+  readonly #resting = new Map<string, { timer: NodeJS.Timeout; isDue: boolean }>();
+
+  constructor(lookAt: (source: string) => void) {
+    this.#lookAt = lookAt;
+  }
+
+  due(source: string): void {
+    const resting = this.#resting.get(source);
+    if (resting === undefined) this.#look(source);
+    else resting.isDue = true;
+  }
+
+  #look(source: string): void {
+    const timer = setTimeout(() => {
+      const isDue = this.#resting.get(source)?.isDue === true;
+      this.#resting.delete(source);
+      if (isDue) this.#look(source);
+    }, restMs);
+    timer.unref();
+    this.#resting.set(source, { timer, isDue: false });
+    this.#lookAt(source);
+  }
+
+  close(): void {
+    for (const { timer } of this.#resting.values()) clearTimeout(timer);
+    this.#resting.clear();
+  }
+}

@@ -1,0 +1,38 @@
+// Finds the program etcd on the host and asks for its version.
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { exec } from '../../lib/exec.ts';
+import { isAtLeast } from './etcd-flags.ts';
+
+export interface EtcdProgram {
+  readonly path: string;
+  readonly version: string;
+}
+
+/** Throws an Error that says what to install. `path`: not the one of PATH. */
+export async function findEtcd(path?: string): Promise<EtcdProgram> {
+  const found = path ?? onPath();
+  if (found === undefined)
+    throw new Error(
+      'this host has no program etcd, which a cluster keeps its records in: install it (apt-get install etcd-server), or name it with --etcd-path',
+    );
+  const { stdout } = await exec([found, '--version'], { timeoutMs: 20_000 });
+  const version = /etcd Version: (\d+\.\d+\.\d+)/.exec(stdout)?.[1];
+  if (version === undefined) throw new Error(`${found} is not etcd: it does not tell its version`);
+  if (!isAtLeast(version, 3, 4)) throw new Error(`${found} is etcd ${version}, which is too old: 3.4 is needed`);
+  return { path: found, version };
+}
+
+function onPath(): string | undefined {
+  const dirs = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '');
+  return dirs.map((dir) => join(dir, 'etcd')).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,109 @@
+// The login of browsers at an OpenID Connect issuer: roles from claims, and the ways to forge one; and cookies over TLS.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
+import { ask, cookiesOf, startHttp, tokens, type HttpHarness } from '../../../support/controller/http-harness.ts';
+import { startIssuer, type TestIssuer } from '../../../support/daemons/issuer.ts';
+import { callTls } from '../../../support/daemons/tls.ts';
+
+describe('a login at an issuer', () => {
+  let issuer: TestIssuer;
+  let http: HttpHarness;
+  beforeEach(async () => {
+    issuer = await startIssuer();
+    const roles = { claim: 'groups', operate: ['admins'], view: ['staff'] };
+    http = await startHttp({ oidc: { issuer: issuer.url, clientId: 'gantry', roles } });
+  });
+  afterEach(() => Promise.all([http.close(), issuer.close()]));
+
+  /** From our page to the issuer; `back`: where that sends the browser. */
+  async function begin() {
+    const leave = await http.ask('/auth/login');
+    expect(leave.status).toBe(303);
+    const cookie = cookiesOf(leave);
+    expect(leave.headers['set-cookie']?.[0]).toMatch(/^gantry-login=[\w-]{43}; .*HttpOnly; SameSite=Lax/);
+    const agreed = await ask(String(leave.headers.location));
+    return { cookie, back: String(agreed.headers.location) };
+  }
+
+  test.each([
+    [['admins'], 'operate'],
+    [['staff'], 'view'],
+    [['staff', 'admins'], 'operate'],
+    ['admins', 'operate'],
+  ])('gives a user of the groups %j the role %s', async (groups, role) => {
+    issuer.claims = { sub: 'u7', groups, preferred_username: 'ada', email: 'root@example.test' };
+    const { cookie, back } = await begin();
+    const reply = await ask(back, { headers: { cookie } });
+    expect(reply.status).toBe(200);
+    expect(reply.headers['set-cookie']?.at(-1)).toContain('SameSite=Strict');
+    const session = await http.ask('/api/v1/session', { headers: { cookie: cookiesOf(reply) } });
+    expect(session.json()).toMatchObject({ name: 'ada (u7)', role, login: { token: true, oidc: true } });
+  });
+
+  test.each([[[]], [['other']], [undefined], [{ admins: true }], [['ADMINS', 'admins ']]])(
+    'gives a user of the groups %j nothing',
+    async (groups) => {
+      issuer.claims = groups === undefined ? {} : { groups };
+      const { cookie, back } = await begin();
+      const reply = await ask(back, { headers: { cookie } });
+      expect([reply.status, cookiesOf(reply)]).toEqual([403, '']);
+    },
+  );
+
+  test('that another browser began is refused, and so is its second use', async () => {
+    issuer.claims = { groups: ['admins'] };
+    const mine = await begin();
+    const other = await begin();
+    expect((await ask(other.back)).status).toBe(403);
+    expect((await ask(other.back, { headers: { cookie: mine.cookie } })).status).toBe(403);
+    // The attempt with the wrong state has ended the login that its cookie began.
+    expect((await ask(mine.back, { headers: { cookie: mine.cookie } })).status).toBe(403);
+    const third = await begin();
+    expect((await ask(third.back, { headers: { cookie: third.cookie } })).status).toBe(200);
+    expect((await ask(third.back, { headers: { cookie: third.cookie } })).status).toBe(403);
+  });
+
+  test('with a token that others signed, or of another client, is refused', async () => {
+    issuer.claims = { groups: ['admins'], aud: 'another-client' };
+    const other = await begin();
+    expect((await ask(other.back, { headers: { cookie: other.cookie } })).status).toBe(403);
+    issuer.claims = { groups: ['admins'], nonce: 'replayed' };
+    const replayed = await begin();
+    expect((await ask(replayed.back, { headers: { cookie: replayed.cookie } })).status).toBe(403);
+  });
+
+  test('says so when the issuer does not answer, and works once it does', async () => {
+    issuer.broken = 500;
+    const reply = await http.ask('/auth/login');
+    expect(reply.status).toBe(503);
+    expect(reply.text).toContain(issuer.url);
+    issuer.broken = undefined;
+    expect((await http.ask('/auth/login')).status).toBe(303);
+  });
+});
+
+test('over TLS cookies are sent over TLS alone, and browsers are told to stay there', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'gantry-tls-'));
+  const hour = 3_600_000;
+  const pair = await makeSelfSigned({
+    commonName: 'controller',
+    organization: 'tests',
+    subjectAltNames: ['IP:127.0.0.1'],
+    notBefore: new Date(Date.now() - hour),
+    notAfter: new Date(Date.now() + hour),
+    usage: 'server',
+  });
+  const tls = { cert: join(directory, 'cert.pem'), key: join(directory, 'key.pem') };
+  await Promise.all([writeFile(tls.cert, pair.certPem), writeFile(tls.key, pair.keyPem)]);
+  const http = await startHttp({ tls });
+  expect(http.listener.url).toMatch(/^https:/);
+  const address = new URL(http.listener.url).host;
+  const reply = await callTls(address, 'POST', '/api/v1/session', { token: tokens.view });
+  expect(reply.headers['set-cookie']?.[0]).toMatch(/^__Host-gantry-session=.*; HttpOnly; SameSite=Strict; Secure$/);
+  expect(reply.headers['strict-transport-security']).toContain('max-age=');
+  await http.close();
+  await rm(directory, { recursive: true, force: true });
+});

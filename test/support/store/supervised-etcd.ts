@@ -1,0 +1,69 @@
+// Etcds as the daemon runs them, for tests: each supervised, with certificates of one cluster key, on free ports.
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type EtcdTlsFiles, writeEtcdCertificates } from '../../../server/cluster/etcd/certificates.ts';
+import type { EtcdFirstStart, EtcdStart, EtcdTuning } from '../../../server/cluster/etcd/etcd-flags.ts';
+import { EtcdProcess } from '../../../server/cluster/etcd/etcd-process.ts';
+import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
+import { freePort } from '../hosts/free-port.ts';
+
+export interface SupervisedEtcd {
+  readonly process: EtcdProcess;
+  readonly start: EtcdStart;
+}
+
+export interface EtcdNest {
+  readonly dir: string;
+  readonly logged: string[];
+  /** A member that was not started yet. */
+  member(name: string, first: EtcdFirstStart, tuning?: EtcdTuning): Promise<SupervisedEtcd>;
+  /** What a client shows, as files and read. */
+  readonly files: EtcdTlsFiles;
+  readonly tls: { readonly ca: Buffer; readonly cert: Buffer; readonly key: Buffer };
+  close(): Promise<void>;
+}
+
+export async function openEtcdNest(): Promise<EtcdNest> {
+  const dir = mkdtempSync(join(tmpdir(), 'gantry-etcds-'));
+  const now = Date.now();
+  const { keyPem } = await makeSelfSigned({
+    commonName: 'cluster',
+    organization: 'gantry',
+    subjectAltNames: [],
+    notBefore: new Date(now - 1_000),
+    notAfter: new Date(now + 1_000_000),
+    usage: 'server',
+  });
+  const logged: string[] = [];
+  const write = (level: string) => (message: string) => void logged.push(`${level} ${message}`);
+  const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
+  const members: SupervisedEtcd[] = [];
+  const files = await writeEtcdCertificates(join(dir, 'client'), keyPem, { name: 'client', hosts: [] });
+  const tls = { ca: readFileSync(files.ca), cert: readFileSync(files.cert), key: readFileSync(files.key) };
+  return {
+    dir,
+    logged,
+    files,
+    tls,
+    member: async (name, first, tuning) => {
+      const own = join(dir, name);
+      const start: EtcdStart = {
+        dir: join(own, 'etcd'),
+        name,
+        clientAddress: `127.0.0.1:${await freePort()}`,
+        peerAddress: `127.0.0.1:${await freePort()}`,
+        first,
+        tls: await writeEtcdCertificates(join(own, 'tls'), keyPem, { name, hosts: ['127.0.0.1'] }),
+        ...(tuning === undefined ? {} : { tuning }),
+      };
+      const member = { process: new EtcdProcess({ log, firstPauseMs: 100 }), start };
+      members.push(member);
+      return member;
+    },
+    close: async () => {
+      await Promise.all(members.map(({ process }) => process.stop()));
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
