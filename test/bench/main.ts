@@ -10,6 +10,7 @@ import type { BenchContext, Group } from './group.ts';
 import { imagesGroup } from './images.ts';
 import { lifeGroup } from './life.ts';
 import { planGroup } from './plan.ts';
+import { pageGroup } from './page.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
 import { openGantryd, openLxd, type Server } from './servers.ts';
 import { snapshotsGroup } from './snapshots.ts';
@@ -20,6 +21,7 @@ const groups: Readonly<Record<string, Group>> = {
   plan: planGroup,
   terraform: terraformGroup,
   reconcile: reconcileGroup,
+  page: pageGroup,
   // Before the other groups make and delete thousands of files.
   images: imagesGroup,
   life: lifeGroup,
@@ -74,7 +76,7 @@ async function measure(wanted: readonly string[], containers: number): Promise<r
   const servers: Server[] = [];
   try {
     // These create their own.
-    if (wanted.some((name) => !['plan', 'terraform', 'reconcile'].includes(name))) await open(servers);
+    if (wanted.some((name) => !['plan', 'terraform', 'reconcile', 'page'].includes(name))) await open(servers);
     const context: BenchContext = { servers, containers, say, signal: abort.signal };
     const rows: Row[] = [];
     for (const name of wanted) {

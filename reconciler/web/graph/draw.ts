@@ -93,29 +93,48 @@ function drawSpots(context: Context, picture: Picture): void {
 }
 
 function drawCards(context: Context, picture: Picture): void {
-  const { layout, graph, statuses, palette } = picture;
-  const hasText = picture.camera.scale >= textScale;
-  context.textBaseline = 'middle';
-  for (let id = 0; id < layout.x.length; id++) {
-    const x = layout.x[id] ?? 0;
-    const y = layout.y[id] ?? 0;
-    if (!isInSight(picture, x, y, node.width, node.height)) continue;
-    const status = statuses[id] ?? 'unknown';
-    context.fillStyle = palette.surface;
-    context.strokeStyle = status === 'synced' ? palette.line : palette.statuses[status];
-    context.lineWidth = 1.2;
-    box(context, x, y, node.width, node.height, 6);
-    context.fill();
-    context.stroke();
-    drawPair(context, x + node.width - 44, y + 12, status, palette);
-    if (!hasText) continue;
-    context.fillStyle = palette.ink;
-    context.font = `600 12px ${palette.font}`;
-    context.fillText(cut(graph.titles[id] ?? '', 19), x + 10, y + 14);
-    context.fillStyle = palette.soft;
-    context.font = `11px ${palette.font}`;
-    context.fillText(cut(graph.kinds[id] ?? '', 21), x + 10, y + 29);
+  const { x, y } = picture.layout;
+  for (let id = 0; id < x.length; id++) {
+    if (isInSight(picture, x[id] ?? 0, y[id] ?? 0, node.width, node.height)) drawCard(context, picture, id);
   }
+}
+
+/** Draws these nodes anew over what is there: for new statuses while the camera stands still. */
+export function drawSome(context: Context, picture: Picture, ids: readonly number[]): void {
+  const areSpots = picture.camera.scale < cardScale;
+  for (const id of ids) {
+    const x = picture.layout.x[id] ?? 0;
+    const y = picture.layout.y[id] ?? 0;
+    if (!isInSight(picture, x, y, node.width, node.height)) continue;
+    context.clearRect(x - 1, y - 1, node.width + 2, node.height + 2);
+    if (!areSpots) {
+      drawCard(context, picture, id);
+      continue;
+    }
+    context.fillStyle = picture.palette.statuses[picture.statuses[id] ?? 'unknown'];
+    context.fillRect(x, y, node.width, node.height);
+  }
+}
+
+function drawCard(context: Context, { layout, graph, statuses, palette, camera }: Picture, id: number): void {
+  const x = layout.x[id] ?? 0;
+  const y = layout.y[id] ?? 0;
+  const status = statuses[id] ?? 'unknown';
+  context.fillStyle = palette.surface;
+  context.strokeStyle = status === 'synced' ? palette.line : palette.statuses[status];
+  context.lineWidth = 1.2;
+  box(context, x, y, node.width, node.height, 6);
+  context.fill();
+  context.stroke();
+  drawPair(context, x + node.width - 44, y + 12, status, palette);
+  if (camera.scale < textScale) return;
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.ink;
+  context.font = `600 12px ${palette.font}`;
+  context.fillText(cut(graph.titles[id] ?? '', 19), x + 10, y + 14);
+  context.fillStyle = palette.soft;
+  context.font = `11px ${palette.font}`;
+  context.fillText(cut(graph.kinds[id] ?? '', 21), x + 10, y + 29);
 }
 
 /** Desired beside live: two full squares; live has the colour of its status and is hollow when it is missing. */

@@ -1,7 +1,7 @@
 // What is drawn when: edges on one canvas, drawn when the camera moves; nodes on another above it, drawn with every batch of events.
 import type { ObjectStatusName } from '../../controller/http/contract.ts';
 import { fitted, type Camera, type Size } from './camera.ts';
-import { begin, drawAllEdges, drawEdgesOf, drawFrame, drawNodes, type Picture } from './draw.ts';
+import { begin, drawAllEdges, drawEdgesOf, drawFrame, drawNodes, drawSome, type Picture } from './draw.ts';
 import { node, type Layout } from './layout.ts';
 import type { Graph } from './model.ts';
 import { readPalette, type Palette } from './palette.ts';
@@ -21,7 +21,9 @@ export class Scene {
   #camera: Camera = { x: 0, y: 0, scale: 1 };
   #frame: number | undefined;
   #rest: ReturnType<typeof setTimeout> | undefined;
-  #areEdgesOld = true;
+  /** Camera, layout, colours or choice are new: everything is drawn anew, not only nodes with a new status. */
+  #isAllOld = true;
+  #drawn: readonly ObjectStatusName[] = [];
 
   constructor(edges: CanvasRenderingContext2D, nodes: CanvasRenderingContext2D) {
     this.#edges = edges;
@@ -96,7 +98,7 @@ export class Scene {
   }
 
   #redraw(): void {
-    this.#areEdgesOld = true;
+    this.#isAllOld = true;
     this.#request();
   }
 
@@ -105,12 +107,24 @@ export class Scene {
       this.#frame = undefined;
       const picture = this.#picture();
       if (!picture) return;
-      if (this.#areEdgesOld) this.#drawEdges(picture);
-      this.#areEdgesOld = false;
-      begin(this.#nodes, picture);
-      drawNodes(this.#nodes, picture);
-      if (this.#chosen !== undefined) drawFrame(this.#nodes, picture, this.#chosen);
+      if (this.#isAllOld) this.#drawAll(picture);
+      else drawSome(this.#nodes, picture, this.#changed());
+      this.#drawn = this.#statuses;
+      this.#isAllOld = false;
     });
+  }
+
+  #drawAll(picture: Picture): void {
+    this.#drawEdges(picture);
+    begin(this.#nodes, picture);
+    drawNodes(this.#nodes, picture);
+    if (this.#chosen !== undefined) drawFrame(this.#nodes, picture, this.#chosen);
+  }
+
+  #changed(): readonly number[] {
+    const ids: number[] = [];
+    for (const [id, status] of this.#statuses.entries()) if (status !== this.#drawn[id]) ids.push(id);
+    return ids;
   }
 
   #picture(): Picture | undefined {

@@ -6,6 +6,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { extname, join, normalize } from 'node:path';
 import { WebSocketServer } from 'ws';
 import type { ControllerEvent, Session } from '../../../reconciler/controller/http/contract.ts';
+import { securityHeaders } from '../../../reconciler/controller/http/security-headers.ts';
 import { answerOf, Refusal, type Recorded } from './answers.ts';
 import type { PageWorld } from './worlds.ts';
 
@@ -20,8 +21,6 @@ export interface PageServerOptions {
 
 const tokens: Readonly<Record<string, 'view' | 'operate'>> = { 'view-token': 'view', 'operate-token': 'operate' };
 const csrfToken = 'csrf-of-the-test';
-const policy =
-  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
@@ -147,8 +146,7 @@ export class PageServer {
     if (content === undefined) throw new Refusal(404, 'There is no such file.');
     response.writeHead(200, {
       'content-type': types[extname(name)] ?? 'application/octet-stream',
-      'content-security-policy': policy,
-      'x-content-type-options': 'nosniff',
+      ...securityHeaders(false),
     });
     response.end(content);
   }

@@ -8,7 +8,7 @@ const shownAtFirst = 12;
 
 export function HostsCard({ hosts }: { readonly hosts: readonly HostStatus[] }) {
   const [areAll, setAll] = useState(false);
-  const sorted = [...hosts].sort((a, b) => rank(a) - rank(b) || (a.name < b.name ? -1 : 1));
+  const sorted = [...hosts].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name, 'en', { numeric: true }));
   const shown = areAll ? sorted : sorted.slice(0, shownAtFirst);
   return (
     <section class="card" aria-labelledby="hosts-title">

@@ -1,0 +1,379 @@
+// What people do on the page: every button, the keyboard alone, logging in, and what happens when the controller goes away.
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { replaceSet } from '../../support/page/answers.ts';
+import { chromiumPath, noChromium } from '../../support/page/browser.ts';
+import { axeFindings, PageHarness, sidewaysScroll, type Visit, type VisitOptions } from '../../support/page/visit.ts';
+import { largeWorld, smallWorld } from '../../support/page/worlds.ts';
+import { until } from '../../support/until.ts';
+
+if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
+
+const web1 = '#/sets/web?object=node01+container%2Fweb1';
+
+describe.skipIf(chromiumPath === undefined)('the page', () => {
+  let harness: PageHarness;
+  beforeAll(async () => (harness = await PageHarness.start()));
+  afterAll(() => harness?.end());
+
+  async function visiting(
+    options: VisitOptions,
+    act: (visit: Visit) => Promise<void>,
+    world = smallWorld(),
+  ): Promise<void> {
+    const visit = await harness.visit(world, options);
+    try {
+      await act(visit);
+      expect(visit.complaints).toEqual([]);
+    } finally {
+      await visit.close();
+    }
+  }
+  const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name }).first();
+  const dialog = (page: Page) => page.getByRole('dialog');
+
+  test('asks before a sync, does nothing when cancelled, and shows the operation once it has begun', () =>
+    visiting({ place: '#/sets/web' }, async ({ page, server }) => {
+      await button(page, 'Sync').click();
+      await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+      expect(await dialog(page).count()).toBe(0);
+      expect(server.asked).toEqual([]);
+      await button(page, 'Sync').click();
+      expect(await axeFindings(page)).toEqual([]);
+      await page.getByLabel('Reason').fill('after the repair');
+      await page.getByRole('button', { name: 'Sync now' }).click();
+      await page.getByText('The sync of web has begun.').waitFor();
+      expect(server.asked).toEqual([{ path: '/api/v1/sets/web/sync', body: { reason: 'after the repair' } }]);
+      await button(page, 'Dismiss').click();
+      await page.getByRole('link', { name: 'Operations' }).click();
+      await page.getByRole('progressbar', { name: 'Progress of sync of web' }).first().waitFor();
+      await page.getByText('after the repair').waitFor();
+    }));
+
+  test('suspends a set with a reason and an end, shows why that is refused, and resumes it', () =>
+    visiting({ place: '#/sets/web' }, async ({ page, server }) => {
+      await button(page, 'Suspend').click();
+      await dialog(page).getByRole('button', { name: 'Suspend' }).click();
+      expect(server.asked).toEqual([]);
+      await page.getByLabel('Reason').fill('refuse');
+      await dialog(page).getByRole('button', { name: 'Suspend' }).click();
+      await page.getByText('Another suspension covers it already.').waitFor();
+      await page.getByLabel('Reason').fill('move to another rack');
+      await page.getByLabel('For').selectOption('4 hours');
+      await dialog(page).getByRole('button', { name: 'Suspend' }).click();
+      await page.getByText('web is suspended.').waitFor();
+      const body = server.asked.at(-1)?.body as { reason: string; until: string };
+      expect(body.reason).toBe('move to another rack');
+      expect(Math.abs(Date.parse(body.until) - Date.now() - 4 * 3_600_000)).toBeLessThan(60_000);
+      await page.getByText('move to another rack').waitFor();
+      await button(page, 'Resume web').click();
+      await dialog(page).getByRole('button', { name: 'Resume' }).click();
+      await page.getByText('1 suspension has ended.').waitFor();
+      await page.getByText('move to another rack').waitFor({ state: 'detached' });
+      expect(await button(page, 'Suspend').count()).toBe(1);
+    }));
+
+  test('resumes all suspensions of a set', () =>
+    visiting({ place: '#/sets/monitoring' }, async ({ page, server }) => {
+      await button(page, 'Resume all').click();
+      await dialog(page).getByRole('button', { name: 'Resume' }).click();
+      await page.getByText('1 suspension has ended.').waitFor();
+      expect(server.asked).toEqual([{ path: '/api/v1/sets/monitoring/resume', body: {} }]);
+    }));
+
+  test('suspends one field and one object from the drawer, and shows documents and their diff', () =>
+    visiting({ place: web1 }, async ({ page, server }) => {
+      const drawer = page.getByRole('complementary');
+      await drawer.getByRole('button', { name: 'Suspend config.limits.memory' }).click();
+      await page.getByLabel('Reason').fill('measuring');
+      await dialog(page).getByRole('button', { name: 'Suspend' }).click();
+      await drawer.getByText('measuring').waitFor();
+      expect(server.asked.at(-1)?.body).toMatchObject({
+        host: 'node01',
+        address: 'container/web1',
+        path: 'config.limits.memory',
+        reason: 'measuring',
+      });
+      await drawer.getByRole('button', { name: 'Resume' }).click();
+      await dialog(page).getByRole('button', { name: 'Resume' }).click();
+      await drawer.getByText('measuring').waitFor({ state: 'detached' });
+      await drawer.getByRole('button', { name: 'Suspend', exact: true }).first().click();
+      await page.getByLabel('Reason').fill('by hand for now');
+      await page.getByLabel('For').selectOption('until it is resumed');
+      await dialog(page).getByRole('button', { name: 'Suspend' }).click();
+      await until(() => server.asked.length === 3);
+      expect(server.asked.at(-1)?.body).toEqual({
+        host: 'node01',
+        address: 'container/web1',
+        reason: 'by hand for now',
+      });
+      expect(await drawer.getByText('secret, not shown').count()).toBe(2);
+      await drawer.getByRole('button', { name: 'Live' }).click();
+      await drawer.getByText('limits.memory: 256MiB').waitFor();
+      await drawer.getByRole('button', { name: 'Diff' }).click();
+      await drawer
+        .getByText('+     limits.memory: 512MiB')
+        .or(drawer.getByText('limits.memory: 512MiB'))
+        .first()
+        .waitFor();
+      expect(await drawer.locator('.line-live').allTextContents()).toEqual(['-   limits.memory: 256MiB\n']);
+      await drawer.getByRole('button', { name: 'Desired' }).click();
+      await drawer.getByRole('link', { name: 'In the graph' }).click();
+      await page.getByText('container/web1 on node01, drifted, needs 2, needed by 0').waitFor({ state: 'attached' });
+      await drawer.getByRole('button', { name: 'Close the object' }).click();
+      expect(await drawer.count()).toBe(0);
+    }));
+
+  test('rolls back to a revision of the history after a reason was given', () =>
+    visiting({ place: '#/sets/web/history' }, async ({ page, server }) => {
+      await button(page, 'Roll back to 1b2c3d4e').click();
+      await page.getByLabel('Reason').fill('the shop is slow');
+      await dialog(page).getByRole('button', { name: 'Roll back' }).click();
+      await page.getByText('The rollback of web has begun.').waitFor();
+      expect(server.asked).toEqual([
+        {
+          path: '/api/v1/sets/web/rollback',
+          body: { revision: '1b2c3d4e5f60718293a4b5c6d7e8f90123456789', reason: 'the shop is slow' },
+        },
+      ]);
+    }));
+
+  test('previews a branch, and says why a branch has no preview', () =>
+    visiting({ place: '#/sets/web/preview' }, async ({ page }) => {
+      await page.getByLabel('Branch, tag or revision').fill('no-such-branch');
+      await button(page, 'Preview').click();
+      await page.getByText('The source has no branch, tag or revision no-such-branch.').waitFor();
+      await page.getByLabel('Branch, tag or revision').fill('more-memory');
+      await button(page, 'Preview').click();
+      await page.getByText('limits.memory needs a restart').waitFor();
+      await page.getByText('Refused: it is protected').waitFor();
+      await page.getByText('web.yaml:8:5').waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      await page.locator('summary', { hasText: 'node02' }).click();
+      await page.getByText('offline', { exact: true }).waitFor();
+    }));
+
+  test('finds objects by words, status, kind and host, and clears the filter', () =>
+    visiting({ place: '#/sets/web' }, async ({ page }) => {
+      await page.getByText('36 objects', { exact: true }).waitFor();
+      await page.getByRole('searchbox').fill('web1 node02');
+      await page.getByText('1 of 36 objects').waitFor();
+      await page.getByRole('searchbox').fill('');
+      await page.getByLabel('Status', { exact: true }).selectOption('failed');
+      await page.getByText('1 of 36 objects').waitFor();
+      expect(page.url()).toContain('status=failed');
+      await page.getByLabel('Kind').selectOption('network');
+      await page.getByText('No object matches').waitFor();
+      await button(page, 'Clear the filter').click();
+      await page.getByLabel('Host').selectOption('node03');
+      await page.getByText('12 of 36 objects').waitFor();
+    }));
+
+  test('opens a console that carries keys and its size, and connects again', () =>
+    visiting({ place: '#/console/node01/web1' }, async ({ page, server }) => {
+      await page.getByText('welcome to the console').first().waitFor();
+      await page.keyboard.type('ls');
+      await until(() => server.consoleInput.join('') === 'ls');
+      await page.setViewportSize({ width: 700, height: 600 });
+      await until(() => server.consoleSizes.length > 0);
+      expect(JSON.parse(server.consoleSizes.at(-1) ?? '')).toEqual({
+        width: expect.any(Number),
+        height: expect.any(Number),
+      });
+      await server.stop();
+      await page.getByText('The connection was closed.').waitFor();
+      await server.start();
+      await button(page, 'Connect again').click();
+      await page.getByText('online', { exact: true }).waitFor();
+    }));
+
+  test('keeps buttons for changes from those who may only view', () =>
+    visiting({ place: web1, anonymous: 'view' }, async ({ page }) => {
+      await page.getByText('config.user.password').first().waitFor();
+      const names = await page.getByRole('button').allTextContents();
+      expect(names.filter((name) => /sync|suspend|resume|roll|console/i.test(name))).toEqual([]);
+      await page.goto(page.url().replace(/#.*/, '#/sets/web/preview'));
+      await page.getByText('Previews are for those who may operate').waitFor();
+      await page.goto(page.url().replace(/#.*/, '#/console/node01/web1'));
+      await page.getByText('The console is not open to you').waitFor();
+      await page.getByRole('link', { name: 'Log in' }).click();
+      await page.getByLabel('Token').waitFor();
+    }));
+
+  test('lets in with a token, tells a wrong one, sends the CSRF token, and lets out', () =>
+    visiting({ anonymous: 'nobody', place: '#/sets/web' }, async ({ page, server }) => {
+      expect(await page.getByRole('link', { name: 'Log in with your organization' }).getAttribute('href')).toBe(
+        './auth/login',
+      );
+      await page.getByLabel('Token').fill('wrong');
+      await button(page, 'Log in').click();
+      await page.getByText('The token is not known.').waitFor();
+      await page.getByLabel('Token').fill('operate-token');
+      await button(page, 'Log in').click();
+      await button(page, 'Sync').click();
+      await page.getByRole('button', { name: 'Sync now' }).click();
+      await page.getByText('The sync of web has begun.').waitFor();
+      await page.context().clearCookies();
+      await page.getByRole('link', { name: 'Logs' }).click();
+      await page.getByLabel('Token').fill('view-token');
+      await button(page, 'Log in').click();
+      await page.getByText('the host does not answer').first().waitFor();
+      await button(page, 'Log out').click();
+      await page.getByLabel('Token').waitFor();
+      expect(server.readers).toBe(0);
+    }));
+
+  test('shows news as they arrive, says when it is cut off, and reads everything again', () =>
+    visiting({ place: '#/sets/web' }, async ({ page, server }) => {
+      const object = server.world.objects.get('web')?.[1];
+      const set = server.world.overview.sets[0];
+      if (!object || !set) throw new Error('The world has no set.');
+      await page.getByText('Live', { exact: true }).waitFor();
+      server.emit({ type: 'object', set: 'web', object: { ...object, status: 'failed', message: 'the disk is full' } });
+      await page.getByText('the disk is full').waitFor();
+      server.emit({ type: 'object', set: 'web', object, isGone: true });
+      await page.getByText('35 objects', { exact: true }).waitFor();
+      server.emit(replaceSet(server.world, { ...set, message: 'on the way' }));
+      await page.getByText('on the way').waitFor();
+      await server.stop();
+      await page.getByText('The connection to the controller was lost.').waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      server.world.objects.get('web')?.push({ ...object, name: 'fresh', address: 'container/fresh', host: 'node01' });
+      replaceSet(server.world, { ...set, message: 'changed meanwhile' });
+      await server.start();
+      await page.getByText('changed meanwhile').waitFor();
+      await page.getByText('37 objects', { exact: true }).waitFor();
+      server.emit({ type: 'log', line: { at: new Date().toISOString(), level: 'error', message: 'a new line' } });
+      await page.getByRole('link', { name: 'Logs' }).click();
+      await page.getByText('a new line').waitFor();
+    }));
+
+  test('offers to try again what could not be read', () =>
+    visiting({ place: '#/operations' }, async ({ page, server }) => {
+      await page.getByText('slow, but at work').first().waitFor();
+      server.isBroken = true;
+      for (const place of ['#/sets/web', '#/sets/web/drift', '#/sets/web/history', '#/logs']) {
+        await page.goto(server.url + place);
+        await page.getByText('The controller is starting.').first().waitFor();
+        server.isBroken = false;
+        await button(page, 'Try again').click();
+        await page.getByText('The controller is starting.').first().waitFor({ state: 'detached' });
+        server.isBroken = true;
+      }
+    }));
+
+  test('works with the keyboard alone', () =>
+    visiting({}, async ({ page }) => {
+      const focused = (): Promise<string> =>
+        page.evaluate(
+          'document.activeElement.id || document.activeElement.className || document.activeElement.tagName',
+        );
+      await page.getByText('1 set has drifted').waitFor();
+      await page.keyboard.press('Tab');
+      expect(await focused()).toBe('skip');
+      await page.keyboard.press('Enter');
+      expect(await focused()).toBe('main');
+      await page.keyboard.press('Tab');
+      await page.keyboard.press('Enter');
+      await page.getByText('36 objects', { exact: true }).waitFor();
+      await page.keyboard.press('/');
+      await page.keyboard.type('web3');
+      await page.getByText('3 of 36 objects').waitFor();
+      for (let tabs = 0; tabs < 4; tabs++) await page.keyboard.press('Tab');
+      expect(await focused()).toBe('virtual');
+      expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+      await page.keyboard.press('ArrowDown');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'container/web3' }).waitFor();
+      expect(await focused()).toBe('object-title');
+      await page.keyboard.press('Escape');
+      await until(async () => (await focused()) === 'virtual');
+      for (const [key, title] of [
+        ['o', '1 set has drifted'],
+        ['p', 'Operations'],
+        ['d', 'Drift'],
+        ['l', 'Logs'],
+      ] as const) {
+        await page.keyboard.press('g');
+        await page.keyboard.press(key);
+        await page.getByRole('heading', { name: title, level: 1 }).waitFor();
+      }
+      await page.keyboard.press('?');
+      await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor();
+      expect(await axeFindings(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.getByRole('heading', { name: 'Keyboard shortcuts' }).waitFor({ state: 'detached' });
+      const theme = (): Promise<string> => page.evaluate('document.documentElement.dataset.theme');
+      await page.keyboard.press('t');
+      await page.keyboard.press('t');
+      await until(async () => (await theme()) === 'dark');
+      await page.reload();
+      await until(async () => (await theme()) === 'dark');
+      await button(page, 'Theme: dark').click();
+      await until(async () => (await theme()) === 'light');
+      await button(page, 'Keyboard shortcuts').click();
+      await button(page, 'Close').click();
+      expect(await dialog(page).count()).toBe(0);
+    }));
+
+  test('moves through the graph with keys, buttons and the mouse', () =>
+    visiting({ place: '#/sets/web/graph?host=node01' }, async ({ page }) => {
+      const graph = page.getByRole('application');
+      const said = async (text: string): Promise<void> => page.getByText(text).first().waitFor({ state: 'attached' });
+      await page.locator('.graph[aria-busy=false]').waitFor();
+      await graph.focus();
+      await page.keyboard.press('ArrowDown');
+      await said('container/web1 on node01, drifted, needs 2, needed by 0');
+      await page.keyboard.press('ArrowLeft');
+      await said('profile/web on node01, synced, needs 2, needed by 8');
+      await page.keyboard.press('ArrowLeft');
+      await said('network/lan on node01, synced, needs 0, needed by 1');
+      await page.keyboard.press('ArrowRight');
+      await said('profile/web on node01, synced');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'profile/web' }).waitFor();
+      await page.keyboard.press('Escape');
+      const picture = (): Promise<string> =>
+        page.evaluate(`[...document.querySelectorAll('canvas')].at(-1).toDataURL()`);
+      let before = await picture();
+      for (const name of ['Closer', 'Farther', 'Show everything']) {
+        await button(page, name).click();
+        await until(async () => (await picture()) !== before);
+        before = await picture();
+      }
+      await graph.hover({ position: { x: 300, y: 200 } });
+      await page.mouse.wheel(0, -300);
+      await until(async () => (await picture()) !== before);
+      before = await picture();
+      await page.mouse.down();
+      await page.mouse.move(500, 600, { steps: 3 });
+      await page.mouse.up();
+      await until(async () => (await picture()) !== before);
+      await page.getByLabel('Host').selectOption('all hosts');
+      await page.getByRole('application', { name: 'Graph of 36 objects.' }).waitFor();
+      // A tap opens the object under it: the picture is searched from its middle outwards.
+      await button(page, 'Show everything').click();
+      const box = await graph.boundingBox();
+      for (let at = 0; at < 60 && (await page.getByRole('complementary').count()) === 0; at++)
+        await graph.click({
+          position: {
+            x: (box?.width ?? 0) / 2 + (at % 10) * 20,
+            y: (box?.height ?? 0) / 2 - 40 + Math.floor(at / 10) * 14,
+          },
+        });
+      await page.getByRole('complementary').waitFor();
+    }));
+
+  test('shows few hosts at first and all of them when asked, on a phone too', () =>
+    visiting(
+      { width: 360 },
+      async ({ page }) => {
+        await button(page, 'Show all 100').click();
+        await page.getByText('node99').waitFor();
+        expect(await sidewaysScroll(page)).toBe(0);
+        await button(page, 'Show fewer').click();
+        await page.getByText('node99').waitFor({ state: 'detached' });
+      },
+      largeWorld(),
+    ));
+});
