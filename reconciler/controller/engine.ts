@@ -151,11 +151,11 @@ export class Engine implements Controller {
     return pageOf(this.#set(set).hosts, query);
   }
 
-  object(set: string, host: string, address: string): Promise<ObjectDetail> {
+  async object(set: string, host: string, address: string): Promise<ObjectDetail> {
     const found = this.#set(set);
     const on = found.hosts.find(({ name }) => name === host);
     if (on === undefined) throw new ControllerError('not-found', `the set ${set} has no host ${host}`);
-    return Promise.resolve(objectDetail(found, on, address));
+    return objectDetail(found, on, address);
   }
 
   drift(
@@ -180,12 +180,12 @@ export class Engine implements Controller {
     return this.#deps.hub.lines(query);
   }
 
-  sync(set: string, { hosts, reason }: SyncRequest, by: string): Promise<Operation> {
+  async sync(set: string, { hosts, reason }: SyncRequest, by: string): Promise<Operation> {
     this.#requireActive();
     const found = this.#set(set);
     requireHosts(found, hosts);
     this.#sources.get(found.config.source)?.watch.lookNow();
-    return Promise.resolve(found.sync(hosts, reason === undefined ? 'sync' : `sync: ${reason}`, by));
+    return found.sync(hosts, reason === undefined ? 'sync' : `sync: ${reason}`, by);
   }
 
   async suspend(set: string, request: SuspendRequest, by: string): Promise<Suspension> {
@@ -245,10 +245,10 @@ export class Engine implements Controller {
     return found !== undefined;
   }
 
-  connection(host: string): Promise<Client> {
+  async connection(host: string): Promise<Client> {
     const link = this.#links.get(host);
     if (link === undefined) throw new ControllerError('not-found', `there is no host ${host}`);
-    return Promise.resolve(link.client);
+    return link.client;
   }
 
   isReady(): boolean {

@@ -3,13 +3,13 @@ import { dirname, resolve } from 'node:path';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import { didYouMean } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
-import type { JsonObject } from '../../core/documents/document.ts';
 import { wrong, type Finding } from '../../manifest/text/finding.ts';
 import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnostics.ts';
 import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
 import type { AuthConfig, ControllerConfig } from './config.ts';
 import { checkNames } from './check-names.ts';
+import { withNumbers } from './numbers.ts';
 import { ControllerFile } from './schema.ts';
 import { SetReader } from './read-set.ts';
 
@@ -28,8 +28,9 @@ export async function readConfig(file: string, signal?: AbortSignal): Promise<Re
   const diagnostics = parsed.problems.map((problem) => source.diagnosticOf(problem));
   const [raw] = parsed.documents;
   if (raw === undefined) return { diagnostics: diagnostics.length > 0 ? diagnostics : [emptyFile(file)] };
-  const findings = schemaFindings(raw.value);
-  const { config, problems } = findings.length > 0 ? { problems: findings } : resolved(file, raw.value as JsonObject);
+  const value = withNumbers(ControllerFile, raw.value);
+  const findings = schemaFindings(value);
+  const { config, problems } = findings.length > 0 ? { problems: findings } : resolved(file, value as ControllerFile);
   diagnostics.push(...problems.map((finding) => placedDiagnostic(finding, source, raw)));
   return config === undefined || diagnostics.length > 0 ? { diagnostics } : { config, diagnostics };
 }
@@ -51,8 +52,7 @@ const schemaFindings = (value: unknown): readonly Finding[] =>
       : wrong('bad-config', path, `${path === '' ? 'the file' : path} ${message}`),
   );
 
-function resolved(file: string, value: JsonObject): { config?: ControllerConfig; problems: readonly Finding[] } {
-  const written = value as unknown as ControllerFile;
+function resolved(file: string, written: ControllerFile): { config?: ControllerConfig; problems: readonly Finding[] } {
   const problems: Finding[] = [...checkNames(written)];
   const report = (path: string, message: string, remedy?: string): void =>
     void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));

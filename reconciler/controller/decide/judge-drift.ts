@@ -22,9 +22,11 @@ export interface JudgeInput {
   readonly host: HostFacts;
   /** The host does not have the revision yet: differences without a known cause come from it. */
   readonly isNew: boolean;
+  /** The difference was drift before this revision came. */
+  readonly wasDrift: (address: string, path: string) => boolean;
 }
 
-export function judgeDrift({ report, rules, host, isNew }: JudgeInput): Judged {
+export function judgeDrift({ report, rules, host, isNew, wasDrift }: JudgeInput): Judged {
   const drift: FoundDrift[] = [];
   const objects = new Map<string, string>();
   const paths = new Map<string, IgnoreRule[]>();
@@ -32,7 +34,9 @@ export function judgeDrift({ report, rules, host, isNew }: JudgeInput): Judged {
   for (const object of report.objects) {
     if (object.what === 'outside') continue;
     const { address } = object;
-    const outside = object.differences.filter(({ cause }) => cause === 'outside' || (cause === 'unknown' && !isNew));
+    const outside = object.differences.filter(
+      ({ cause, path }) => cause === 'outside' || (cause === 'unknown' && (!isNew || wasDrift(address, path))),
+    );
     const byAction = {
       heal: [] as DriftObject['differences'][number][],
       report: [] as DriftObject['differences'][number][],

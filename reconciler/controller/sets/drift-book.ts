@@ -21,6 +21,18 @@ export class DriftBook {
     this.#put = put;
   }
 
+  /** Open differences of an earlier process. */
+  restore(records: Iterable<DriftRecord>): void {
+    for (const record of records)
+      if (record.host === this.#host && record.healedAt === undefined) this.#open.set(record.address, record);
+  }
+
+  /** The difference was reported as drift before and is still there. To hold it back, the set gave the key up, so no record shows it. */
+  isReported(address: string, path: string): boolean {
+    const known = this.#open.get(address);
+    return known?.action === 'reported' && known.paths.includes(path);
+  }
+
   get isEmpty(): boolean {
     return this.#open.size === 0;
   }

@@ -103,6 +103,8 @@ export class ManagedSet {
   async load(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#stored.load(), this.#history.load(), this.drift.load()]);
     this.#runs.closeOpen(this.#deps.nowMs());
+    const drift = this.drift.list(Number.MAX_SAFE_INTEGER);
+    for (const host of this.hosts) host.restoreDrift(drift);
     const { current, pin } = this.#stored.state;
     const wanted = pin?.revision ?? current?.revision;
     if (wanted === undefined) return;

@@ -16,7 +16,7 @@ import { RepairLog } from '../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../engine/runs/set-run.ts';
 import type { HostLink } from '../hosts/host-link.ts';
-import type { ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../http/contract.ts';
+import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../http/contract.ts';
 import { DriftBook } from './drift-book.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide/judge-drift.ts';
 import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
@@ -126,6 +126,11 @@ export class SetOnHost {
     return this.isTried && this.#state.status === 'failed';
   }
 
+  /** Drift that an earlier process found. */
+  restoreDrift(records: Iterable<DriftRecord>): void {
+    this.#drift.restore(records);
+  }
+
   give(target: HostTarget): void {
     if (this.#target?.loaded.text !== target.loaded.text) {
       this.#needs = undefined;
@@ -217,7 +222,13 @@ export class SetOnHost {
     };
     const first = this.#plan(target, observed, joinedRestraint(basis));
     const report = findDrift({ ...first, ignore: [] });
-    const judged = judgeDrift({ report, rules, host: link.host, isNew });
+    const judged = judgeDrift({
+      report,
+      rules,
+      host: link.host,
+      isNew,
+      wasDrift: (...path) => this.#drift.isReported(...path),
+    });
     await this.#noteDrift(judged, asked, signal);
     const isHeld = judged.held.objects.size + judged.held.paths.size > 0;
     const resting = this.#restingIn(first);

@@ -1,0 +1,24 @@
+// Makes numbers of texts where the schema asks for numbers: the reader of manifests keeps numbers as they are written. Pure.
+
+interface Keywords {
+  readonly type?: string;
+  readonly anyOf?: readonly Keywords[];
+  readonly properties?: Readonly<Record<string, Keywords>>;
+  readonly items?: Keywords;
+}
+
+export function withNumbers(schema: Keywords | undefined, value: unknown): unknown {
+  if (schema === undefined) return value;
+  if (typeof value === 'string') return takesNumber(schema) && /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+  if (Array.isArray(value)) {
+    const list = [schema, ...(schema.anyOf ?? [])].find(({ items }) => items !== undefined);
+    return value.map((item) => withNumbers(list?.items, item));
+  }
+  if (typeof value !== 'object' || value === null) return value;
+  const { properties = {} } = schema;
+  const entries = Object.entries(value).map(([key, item]) => [key, withNumbers(properties[key], item)] as const);
+  return Object.fromEntries(entries);
+}
+
+const takesNumber = ({ type, anyOf = [] }: Keywords): boolean =>
+  type === 'integer' || type === 'number' || anyOf.some((one) => takesNumber(one));

@@ -1,0 +1,212 @@
+// What holds the controller back: suspensions, drift that is only reported, sets that others need, windows, rollouts that stop; and the
+// way back to an earlier revision.
+import { afterEach, describe, expect, test } from 'vitest';
+import {
+  hasStatus,
+  openControllerWorld,
+  profileText,
+  simpleConfig,
+  waitMs,
+  type ControllerWorld,
+} from '../../support/controller/world.ts';
+import { until } from '../../support/until.ts';
+
+let world: ControllerWorld | undefined;
+afterEach(async () => {
+  await world?.close();
+  world = undefined;
+});
+
+async function opened(hosts: number, note = 'a', config = simpleConfig()): Promise<ControllerWorld> {
+  world = await openControllerWorld(hosts);
+  await world.write('a.yaml', profileText('web', { 'user.note': note, 'user.other': 'x' }));
+  await world.start(config);
+  return world;
+}
+
+const noteOf = async (own: ControllerWorld, host: number): Promise<string | undefined> =>
+  (await own.profile(host, 'web'))?.['user.note'];
+
+describe('a suspension', { timeout: 60_000 }, () => {
+  test('of a field leaves it alone while the rest is healed, also after a restart, and ends when it is resumed', async () => {
+    const own = await opened(1);
+    await hasStatus(own, 'web', 'synced');
+    const request = { address: 'profile/web', path: 'config.user.note', reason: 'load test' };
+    const made = await own.engine.suspend('web', request, 'ann');
+    await own.stop();
+    await own.start();
+    await hasStatus(own, 'web', 'synced');
+    expect(own.engine.overview().sets[0]?.suspensions).toEqual([made]);
+    await own.meddle(1, 'web', { 'user.note': 'b', 'user.other': 'y' });
+    await until(async () => (await own.profile(1, 'web'))?.['user.other'] === 'x', waitMs);
+    expect(await noteOf(own, 1)).toBe('b');
+    await own.engine.resume('web', { id: made.id }, 'ann');
+    await until(async () => (await noteOf(own, 1)) === 'a', waitMs);
+  });
+
+  test('of an object ends by itself', async () => {
+    const own = await opened(1);
+    await hasStatus(own, 'web', 'synced');
+    const until1 = new Date(Date.now() + 2500).toISOString();
+    await own.engine.suspend('web', { address: 'profile/web', reason: 'test', until: until1 }, 'ann');
+    await own.meddle(1, 'web', { 'user.note': 'b' });
+    await until(() => own.engine.objects('web').objects[0]?.status === 'suspended', waitMs);
+    expect(await noteOf(own, 1)).toBe('b');
+    await until(async () => (await noteOf(own, 1)) === 'a', waitMs);
+    expect(Date.now()).toBeGreaterThanOrEqual(Date.parse(until1));
+  });
+
+  test('of the set holds new revisions back too', async () => {
+    const own = await opened(1);
+    await hasStatus(own, 'web', 'synced');
+    await own.engine.suspend('web', { reason: 'freeze' }, 'ann');
+    await hasStatus(own, 'web', 'suspended');
+    await own.write('a.yaml', profileText('web', { 'user.note': 'new' }));
+    await until(() => own.engine.history('web').length > 1, waitMs);
+    await hasStatus(own, 'web', 'suspended');
+    expect(await noteOf(own, 1)).toBe('a');
+    await own.engine.resume('web', {}, 'ann');
+    await until(async () => (await noteOf(own, 1)) === 'new', waitMs);
+  });
+
+  test('with a past end, of a field without object or of an unknown host is refused', async () => {
+    const own = await opened(1);
+    const bad = [
+      { reason: 'x', until: '2020-01-01T00:00:00Z' },
+      { reason: 'x', path: 'config' },
+      { reason: 'x', host: 'h9' },
+    ];
+    for (const request of bad)
+      await expect(own.engine.suspend('web', request, 'ann')).rejects.toThrow(/over|address|h9/);
+    await expect(own.engine.suspend('none', { reason: 'x' }, 'ann')).rejects.toThrow('there is no set none');
+  });
+});
+
+describe('rules', { timeout: 60_000 }, () => {
+  test('drift that is only reported stays, while a new revision is applied beside it', async () => {
+    const own = await opened(1, 'a', simpleConfig('rules: [{ path: config.user.note, action: report }]'));
+    await hasStatus(own, 'web', 'synced');
+    await own.meddle(1, 'web', { 'user.note': 'b', 'user.other': 'y' });
+    await hasStatus(own, 'web', 'drifted');
+    await until(async () => (await own.profile(1, 'web'))?.['user.other'] === 'x', waitMs);
+    expect(await noteOf(own, 1)).toBe('b');
+    expect(
+      own.engine.drift('web').some(({ action, paths }) => action === 'reported' && paths.includes('config.user.note')),
+    ).toBe(true);
+    await own.write('a.yaml', profileText('web', { 'user.note': 'a', 'user.other': 'z' }));
+    await until(async () => (await own.profile(1, 'web'))?.['user.other'] === 'z', waitMs);
+    expect(await noteOf(own, 1)).toBe('b');
+  });
+
+  test('outside its window a set changes nothing and says when it will', async () => {
+    const hour = (new Date().getUTCHours() + 6) % 24;
+    const own = await opened(1, 'a', simpleConfig(`windows: { allow: [{ cron: "0 ${hour} * * *", duration: 1h }] }`));
+    await hasStatus(own, 'web', 'waiting');
+    expect(await own.profile(1, 'web')).toBeUndefined();
+    expect(own.engine.overview().sets[0]?.nextWindow).toMatch(new RegExp(`T${String(hour).padStart(2, '0')}:00:00`));
+  });
+});
+
+describe('sets and hosts', { timeout: 60_000 }, () => {
+  test('a set waits with a new revision until the sets that it needs are synced', async () => {
+    world = await openControllerWorld(1);
+    await world.write('a.yaml', profileText('base', { 'limits.memory': 'nonsense' }));
+    await world.start(`hosts: { file: hosts.yaml }
+sources:
+  - { name: shop, directory: { path: manifests, interval: 200ms } }
+sets:
+  - { name: base, source: shop, path: a.yaml }
+  - { name: web, source: shop, path: b.yaml, dependsOn: [base], retry: { first: 200ms } }
+`);
+    await world.write('b.yaml', profileText('web', { 'user.note': 'a' }));
+    const own = world;
+    await until(
+      () => own.engine.overview().sets[0]?.status !== 'synced' && own.engine.overview().sets[0]?.problems.length === 1,
+      waitMs,
+    );
+    await hasStatus(own, 'web', 'waiting');
+    expect(await own.profile(1, 'web')).toBeUndefined();
+    await own.write('a.yaml', profileText('base', { 'user.x': '1' }));
+    await hasStatus(own, 'web', 'synced');
+    expect(await own.profile(1, 'web')).toBeDefined();
+  });
+
+  test('a rollout stops at a host that fails, and is taken back where it went', async () => {
+    const own = await opened(3, 'a', simpleConfig('rollout: { batches: 1, rollback: true }, retry: { first: 60s }'));
+    await hasStatus(own, 'web', 'synced');
+    const good = own.engine.overview().sets[0]?.revision;
+    await own.write('a.yaml', broken('r2'));
+    await until(() => own.engine.history('web').some(({ outcome }) => outcome === 'rolled-back'), waitMs);
+    await hasStatus(own, 'web', 'synced');
+    expect([await noteOf(own, 1), await noteOf(own, 2), await noteOf(own, 3)]).toEqual(['a', 'a', 'a']);
+    expect(own.engine.overview().sets[0]).toMatchObject({
+      revision: good,
+      message: expect.stringContaining('failed on h2'),
+    });
+    expect(own.engine.history('web').find(({ outcome }) => outcome === 'rolled-back')?.hosts).not.toContain('h3');
+    await own.write('a.yaml', profileText('web', { 'user.note': 'c', 'user.other': 'x' }));
+    await until(async () => (await noteOf(own, 3)) === 'c', waitMs);
+  });
+
+  test('without rollback the hosts after a failed one keep what they have', async () => {
+    const own = await opened(3, 'a', simpleConfig('rollout: { batches: 1 }, retry: { first: 60s }'));
+    await hasStatus(own, 'web', 'synced');
+    await own.write('a.yaml', broken('r2'));
+    await hasStatus(own, 'web', 'failed');
+    expect([await noteOf(own, 1), await noteOf(own, 3)]).toEqual(['b', 'a']);
+  });
+
+  test('goes back to a revision, stays there, and follows its source again when it is resumed', async () => {
+    const own = await opened(2);
+    await hasStatus(own, 'web', 'synced');
+    const first = own.engine.overview().sets[0]?.revision ?? '';
+    await own.write('a.yaml', profileText('web', { 'user.note': 'b' }));
+    await until(async () => (await noteOf(own, 2)) === 'b', waitMs);
+    await hasStatus(own, 'web', 'synced');
+    await own.engine.rollback('web', { revision: first, reason: 'b is bad' }, 'ann');
+    await until(async () => (await noteOf(own, 1)) === 'a' && (await noteOf(own, 2)) === 'a', waitMs);
+    await hasStatus(own, 'web', 'synced');
+    expect(own.engine.overview().sets[0]).toMatchObject({
+      revision: first,
+      suspensions: [{ id: 'rollback', by: 'ann' }],
+    });
+    expect(own.engine.history('web')[0]).toMatchObject({ by: 'ann', reason: 'rollback: b is bad', outcome: 'done' });
+    await own.stop();
+    await own.start();
+    await own.meddle(1, 'web', { 'user.note': 'c' });
+    await until(async () => (await noteOf(own, 1)) === 'a', waitMs);
+    await own.engine.resume('web', {}, 'ann');
+    await until(async () => (await noteOf(own, 1)) === 'b' && (await noteOf(own, 2)) === 'b', waitMs);
+    await expect(own.engine.rollback('web', { revision: 'ffff', reason: 'x' }, 'ann')).rejects.toThrow(
+      'has no revision ffff',
+    );
+  });
+
+  test('shows one object with its differences, and what an earlier revision would change', async () => {
+    const own = await opened(1, 'a', simpleConfig('mode: report'));
+    await hasStatus(own, 'web', 'synced');
+    const first = own.engine.overview().sets[0]?.revision ?? '';
+    await own.meddle(1, 'web', { 'user.note': 'b' });
+    await hasStatus(own, 'web', 'drifted');
+    const detail = await own.engine.object('web', 'h1', 'profile/web');
+    expect(detail.differences).toEqual([
+      { path: 'config.user.note', desired: 'a', live: 'b', effect: 'live', isSecret: false },
+    ]);
+    const preview = await own.engine.preview('web', { ref: first });
+    expect(preview.hosts[0]).toMatchObject({
+      host: 'h1',
+      changes: { update: 1 },
+      objects: [{ address: 'profile/web' }],
+    });
+    await expect(own.engine.object('web', 'h1', 'profile/none')).rejects.toThrow('has no object profile/none');
+  });
+});
+
+/** A good profile, and on hosts of this rack a container of an image that does not exist. */
+const broken = (rack: string): string =>
+  `${profileText('web', { 'user.note': 'b', 'user.other': 'x' })}---
+kind: container
+name: c1
+source: { type: image, alias: nothing }
+manage: { hosts: [rack=${rack}] }
+`;

@@ -1,0 +1,128 @@
+// The pure decisions of the controller: windows, drift rules, batches, pauses, restraints.
+import { describe, expect, test } from 'vitest';
+import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
+import type { Window } from '../../../reconciler/controller/config/config.ts';
+import { DriftRules } from '../../../reconciler/controller/decide/drift-rules.ts';
+import { retryPauseMs } from '../../../reconciler/controller/decide/retry.ts';
+import { batchesOf, batchVerdict } from '../../../reconciler/controller/decide/rollout.ts';
+import { opensInMs } from '../../../reconciler/controller/decide/windows.ts';
+import { endsInMs, ofHost, ofObject } from '../../../reconciler/controller/sets/suspensions.ts';
+
+const hourMs = 3_600_000;
+
+function window(cron: string, hours: number, timezone = 'UTC'): Window {
+  const schedule = parseSchedule(cron);
+  if (typeof schedule === 'string') throw new Error(schedule);
+  return { schedule, durationMs: hours * hourMs, timezone };
+}
+const at = (text: string): number => Date.parse(text);
+
+describe('windows', () => {
+  test('without windows changes are always allowed', () => {
+    expect(opensInMs({ allow: [], deny: [] }, at('2026-05-04T12:00:00Z'))).toBe(0);
+  });
+
+  test('an allowed window is open from its start for its length, also over midnight', () => {
+    const windows = { allow: [window('0 22 * * *', 8)], deny: [] };
+    expect(opensInMs(windows, at('2026-05-04T21:59:00Z'))).toBe(60_000);
+    expect(opensInMs(windows, at('2026-05-04T22:00:00Z'))).toBe(0);
+    expect(opensInMs(windows, at('2026-05-05T05:59:59Z'))).toBe(0);
+    expect(opensInMs(windows, at('2026-05-05T06:00:00Z'))).toBe(16 * hourMs);
+  });
+
+  test('a denied window closes an allowed one, and alone closes only itself', () => {
+    const deny = [window('0 12 * * *', 1)];
+    expect(opensInMs({ allow: [], deny }, at('2026-05-04T12:30:00Z'))).toBe(hourMs / 2);
+    expect(opensInMs({ allow: [], deny }, at('2026-05-04T13:00:00Z'))).toBe(0);
+    const both = { allow: [window('0 11 * * *', 3)], deny };
+    expect(opensInMs(both, at('2026-05-04T11:30:00Z'))).toBe(0);
+    expect(opensInMs(both, at('2026-05-04T12:15:00Z'))).toBe(0.75 * hourMs);
+  });
+
+  test('time zones count, with their summer time', () => {
+    const windows = { allow: [window('0 22 * * *', 1, 'Europe/Berlin')], deny: [] };
+    expect(opensInMs(windows, at('2026-07-01T20:30:00Z'))).toBe(0);
+    expect(opensInMs(windows, at('2026-01-01T20:30:00Z'))).toBe(hourMs / 2);
+    expect(opensInMs(windows, at('2026-01-01T21:30:00Z'))).toBe(0);
+  });
+
+  test('a window that does not open within a month is far away', () => {
+    expect(opensInMs({ allow: [window('0 0 29 2 *', 1)], deny: [] }, at('2026-05-04T12:00:00Z'))).toBe(
+      Number.POSITIVE_INFINITY,
+    );
+  });
+});
+
+describe('drift rules', () => {
+  const host = { name: 'h1', labels: { rack: 'r1' }, groups: [] };
+  const rules = new DriftRules('heal', [
+    { path: 'config.limits.*', action: 'report' },
+    { address: 'container/db*', action: 'ignore' },
+    { address: 'container/db1', path: 'state', action: 'heal' },
+    { hosts: { by: 'name', name: 'h2' }, action: 'report' },
+  ]);
+
+  test('the last rule that fits holds, else the mode of the set', () => {
+    expect(rules.actionFor(host, 'container/web', 'config.user.a')).toBe('heal');
+    expect(rules.actionFor(host, 'container/web', 'config.limits.memory')).toBe('report');
+    expect(rules.actionFor(host, 'container/db2', 'config.limits.memory')).toBe('ignore');
+    expect(rules.actionFor(host, 'container/db1', 'state')).toBe('heal');
+  });
+
+  test('a rule for hosts counts on these only', () => {
+    expect(rules.actionFor({ ...host, name: 'h2' }, 'container/web', 'config.user.a')).toBe('report');
+  });
+});
+
+describe('rollouts', () => {
+  const hosts = ['a', 'b', 'c', 'd', 'e'];
+
+  test('canaries go first, then batches of a number or a share', () => {
+    expect(batchesOf({ size: { count: 2 }, canary: 1 }, hosts)).toEqual([['a'], ['b', 'c'], ['d', 'e']]);
+    expect(batchesOf({ size: { percent: 50 }, canary: 0 }, hosts)).toEqual([
+      ['a', 'b', 'c'],
+      ['d', 'e'],
+    ]);
+    expect(batchesOf({ size: { percent: 100 }, canary: 0 }, hosts)).toEqual([hosts]);
+  });
+
+  test('the next batch waits for every host but those that are away, and stops after failures', () => {
+    const host = (word: 'synced' | 'failed' | 'away' | 'busy') => ({
+      isSynced: word === 'synced',
+      isFailed: word === 'failed',
+      isAway: word === 'away',
+    });
+    expect(batchVerdict([host('synced'), host('busy')], 1)).toBe('wait');
+    expect(batchVerdict([host('synced'), host('away')], 1)).toBe('go');
+    expect(batchVerdict([host('failed'), host('busy')], 1)).toBe('halt');
+    expect(batchVerdict([host('failed'), host('synced')], 2)).toBe('go');
+  });
+});
+
+test('pauses between attempts double up to the longest, with jitter down to a half', () => {
+  const times = { firstMs: 1000, longestMs: 8000 };
+  expect([1, 2, 3, 4, 5, 60].map((failures) => retryPauseMs(times, failures, 1))).toEqual([
+    1000, 2000, 4000, 8000, 8000, 8000,
+  ]);
+  expect(retryPauseMs(times, 2, 0)).toBe(1000);
+});
+
+describe('suspensions', () => {
+  const base = { set: 'web', reason: 'test', by: 'ann', since: '2026-05-04T12:00:00Z' };
+
+  test('count for their host and object; a star stands for any text', () => {
+    const object = { ...base, id: '1', address: 'container/web*', host: 'h1' };
+    const whole = { ...base, id: '2', host: 'h2' };
+    expect(ofObject([object, whole], 'h1', 'container/web1')).toEqual([object]);
+    expect(ofObject([object, whole], 'h2', 'container/web1')).toEqual([]);
+    expect(ofHost([object, whole], 'h1')).toBeUndefined();
+    expect(ofHost([object, whole], 'h2')).toEqual(whole);
+  });
+
+  test('the first end is when the set is looked at again', () => {
+    const until = (text: string) => ({ ...base, id: text, until: text });
+    const now = at('2026-05-04T12:00:00Z');
+    expect(endsInMs([{ ...base, id: '1' }], now)).toBeUndefined();
+    expect(endsInMs([until('2026-05-04T14:00:00Z'), until('2026-05-04T13:00:00Z')], now)).toBe(hourMs);
+  });
+});
