@@ -1,0 +1,144 @@
+// Controllers as processes: the verbs that talk to one, the takeover after a kill, and revisions that arrive while controllers are killed.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { cli } from '../../support/cli/io.ts';
+import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
+import { openControllerWorld, profileText, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
+import { until } from '../../support/until.ts';
+
+const token = 'a-token-of-forty-characters-for-the-tests';
+
+let programs: Programs;
+let world: ControllerWorld;
+const children = new Set<ChildProcess>();
+beforeAll(async () => {
+  programs = buildPrograms();
+}, 240_000);
+afterEach(async () => {
+  await Promise.all([...children].map(killed));
+  await world.close();
+});
+afterAll(() => programs?.remove());
+
+interface Running {
+  readonly child: ChildProcess;
+  readonly url: string;
+}
+
+/** `state`: controllers with different ones know nothing of each other but what the hosts say. */
+async function start(state: string): Promise<Running> {
+  const file = join(world.folder, `${state}.yaml`);
+  await writeFile(join(world.folder, 'token'), `${token}\n`, { mode: 0o600 });
+  await writeFile(
+    file,
+    `controller:
+  stateDir: ${state}
+  listen: 127.0.0.1:0
+  auth: { tokens: [{ name: ann, role: operate, file: token }] }
+hosts: { file: hosts.yaml }
+sources:
+  - { name: shop, directory: { path: manifests, interval: 100ms } }
+sets:
+  - { name: web, source: shop }
+`,
+  );
+  const child = spawn(process.execPath, [programs.gantry, 'controller', '--config', file], {
+    env: plainEnv(),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  children.add(child);
+  let out = '';
+  let log = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  await until(() => {
+    if (child.exitCode !== null) throw new Error(log);
+    return out.includes('Listening on ');
+  }, waitMs);
+  return { child, url: /Listening on (\S+)/.exec(out)?.[1] ?? '' };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  children.delete(child);
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await gone;
+}
+
+const noteOf = async (host: number): Promise<string | undefined> => (await world.profile(host, 'web'))?.['user.note'];
+
+describe('controllers as processes', { timeout: 120_000 }, () => {
+  test('the verbs show and change what a running controller does', async () => {
+    world = await openControllerWorld(2);
+    await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
+    const { child, url } = await start('one');
+    const tokenFile = join(world.folder, 'token');
+    const verb = (...words: readonly string[]) =>
+      cli(['controller', ...words, '--url', url, '--token-file', tokenFile]);
+    await until(async () => (await verb('status')).stdout.includes('synced'), waitMs);
+    const shown = await verb('status', 'web');
+    expect(shown).toMatchObject({ code: 0, stdout: expect.stringMatching(/^web +2 +synced/m) });
+    expect(shown.stdout).toMatch(/^ +h2 +synced +\w{12} +1\/1/m);
+    const held = await verb('suspend', 'web', '--object', 'profile/web', '--for', '1h', '--reason', 'load test');
+    expect(held.stdout).toMatch(/^profile\/web is left alone until /);
+    await world.meddle(1, 'web', { 'user.note': 'b' });
+    await until(
+      async () => (await verb('status', '-o', 'json')).stdout.includes('"suspended"') || (await noteOf(1)) === 'b',
+      waitMs,
+    );
+    expect((await verb('resume', 'web')).stdout).toBe('The set web is resumed.\n');
+    await until(async () => (await noteOf(1)) === 'a', waitMs);
+    expect((await verb('sync', 'web', '--host', 'h2')).stdout).toMatch(/compared and applied now/);
+    expect(await verb('sync', 'none')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('there is no set none'),
+    });
+    expect(await verb('suspend', 'web')).toMatchObject({ code: 64, stderr: expect.stringContaining('--reason') });
+    const anonymous = await cli(['controller', 'status', '--url', url]);
+    expect(anonymous).toMatchObject({ code: 1, stderr: expect.stringContaining('--token-file') });
+    child.kill('SIGTERM');
+    const code = await new Promise((resolve) => child.once('exit', resolve));
+    expect(code).toBe(0);
+    expect((await verb('status')).stderr).toContain('cannot be reached');
+  });
+
+  test('after a kill the second controller takes over within 15 seconds, and not before', async () => {
+    world = await openControllerWorld(3);
+    await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
+    const first = await start('one');
+    await until(async () => (await noteOf(3)) === 'a', waitMs);
+    const second = await start('two');
+    const isActive = async ({ url }: Running): Promise<boolean> => {
+      const answer = await fetch(`${url}/api/v1/overview`, { headers: { authorization: `Bearer ${token}` } });
+      return ((await answer.json()) as { controller: { isActive: boolean } }).controller.isActive;
+    };
+    await until(async () => (await fetch(`${second.url}/readyz`)).status === 200, waitMs);
+    expect([await isActive(first), await isActive(second)]).toEqual([true, false]);
+    await killed(first.child);
+    const atMs = Date.now();
+    await world.meddle(2, 'web', { 'user.note': 'b' });
+    await until(async () => (await noteOf(2)) === 'a', 15_000);
+    expect(Date.now() - atMs).toBeLessThan(15_000);
+    expect(await isActive(second)).toBe(true);
+  });
+
+  test('revisions that arrive while the controller is killed again and again end as the newest', async () => {
+    world = await openControllerWorld(2);
+    const text = (round: number): string =>
+      profileText('web', { 'user.note': String(round) }) + (round % 2 === 0 ? `---\n${profileText('even', {})}` : '');
+    await world.write('a.yaml', text(0));
+    for (let round = 1; round <= 8; round += 1) {
+      const { child } = await start('one');
+      await world.write('a.yaml', text(round));
+      // At another moment of its work each time.
+      await new Promise((resolve) => setTimeout(resolve, round * 60));
+      await killed(child);
+    }
+    await start('one');
+    await until(async () => (await noteOf(1)) === '8' && (await noteOf(2)) === '8', waitMs);
+    await until(async () => (await world.profile(2, 'even')) !== undefined, waitMs);
+  });
+});
