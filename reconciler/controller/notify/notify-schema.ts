@@ -57,10 +57,13 @@ export const NotificationEntry = Type.Object(
     matrix: Type.Optional(MatrixTarget),
     commitStatus: Type.Optional(CommitStatusTarget),
     on: Type.Optional(
-      Type.Array(Type.Union(noticeKinds.map((kind) => Type.Literal(kind))), {
-        minItems: 1,
-        description: 'What is reported. Default: failed, synced, drifted, healed.',
-      }),
+      Type.Array(
+        Type.Union([Type.Literal('failed'), Type.Literal('synced'), Type.Literal('drifted'), Type.Literal('healed')]),
+        {
+          minItems: 1,
+          description: 'What is reported. Default: failed, synced, drifted, healed.',
+        },
+      ),
     ),
   },
   closed,

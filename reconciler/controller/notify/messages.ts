@@ -1,0 +1,145 @@
+// PURE: the text of a notice for people, and the bodies that each receiver takes.
+import { withoutSecrets } from '../../../server/lib/shared/without-secrets.ts';
+import type { Notice } from './notice.ts';
+import type { CommitStatusTarget, NoticeKind } from './notify-schema.ts';
+
+const words: Readonly<Record<NoticeKind, string>> = {
+  failed: 'failed',
+  synced: 'is as declared',
+  drifted: 'has drifted',
+  healed: 'was repaired',
+};
+
+const maxObjects = 10;
+const maxMessage = 1000;
+
+// eslint-disable-next-line no-control-regex
+const controls = /[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069]+/g;
+
+/** Text of others cannot end a line, nor steer a terminal, nor grow without end. */
+const plain = (text: string): string => withoutSecrets(text).replace(controls, ' ').slice(0, maxMessage);
+
+export const titleOf = (notice: Notice): string =>
+  `${plain(notice.controller)}: ${plain(notice.set)} ${words[notice.kind]}`;
+
+/** Lines below the title. */
+export function linesOf(notice: Notice): readonly string[] {
+  const { hosts, revision, changes, objects = [] } = notice;
+  const named = objects.slice(0, maxObjects).map(({ host, address, paths = [] }) => {
+    const listed = paths.slice(0, 5).map(plain).join(', ');
+    return `- ${plain(host)} ${plain(address)}${listed === '' ? '' : ` (${listed})`}`;
+  });
+  return [
+    plain(notice.message),
+    ...(hosts.length === 0
+      ? []
+      : [
+          `Hosts: ${hosts.slice(0, maxObjects).map(plain).join(', ')}${hosts.length > maxObjects ? `, and ${hosts.length - maxObjects} more` : ''}`,
+        ]),
+    ...(revision === undefined ? [] : [`Revision: ${plain(revision)}`]),
+    ...(changes === undefined
+      ? []
+      : [`Changes: ${changes.create} created, ${changes.update} updated, ${changes.delete} deleted`]),
+    ...named,
+    ...(objects.length > maxObjects ? [`- and ${objects.length - maxObjects} more`] : []),
+    ...(notice.link === undefined ? [] : [plain(notice.link)]),
+  ];
+}
+
+export const textOf = (notice: Notice): string => [titleOf(notice), ...linesOf(notice)].join('\n');
+
+/** The notice itself, with bounded lists and plain texts. */
+export function webhookBody(notice: Notice): string {
+  const { objects, hosts, revision, link, changes, kind, at } = notice;
+  return JSON.stringify({
+    type: kind,
+    at,
+    controller: plain(notice.controller),
+    set: plain(notice.set),
+    hosts: hosts.slice(0, 1000).map(plain),
+    message: plain(notice.message),
+    ...(revision === undefined ? {} : { revision: plain(revision) }),
+    ...(changes === undefined ? {} : { changes }),
+    ...(objects === undefined
+      ? {}
+      : {
+          objects: objects.slice(0, 1000).map(({ host, address, paths }) => ({
+            host: plain(host),
+            address: plain(address),
+            ...(paths === undefined ? {} : { paths: paths.slice(0, 100).map(plain) }),
+          })),
+        }),
+    ...(link === undefined ? {} : { link: plain(link) }),
+  });
+}
+
+/** Slack reads <, > and & as marks: a name cannot become a link or call a channel. */
+const slackText = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const colours: Readonly<Record<NoticeKind, string>> = {
+  failed: '#c62828',
+  synced: '#2e7d32',
+  drifted: '#ef6c00',
+  healed: '#1565c0',
+};
+
+export function slackBody(notice: Notice, channel: string | undefined): string {
+  const text = slackText(linesOf(notice).join('\n'));
+  return JSON.stringify({
+    ...(channel === undefined ? {} : { channel }),
+    text: slackText(titleOf(notice)),
+    attachments: [{ color: colours[notice.kind], text, fallback: slackText(titleOf(notice)), mrkdwn_in: [] }],
+  });
+}
+
+const html = (text: string): string => slackText(text).replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+
+export const matrixBody = (notice: Notice): string =>
+  JSON.stringify({
+    msgtype: notice.kind === 'failed' || notice.kind === 'drifted' ? 'm.text' : 'm.notice',
+    body: textOf(notice),
+    format: 'org.matrix.custom.html',
+    formatted_body: `<strong>${html(titleOf(notice))}</strong><br>${linesOf(notice).map(html).join('<br>')}`,
+  });
+
+export interface StatusCall {
+  /** Below the URL of the API. */
+  readonly path: string;
+  readonly body: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Undefined when the revision is no commit. */
+export function commitStatusCall(target: CommitStatusTarget, notice: Notice, token: string): StatusCall | undefined {
+  const { revision } = notice;
+  if (revision === undefined || !/^([0-9a-f]{40}|[0-9a-f]{64})$/.test(revision)) return undefined;
+  const isFailed = notice.kind === 'failed';
+  const description = `${words[notice.kind]}: ${plain(notice.message)}`;
+  const context = target.context ?? `gantry/${notice.controller}/${notice.set}`;
+  const link = notice.link === undefined ? {} : { target_url: notice.link };
+  const repository = target.repository;
+  if (target.provider === 'gitlab') {
+    const state = isFailed ? 'failed' : 'success';
+    const body = JSON.stringify({ state, name: context, description: description.slice(0, 255), ...link });
+    return {
+      path: `/projects/${encodeURIComponent(repository)}/statuses/${revision}`,
+      body,
+      headers: { 'private-token': token },
+    };
+  }
+  const [owner = '', name = ''] = repository.split('/');
+  const state = isFailed ? 'failure' : notice.kind === 'drifted' && target.provider === 'gitea' ? 'warning' : 'success';
+  const body = JSON.stringify({ state, context, description: description.slice(0, 140), ...link });
+  const scheme = target.provider === 'gitea' ? 'token' : 'Bearer';
+  return {
+    path: `/repos/${encodeURIComponent(owner)}/${encodeURIComponent(name)}/statuses/${revision}`,
+    body,
+    headers: {
+      authorization: `${scheme} ${token}`,
+      ...(target.provider === 'github'
+        ? { accept: 'application/vnd.github+json', 'x-github-api-version': '2022-11-28' }
+        : {}),
+    },
+  };
+}

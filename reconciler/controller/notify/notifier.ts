@@ -1,0 +1,185 @@
+// Sends notices: a queue for each notification, retries with growing pauses, a limit of messages a minute, nothing that blocks a set.
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { pause } from '../../../server/lib/shared/deadline.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import { withoutTexts } from '../sources/git/explain-git.ts';
+import type { Delivery, Notice, Notifier } from './notice.ts';
+import { noticeKinds, type NotificationEntry } from './notify-schema.ts';
+import { outgoingOf, type Outgoing, type ReceiverContext } from './receivers.ts';
+
+export interface NotifierOptions extends ReceiverContext {
+  readonly entries: readonly NotificationEntry[];
+  readonly onDelivery: (delivery: Delivery) => void;
+  /** From 0 to 1, for the pauses between attempts. */
+  readonly random: () => number;
+  readonly firstPauseMs?: number;
+  readonly perMinute?: number;
+}
+
+const maxQueue = 100;
+const sameNewsMs = 10 * 60_000;
+const attempts = 5;
+const longestPauseMs = 60_000;
+const timeoutMs = 15_000;
+const maxAnswer = 64 * 1024;
+
+export function createNotifier(options: NotifierOptions): Notifier {
+  const stop = new AbortController();
+  const queues = options.entries.map((entry) => new Queue(entry, options, stop.signal));
+  return {
+    notify(notice, names) {
+      for (const queue of queues) {
+        if (names === undefined || names.includes(queue.name)) queue.add(notice);
+      }
+    },
+    async close(limitMs) {
+      const done = Promise.all(queues.map((queue) => queue.idle()));
+      const limit = pause(limitMs, stop.signal).catch(() => undefined);
+      await Promise.race([done, limit]);
+      stop.abort(new Error('the controller stops'));
+      await done;
+    },
+  };
+}
+
+class Queue {
+  readonly name: string;
+  readonly #entry: NotificationEntry;
+  readonly #options: NotifierOptions;
+  readonly #signal: AbortSignal;
+  readonly #waiting: Notice[] = [];
+  #sentAt: number[] = [];
+  #last = { news: '', atMs: 0 };
+  #work: Promise<void> | undefined;
+
+  constructor(entry: NotificationEntry, options: NotifierOptions, signal: AbortSignal) {
+    this.name = entry.name;
+    this.#entry = entry;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  add(notice: Notice): void {
+    if (this.#signal.aborted || !(this.#entry.on ?? noticeKinds).includes(notice.kind)) return;
+    // A set that fails at every attempt in the same way says so once, and again after a while.
+    const same = JSON.stringify([
+      notice.kind,
+      notice.set,
+      notice.hosts,
+      notice.revision,
+      notice.message,
+      notice.objects,
+    ]);
+    const nowMs = this.#options.nowMs();
+    if (same === this.#last.news && nowMs - this.#last.atMs < sameNewsMs) return;
+    this.#last = { news: same, atMs: nowMs };
+    this.#waiting.push(notice);
+    const dropped = this.#waiting.length > maxQueue ? this.#waiting.shift() : undefined;
+    if (dropped !== undefined) this.#report(dropped, 'dropped', 0, `more than ${maxQueue} notices wait`);
+    this.#work ??= this.#sendAll().finally(() => (this.#work = undefined));
+  }
+
+  async idle(): Promise<void> {
+    while (this.#work !== undefined) await this.#work;
+  }
+
+  async #sendAll(): Promise<void> {
+    for (let notice = this.#waiting.shift(); notice !== undefined; notice = this.#waiting.shift()) {
+      try {
+        await this.#turn();
+        await this.#send(notice);
+      } catch (error) {
+        this.#report(notice, this.#signal.aborted ? 'dropped' : 'failed', 0, reasonOf(error));
+      }
+    }
+  }
+
+  /** Waits while the messages of the last minute are as many as may be sent. */
+  async #turn(): Promise<void> {
+    const { nowMs, perMinute = 20 } = this.#options;
+    this.#sentAt = this.#sentAt.filter((at) => at > nowMs() - 60_000);
+    const [oldest] = this.#sentAt;
+    if (oldest !== undefined && this.#sentAt.length >= perMinute)
+      await pause(Math.max(0, oldest + 60_000 - nowMs()), this.#signal);
+    this.#sentAt.push(nowMs());
+  }
+
+  async #send(notice: Notice): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      // Anew at each attempt: a signature has a time, and files of secrets may have changed.
+      const outgoing = await outgoingOf(this.#entry, notice, this.#options);
+      if (outgoing === undefined) return;
+      const answer = await exchange(outgoing, this.#signal).catch((error: unknown) => ({
+        status: 0,
+        retryAfter: undefined,
+        text: reasonOf(error),
+      }));
+      this.#signal.throwIfAborted();
+      if (answer.status >= 200 && answer.status < 300) {
+        this.#report(notice, 'sent', attempt);
+        return;
+      }
+      const isFinal = answer.status !== 0 && answer.status !== 408 && answer.status !== 429 && answer.status < 500;
+      if (isFinal || attempt === attempts) {
+        const said = withoutTexts(answer.text, outgoing.secrets).slice(0, 300);
+        const what =
+          answer.status === 0
+            ? `${outgoing.url.host} cannot be reached`
+            : `${outgoing.url.host} answered ${answer.status}`;
+        this.#report(notice, 'failed', attempt, `${what}: ${said}`);
+        return;
+      }
+      await pause(this.#pauseMs(attempt, answer.retryAfter), this.#signal);
+    }
+  }
+
+  #pauseMs(attempt: number, retryAfter: string | undefined): number {
+    const { firstPauseMs = 1000, random } = this.#options;
+    const wanted = /^[0-9]{1,5}$/.test(retryAfter ?? '') ? Number(retryAfter) * 1000 : 0;
+    const grown = firstPauseMs * 4 ** (attempt - 1) * (0.5 + random());
+    return Math.min(longestPauseMs, Math.max(grown, wanted));
+  }
+
+  #report(notice: Notice, outcome: Delivery['outcome'], tried: number, message?: string): void {
+    const base = { notification: this.name, kind: notice.kind, set: notice.set, outcome, attempts: tried };
+    this.#options.onDelivery(message === undefined ? base : { ...base, message });
+  }
+}
+
+interface Answer {
+  readonly status: number;
+  readonly retryAfter: string | undefined;
+  readonly text: string;
+}
+
+/** One request; redirects are not followed: they would take the message and its token elsewhere. */
+function exchange(outgoing: Outgoing, signal: AbortSignal): Promise<Answer> {
+  const { url, method, headers, body, ca } = outgoing;
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  return new Promise((resolve, reject) => {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+    const request = send(
+      url,
+      {
+        method,
+        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+        signal: limited,
+        ...(ca === undefined ? {} : { ca }),
+      },
+      (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => {
+          if (text.length < maxAnswer) text += chunk.toString('utf8');
+          else response.destroy();
+        });
+        response.on('error', reject);
+        response.on('close', () =>
+          resolve({ status: response.statusCode ?? 0, retryAfter: response.headers['retry-after'], text }),
+        );
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
