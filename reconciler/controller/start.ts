@@ -7,6 +7,7 @@ import type { ControllerConfig } from './config/config.ts';
 import { Engine } from './engine.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
+import { createNotifier } from './notify/notifier.ts';
 import { openSource } from './sources/open-source.ts';
 
 export interface Started {
@@ -38,12 +39,30 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
     hosts,
     open: (entry) => openSource(entry, context),
     hub,
-    ...(notifier === undefined ? {} : { notifier }),
+    notifier: notifier ?? openNotifier(config, hub),
     nowMs: Date.now,
   });
   await engine.start();
   return { engine, diagnostics };
 }
+
+/** Deliveries that failed stand in the log. */
+const openNotifier = (config: ControllerConfig, hub: Hub): Notifier =>
+  createNotifier({
+    entries: config.notifications,
+    absolute: (path) => resolve(config.folder, path),
+    nowMs: Date.now,
+    random: Math.random,
+    onDelivery: ({ notification, kind, set, outcome, attempts, message }) => {
+      if (outcome === 'sent') hub.log('debug', `notification ${notification}: ${kind} was sent`, { set });
+      else
+        hub.log(
+          'warn',
+          `notification ${notification}: ${kind} was not sent (${outcome}, attempts: ${attempts}): ${message ?? ''}`,
+          { set },
+        );
+    },
+  });
 
 const setProblem = ({ file }: ControllerConfig, set: string, message: string): Diagnostic => ({
   severity: 'error',
