@@ -122,7 +122,8 @@ export class Consoles {
       if (isBinary) write(peer, stdin, data);
       else resize(readSize(data) ?? wanted.size);
     });
-    const session = await this.#start(wanted, stdin, outputOf(peer), signal);
+    // An opening that is broken off would leave an operation that waits for its channels.
+    const session = await this.#start(wanted, stdin, outputOf(peer));
     ({ resize } = session);
     signal.addEventListener('abort', () => session.close());
     if (signal.aborted) session.close();
@@ -130,19 +131,19 @@ export class Consoles {
     if (code !== undefined) peer.send(JSON.stringify({ exit: code }));
   }
 
-  async #start(wanted: Wanted, stdin: PassThrough, stdout: Writable, signal: AbortSignal): Promise<Session> {
+  async #start(wanted: Wanted, stdin: PassThrough, stdout: Writable): Promise<Session> {
     const { host, container, project, command, size } = wanted;
     const connection = await this.#deps.controller.connection(host);
     const client = project === undefined ? connection : connection.inProject(project);
     if (command === undefined) {
-      const attached = await client.console(container, { size, stdin, stdout }, signal);
+      const attached = await client.console(container, { size, stdin, stdout });
       return joined(
         attached,
         attached.ended.then(() => undefined),
       );
     }
     const run = { command: ['/bin/sh', '-c', command], environment: { TERM: 'xterm-256color' }, terminal: size };
-    const running = await client.exec(container, { ...run, stdin, stdout, stderr: stdout }, signal);
+    const running = await client.exec(container, { ...run, stdin, stdout, stderr: stdout });
     return joined(running, running.exited);
   }
 
