@@ -46,6 +46,7 @@ import { TrustTokens } from '../auth/trust-tokens.ts';
 import { ServerSettings } from '../services/server/server.ts';
 import { ContainersMetadata } from '../services/containers/files/metadata.ts';
 import { machine } from 'node:os';
+import { imageRoom } from '../services/projects/limits/image-room.ts';
 import { ContainerVolumes } from '../services/storage/container-volumes.ts';
 import { VolumeSnapshots } from '../services/storage/volume-snapshots.ts';
 import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
@@ -91,7 +92,12 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     version,
     ...(options.remoteLimits === undefined ? {} : { limits: options.remoteLimits }),
   });
-  const pulls = new ImagePulls({ ...imageDeps, remotes, architectures: architecturesOfHost(machine()) });
+  const pulls = new ImagePulls({
+    ...imageDeps,
+    room: (project) => imageRoom(records, project),
+    remotes,
+    architectures: architecturesOfHost(machine()),
+  });
   const imageRefresh = new ImageRefresh({ ...common, images, pulls });
   const sessions = containerSessions({ ...common, ...places });
   const snapshots = new Snapshots(common);

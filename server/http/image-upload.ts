@@ -10,7 +10,7 @@ import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
 import { errorText } from '../lib/log.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
-import type { ImageRoom } from '../services/projects/limits/image-room.ts';
+import { counted, type Room } from '../services/room.ts';
 
 interface ReceivedFiles {
   readonly metadataPath: string;
@@ -24,7 +24,7 @@ export async function receiveUpload(
   dir: string,
   headerPrefix: string,
   signal: AbortSignal,
-  room: ImageRoom | undefined,
+  room: Room | undefined,
 ): Promise<Upload> {
   const { headers } = request;
   const header = (name: string): string | undefined => first(headers[`${headerPrefix}${name}`]);
@@ -49,13 +49,12 @@ export async function receiveUpload(
 type Bound = (chunks: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
 
 /** Counts the bytes of all parts together, and breaks off at the first that is too many. Undefined: any number of them. */
-function bounded(room: ImageRoom | undefined): Bound | undefined {
+function bounded(room: Room | undefined): Bound | undefined {
   if (room === undefined) return undefined;
-  let bytes = 0;
+  const take = counted(room);
   return async function* (chunks) {
     for await (const chunk of chunks) {
-      bytes += chunk.length;
-      room(bytes);
+      take(chunk.length);
       yield chunk;
     }
   };

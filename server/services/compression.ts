@@ -62,18 +62,28 @@ async function isProgram(name: string): Promise<boolean> {
 
 export type Write = (chunk: Buffer) => Promise<void>;
 
-/** Makes the file `path` of what `fill` writes, and puts it on the disk. On a throw a part may be there: the caller removes it. */
+/** Makes the file `path` of what `fill` writes, and puts it on the disk. On a throw a part may be there: the caller removes it. `room`:
+ *  throws when the file has too many bytes. */
 export async function packInto(
   path: string,
   packer: readonly string[] | undefined,
   fill: (write: Write) => Promise<void>,
   signal: AbortSignal,
+  room?: (bytes: number) => void,
 ): Promise<void> {
   signal.throwIfAborted();
   const file = await open(path, 'wx', 0o600);
+  const check = async (): Promise<void> => room?.((await file.stat()).size);
+  const within = (write: Write): Promise<void> =>
+    fill(async (chunk) => {
+      await write(chunk);
+      if (room !== undefined) await check();
+    });
   try {
-    if (packer === undefined) await fill((chunk) => writeWhole(file, chunk));
-    else await through(packer, file, fill, signal);
+    if (packer === undefined) await within((chunk) => writeWhole(file, chunk));
+    else await through(packer, file, within, signal);
+    // What the program still had when the last chunk was written.
+    await check();
     await file.sync();
     await syncDirectory(dirname(path));
   } catch (error) {

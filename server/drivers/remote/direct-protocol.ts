@@ -65,6 +65,7 @@ async function fetchFile(
     const sizeBytes = sizeOf(Number(single(answer.headers['content-length'])));
     const free = await requireRoom(target.metadataPath, sizeBytes ?? 0);
     const measured = meter({
+      take: target.take,
       what: `the image from ${shown(url)}`,
       expectedBytes: sizeBytes,
       maxBytes: sizeBytes ?? free,

@@ -31,6 +31,8 @@ export interface ImageTarget {
   readonly metadataPath: string;
   /** Written only for an image in two files. */
   readonly rootfsPath: string;
+  /** Called with the size of each piece that comes; throws when it is one too many. */
+  readonly take?: (bytes: number) => void;
 }
 
 export interface RemoteImage {

@@ -17,6 +17,8 @@ export interface MeterOptions {
   readonly maxBytes: number;
   readonly limits: Pick<RemoteLimits, 'paceMs' | 'paceBytes'>;
   readonly report: (progress: string) => void;
+  /** See ImageTarget. */
+  readonly take?: ((bytes: number) => void) | undefined;
 }
 
 export type Meter = (source: Readable) => AsyncGenerator<Buffer>;
@@ -42,6 +44,7 @@ export function meter(options: MeterOptions): Meter {
       for await (const chunk of source as AsyncIterable<Buffer>) {
         bytes += chunk.length;
         if (bytes > maxBytes) throw new DriverError('Invalid', `${what} is larger than the ${maxBytes} bytes allowed`);
+        options.take?.(chunk.length);
         const now = performance.now();
         if (now - reported >= reportEveryMs) {
           reported = now;

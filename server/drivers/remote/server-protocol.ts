@@ -134,6 +134,7 @@ async function fetchImage(
   const contentType = single(answer.headers['content-type']) ?? '';
   const split = contentType.toLowerCase().startsWith('multipart/form-data');
   const measured = meter({
+    take: target.take,
     what: `the image from ${server}`,
     expectedBytes: sizeBytes,
     maxBytes: (sizeBytes ?? free) + (split ? framingBytes : 0),

@@ -123,6 +123,7 @@ async function fetchFiles(
     }
     const free = await requireRoom(path, 0);
     const measured = meter({
+      take: target.take,
       what: `the ${label} of the image from ${server}`,
       expectedBytes: file.sizeBytes,
       maxBytes: file.sizeBytes ?? free,

@@ -9,12 +9,15 @@ import type { Operation } from '../../api/operation.ts';
 import { backupUploadPath } from '../../services/backups/backup-files.ts';
 import type { Backups } from '../../services/backups/backups.ts';
 import type { BackupUpload } from '../../services/backups/restore.ts';
+import { counted, type Room } from '../../services/room.ts';
 import type { Caller } from '../../services/caller.ts';
 import { rangeOf } from '../byte-range.ts';
 import { async_, collection, type RouteContext, type RouteReply, type RouteTable, type WithParams } from '../route.ts';
 
 export interface BackupRouteDeps {
   readonly backups: Backups;
+  /** See backupRoom. */
+  readonly room: (project: string) => Room | undefined;
   readonly restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) => Promise<Operation>;
   readonly dir: string;
   readonly headerPrefix: string;
@@ -91,7 +94,9 @@ export async function receiveBackup(
   const [pool, name] = [header('pool'), header('name')];
   const path = await backupUploadPath(deps.dir);
   try {
-    await pipeline(request, createWriteStream(path, { mode: 0o600 }), { signal });
+    const room = deps.room(context.caller.project);
+    room?.(Number(request.headers['content-length'] ?? 0));
+    await pipeline(request, within(room), createWriteStream(path, { mode: 0o600 }), { signal });
   } catch (error) {
     await rm(path, { force: true });
     const isFull = error instanceof Error && 'code' in error && error.code === 'ENOSPC';
@@ -106,3 +111,13 @@ export async function receiveBackup(
   };
   return async_(await deps.restore(context.caller, upload, signal));
 }
+
+/** Passes bytes on until they are too many. */
+const within = (room: Room | undefined) =>
+  async function* (chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    const take = room === undefined ? undefined : counted(room);
+    for await (const chunk of chunks) {
+      take?.(chunk.length);
+      yield chunk;
+    }
+  };

@@ -8,7 +8,7 @@ import { aliasUrl, imageUrl } from '../../api/project/project-names.ts';
 import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import { isOfThisServer } from '../../services/images/make-image.ts';
-import type { ImageRoom } from '../../services/projects/limits/image-room.ts';
+import type { Room } from '../../services/room.ts';
 import { readBody } from '../request-body.ts';
 import { checkNamedProjects } from '../restricted.ts';
 import { exportImage } from '../image-export.ts';
@@ -22,7 +22,7 @@ export interface ImageRouteDeps {
   /** `project`: the one that the source names. */
   readonly make: (caller: Caller, body: ImageCreate, project: string) => Promise<Operation>;
   /** See imageRoom. */
-  readonly room: (project: string) => ImageRoom | undefined;
+  readonly room: (project: string) => Room | undefined;
   readonly refresh: (caller: Caller, fingerprint: string) => Operation;
   readonly dir: string;
   readonly headerPrefix: string;

@@ -1,5 +1,5 @@
 // Every endpoint's handler, put together from the use cases.
-import { imageRoom } from '../../services/projects/limits/image-room.ts';
+import { backupRoom, imageRoom } from '../../services/projects/limits/image-room.ts';
 import type { Socket } from 'node:net';
 import type { ImageCreate } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -87,6 +87,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
   const uploads = {
     restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
       restoreBackup(services.restoreDeps, caller, upload, signal),
+    room: (project: string) => backupRoom(services.imageDeps.records, project),
     dir: dirs.backups,
     headerPrefix,
   };

@@ -7,6 +7,7 @@ import type { ImageTarget, ImageWanted, RemoteImage, RemoteServer, Remotes } fro
 import { SharedWork } from '../../lib/shared-work.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
+import { counted, type Room } from '../room.ts';
 import { imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
 import { imageLock } from './image-deps.ts';
@@ -16,6 +17,8 @@ import { lastingSource, type RemoteSource } from './remote-source.ts';
 
 export type ImagePullsDeps = AddImageDeps & {
   readonly remotes: Remotes;
+  /** How large an image may be that the project gets. Undefined: without a bound. */
+  readonly room: (project: string) => Room | undefined;
   /** What runs on this host, best first. */
   readonly architectures: readonly string[];
 };
@@ -139,7 +142,12 @@ export class ImagePulls {
     return this.#deps.locks.run(imageLock(name), async () => {
       const known = this.#deps.records.images.get(name)?.document;
       if (known !== undefined && (await this.#isWhole(name))) return { fingerprint, size: String(known.sizeBytes) };
-      const target = { metadataPath: await uploadPath(this.#deps.dir), rootfsPath: await uploadPath(this.#deps.dir) };
+      const room = this.#deps.room(caller.project);
+      const target = {
+        metadataPath: await uploadPath(this.#deps.dir),
+        rootfsPath: await uploadPath(this.#deps.dir),
+        ...(room === undefined ? {} : { take: counted(room) }),
+      };
       const { split } = await image.fetch(target, tell, signal);
       try {
         return await storeImage(this.#deps, caller, this.#newImage(caller, image, source, target, split), name, signal);

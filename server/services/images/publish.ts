@@ -15,6 +15,8 @@ import type { Caller } from '../caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
 import { containerUrl, qualifiedName } from '../../api/project/project-names.ts';
+import { imageRoom } from '../projects/limits/image-room.ts';
+import type { Room } from '../room.ts';
 import { imageIn } from '../project-scope.ts';
 import { snapshotKey } from '../containers/snapshots/records.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
@@ -68,7 +70,7 @@ export async function publishImage(
             deps,
             findOrigin(deps, container, snapshot),
             body.properties ?? undefined,
-            { path, packer, report, share },
+            { path, packer, report, share, room: imageRoom(deps.records, caller.project) },
             signal,
           ),
         );
@@ -125,6 +127,7 @@ interface Target {
   readonly path: string;
   readonly packer: readonly string[] | undefined;
   readonly report: Report;
+  readonly room: Room | undefined;
   /** The container may be used from here on. */
   readonly share: () => void;
 }
@@ -190,7 +193,7 @@ async function packFiles(
     );
     await write(tarEnd);
   };
-  await packInto(to.path, to.packer, fill, signal);
+  await packInto(to.path, to.packer, fill, signal, to.room);
 }
 
 /** What its image said, with other properties if any are wished; of a container made from nothing what can be told. */

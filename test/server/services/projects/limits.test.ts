@@ -1,11 +1,17 @@
 // Limits and restrictions of projects over the wire: each way into a project meets them, also two at once, and nothing is left behind.
-import { mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { emptySource, makeDaemon, seed, type Answer, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { goodMetadata, metadataFile, rootfsDirectory, tarOf } from '../../../support/images/hostile.ts';
+import { fakeServer, serveDirect } from '../../../support/images/remotes.ts';
+import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
 import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
+
+const noBtrfs = (await btrfsMissing()) ?? (existsSync('/dev/loop-control') ? undefined : 'there are no loop devices');
+if (noBtrfs !== undefined) console.log(`skipped: limits of published images: ${noBtrfs}`);
 
 let daemon: TestDaemon;
 beforeAll(async () => {
@@ -142,6 +148,75 @@ describe('an image that is larger than what is left of the disk', () => {
     await daemon.ok('POST', '/1.0/images?project=images', image, { 'content-type': 'application/octet-stream' });
     expect((await usage('images'))['disk']).toEqual({ Limit: left, Usage: image.length });
   });
+});
+
+describe('of what comes into a project with 4 MiB left of its disk, and is larger', () => {
+  const tooLarge = tarOf({ ...metadataFile, content: goodMetadata }, rootfsDirectory, {
+    name: 'rootfs/noise',
+    content: randomBytes(6 * 1024 ** 2),
+    mode: 0o644,
+  });
+  const uploads = (): string[] =>
+    ['images', 'backups'].flatMap((dir) => {
+      const path = join(daemon.dir, dir, '.uploads');
+      return existsSync(path) ? readdirSync(path) : [];
+    });
+  const fails = async (answer: Answer): Promise<void> => {
+    expect([answer.status, answer.bytes.toString()]).toEqual([202, expect.anything()]);
+    const { status, err } = await daemon.wait(answer.body.operation);
+    expect([status, err]).toEqual([
+      'Failure',
+      expect.stringMatching(/the image is larger than the 4.*MiB that are left/),
+    ]);
+  };
+  const upload = (bytes: Buffer | Readable, path: string): Promise<Answer> =>
+    daemon.call('POST', path, bytes, { 'content-type': 'application/octet-stream' });
+  beforeAll(() => limited('narrow', { 'limits.disk': '4MiB' }));
+
+  test('an image of another server breaks off, and leaves nothing', async () => {
+    const server = await fakeServer('http', serveDirect(tooLarge, { location: '/files/image.tar' }));
+    try {
+      const source = { type: 'url', url: `${server.url}/image` };
+      await fails(await daemon.call('POST', '/1.0/images?project=narrow', { source }));
+    } finally {
+      await server.close();
+    }
+    expect(await daemon.get('/1.0/images?project=narrow')).toEqual([]);
+    expect(uploads()).toEqual([]);
+  });
+
+  test('a backup is refused, before it comes when it says its length, else while it comes', async () => {
+    const path = '/1.0/containers?project=narrow';
+    await refused(upload(tooLarge, path), /the backup is larger than the 4.*MiB that are left of 4.*MiB/);
+    const inPieces = Readable.from([tooLarge.subarray(0, 1024), tooLarge.subarray(1024)]);
+    await refused(upload(inPieces, path), /the backup is larger than/);
+    expect(uploads()).toEqual([]);
+  });
+
+  test.skipIf(noBtrfs !== undefined).each(['none', 'gzip', 'xz'])(
+    'an image that is published (%s) breaks off, and leaves nothing',
+    async (compression_algorithm) => {
+      await daemon.call('POST', '/1.0/storage-pools', { name: 'sized', driver: 'btrfs', config: { size: '256MiB' } });
+      const devices = { root: { type: 'disk', path: '/', pool: 'sized', size: '60MiB' } };
+      const [wide, tight] = [`wide-${compression_algorithm}`, `tight-${compression_algorithm}`];
+      await limited(wide, {});
+      const added = await upload(tooLarge, `/1.0/images?project=${wide}`);
+      const { metadata } = await daemon.wait(added.body.operation);
+      const source = { type: 'image', fingerprint: metadata?.['fingerprint'] };
+      await makeContainerIn(daemon, wide, 'c', { source, devices });
+      await makeProject(daemon, tight, {});
+      const copy = { type: 'copy', source: 'c', project: wide };
+      await makeContainerIn(daemon, tight, 'c', { source: copy, devices });
+      const profile = `/1.0/profiles/default?project=${tight}`;
+      expect((await daemon.call('PUT', profile, { devices })).status).toBe(200);
+      const config = { 'limits.disk': '64MiB' };
+      expect((await daemon.call('PATCH', `/1.0/projects/${tight}`, { config })).status).toBe(200);
+      const body = { source: { type: 'container', name: 'c' }, compression_algorithm };
+      await fails(await daemon.call('POST', `/1.0/images?project=${tight}`, body));
+      expect(await daemon.get(`/1.0/images?project=${tight}`)).toEqual([]);
+      expect(uploads()).toEqual([]);
+    },
+  );
 });
 
 describe('memory', () => {
