@@ -13,7 +13,16 @@ export interface Normalized {
   readonly diagnostics: readonly Diagnostic[];
 }
 
+/** Documents never change: the check of a set and its plan share one answer. */
+const known = new WeakMap<readonly Document[], Normalized>();
+
 export function normalizeDocuments(documents: readonly Document[]): Normalized {
+  const found = known.get(documents) ?? normalized(documents);
+  known.set(documents, found);
+  return found;
+}
+
+function normalized(documents: readonly Document[]): Normalized {
   const diagnostics: Diagnostic[] = [];
   const fingerprints = imageFingerprints(documents, diagnostics);
   const objects = documents

@@ -31,7 +31,7 @@ export function resolveImages(
   owner: SetOwner | undefined,
   pins: ReadonlyMap<string, string>,
 ): readonly Document[] {
-  return documents.map((document) => {
+  const resolved = documents.map((document) => {
     const source = sourceOf(document);
     if (source === undefined) return document;
     const pin = pins.get(followedSource(document) ?? '');
@@ -42,6 +42,8 @@ export function resolveImages(
     const values = { ...document.values, source: { ...source, fingerprint } };
     return { ...document, fingerprint, isFetched: true, values };
   });
+  // What is the same is not normalized again.
+  return resolved.every((document, index) => document === documents[index]) ? documents : resolved;
 }
 
 function known(

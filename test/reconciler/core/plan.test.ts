@@ -12,6 +12,8 @@ import type { Plan, PlanOptions, Step } from '../../../reconciler/core/plan/plan
 import { renderPlan } from '../../../reconciler/core/render/render-plan.ts';
 import { summaryLine } from '../../../reconciler/core/plan/summary.ts';
 import { validateDocuments } from '../../../reconciler/core/graph/check-documents.ts';
+import { normalizeDocuments } from '../../../reconciler/core/graph/normalize.ts';
+import { resolveImages } from '../../../reconciler/core/live/image-sources.ts';
 import { expectGolden } from '../../support/golden.ts';
 import {
   document,
@@ -675,3 +677,10 @@ test('ten thousand unchanged documents are planned within a second of processor 
 function pick(from: Observed): Pick<Observed, 'profiles' | 'containers'> {
   return { profiles: from.profiles, containers: from.containers };
 }
+
+test('the check of a set and its plan normalize the same documents once', () => {
+  const documents = [document('profile', 'web', { config: { 'user.a': '1' } })];
+  const resolved = resolveImages(documents, host, undefined, new Map());
+  expect(resolved).toBe(documents);
+  expect(normalizeDocuments(resolved)).toBe(normalizeDocuments(documents));
+});
