@@ -51,7 +51,7 @@ import { ContainerVolumes } from '../services/storage/container-volumes.ts';
 import { VolumeSnapshots } from '../services/storage/volume-snapshots.ts';
 import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
 import type { Caller } from '../services/caller.ts';
-import type { ImageCreate } from '../api/image/image.ts';
+import type { ImagePost } from '../api/image/image.ts';
 import { ContainerFiles } from '../services/containers/files/files.ts';
 export type Services = ReturnType<typeof composeServices>;
 
@@ -144,7 +144,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     imageDeps,
     imageRefresh,
     images,
-    makeImage: (caller: Caller, body: ImageCreate, project: string) =>
+    makeImage: (caller: Caller, body: ImagePost, project: string) =>
       makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks: new Networks(common),

@@ -1,6 +1,6 @@
 // Endpoints of images and aliases (spec 4.8).
 import { endpointsOf, everyone } from './endpoint.ts';
-import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImageCreate, ImagePut } from '../image/image.ts';
+import { Image, ImageAlias, ImageAliasCreate, ImageAliasPut, ImagePost, ImagePut } from '../image/image.ts';
 import { RenamePost } from '../container/profile.ts';
 import { recursion } from './shared.ts';
 
@@ -13,7 +13,7 @@ export const imageEndpoints = [
     query: [...recursion.query, 'all-projects'],
   }),
   endpoint('images.create', 'POST /1.0/images', 'async', 'Upload files, or make one from an image, container or URL.', {
-    body: ImageCreate,
+    body: ImagePost,
   }),
   endpoint('images.get', 'GET /1.0/images/:fingerprint', 'sync', 'One image; a unique prefix will do.', {
     auth: everyone,

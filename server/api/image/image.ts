@@ -58,6 +58,14 @@ export const ImageCreate = Type.Object({
   }),
 });
 export type ImageCreate = Static<typeof ImageCreate>;
+/** What manifests have no word for: they declare images of files and servers, which say themselves when they expire. */
+export const ImagePost = Type.Object({
+  ...ImageCreate.properties,
+  expires_at: Type.Optional(
+    Type.Union([Type.String(), Type.Null()], facts({ doc: 'Of a published image; else as its metadata say.' })),
+  ),
+});
+export type ImagePost = Static<typeof ImagePost>;
 
 export const ImagePut = Type.Object({
   auto_update: Type.Optional(Type.Boolean()),

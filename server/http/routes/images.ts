@@ -1,6 +1,6 @@
 // Image and alias endpoints: requests to use cases and back; uploads are received here, exports streamed.
 import type { IncomingMessage } from 'node:http';
-import { ImageCreate } from '../../api/image/image.ts';
+import { ImagePost } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { isTrustedCaller, type Caller } from '../../services/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
@@ -20,7 +20,7 @@ export interface ImageRouteDeps {
   readonly aliases: Aliases;
   readonly add: (caller: Caller, upload: Upload) => Operation;
   /** `project`: the one that the source names. */
-  readonly make: (caller: Caller, body: ImageCreate, project: string) => Promise<Operation>;
+  readonly make: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
   /** See imageRoom. */
   readonly room: (project: string) => Room | undefined;
   readonly refresh: (caller: Caller, fingerprint: string) => Operation;
@@ -38,7 +38,7 @@ export function imageRoutes(deps: ImageRouteDeps) {
     },
     'images.create': async ({ caller, request, signal, namesOf }) => {
       if (isJson(request)) {
-        const body = await readBody(request, ImageCreate);
+        const body = await readBody(request, ImagePost);
         checkNamedProjects(caller, body);
         const isHere = isOfThisServer(body.source);
         return async_(await deps.make(caller, body, isHere ? namesOf(body.source.project).project : caller.project));

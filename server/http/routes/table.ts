@@ -1,7 +1,7 @@
 // Every endpoint's handler, put together from the use cases.
 import { backupRoom, imageRoom } from '../../services/projects/limits/image-room.ts';
 import type { Socket } from 'node:net';
-import type { ImageCreate } from '../../api/image/image.ts';
+import type { ImagePost } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Backups } from '../../services/backups/backups.ts';
@@ -57,7 +57,7 @@ export interface RoutedServices {
   readonly imageDeps: AddImageDeps;
   readonly imageRefresh: ImageRefresh;
   readonly images: ImageStore;
-  readonly makeImage: (caller: Caller, body: ImageCreate, project: string) => Promise<Operation>;
+  readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
   readonly migrations: Migrations;
   readonly networks: Networks;
   readonly storagePools: StoragePools;

@@ -1,6 +1,6 @@
 // POST /1.0/images with a JSON body: what is refused is refused at once, the rest is one operation (spec 4.8).
 import { errors } from '../../api/errors.ts';
-import type { ImageCreate } from '../../api/image/image.ts';
+import type { ImagePost } from '../../api/image/image.ts';
 import { aliasName } from '../../api/names.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import { aliasIn, projectWith } from '../project-scope.ts';
@@ -27,7 +27,7 @@ export interface MakeImageDeps {
 export async function makeImage(
   deps: MakeImageDeps,
   caller: Caller,
-  body: ImageCreate,
+  body: ImagePost,
   project: string,
 ): Promise<Operation> {
   const { source } = body;
@@ -60,10 +60,10 @@ export async function makeImage(
 }
 
 /** Without an address of a server, and with the project that has it. */
-export const isOfThisServer = ({ type, server = '', project = '' }: ImageCreate['source']): boolean =>
+export const isOfThisServer = ({ type, server = '', project = '' }: ImagePost['source']): boolean =>
   type === 'image' && server === '' && project !== '';
 
-function copying(deps: MakeImageDeps, caller: Caller, body: ImageCreate, project: string): Operation {
+function copying(deps: MakeImageDeps, caller: Caller, body: ImagePost, project: string): Operation {
   const { source } = body;
   const owner = projectWith(deps.records, project, 'features.images');
   if (owner === projectWith(deps.records, caller.project, 'features.images')) {
@@ -94,7 +94,7 @@ function fetching(
   });
 }
 
-const wishOf = (body: ImageCreate): PullWish => ({
+const wishOf = (body: ImagePost): PullWish => ({
   filename: body.filename ?? '',
   public: body.public ?? false,
   autoUpdate: body.auto_update ?? false,
@@ -103,11 +103,11 @@ const wishOf = (body: ImageCreate): PullWish => ({
   copyAliases: body.copy_aliases ?? false,
 });
 
-const aliasesOf = (body: ImageCreate): PullWish['aliases'] =>
+const aliasesOf = (body: ImagePost): PullWish['aliases'] =>
   (body.aliases ?? []).map(({ name, description }) => ({ name, description: description ?? '' }));
 
 /** Aliases that are taken or no names, and what only images of other servers can be: known before anything starts. */
-function refuseWrong({ records }: MakeImageDeps, { project }: Caller, body: ImageCreate): void {
+function refuseWrong({ records }: MakeImageDeps, { project }: Caller, body: ImagePost): void {
   const problems: Problem[] = (body.aliases ?? []).flatMap(({ name }, index) => {
     const rule = aliasName(name);
     return rule === undefined ? [] : [{ path: `aliases.${index}.name`, message: rule }];
@@ -121,7 +121,7 @@ function refuseWrong({ records }: MakeImageDeps, { project }: Caller, body: Imag
   if (taken !== undefined) throw errors.exists('image alias', taken.name);
 }
 
-function readUrl({ source }: ImageCreate): string {
+function readUrl({ source }: ImagePost): string {
   const url = source.url ?? '';
   const rule = url === '' ? 'is required: the address that stands for the image' : addressRule(url, 'direct');
   if (rule !== undefined) throw errors.invalid('image', [{ path: 'source.url', message: rule }]);

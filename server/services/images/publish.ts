@@ -1,7 +1,8 @@
 // Publishing: an image made of a stopped container or of a snapshot, packed as a stream (spec 4.8; real system 14.2).
 import { rm } from 'node:fs/promises';
+import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
-import type { ImageCreate } from '../../api/image/image.ts';
+import type { ImagePost } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
 import { detectFormat } from '../../drivers/image/format.ts';
 import { fingerprintImage } from '../../drivers/image/files.ts';
@@ -15,6 +16,7 @@ import type { Caller } from '../caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
 import { containerUrl, qualifiedName } from '../../api/project/project-names.ts';
+import { sentExpiry } from '../snapshot-names.ts';
 import { imageRoom } from '../projects/limits/image-room.ts';
 import type { Room } from '../room.ts';
 import { imageIn } from '../project-scope.ts';
@@ -43,12 +45,14 @@ type Report = (metadata: Readonly<Record<string, unknown>>) => void;
 export async function publishImage(
   deps: PublishDeps,
   caller: Caller,
-  body: ImageCreate,
+  body: ImagePost,
   aliases: NewImage['aliases'],
 ): Promise<Operation> {
   const { container: name, snapshot } = readName(body.source);
   const container = qualifiedName(caller.project, name);
   findOrigin(deps, container, snapshot);
+  const expiry = sentExpiry(body.expires_at);
+  if (expiry !== undefined && 'path' in expiry) throw errors.invalid('image', [expiry]);
   const asked = body.compression_algorithm ?? '';
   const packer = await packerOf(
     asked === '' ? imageSetting(deps.records, caller.project, 'images.compression_algorithm') : asked,
@@ -84,6 +88,8 @@ export async function publishImage(
           public: body.public ?? false,
           properties: {},
           aliases,
+          // Clients of LXD send the zero time when nothing is wished.
+          ...(expiry === undefined || expiry.at === never.expires ? {} : { expiresAt: expiry.at }),
         };
         const stored = imageIn(deps.records, caller.project, fingerprint);
         return await deps.locks.run(imageLock(stored), () => storeImage(deps, caller, image, stored, signal));
@@ -94,7 +100,7 @@ export async function publishImage(
   });
 }
 
-function readName({ type, name = '' }: ImageCreate['source']): {
+function readName({ type, name = '' }: ImagePost['source']): {
   readonly container: string;
   readonly snapshot: string | undefined;
 } {

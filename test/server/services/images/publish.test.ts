@@ -53,6 +53,30 @@ const listing = `
   find . -mindepth 1 -type d -printf '%P|%m|%U|%G\\n' | sort
   getfattr -R -d -m - . 2>/dev/null | sort; [ $(stat -c %b holes) -lt 1000 ] && echo sparse`;
 
+describe('the expiry of a published image', () => {
+  let daemon: TestDaemon;
+  beforeAll(async () => {
+    daemon = await makeDaemon();
+    await seed(daemon);
+    await createContainer(daemon, 'c');
+  });
+  afterAll(() => daemon.cleanUp());
+  const source = { type: 'container', name: 'c' };
+  const expiryOf = async (more: object): Promise<string> =>
+    (await daemon.get(`/1.0/images/${fingerprintOf(await publish(daemon, source, more))}`)).expires_at;
+
+  test('is what the request says, in UTC; without it, or with the zero time, what its metadata say', async () => {
+    const own = await expiryOf({});
+    expect(own).not.toContain('2031');
+    expect(await expiryOf({ expires_at: '0001-01-01T00:00:00Z', properties: { n: '1' } })).toBe(own);
+    expect(await expiryOf({ expires_at: '2031-02-03T06:05:06+02:00', properties: { n: '2' } })).toBe(
+      '2031-02-03T04:05:06Z',
+    );
+    const refused = await daemon.call('POST', '/1.0/images', { source, expires_at: 'soon' });
+    expect([refused.status, refused.bytes.toString()]).toEqual([400, expect.stringContaining('RFC 3339')]);
+  });
+});
+
 describe.each(['dir', 'btrfs'])('a container on %s', (driver) => {
   const isOff = driver === 'btrfs' && noBtrfs !== undefined;
   let daemon: TestDaemon;
