@@ -6,12 +6,15 @@ import { buildPage, launchChromium } from './browser.ts';
 import { PageServer, type PageServerOptions } from './server.ts';
 import type { PageWorld } from './worlds.ts';
 
-export interface Visit {
+export interface OpenPage {
   readonly page: Page;
-  readonly server: PageServer;
   /** Errors, exceptions and what the content security policy refused. */
   readonly complaints: string[];
   readonly close: () => Promise<void>;
+}
+
+export interface Visit extends OpenPage {
+  readonly server: PageServer;
 }
 
 export interface VisitOptions {
@@ -48,7 +51,7 @@ export class PageHarness {
     return server;
   }
 
-  async open(server: PageServer, options: VisitOptions = {}): Promise<Visit> {
+  async open(server: { readonly url: string }, options: VisitOptions = {}): Promise<OpenPage> {
     const { place = '', width = 1200, height = 800, theme = 'light' } = options;
     const context = await this.browser.newContext({
       viewport: { width, height },
@@ -65,7 +68,7 @@ export class PageHarness {
         complaints.push(message.text());
     });
     await page.goto(server.url + place);
-    return { page, server, complaints, close: () => context.close() };
+    return { page, complaints, close: () => context.close() };
   }
 
   async visit(world: PageWorld, options: VisitOptions = {}): Promise<Visit> {
@@ -75,7 +78,7 @@ export class PageHarness {
       await visit.close();
       await server.stop();
     };
-    return { ...visit, close };
+    return { ...visit, server, close };
   }
 }
 

@@ -1,0 +1,56 @@
+// The page on the real HTTP layer of the controller: its files, headers, cookies, CSRF tokens, events and roles fit together.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { anObject } from '../../support/controller/fake-controller.ts';
+import { startHttp, tokens } from '../../support/controller/http-harness.ts';
+import { chromiumPath, noChromium } from '../../support/page/browser.ts';
+import { PageHarness } from '../../support/page/visit.ts';
+import { until } from '../../support/until.ts';
+
+if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
+
+describe.skipIf(chromiumPath === undefined)('the page on the API of the controller', () => {
+  let harness: PageHarness;
+  beforeAll(async () => (harness = await PageHarness.start()));
+  afterAll(() => harness?.end());
+
+  test('logs in, shows objects and their news, syncs, and logs out', async () => {
+    const http = await startHttp({ pageDirectory: harness.folder });
+    const { page, complaints, close } = await harness.open({ url: `${http.listener.url}/` });
+    try {
+      await page.getByLabel('Token').fill(tokens.operate);
+      await page.getByRole('button', { name: 'Log in' }).click();
+      await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      await page.getByRole('link', { name: 'web', exact: true }).click();
+      await page.getByText('2 objects', { exact: true }).waitFor();
+      http.controller.emit({
+        type: 'object',
+        set: 'web',
+        object: anObject('web2', { status: 'failed', message: 'no address is free' }),
+      });
+      await page.getByText('no address is free').waitFor();
+      await page.getByRole('option', { name: 'web1' }).click();
+      await page.getByText('Live is as desired').waitFor();
+      await page.getByRole('button', { name: 'Close the object' }).click();
+      await page.getByRole('button', { name: 'Sync' }).click();
+      await page.getByLabel('Reason').fill('by the page');
+      await page.getByRole('button', { name: 'Sync now' }).click();
+      await page.getByText('The sync of web has begun.').waitFor();
+      expect(http.controller.asked).toEqual([
+        { what: 'sync', set: 'web', request: { reason: 'by the page' }, by: 'operateer' },
+      ]);
+      await page.getByRole('button', { name: 'Suspend' }).click();
+      await page.getByLabel('Reason').fill('a pause');
+      await page.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+      await until(() => http.controller.asked.length === 2);
+      await page.reload();
+      await page.getByText('2 objects', { exact: true }).waitFor();
+      await page.getByRole('button', { name: 'Log out' }).click();
+      await page.getByLabel('Token').waitFor();
+      expect(complaints).toEqual([]);
+    } finally {
+      await close();
+      await http.close();
+    }
+  });
+});
