@@ -4,7 +4,6 @@ import { longFiles } from './long-files.ts';
 export const filesOfTheirOwn: readonly string[] = [
   // They gain nothing, and start first.
   ...longFiles,
-  // They drive programs and hosts.
-  'test/e2e/**/*.test.ts',
-  'test/server/hostile/{container-files,deleted-certificate,host-path-links,recorded-output}.test.ts',
+  // They drive Terraform, clients of LXD, whole examples and clusters.
+  'test/e2e/{cluster,examples,lxc-verbs,terraform}/**/*.test.ts',
 ];
