@@ -32,6 +32,7 @@ export const longFiles: readonly string[] = [
   'test/server/hostile/bearer-tokens.test.ts',
   'test/server/durability/store-command.test.ts',
   'test/server/durability/etcd-daemon.test.ts',
+  'test/reconciler/controller/sources/git-source.test.ts',
   'test/reconciler/web/actions.test.ts',
   'test/reconciler/web/views.test.ts',
 ];
