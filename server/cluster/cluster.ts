@@ -5,7 +5,8 @@ import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
 import type { StatusCode } from '../api/status.ts';
 import type { Store } from '../store/store.ts';
-import { Members } from './members.ts';
+import { type Member, Members } from './members.ts';
+import { peerHeaders } from './peer-headers.ts';
 import { PeerLinks, type ClusterCertificate } from './peer-links.ts';
 import { Presence } from './presence.ts';
 import { ReadBarrier } from './read-barrier.ts';
@@ -54,6 +55,17 @@ export class Cluster {
   /** For an operation that begins here. */
   operationId(random: string): string {
     return operationIdOf(this.members.here, random);
+  }
+
+  /** What another member answers this one in its own dialect. Throws AppError as it answered, or unavailable. */
+  ask<T = unknown>(member: Pick<Member, 'name' | 'address'>, method: string, path: string, body?: object): Promise<T> {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' };
+    return this.links.json<T>(member, {
+      method,
+      path,
+      headers: { ...peerHeaders(this.ownName), ...type },
+      body: body === undefined ? null : JSON.stringify(body),
+    });
   }
 
   /** False: the store does not answer, and what is read may be old. */

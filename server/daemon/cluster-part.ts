@@ -6,17 +6,22 @@ import { version } from '../api/version.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
 import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { EventRelay } from '../cluster/event-relay.ts';
-import { peerHeaders } from '../http/forwarded.ts';
+import { peerHeaders } from '../cluster/peer-headers.ts';
 import { settingOf } from '../services/server/settings.ts';
 import type { Services } from './compose-services.ts';
 import type { Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';
+
+/** What a member missed while another one changed it is made up for in this time. */
+const realiseEveryMs = 60_000;
 
 export class ClusterPart {
   readonly relay: EventRelay;
   readonly #base: Foundation;
   readonly #services: Services;
   readonly #unsubscribe: () => void;
+  readonly #unfollow: () => void;
+  readonly #realising: NodeJS.Timeout;
   #listeners: Listeners | undefined;
 
   constructor(base: Foundation, services: Services) {
@@ -38,6 +43,9 @@ export class ClusterPart {
       },
       true,
     );
+    this.#unfollow = services.profiles.follow();
+    this.#realising = setInterval(() => void this.#realise(), realiseEveryMs);
+    this.#realising.unref();
     base.membership.set({
       listen: async (address) => {
         await this.#listen(address);
@@ -54,6 +62,8 @@ export class ClusterPart {
 
   async close(): Promise<void> {
     this.#unsubscribe();
+    this.#unfollow();
+    clearInterval(this.#realising);
     this.relay.close();
     await this.#base.cluster.disappear();
   }
@@ -62,6 +72,7 @@ export class ClusterPart {
     const { cluster, records } = this.#base;
     const { view } = this.#services;
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
+    await this.#realise();
     await cluster.appear({
       ttlSeconds: () => Number(settingOf(records, 'cluster.offline_threshold')),
       statusOf: (container) =>
@@ -76,6 +87,13 @@ export class ClusterPart {
         },
       }),
     });
+  }
+
+  /** Makes here what the cluster defines and this member lacks. */
+  async #realise(): Promise<void> {
+    if (!this.#base.cluster.isOn) return;
+    await this.#services.clusterPools.definitions.realise();
+    await this.#services.clusterNetworks.definitions.realise();
   }
 
   /** A listener for clients at the same port serves the members, too. */

@@ -39,6 +39,8 @@ import { Profiles } from '../services/profiles/profiles.ts';
 import { Projects } from '../services/projects/projects.ts';
 import { StoragePools } from '../services/storage/storage-pools.ts';
 import { Networks } from '../services/networks/networks.ts';
+import { ClusterObjects } from '../services/cluster/cluster-objects.ts';
+import { networkRealisation, poolRealisation } from '../services/cluster/realisations.ts';
 import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
@@ -114,9 +116,17 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     architecture,
     snapshotAtStart: (name, signal) => snapshotAtStart({ ...common, snapshots }, name, signal),
   });
+  const networks = new Networks(common);
+  const storagePools = new StoragePools(common);
+  const { cluster } = base;
+  const inCluster = { records, cluster, log };
+  const poolsOfAll = poolRealisation(inCluster, storagePools);
+  const networksOfAll = networkRealisation(inCluster, networks);
   return {
     aliases: new Aliases({ ...common, images }),
     backups,
+    clusterPools: new ClusterObjects({ ...inCluster, on: poolsOfAll }),
+    clusterNetworks: new ClusterObjects({ ...inCluster, on: networksOfAll }),
     clusterMembership: new ClusterMembership({
       ...common,
       stateDir: options.stateDir,
@@ -147,7 +157,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     makeImage: (caller: Caller, body: ImagePost, project: string) =>
       makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
-    networks: new Networks(common),
+    networks,
     pools,
     profiles: new Profiles({ ...common, running, guests }),
     projects: new Projects({ ...common, ...places }),
@@ -171,7 +181,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     }),
     sessions,
     snapshots,
-    storagePools: new StoragePools(common),
+    storagePools,
     volumes,
     containerVolumes: new ContainerVolumes({
       ...common,

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { createApp, type AppDeps } from '../http/app.ts';
-import { dialectHeader } from '../http/forwarded.ts';
+import { dialectHeader } from '../cluster/peer-headers.ts';
 import type { Dialect } from '../http/dialects/dialect.ts';
 import { lxdDialect } from '../http/dialects/lxd.ts';
 import { lxdRoutes } from '../http/dialects/lxd-routes.ts';

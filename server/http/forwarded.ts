@@ -4,11 +4,10 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { errors } from '../api/errors.ts';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { callerClasses } from '../api/endpoints/endpoint.ts';
+import { dialectHeader, fromHeader } from '../cluster/peer-headers.ts';
 import type { Caller } from '../services/caller.ts';
 
-const fromHeader = 'x-gantry-from';
 const callerHeader = 'x-gantry-caller';
-export const dialectHeader = 'x-gantry-dialect';
 
 /** For a request that is carried out elsewhere, in the dialect in which it came. */
 export function forwardHeaders(from: string, caller: Caller, dialect: string): Record<string, string> {
@@ -35,6 +34,3 @@ export function forwardedCaller(headers: IncomingHttpHeaders, project: string): 
 }
 
 const isClass = (text: unknown): text is CallerClass => callerClasses.some((each) => each === text);
-
-/** For what a member asks for itself. */
-export const peerHeaders = (from: string): Record<string, string> => ({ [fromHeader]: from, [dialectHeader]: 'svc' });

@@ -25,6 +25,8 @@ export interface RouteContext<Params = Readonly<Record<string, string>>, Query =
   readonly request: IncomingMessage;
   readonly peerCertificate?: Uint8Array;
   readonly remoteHost?: string;
+  /** Another member of the cluster asks for what this one has. */
+  readonly isForwarded?: boolean;
   /** Aborts when the client goes away. */
   readonly signal: AbortSignal;
 }

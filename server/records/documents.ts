@@ -201,6 +201,21 @@ export interface ClusterDocument {
   readonly minVersion: string;
 }
 
+/** A pool or network as the whole cluster has it; each member has a record of its own that realises it. */
+export interface DefinitionDocument {
+  readonly v: 1;
+  /** Driver of a pool, type of a network. */
+  readonly type: string;
+  readonly description: string;
+  /** What holds on every member. */
+  readonly config: ConfigMap;
+  /** What holds on one, by its number. */
+  readonly overrides: Readonly<Record<string, ConfigMap>>;
+  /** pending: only members were named so far; creating: its members are being asked, by the one with the number `by`. */
+  readonly state: 'pending' | 'creating' | 'created';
+  readonly by?: number;
+}
+
 /** Lets a host join, once. Stored under the name that the host gets. */
 export interface JoinTokenDocument {
   readonly v: 1;
@@ -245,6 +260,8 @@ export interface Documents {
   readonly cluster: ClusterDocument;
   readonly memberConfig: MemberConfigDocument;
   readonly joinTokens: JoinTokenDocument;
+  readonly poolDefinitions: DefinitionDocument;
+  readonly networkDefinitions: DefinitionDocument;
 }
 
 export type Kind = keyof Documents;
@@ -268,4 +285,6 @@ export const kindNames = [
   'cluster',
   'memberConfig',
   'joinTokens',
+  'poolDefinitions',
+  'networkDefinitions',
 ] as const satisfies readonly Kind[];

@@ -105,6 +105,12 @@ export class Records {
   get cluster(): Collection<'cluster'> {
     return this.#collections.cluster;
   }
+  get poolDefinitions(): Collection<'poolDefinitions'> {
+    return this.#collections.poolDefinitions;
+  }
+  get networkDefinitions(): Collection<'networkDefinitions'> {
+    return this.#collections.networkDefinitions;
+  }
   get joinTokens(): Collection<'joinTokens'> {
     return this.#collections.joinTokens;
   }

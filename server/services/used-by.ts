@@ -79,7 +79,8 @@ class DeviceUsers {
   }
 }
 
-function usesOf(container: string, document: ContainerDocument, records: Records): readonly string[] {
+/** PURE but for profiles. */
+export function usesOf(container: string, document: ContainerDocument, records: Records): readonly string[] {
   const project = projectOf(container);
   const { devices } = expand(document, profilesOf(records, container));
   const addresses = [

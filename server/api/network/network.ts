@@ -15,6 +15,9 @@ export const Network = Type.Object({
 });
 export type Network = Static<typeof Network>;
 
+/** Of a cluster: config of single members, by name. */
+const memberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
+
 const writable = {
   description: Type.Optional(Type.String()),
   config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
@@ -23,6 +26,7 @@ export const NetworkCreate = Type.Object({
   name: Type.String(),
   type: Type.Optional(Type.String()),
   managed: Type.Optional(Type.Boolean()),
+  member_overrides: memberOverrides,
   ...writable,
 });
 export const NetworkPut = Type.Object(writable);

@@ -17,11 +17,19 @@ export const StoragePool = Type.Object({
 });
 export type StoragePool = Static<typeof StoragePool>;
 
+/** Of a cluster: config of single members, by name. */
+const memberOverrides = Type.Optional(Type.Record(Type.String(), ConfigMap));
+
 const writable = {
   description: Type.Optional(Type.String()),
   config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
 };
-export const StoragePoolCreate = Type.Object({ name: Type.String(), driver: Type.String(), ...writable });
+export const StoragePoolCreate = Type.Object({
+  name: Type.String(),
+  driver: Type.String(),
+  member_overrides: memberOverrides,
+  ...writable,
+});
 export const StoragePoolPut = Type.Object(writable);
 export type StoragePoolCreate = Static<typeof StoragePoolCreate>;
 export type StoragePoolPut = Static<typeof StoragePoolPut>;

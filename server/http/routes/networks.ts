@@ -1,42 +1,52 @@
-// Network endpoints: requests to use cases and back.
+// Network endpoints: requests to use cases and back. In a cluster they are about all members, unless `target` names one.
+import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { Networks } from '../../services/networks/networks.ts';
 import { done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
 
-export function networkRoutes(networks: Networks) {
+export function networkRoutes(networks: Networks, cluster: ClusterObjects) {
   return {
     'networks.list': async ({ query }) => {
-      const list = await networks.list();
+      const list = [...(await networks.list()).map((network) => cluster.shown(network)), ...cluster.pendingNetworks()];
       return sync(recursionOf(query) > 0 ? list : list.map((network) => urlOf(network.name)));
     },
-    'networks.create': async ({ caller, body }) => {
-      const create = body;
-      await networks.create(caller, create);
-      return movedTo(urlOf(create.name));
+    'networks.create': async (context) => {
+      const { caller, body, query } = context;
+      const create = { ...body, type: body.type ?? 'bridge' };
+      await cluster.create(context, query.target, create, () => networks.create(caller, body));
+      return movedTo(urlOf(body.name));
     },
-    'networks.get': async (context) => {
-      const { object, etag } = await networks.get(context.params.name);
-      return sync(object, etag);
+    'networks.get': async ({ params, query }) => {
+      const pending = cluster.pendingNetworks(query.target).find(({ name }) => name === params.name);
+      if (pending !== undefined) return sync(pending);
+      const { object, etag } = await networks.get(params.name);
+      return sync(isOneMember(query) ? object : cluster.shown(object), etag);
     },
     'networks.put': async (context) => {
-      await networks.put(context.caller, context.params.name, context.body, context.ifMatch);
+      const { caller, params, body, ifMatch } = context;
+      const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.name, body);
+      await cluster.change(context, params.name, () => networks.put(caller, params.name, wanted, ifMatch));
       return done;
     },
     'networks.patch': async (context) => {
-      await networks.patch(context.caller, context.params.name, context.body, context.ifMatch);
+      const { caller, params, body, ifMatch } = context;
+      await cluster.change(context, params.name, () => networks.patch(caller, params.name, body, ifMatch));
       return done;
     },
     'networks.post': async (context) => {
       const { name } = context.body;
+      cluster.refuseRename(context, context.params.name);
       await networks.rename(context.caller, context.params.name, name);
       return movedTo(urlOf(name));
     },
     'networks.delete': async (context) => {
-      await networks.delete(context.caller, context.params.name);
+      await cluster.remove(context, context.params.name, () => networks.delete(context.caller, context.params.name));
       return done;
     },
     'networks.state': async (context) => sync(await networks.state(context.params.name)),
     'networks.leases': async (context) => sync(await networks.leases(context.params.name)),
   } satisfies Partial<RouteTable>;
 }
+
+const isOneMember = ({ target = '' }: { readonly target?: string | undefined }): boolean => target !== '';

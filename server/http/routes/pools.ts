@@ -1,33 +1,45 @@
-// Storage pool endpoints: requests to use cases and back.
+// Storage pool endpoints: requests to use cases and back. In a cluster they are about all members, unless `target` names one.
+import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
 import { done, movedTo, recursionOf, sync, type RouteTable } from '../route.ts';
 
 const urlOf = (name: string): string => `/1.0/storage-pools/${encodeURIComponent(name)}`;
 
-export function poolRoutes(pools: StoragePools) {
+export function poolRoutes(pools: StoragePools, cluster: ClusterObjects) {
   return {
-    'pools.list': async ({ query }) => sync(recursionOf(query) > 0 ? await pools.list() : pools.names().map(urlOf)),
-    'pools.create': async ({ caller, body }) => {
-      const create = body;
-      await pools.create(caller, create);
-      return movedTo(urlOf(create.name));
+    'pools.list': async ({ query }) => {
+      if (recursionOf(query) === 0) return sync(cluster.names(pools.names()).map(urlOf));
+      return sync([...(await pools.list()).map((pool) => cluster.shown(pool)), ...cluster.pendingPools()]);
     },
-    'pools.get': async (context) => {
-      const { object, etag } = await pools.get(context.params.pool);
-      return sync(object, etag);
+    'pools.create': async (context) => {
+      const { caller, body, query } = context;
+      const create = { ...body, type: body.driver };
+      await cluster.create(context, query.target, create, () => pools.create(caller, body));
+      return movedTo(urlOf(body.name));
+    },
+    'pools.get': async ({ params, query }) => {
+      const pending = cluster.pendingPools(query.target).find(({ name }) => name === params.pool);
+      if (pending !== undefined) return sync(pending);
+      const { object, etag } = await pools.get(params.pool);
+      return sync(isOneMember(query) ? object : cluster.shown(object), etag);
     },
     'pools.put': async (context) => {
-      await pools.put(context.caller, context.params.pool, context.body, context.ifMatch);
+      const { caller, params, body, ifMatch } = context;
+      const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.pool, body);
+      await cluster.change(context, params.pool, () => pools.put(caller, params.pool, wanted, ifMatch));
       return done;
     },
     'pools.patch': async (context) => {
-      await pools.patch(context.caller, context.params.pool, context.body, context.ifMatch);
+      const { caller, params, body, ifMatch } = context;
+      await cluster.change(context, params.pool, () => pools.patch(caller, params.pool, body, ifMatch));
       return done;
     },
     'pools.delete': async (context) => {
-      await pools.delete(context.caller, context.params.pool);
+      await cluster.remove(context, context.params.pool, () => pools.delete(context.caller, context.params.pool));
       return done;
     },
     'pools.resources': async (context) => sync(await pools.resources(context.params.pool)),
   } satisfies Partial<RouteTable>;
 }
+
+const isOneMember = ({ target = '' }: { readonly target?: string | undefined }): boolean => target !== '';

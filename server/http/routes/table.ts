@@ -7,6 +7,7 @@ import type { Operations } from '../../operations/manager.ts';
 import type { Backups } from '../../services/backups/backups.ts';
 import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/backups/restore.ts';
 import type { Caller } from '../../services/caller.ts';
+import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import type { Certificates } from '../../services/server/certificates.ts';
 import type { Containers } from '../../services/containers/containers.ts';
@@ -50,6 +51,8 @@ export interface RoutedServices {
   readonly aliases: Aliases;
   readonly backups: Backups;
   readonly clusterMembership: ClusterMembership;
+  readonly clusterPools: ClusterObjects;
+  readonly clusterNetworks: ClusterObjects;
   readonly certificates: Certificates;
   readonly containerFiles: ContainerFiles;
   readonly containerMetadata: ContainersMetadata;
@@ -114,9 +117,9 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
       dir: dirs.images,
       headerPrefix,
     }),
-    ...networkRoutes(services.networks),
+    ...networkRoutes(services.networks, services.clusterNetworks),
     ...operationRoutes(operations),
-    ...poolRoutes(services.storagePools),
+    ...poolRoutes(services.storagePools, services.clusterPools),
     ...profileRoutes(services.profiles),
     ...projectRoutes(services.projects),
     ...snapshotRoutes(services.snapshots, services.migrations),

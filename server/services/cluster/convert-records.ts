@@ -1,7 +1,8 @@
 // The records of a single host as those of a member: what every member has for itself under its number, the rest once for all. Pure
 // but for reading the store.
 import { decodeDocument, encodeDocument } from '../../records/codec.ts';
-import type { MemberDocument, ServerDocument } from '../../records/documents.ts';
+import { networkKeys, poolKeys } from './member-keys.ts';
+import type { DefinitionDocument, Kind, MemberDocument, ServerDocument } from '../../records/documents.ts';
 import { KeySpace, memberKinds, meaningOf, nameKey } from '../../records/key-space.ts';
 import { readAll } from '../../store/load.ts';
 import type { Store } from '../../store/store.ts';
@@ -25,6 +26,7 @@ export async function* asMember(from: Store, number: number, hasShared: boolean)
       if (hasShared) yield { key, value: encodeDocument<'server'>(shared) };
     } else if (memberKinds.has(kind)) {
       yield { key: space.keyOf(kind, name), value };
+      if (hasShared && (kind === 'pools' || kind === 'networks')) yield definitionOf(kind, name, value, number);
       if (space.nameKeyOf(kind, name) !== undefined)
         yield { key: nameKey(kind, name), value: Buffer.from(String(number)) };
     } else if (hasShared) yield { key, value };
@@ -39,7 +41,7 @@ export async function* asSingle(from: Store, number: number): AsyncGenerator<Pai
     const meaning = meaningOf(key);
     if (meaning?.is !== 'record' || (meaning.member !== undefined && meaning.member !== number)) continue;
     const { kind, name } = meaning;
-    if (kind === 'members' || kind === 'cluster' || kind === 'joinTokens') continue;
+    if (ofClusters.has(kind)) continue;
     if (kind === 'server') shared = decodeDocument('server', name, value);
     else if (kind === 'memberConfig') own = decodeDocument('memberConfig', name, value);
     else yield { key: new KeySpace(undefined).keyOf(kind, name), value };
@@ -54,6 +56,15 @@ export async function* asSingle(from: Store, number: number): AsyncGenerator<Pai
   yield { key: '/server/config', value: encodeDocument<'server'>(whole) };
 }
 
+/** Nothing of these is left on a single host. */
+const ofClusters: ReadonlySet<Kind> = new Set<Kind>([
+  'members',
+  'cluster',
+  'joinTokens',
+  'poolDefinitions',
+  'networkDefinitions',
+]);
+
 /** The records that make a new cluster of one member. */
 export function* foundingRecords(
   uuid: string,
@@ -65,4 +76,24 @@ export function* foundingRecords(
     value: encodeDocument<'cluster'>({ v: 1, uuid, nextNumber: member.document.number + 1, minVersion: version }),
   };
   yield { key: `/members/${member.name}`, value: encodeDocument<'members'>(member.document) };
+}
+
+/** What is on the first host is what the cluster has. */
+function definitionOf(kind: 'pools' | 'networks', name: string, value: Uint8Array, number: number): Pair {
+  const of = kind === 'pools' ? poolKeys : networkKeys;
+  const document = decodeDocument(kind, name, value);
+  const { shared, own } = of.split(document.config);
+  const type = 'driver' in document ? document.driver : document.type;
+  const definition: DefinitionDocument = {
+    v: 1,
+    type,
+    description: document.description,
+    config: shared,
+    overrides: { [number]: own },
+    state: 'created',
+  };
+  return {
+    key: `/${kind === 'pools' ? 'poolDefinitions' : 'networkDefinitions'}/${name}`,
+    value: encodeDocument<'poolDefinitions'>(definition),
+  };
 }

@@ -45,12 +45,14 @@ export function checkEmpty(records: Records): void {
   const found = [
     ...records.containers.list().map(({ name }) => `the container ${name}`),
     ...records.volumes.list().map(({ name }) => `the storage volume ${name}`),
+    ...records.pools.list().map(({ name }) => `the storage pool ${name}`),
+    ...records.networks.list().map(({ name }) => `the network ${name}`),
     ...records.images.list().map(({ name }) => `the image ${name.slice(0, 12)}`),
   ];
   if (found.length === 0) return;
   const shown = found.slice(0, 3).join(', ') + (found.length > 3 ? ` and ${found.length - 3} more` : '');
   throw errors.badRequest(
-    `This host cannot join a cluster because it has ${shown}: move them to the cluster by copying, and delete them here first`,
+    `This host cannot join a cluster because it has ${shown}: it brings none: delete it here first (containers can be copied into the cluster before)`,
   );
 }
 

@@ -2,12 +2,14 @@
 import { errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
 import { nicNetworks } from '../expand.ts';
+import { othersWith } from '../other-users.ts';
 import { containersWith } from '../used-by.ts';
 
 /** URLs of the containers and profiles with a nic in the network. */
 export function networkUsers(records: Records, name: string): readonly string[] {
   return [
     ...containersWith(records, 'network', name).map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
+    ...othersWith(records, 'network', name).map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
     ...records.profiles
       .list()
       .filter(({ document }) => nicNetworks(document.devices).includes(name))

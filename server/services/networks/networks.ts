@@ -12,6 +12,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
+import { networkKeys } from '../cluster/member-keys.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import type { ContainerView } from '../containers/view.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
@@ -60,7 +61,7 @@ export class Networks {
 
   async get(name: string): Promise<{ readonly object: Network; readonly etag: string }> {
     const entry = this.#deps.records.networks.get(name);
-    if (entry !== undefined) return { object: this.#render(entry), etag: etagOf.network(entry.document) };
+    if (entry !== undefined) return { object: this.#render(entry), etag: this.#etag(name, entry.document) };
     const found = (await this.#deps.network.interfaces()).find((candidate) => candidate.name === name);
     if (found === undefined) throw errors.notFound('network', name);
     const object = this.#renderUnmanaged(name, found.type);
@@ -185,7 +186,7 @@ export class Networks {
     await this.#deps.sagas.settle('networks', name);
     await this.#deps.locks.run(networkLock(name), async () => {
       const { document } = this.#managed(name);
-      checkIfMatch(ifMatch, etagOf.network(document), 'network', name);
+      checkIfMatch(ifMatch, this.#etag(name, document), 'network', name);
       const drafted = next(document);
       check(name, drafted.config);
       const config = await this.#deps.network.fillConfig(drafted.config, {
@@ -205,6 +206,12 @@ export class Networks {
       }
     });
     this.#deps.events.lifecycle('network-updated', urlOf(name), undefined, caller.requestor);
+  }
+
+  /** The same on every member of a cluster. */
+  #etag(name: string, document: NetworkDocument): string {
+    const isShared = this.#deps.records.networkDefinitions.has(name);
+    return etagOf.network(isShared ? { ...document, config: networkKeys.split(document.config).shared } : document);
   }
 
   #commit(name: string, document: NetworkDocument): Promise<void> {

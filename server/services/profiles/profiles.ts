@@ -24,6 +24,7 @@ import { expand, type Expanded } from '../expand.ts';
 import { ofProject, profileIn, profilesOf, projectWith, requireProject } from '../project-scope.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../patch.ts';
 import type { Pools } from '../storage/pools.ts';
+import { othersWith } from '../other-users.ts';
 import { maxUsersPerTransaction, moveNames, namingProfile, usersOfProfile } from './rename.ts';
 import { renameProfileSaga } from './sagas/profile-rename.ts';
 
@@ -73,7 +74,9 @@ export class Profiles {
         users.set(found, urls);
       }
     }
-    return this.#of(project).map((entry) => render(entry, users.get(entry.name) ?? []));
+    const urls = (name: string): readonly string[] =>
+      [...(users.get(name) ?? []), ...this.#usersElsewhere(name).map((entry) => containerUrl(entry.name))].toSorted();
+    return this.#of(project).map((entry) => render(entry, urls(entry.name)));
   }
 
   #of(project: string | undefined): readonly Entry<ProfileDocument>[] {
@@ -84,7 +87,7 @@ export class Profiles {
 
   get(name: string): { readonly object: Profile; readonly etag: string } {
     const entry = this.#find(name);
-    const users = this.#users(name).map((user) => containerUrl(user.name));
+    const users = [...this.#users(name), ...this.#usersElsewhere(name)].map((user) => containerUrl(user.name));
     return { object: render(entry, users), etag: etagOf.profile(entry.document) };
   }
 
@@ -129,6 +132,11 @@ export class Profiles {
   async rename(caller: Caller, name: string, newName: string): Promise<void> {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be renamed');
     this.#find(name);
+    const elsewhere = this.#usersElsewhere(name).map((user) => user.name);
+    if (elsewhere.length > 0)
+      throw errors.badRequest(
+        `The profile ${plainName(name)} cannot be renamed: containers of other cluster members use it (${elsewhere.slice(0, 3).join(', ')})`,
+      );
     const rule = profileName(newName);
     if (rule !== undefined) throw errors.invalidName('profile', newName, rule);
     const to = qualifiedName(projectOf(name), newName);
@@ -154,7 +162,7 @@ export class Profiles {
     if (plainName(name) === defaultProfile) throw errors.protectedObject('The default profile cannot be deleted');
     await this.#deps.records.retry((changes) => {
       this.#find(name);
-      const users = this.#users(name).map((user) => user.name);
+      const users = [...this.#users(name), ...this.#usersElsewhere(name)].map((user) => user.name);
       if (users.length > 0) throw errors.inUse('profile', name, users);
       changes.delete('profiles', name);
     });
@@ -205,7 +213,7 @@ export class Profiles {
 
   /** The root disk of a container that uses the profile must stay in the pool where its files are; its id map must be possible. */
   #checkUsers(name: string, wanted: ProfileDocument): void {
-    const broken = this.#users(name).flatMap((user) => {
+    const broken = [...this.#users(name), ...this.#usersElsewhere(name)].flatMap((user) => {
       const found = profilesOf(this.#deps.records, user.name);
       const expanded = expand(user.document, (profile) => (profile === plainName(name) ? wanted : found(profile)));
       const shared = newlyShared(expanded.devices, this.#deps.view.expanded(user).devices);
@@ -226,6 +234,42 @@ export class Profiles {
     for (const user of this.#users(name)) {
       this.#deps.idMaps.check(user.name, user.document, new Map([[plainName(name), wanted]]));
     }
+  }
+
+  /** Containers of other members of the cluster. */
+  #usersElsewhere(name: string) {
+    return othersWith(this.#deps.records, 'profile', name);
+  }
+
+  /** From now on containers that run here follow changes of profiles that other members of the cluster make. */
+  follow(): () => void {
+    const { records } = this.#deps;
+    const seen = new Map(records.profiles.list().map((entry) => [entry.name, entry.document]));
+    return records.onShared((kind, name) => {
+      if (kind !== 'profiles') return;
+      const former = seen.get(name);
+      const now = records.profiles.get(name)?.document;
+      if (now === undefined) seen.delete(name);
+      else seen.set(name, now);
+      if (former === undefined || now === undefined) return;
+      const users = this.#users(name);
+      const before = new Map(
+        users.map((user) => {
+          const found = profilesOf(records, user.name);
+          return [user.name, expand(user.document, (one) => (one === plainName(name) ? former : found(one)))] as const;
+        }),
+      );
+      void this.#followLive(name, users, before);
+    });
+  }
+
+  async #followLive(
+    name: string,
+    users: readonly ContainerEntry[],
+    before: ReadonlyMap<string, Expanded>,
+  ): Promise<void> {
+    for (const failure of await this.#applyLive(users, before))
+      this.#deps.log.error(`The changed profile ${name} could not be applied to ${failure}`);
   }
 
   #users(name: string): readonly ContainerEntry[] {

@@ -21,16 +21,23 @@ export interface Held {
 type Reader = (records: Records) => readonly (Held & { readonly project: string })[];
 
 const readers: readonly Reader[] = [
-  ({ containers }) => containers.list().map(({ name }) => held('container', name, containerUrl(name))),
-  ({ images }) => images.list().map(({ name }) => held('image', name, imageUrl(name))),
+  ({ containers, others }) =>
+    [...containers.list(), ...others.list('containers')].map(({ name }) => held('container', name, containerUrl(name))),
+  ({ images, others }) =>
+    unique([...images.list(), ...others.list('images')]).map(({ name }) => held('image', name, imageUrl(name))),
   ({ aliases }) => aliases.list().map(({ name }) => held('image alias', name, aliasUrl(name))),
   ({ profiles }) => profiles.list().map(({ name }) => held('profile', name, profileUrl(name))),
-  ({ volumes }) =>
-    volumes.list().map(({ name: key }) => {
+  ({ volumes, others }) =>
+    [...volumes.list(), ...others.list('volumes')].map(({ name: key }) => {
       const at = key.indexOf('/');
       const name = key.slice(at + 1);
       return held('volume', name, urlInProject(`/1.0/storage-pools/${key.slice(0, at)}/volumes/custom`, name));
     }),
+];
+
+/** Several members of a cluster may have a copy. */
+const unique = <T extends { readonly name: string }>(entries: readonly T[]): readonly T[] => [
+  ...new Map(entries.map((entry) => [entry.name, entry])).values(),
 ];
 
 const held = (label: Held['label'], qualified: string, url: string): Held & { readonly project: string } => ({

@@ -35,6 +35,8 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'cluster':
     case 'memberConfig':
     case 'joinTokens':
+    case 'poolDefinitions':
+    case 'networkDefinitions':
     case 'sagas':
       return [];
     default:

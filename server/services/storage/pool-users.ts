@@ -3,6 +3,7 @@ import { errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
 import { devicePools } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
+import { othersWith } from '../other-users.ts';
 import { containersWith } from '../used-by.ts';
 import { containerUrl, profileUrl } from '../../api/project/project-names.ts';
 import { customUrl } from './volume-urls.ts';
@@ -13,12 +14,16 @@ export const poolUrl = (name: string): string => `/1.0/storage-pools/${encodeURI
 export function poolUsers(records: Records, name: string): readonly string[] {
   return [
     ...containersWith(records, 'pool', name).map((entry) => containerUrl(entry.name)),
+    ...othersWith(records, 'pool', name).map((entry) => containerUrl(entry.name)),
     ...records.profiles
       .list()
       .filter(({ document }) => devicePools(document.devices).includes(name))
       .map((entry) => profileUrl(entry.name)),
     ...records.volumes
       .list()
+      .filter((entry) => entry.name.startsWith(`${name}/`))
+      .map((entry) => customUrl({ pool: name, name: entry.name.slice(name.length + 1) })),
+    ...[...records.others.list('volumes')]
       .filter((entry) => entry.name.startsWith(`${name}/`))
       .map((entry) => customUrl({ pool: name, name: entry.name.slice(name.length + 1) })),
   ];

@@ -12,6 +12,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
+import { poolKeys } from '../cluster/member-keys.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { unpackedImages } from '../images/unpacked-images.ts';
@@ -46,7 +47,7 @@ export class StoragePools {
 
   async get(name: string): Promise<{ readonly object: StoragePool; readonly etag: string }> {
     const entry = this.#deps.pools.find(name);
-    return { object: await this.#render(entry), etag: etagOf.pool(entry.document) };
+    return { object: await this.#render(entry), etag: this.#etag(name, entry.document) };
   }
 
   async create(caller: Caller, body: StoragePoolCreate): Promise<void> {
@@ -115,7 +116,7 @@ export class StoragePools {
   ): Promise<void> {
     await this.#deps.locks.run(poolLock(name), async () => {
       const { document } = this.#deps.pools.find(name);
-      checkIfMatch(ifMatch, etagOf.pool(document), 'storage pool', name);
+      checkIfMatch(ifMatch, this.#etag(name, document), 'storage pool', name);
       const wanted = next(document);
       const problems = validatePoolConfig(document.driver, wanted.config, document.config);
       if (problems.length > 0) throw errors.invalid(`storage pool ${name}`, problems);
@@ -135,6 +136,12 @@ export class StoragePools {
       }
     });
     this.#deps.events.lifecycle('storage-pool-updated', poolUrl(name), undefined, caller.requestor);
+  }
+
+  /** The same on every member of a cluster. */
+  #etag(name: string, document: PoolDocument): string {
+    const isShared = this.#deps.records.poolDefinitions.has(name);
+    return etagOf.pool(isShared ? { ...document, config: poolKeys.split(document.config).shared } : document);
   }
 
   /** A pool in, around or at the place of another would be deleted with it. */

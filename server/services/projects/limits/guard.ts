@@ -89,6 +89,8 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
     case 'cluster':
     case 'memberConfig':
     case 'joinTokens':
+    case 'poolDefinitions':
+    case 'networkDefinitions':
     default:
       return [];
   }

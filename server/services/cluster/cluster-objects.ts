@@ -1,0 +1,152 @@
+// Pools or networks as requests meet them: on a single host the use cases themselves, in a cluster spread over its members.
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import type { Network } from '../../api/network/network.ts';
+import { errors } from '../../api/errors.ts';
+import type { StoragePool } from '../../api/storage/pool.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import type { DefinitionDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import { replaceConfig } from '../patch.ts';
+import { Definitions, type Realisation } from './definitions.ts';
+
+/** Of a request. */
+interface Asked {
+  readonly isForwarded?: boolean;
+  readonly query: object;
+}
+
+interface Created {
+  readonly name: string;
+  readonly type: string;
+  readonly config?: ConfigMap | null;
+  readonly description?: string;
+  readonly member_overrides?: Readonly<Record<string, ConfigMap>>;
+}
+
+interface Shown {
+  readonly name: string;
+  readonly config: Readonly<Record<string, string>>;
+  readonly locations: readonly string[];
+}
+
+export class ClusterObjects {
+  readonly definitions: Definitions;
+  readonly #records: Records;
+  readonly #cluster: Cluster;
+  readonly #on: Realisation;
+
+  constructor(deps: {
+    readonly records: Records;
+    readonly cluster: Cluster;
+    readonly on: Realisation;
+    readonly log: ConstructorParameters<typeof Definitions>[0]['log'];
+  }) {
+    this.#records = deps.records;
+    this.#cluster = deps.cluster;
+    this.#on = deps.on;
+    this.definitions = new Definitions({
+      records: deps.records,
+      members: deps.cluster.members,
+      log: deps.log,
+      on: deps.on,
+    });
+  }
+
+  /** With a target only the config of that member is noted, as clients of LXD begin. */
+  async create(asked: Asked, target = '', body: Created, here: () => Promise<void>): Promise<void> {
+    const { name, type, description = '', member_overrides: overrides = {} } = body;
+    if (!this.#isSpread(asked)) {
+      if (Object.keys(overrides).length > 0 && !this.#cluster.isOn)
+        throw errors.invalid(`${this.#on.what} ${name}`, [
+          { path: 'member_overrides', message: 'is for clusters, and this server is in none' },
+        ]);
+      await here();
+      return;
+    }
+    const config = replaceConfig(body.config);
+    const member = target === '' ? undefined : this.#cluster.members.get(target);
+    if (target !== '' && member === undefined) throw errors.notFound('cluster member', target);
+    if (member !== undefined) await this.definitions.define(member, { name, type, config });
+    else await this.definitions.create({ name, type, config, description, overrides });
+  }
+
+  async change(asked: Asked, name: string, here: () => Promise<void>): Promise<void> {
+    if (!this.#isSpread(asked) || this.definitions.get(name) === undefined) await here();
+    else if (targetOf(asked) !== '') await here();
+    else await this.definitions.change(name, here);
+  }
+
+  async remove(asked: Asked, name: string, here: () => Promise<void>): Promise<void> {
+    if (!this.#isSpread(asked) || this.definitions.get(name) === undefined) await here();
+    else await this.definitions.remove(name);
+  }
+
+  refuseRename(asked: Asked, name: string): void {
+    if (this.#isSpread(asked))
+      throw errors.badRequest(
+        `The ${this.#on.what} ${name} cannot be renamed in a cluster: create one with the new name`,
+      );
+  }
+
+  /** What all members have in common; keys of single members are left out. */
+  shown<T extends Shown>(object: T): T {
+    if (!this.#cluster.isOn || this.definitions.get(object.name) === undefined) return object;
+    return {
+      ...object,
+      config: this.#on.keys.split(object.config).shared,
+      locations: this.definitions.locations(object.name),
+    };
+  }
+
+  /** A whole replacement that does not name what single members have keeps that. */
+  withOwnKeys<T extends { readonly config?: ConfigMap | null | undefined }>(asked: Asked, name: string, body: T): T {
+    const here = this.#on.here(name);
+    if (!this.#isSpread(asked) || here === undefined) return body;
+    return { ...body, config: { ...body.config, ...this.#on.keys.split(here.config).own } };
+  }
+
+  names(own: readonly string[]): readonly string[] {
+    return [...own, ...this.#pending().map(({ name }) => name)];
+  }
+
+  pendingPools(target?: string): readonly StoragePool[] {
+    return this.#pending().map(({ name, document }) => ({
+      ...this.#pendingPart(name, document, target),
+      driver: document.type,
+    }));
+  }
+
+  pendingNetworks(target?: string): readonly Network[] {
+    return this.#pending().map(({ name, document }) => ({
+      ...this.#pendingPart(name, document, target),
+      type: document.type,
+      managed: true,
+    }));
+  }
+
+  #pendingPart(name: string, document: DefinitionDocument, target = '') {
+    const { members } = this.#cluster;
+    const number = members.get(target)?.number;
+    return {
+      name,
+      description: '',
+      config: { ...(number === undefined ? {} : document.overrides[number]) },
+      status: 'Pending',
+      locations: Object.keys(document.overrides).map((each) => members.nameOf(Number(each))),
+      used_by: [],
+    };
+  }
+
+  /** Named on members so far, and on none yet. */
+  #pending() {
+    if (!this.#cluster.isOn) return [];
+    return this.#records[this.#on.kind].list().filter(({ document }) => document.state === 'pending');
+  }
+
+  #isSpread({ isForwarded = false }: Asked): boolean {
+    return this.#cluster.isOn && !isForwarded;
+  }
+}
+
+const targetOf = ({ query }: Asked): string =>
+  'target' in query && typeof query.target === 'string' ? query.target : '';

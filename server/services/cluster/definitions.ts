@@ -1,0 +1,322 @@
+// Pools and networks of the whole cluster: each is defined once, and every member makes its own. The definition is the truth: a member
+// that was away makes up for what it missed.
+import type { ConfigMap } from '../../api/schema/common-schemas.ts';
+import { errors } from '../../api/errors.ts';
+import type { Member, Members } from '../../cluster/members.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import type { DefinitionDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import { replaceConfig } from '../patch.ts';
+import type { MemberKeys } from './member-keys.ts';
+
+/** What one member has, or shall have. */
+export interface Part {
+  readonly config: ConfigMap;
+  readonly description: string;
+}
+
+/** The pools or the networks of this member, and of any other one. */
+export interface Realisation {
+  /** For messages: `storage pool`, `network`. */
+  readonly what: string;
+  readonly kind: 'poolDefinitions' | 'networkDefinitions';
+  readonly keys: MemberKeys;
+  /** What this member has; undefined: nothing. */
+  readonly here: (name: string) => (Part & { readonly isReady: boolean }) | undefined;
+  readonly of: (member: number, name: string) => Part | undefined;
+  readonly create: (member: Member, name: string, type: string, part: Part) => Promise<void>;
+  readonly change: (member: Member, name: string, part: Part) => Promise<void>;
+  readonly remove: (member: Member, name: string) => Promise<void>;
+  /** URLs of what uses it on any member. */
+  readonly users: (name: string) => readonly string[];
+}
+
+export interface NewObject extends Part {
+  readonly name: string;
+  readonly type: string;
+  /** By name of member. */
+  readonly overrides: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+export class Definitions {
+  readonly #records: Records;
+  readonly #members: Members;
+  readonly #log: Log;
+  readonly #on: Realisation;
+  #realising: Promise<void> = Promise.resolve();
+
+  constructor(deps: {
+    readonly records: Records;
+    readonly members: Members;
+    readonly log: Log;
+    readonly on: Realisation;
+  }) {
+    this.#records = deps.records;
+    this.#members = deps.members;
+    this.#log = deps.log;
+    this.#on = deps.on;
+  }
+
+  get(name: string): DefinitionDocument | undefined {
+    return this.#records[this.#on.kind].get(name)?.document;
+  }
+
+  /** Names of the members that have it. */
+  locations(name: string): readonly string[] {
+    return this.#members
+      .list()
+      .filter(({ number }) => this.#partOf(number, name) !== undefined)
+      .map((member) => member.name);
+  }
+
+  /** Config for one member of an object that is created later, as clients of LXD send it. */
+  async define(target: Member, { name, type, config }: Pick<NewObject, 'name' | 'type' | 'config'>): Promise<void> {
+    const { what, keys, kind } = this.#on;
+    const foreign = Object.keys(config).find((key) => !keys.isOwn(key));
+    if (foreign !== undefined)
+      throw errors.invalid(`${what} ${name}`, [
+        { path: `config.${foreign}`, message: 'is for all members: leave it to the request without target' },
+      ]);
+    await this.#records.retry((changes) => {
+      const known = this.get(name);
+      if (known !== undefined && known.state !== 'pending') throw errors.exists(what, name);
+      if (known?.overrides[target.number] !== undefined)
+        throw errors.badRequest(`The ${what} ${name} is defined on the member ${target.name} already`);
+      if (known !== undefined && known.type !== type)
+        throw errors.badRequest(
+          `The ${what} ${name} is defined with ${known.type} on another member, not with ${type}`,
+        );
+      const overrides = { ...known?.overrides, [target.number]: config };
+      changes.put(kind, name, { v: 1, type, description: '', config: {}, overrides, state: 'pending' });
+    });
+  }
+
+  /** On all members, or on none. */
+  async create({ name, type, config, description, overrides }: NewObject): Promise<void> {
+    const { what, kind, keys } = this.#on;
+    this.#needAll(`creating the ${what} ${name}`);
+    const { shared, own } = keys.split(config);
+    const given = this.#numbered(name, overrides);
+    const definition = await this.#records.retry((changes): DefinitionDocument => {
+      const known = this.get(name);
+      if (known !== undefined && known.state !== 'pending') throw errors.exists(what, name);
+      if (known !== undefined && known.type !== type)
+        throw errors.badRequest(`The ${what} ${name} is defined with ${known.type} on members, not with ${type}`);
+      const parts = this.#members.list().map(({ number }) => {
+        const part = { ...own, ...known?.overrides[number], ...given.get(number) };
+        return [number, part] as const;
+      });
+      const begun: DefinitionDocument = {
+        v: 1,
+        type,
+        description,
+        config: shared,
+        overrides: Object.fromEntries(parts),
+        state: 'creating',
+        by: this.#members.here,
+      };
+      changes.put(kind, name, begun);
+      return begun;
+    });
+    const made: Member[] = [];
+    try {
+      const [here, ...others] = this.#all();
+      if (here === undefined) throw errors.internal('The cluster has no members');
+      await this.#on.create(here, name, type, partOf(definition, here.number));
+      made.push(here);
+      // What was left to the server (a subnet) is the same on all.
+      const filled = { ...definition, config: keys.split(this.#on.here(name)?.config ?? {}).shared };
+      const ends = await Promise.allSettled(
+        others.map(async (member) => {
+          await this.#on.create(member, name, type, partOf(filled, member.number));
+          made.push(member);
+        }),
+      );
+      const [failed] = ends.flatMap((end, index) =>
+        end.status === 'rejected' ? [{ member: others[index]?.name ?? '', error: end.reason as unknown }] : [],
+      );
+      if (failed !== undefined) throw ofMember(failed.member, failed.error);
+      await this.#put(name, { ...filled, state: 'created' });
+    } catch (error) {
+      for (const member of made)
+        await this.#on.remove(member, name).catch((why: unknown) => this.#left(name, member, why));
+      await this.#forget(name);
+      throw error;
+    }
+  }
+
+  /** `next`: the part of this member as it shall be; what it says of keys of all members holds for all of them. */
+  async change(name: string, applyHere: () => Promise<void>): Promise<void> {
+    const { what, keys } = this.#on;
+    const definition = this.#created(name);
+    this.#needAll(`changing the ${what} ${name}`);
+    const before = this.#on.here(name);
+    await applyHere();
+    const now = this.#on.here(name);
+    if (now === undefined) return;
+    const { shared, own } = keys.split(now.config);
+    const wanted: DefinitionDocument = {
+      ...definition,
+      config: shared,
+      description: now.description,
+      overrides: { ...definition.overrides, [this.#members.here]: own },
+    };
+    const [here, ...others] = this.#all();
+    const changed: Member[] = [];
+    try {
+      for (const member of others) {
+        await this.#on.change(member, name, this.#wantedOf(wanted, member.number, name)).catch((error: unknown) => {
+          throw ofMember(member.name, error);
+        });
+        changed.push(member);
+      }
+      await this.#put(name, wanted);
+    } catch (error) {
+      for (const member of changed)
+        await this.#on
+          .change(member, name, this.#wantedOf(definition, member.number, name))
+          .catch((why: unknown) => this.#left(name, member, why));
+      if (here !== undefined && before !== undefined)
+        await this.#on.change(here, name, before).catch((why: unknown) => this.#left(name, here, why));
+      throw error;
+    }
+  }
+
+  /** From all members; refused while anything uses it. */
+  async remove(name: string): Promise<void> {
+    const { what, users } = this.#on;
+    const definition = this.get(name);
+    if (definition === undefined) throw errors.notFound(what, name);
+    if (definition.state === 'pending') return await this.#forget(name);
+    this.#needAll(`deleting the ${what} ${name}`);
+    const found = users(name);
+    if (found.length > 0) throw errors.inUse(what, name, found);
+    for (const member of this.#all().toReversed())
+      if (this.#partOf(member.number, name) !== undefined)
+        await this.#on.remove(member, name).catch((error: unknown) => {
+          throw ofMember(member.name, error);
+        });
+    await this.#forget(name);
+  }
+
+  /** Makes here what the cluster has and this member lacks, and undoes what this member began and did not end. */
+  realise(): Promise<void> {
+    this.#realising = this.#realising.then(() => this.#realiseAll());
+    return this.#realising;
+  }
+
+  async #realiseAll(): Promise<void> {
+    const here = this.#members.byNumber(this.#members.here);
+    if (here === undefined) return;
+    for (const { name, document } of this.#records[this.#on.kind].list()) {
+      try {
+        if (document.state === 'creating' && document.by === here.number && !this.#isBusy.has(name))
+          await this.#undo(name);
+        else if (document.state === 'created') await this.#realiseOne(here, name, document);
+      } catch (error) {
+        this.#log.error(
+          `The ${this.#on.what} ${name} of the cluster is not as defined on this member: ${errorText(error)}`,
+        );
+      }
+    }
+  }
+
+  readonly #isBusy = new Set<string>();
+
+  async #realiseOne(here: Member, name: string, definition: DefinitionDocument): Promise<void> {
+    const own = this.#on.here(name);
+    const wanted = this.#wantedOf(definition, here.number, name);
+    if (own === undefined) return await this.#on.create(here, name, definition.type, wanted);
+    if (!own.isReady) return;
+    const { shared } = this.#on.keys.split(own.config);
+    const isSame = own.description === definition.description && isEqual(shared, definition.config);
+    if (!isSame) await this.#on.change(here, name, wanted);
+  }
+
+  /** The daemon ended while it asked the members: none of them keeps it. */
+  async #undo(name: string): Promise<void> {
+    for (const member of this.#all())
+      if (this.#partOf(member.number, name) !== undefined) await this.#on.remove(member, name);
+    await this.#forget(name);
+  }
+
+  #created(name: string): DefinitionDocument {
+    const definition = this.get(name);
+    if (definition?.state !== 'created') throw errors.notFound(this.#on.what, name);
+    return definition;
+  }
+
+  /** This member first. Throws AppError unavailable while one is offline: it would miss the change. */
+  #needAll(doing: string): void {
+    const away = this.#members.list().filter(({ isPresent }) => !isPresent);
+    if (away.length > 0)
+      throw errors.unavailable(
+        `The cluster refuses ${doing} while ${away.map(({ name }) => name).join(', ')} is offline: bring it back, or remove it from the cluster`,
+      );
+  }
+
+  #all(): readonly Member[] {
+    const all = this.#members.list();
+    return [...all.filter(({ isHere }) => isHere), ...all.filter(({ isHere }) => !isHere)];
+  }
+
+  #partOf(number: number, name: string): Part | undefined {
+    return number === this.#members.here ? this.#on.here(name) : this.#on.of(number, name);
+  }
+
+  /** The config of all with what the member has for itself: what it was given, and what the host has made of it. */
+  #wantedOf(definition: DefinitionDocument, number: number, name: string): Part {
+    const own = this.#on.keys.split(this.#partOf(number, name)?.config ?? {}).own;
+    return {
+      config: { ...definition.config, ...definition.overrides[number], ...own },
+      description: definition.description,
+    };
+  }
+
+  #numbered(name: string, overrides: NewObject['overrides']): ReadonlyMap<number, ConfigMap> {
+    const { what, keys } = this.#on;
+    return new Map(
+      Object.entries(overrides).map(([member, config]) => {
+        const number = this.#members.get(member)?.number;
+        const path = `member_overrides.${member}`;
+        if (number === undefined)
+          throw errors.invalid(`${what} ${name}`, [{ path, message: `the cluster has no member ${member}` }]);
+        const foreign = Object.keys(config).find((key) => !keys.isOwn(key));
+        if (foreign !== undefined)
+          throw errors.invalid(`${what} ${name}`, [
+            { path: `${path}.${foreign}`, message: 'is for all members: set it in config' },
+          ]);
+        return [number, replaceConfig(config as Record<string, never>)] as const;
+      }),
+    );
+  }
+
+  async #put(name: string, document: DefinitionDocument): Promise<void> {
+    await this.#records.retry((changes) => changes.put(this.#on.kind, name, document));
+  }
+
+  async #forget(name: string): Promise<void> {
+    await this.#records.retry((changes) => {
+      if (this.get(name) !== undefined) changes.delete(this.#on.kind, name);
+    });
+  }
+
+  #left(name: string, member: Member, error: unknown): void {
+    this.#log.error(`The ${this.#on.what} ${name} is left over on the member ${member.name}: ${errorText(error)}`);
+  }
+}
+
+const partOf = (definition: DefinitionDocument, number: number): Part => ({
+  config: { ...definition.config, ...definition.overrides[number] },
+  description: definition.description,
+});
+
+const ofMember = (name: string, error: unknown): Error => {
+  if (name === '') return error instanceof Error ? error : new Error(String(error));
+  return errors.badRequest(`On the cluster member ${name}: ${errorText(error)}`);
+};
+
+function isEqual(a: ConfigMap, b: ConfigMap): boolean {
+  const keys = Object.keys(a);
+  return keys.length === Object.keys(b).length && keys.every((key) => a[key] === b[key]);
+}

@@ -1,0 +1,127 @@
+// Pools, networks and profiles of a whole cluster: one request makes them on every member, or on none.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () => {
+  let cluster: TestCluster;
+  let [one, two, three]: readonly TestMember[] = [];
+  const names = ['m1', 'm2', 'm3'];
+
+  beforeAll(async () => {
+    cluster = await makeCluster(3);
+    [one, two, three] = cluster.members;
+  }, 60_000);
+  afterAll(() => cluster.cleanUp());
+
+  const root = (pool: string) => ({ root: { type: 'disk', path: '/', pool } });
+
+  test('one request makes a pool on every member; keys of single members show with target only', async () => {
+    const created = await one?.call('POST', '/1.0/storage-pools', {
+      name: 'fast',
+      driver: 'dir',
+      config: { 'rsync.bwlimit': '5MB' },
+    });
+    expect(created?.status).toBe(200);
+    for (const member of cluster.members) {
+      const pool = await member.get('/1.0/storage-pools/fast');
+      expect(pool).toMatchObject({ status: 'Created', locations: names, config: { 'rsync.bwlimit': '5MB' } });
+      expect(pool.config).not.toHaveProperty('source');
+    }
+    const of = await one?.get('/1.0/storage-pools/fast?target=m2');
+    expect(of.config.source).toContain(two?.dir);
+  });
+
+  test('a change reaches every member, and a deletion is refused while a container of any member uses it', async () => {
+    const patched = await two?.call('PATCH', '/1.0/storage-pools/fast', { config: { 'rsync.bwlimit': '7MB' } });
+    expect(patched?.status).toBe(200);
+    for (const member of cluster.members)
+      expect((await member.get('/1.0/storage-pools/fast')).config).toEqual({ 'rsync.bwlimit': '7MB' });
+    const shown = await three?.call('GET', '/1.0/storage-pools/fast');
+    const etag = String(shown?.headers.etag);
+    const body = { config: { 'rsync.bwlimit': '8MB' }, description: 'fast one' };
+    expect((await one?.call('PUT', '/1.0/storage-pools/fast', body, { 'if-match': etag }))?.status).toBe(200);
+    expect(await two?.get('/1.0/storage-pools/fast')).toMatchObject(body);
+    await three?.ok('POST', '/1.0/containers?target=m3', {
+      name: 'user',
+      source: { type: 'none' },
+      devices: root('fast'),
+    });
+    const refused = await one?.call('DELETE', '/1.0/storage-pools/fast');
+    expect([refused?.status, refused?.bytes.toString()]).toEqual([
+      400,
+      expect.stringContaining('/1.0/containers/user'),
+    ]);
+    await one?.ok('DELETE', '/1.0/containers/user');
+    expect((await one?.call('DELETE', '/1.0/storage-pools/fast'))?.status).toBe(200);
+    for (const member of cluster.members) expect(await member.get('/1.0/storage-pools')).toEqual([]);
+  });
+
+  test('member_overrides give single members their own config, and what is wrong on one is on none', async () => {
+    const broken = await one?.call('POST', '/1.0/storage-pools', {
+      name: 'own',
+      driver: 'dir',
+      member_overrides: { m2: { source: 'relative' } },
+    });
+    expect([broken?.status, broken?.bytes.toString()]).toEqual([400, expect.stringContaining('m2')]);
+    for (const member of cluster.members) expect(await member.get('/1.0/storage-pools')).toEqual([]);
+    for (const overrides of [{ nobody: {} }, { m2: { 'rsync.bwlimit': '1MB' } }]) {
+      const refused = await one?.call('POST', '/1.0/storage-pools', {
+        name: 'own',
+        driver: 'dir',
+        member_overrides: overrides,
+      });
+      expect(refused?.status).toBe(400);
+    }
+  });
+
+  test('clients of LXD name each member first, and the pool is Pending until the last request', async () => {
+    for (const name of names) {
+      const answer = await one?.call('POST', `/1.0/storage-pools?target=${name}`, { name: 'phased', driver: 'dir' });
+      expect(answer?.status).toBe(200);
+    }
+    expect(await two?.get('/1.0/storage-pools/phased')).toMatchObject({ status: 'Pending', locations: names });
+    expect((await two?.call('POST', '/1.0/storage-pools', { name: 'phased', driver: 'dir' }))?.status).toBe(200);
+    expect(await three?.get('/1.0/storage-pools/phased')).toMatchObject({ status: 'Created', locations: names });
+  });
+
+  test('a network has the same subnet on every member', async () => {
+    const config = { 'ipv4.address': 'auto', 'ipv6.address': 'none' };
+    expect((await two?.call('POST', '/1.0/networks', { name: 'net0', config }))?.status).toBe(200);
+    const subnets = await Promise.all(
+      cluster.members.map(async (member) => (await member.get('/1.0/networks/net0')).config['ipv4.address'] as string),
+    );
+    expect(new Set(subnets).size).toBe(1);
+    expect(subnets[0]).toMatch(/^10\./);
+  });
+
+  test('a profile changed at one member is applied to running containers of another, and is not deleted while used', async () => {
+    await one?.call('POST', '/1.0/profiles', { name: 'web', config: { 'limits.memory': '100MB' } });
+    const body = { name: 'c9', profiles: ['web'], source: { type: 'none' }, devices: root('phased') };
+    await two?.ok('POST', '/1.0/containers?target=m2', body);
+    await two?.ok('PUT', '/1.0/containers/c9/state', { action: 'start', timeout: 5 });
+    await one?.call('PUT', '/1.0/profiles/web', { config: { 'limits.memory': '200MB' } });
+    await until(() => two?.sim.limits('c9')?.['limits.memory'] === '200MB');
+    expect(await three?.get('/1.0/profiles/web')).toMatchObject({ used_by: ['/1.0/containers/c9'] });
+    expect((await three?.call('DELETE', '/1.0/profiles/web'))?.status).toBe(400);
+    await three?.ok('PUT', '/1.0/containers/c9/state', { action: 'stop', timeout: 5, force: true });
+    await three?.ok('DELETE', '/1.0/containers/c9');
+  });
+
+  test('a host that joins gets them all', async () => {
+    const four = await cluster.add('m4');
+    expect(await four.get('/1.0/storage-pools')).toEqual(['/1.0/storage-pools/phased']);
+    expect(await one?.get('/1.0/networks/net0')).toMatchObject({ locations: [...names, 'm4'] });
+  });
+
+  test('a change is refused while a member is offline, with its name', async () => {
+    await cluster.members[3]?.stop();
+    await until(async () => {
+      const members = (await one?.get('/1.0/cluster/members?recursion=1')) as { status: string }[];
+      return members.at(-1)?.status === 'Offline';
+    });
+    const refused = await one?.call('POST', '/1.0/storage-pools', { name: 'later', driver: 'dir' });
+    expect(refused?.bytes.toString()).toContain('while m4 is offline');
+  });
+});
