@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util';
 import { lxcAvailable } from '../../server/drivers/runtime/lxc/host.ts';
 import { errorText } from '../../server/lib/log.ts';
 import { containersGroup } from './containers.ts';
+import { controllerGroup } from './controller.ts';
 import { crowdGroup } from './crowd.ts';
 import { daemonGroup } from './daemon.ts';
 import type { BenchContext, Group } from './group.ts';
@@ -22,6 +23,7 @@ const groups: Readonly<Record<string, Group>> = {
   terraform: terraformGroup,
   reconcile: reconcileGroup,
   page: pageGroup,
+  controller: controllerGroup,
   // Before the other groups make and delete thousands of files.
   images: imagesGroup,
   life: lifeGroup,
@@ -76,7 +78,8 @@ async function measure(wanted: readonly string[], containers: number): Promise<r
   const servers: Server[] = [];
   try {
     // These create their own.
-    if (wanted.some((name) => !['plan', 'terraform', 'reconcile', 'page'].includes(name))) await open(servers);
+    if (wanted.some((name) => !['plan', 'terraform', 'reconcile', 'controller', 'page'].includes(name)))
+      await open(servers);
     const context: BenchContext = { servers, containers, say, signal: abort.signal };
     const rows: Row[] = [];
     for (const name of wanted) {

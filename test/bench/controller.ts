@@ -1,0 +1,161 @@
+// The controller as a process over many simulated hosts with 100 objects each: what it costs at rest, and how soon commits and drift are
+// done. The number of hosts is a tenth of --count.
+import { spawn, type ChildProcess } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { createClient, type Client } from '../../server/client/client.ts';
+import type { BenchContext, Group } from './group.ts';
+import type { Row } from './report.ts';
+import { startGantryd, temporaryDir, type Started } from './servers.ts';
+
+const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));
+const objects = 100;
+const startedAtOnce = 8;
+const restMs = 20_000;
+const drifts = 40;
+const limitMs = 180_000;
+
+export const controllerGroup: Group = async (context) => {
+  const count = Math.max(1, Math.round(context.containers / 10));
+  const folder = await temporaryDir();
+  const hosts: Host[] = [];
+  let controller: ChildProcess | undefined;
+  try {
+    context.say(`controller: starting ${count} simulated hosts`);
+    while (hosts.length < count) {
+      const next = Array.from({ length: Math.min(startedAtOnce, count - hosts.length) }, (_, at) => hosts.length + at);
+      hosts.push(...(await Promise.all(next.map((at) => startHost(folder, at)))));
+      context.signal.throwIfAborted();
+    }
+    await writeConfig(folder, hosts);
+    await writeManifests(folder, 'a');
+    controller = spawn(process.execPath, [cliPath, 'controller', '--config', join(folder, 'gantry.yaml')], {
+      stdio: 'ignore',
+      detached: true,
+    });
+    return await measured(context, folder, hosts, controller);
+  } finally {
+    if (controller?.exitCode === null) {
+      const ended = new Promise((resolve) => controller?.once('exit', resolve));
+      controller.kill('SIGKILL');
+      await ended;
+    }
+    await Promise.all(hosts.map(({ client }) => client.close()));
+    await Promise.all(hosts.map(({ daemon }) => daemon.stop()));
+    await rm(folder, { recursive: true, force: true });
+  }
+};
+
+interface Host {
+  readonly name: string;
+  readonly daemon: Started;
+  readonly client: Client;
+}
+
+async function startHost(folder: string, at: number): Promise<Host> {
+  const directory = join(folder, `h${at}`);
+  await mkdir(directory, { recursive: true });
+  const daemon = await startGantryd(directory, 'sim');
+  return { name: `h${at}`, daemon, client: createClient(`unix://${daemon.socket}`) };
+}
+
+async function writeConfig(folder: string, hosts: readonly Host[]): Promise<void> {
+  const lines = hosts.map(({ name, daemon }) => `  - { name: ${name}, address: "unix://${daemon.socket}" }`);
+  await writeFile(join(folder, 'hosts.yaml'), `kind: hosts\nhosts:\n${lines.join('\n')}\n`);
+  await mkdir(join(folder, 'manifests'));
+  await writeFile(
+    join(folder, 'gantry.yaml'),
+    `hosts: { file: hosts.yaml }
+sources: [{ name: bench, directory: { path: manifests, interval: 1s } }]
+sets: [{ name: bench, source: bench, retry: { first: 1s } }]
+`,
+  );
+}
+
+const writeManifests = (folder: string, note: string): Promise<void> =>
+  writeFile(
+    join(folder, 'manifests', 'stack.yaml'),
+    Array.from(
+      { length: objects },
+      (_, at) => `kind: profile\nname: p${at}\nconfig: { user.note: ${at === 0 ? note : 'x'} }\n`,
+    ).join('---\n'),
+  );
+
+async function measured(
+  { say, signal }: BenchContext,
+  folder: string,
+  hosts: readonly Host[],
+  { pid = 0 }: ChildProcess,
+): Promise<readonly Row[]> {
+  const all = (name: string, note: string): Promise<number> =>
+    timed(async () => {
+      await Promise.all(hosts.map(({ client }) => noted(client, name, note, signal)));
+    });
+  const firstMs = await all(`p${objects - 1}`, 'x');
+  say(`controller: ${hosts.length} x ${objects} objects made in ${Math.round(firstMs)} ms`);
+  await sleep(5000, undefined, { signal });
+  const before = processorMs(pid);
+  await sleep(restMs, undefined, { signal });
+  const restingMs = (processorMs(pid) - before) / (restMs / 1000);
+  const residentMb = residentOf(pid);
+  const commits: number[] = [];
+  for (const note of ['b', 'c', 'd']) {
+    await writeManifests(folder, note);
+    commits.push(await all('p0', note));
+    await sleep(3000, undefined, { signal });
+  }
+  const heals: number[] = [];
+  for (let at = 0; at < drifts; at += 1) {
+    const host = hosts[(at * 7) % hosts.length];
+    if (host === undefined) break;
+    const name = `p${1 + (at % (objects - 1))}`;
+    await host.client.patch('profile', name, { config: { 'user.note': 'drift' } });
+    heals.push(await timed(() => noted(host.client, name, 'x', signal)));
+  }
+  const p95 = heals.toSorted((a, b) => a - b)[Math.floor(heals.length * 0.95)] ?? Number.NaN;
+  const row = (what: string, unit: Row['unit'], samples: readonly number[], atMost?: number): Row => ({
+    group: 'controller',
+    what: `${hosts.length} hosts x ${objects} objects: ${what}`,
+    unit,
+    samples: { 'gantry sim': samples },
+    ...(atMost === undefined ? {} : { atMost }),
+  });
+  return [
+    row('everything made', 'ms', [firstMs]),
+    row('processor time a second at rest', 'ms', [restingMs], 200),
+    row('resident memory', 'MB', [residentMb], 300),
+    row('a commit is on all hosts', 'ms', commits, 10_000),
+    row('drift is healed, 95th percentile', 'ms', [p95], 2000),
+  ];
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+async function noted(client: Client, name: string, note: string, signal: AbortSignal): Promise<void> {
+  const endMs = Date.now() + limitMs;
+  for (;;) {
+    const found = await client.get('profile', name, signal).catch(() => undefined);
+    if (found?.metadata.config['user.note'] === note) return;
+    if (Date.now() > endMs) throw new Error(`profile ${name} is not as declared after ${limitMs} ms`);
+    await sleep(50, undefined, { signal });
+  }
+}
+
+/** User and system time; the fields after the name count clock ticks of 10 ms. */
+function processorMs(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+function residentOf(pid: number): number {
+  const kb = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return Number(kb) / 1024;
+}
