@@ -2,6 +2,7 @@
 import { errorText, type Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
 import { sweepBackups } from '../backups/backup-files.ts';
+import { settleFormerAliases } from '../images/former-aliases.ts';
 import { reportDamagedImages, sweepImageDir } from '../images/image-files.ts';
 import type { AddImageDeps } from '../images/add-image.ts';
 
@@ -16,6 +17,7 @@ export interface SweepDeps {
 export async function sweepFiles({ records, imageDeps, backupsDir, log }: SweepDeps): Promise<void> {
   const attempt = (what: string, work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => log.warn(`${what} failed: ${errorText(error)}`));
+  await attempt('Settling aliases of earlier releases', settleFormerAliases({ records, log }));
   await attempt('Removing left-over image files', sweepImageDir({ records, dir: imageDeps.dir }));
   await attempt('Looking at the sizes of image files', reportDamagedImages({ ...imageDeps, records, log }));
   await attempt('Removing left-over files of backups', sweepBackups({ records, dir: backupsDir }));
