@@ -78,7 +78,7 @@ function Live({ connection }: { readonly connection: Connection }) {
 }
 
 function Who() {
-  const { name, role } = session.value ?? {};
+  const { name, role, login } = session.value ?? {};
   const leave = (): void => {
     api.logOut().then(endSession, (error: unknown) => notify(reasonOf(error), true));
   };
@@ -88,11 +88,12 @@ function Who() {
         {name ?? 'Anonymous'}
         {role === 'view' && <span class="soft"> · view only</span>}
       </span>
-      {name === undefined ? (
+      {name === undefined && (login?.token || login?.oidc) && (
         <a class="button" href="#/login">
           Log in
         </a>
-      ) : (
+      )}
+      {name !== undefined && (
         <button class="button plain icon-only" aria-label="Log out" title="Log out" onClick={leave}>
           <Icon name="leave" size={16} />
         </button>

@@ -126,6 +126,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
 
   test('rolls back to a revision of the history after a reason was given', () =>
     visiting({ place: '#/sets/web/history' }, async ({ page, server }) => {
+      await page.getByText('+1 created').first().waitFor();
       await button(page, 'Roll back to 1b2c3d4e').click();
       await page.getByLabel('Reason').fill('the shop is slow');
       await dialog(page).getByRole('button', { name: 'Roll back' }).click();

@@ -29,7 +29,8 @@ export function HistoryPart({ set }: { readonly set: string }) {
                 <Revision revision={run.revision} /> <strong>{run.reason}</strong> <span class="soft">by {run.by}</span>
               </p>
               <p class="soft small">
-                <ChangeText {...run.changes} /> on {run.hosts.length === 1 ? run.hosts[0] : `${run.hosts.length} hosts`}
+                <ChangeText {...run.changes} isDone={run.outcome !== 'running'} /> on{' '}
+                {run.hosts.length === 1 ? run.hosts[0] : `${run.hosts.length} hosts`}
                 {run.previousRevision !== undefined && run.previousRevision !== run.revision && (
                   <>
                     , before: <Revision revision={run.previousRevision} />
