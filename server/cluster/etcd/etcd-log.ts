@@ -70,14 +70,10 @@ export interface EndReason {
   readonly isFinal: boolean;
 }
 
+const removed = /server error: the member has been permanently removed|^the member has been permanently removed/;
+
 const reasons: readonly { readonly pattern: RegExp; readonly text: string; readonly isFinal?: true }[] = [
   { pattern: /no space left on device/, text: 'the disk of its data is full: make room, it then starts by itself' },
-  {
-    pattern:
-      /the member has been permanently removed from the cluster|member was removed|the local member has been removed/i,
-    text: 'it was removed from the cluster: remove its data before this host joins again',
-    isFinal: true,
-  },
   { pattern: /address already in use/, text: 'another program listens at its address' },
   { pattern: /cannot assign requested address/, text: 'this host does not have its address' },
   {
@@ -101,6 +97,8 @@ const reasons: readonly { readonly pattern: RegExp; readonly text: string; reado
 
 /** `lines`: the last ones of the log. */
 export function endReason(code: number | null, signal: string | null, lines: readonly EtcdLine[]): EndReason {
+  if (lines.some(({ message }) => removed.test(message)))
+    return { text: 'it was removed from the cluster: remove its data before this host joins again', isFinal: true };
   const serious = lines.filter(({ level }) => level === 'error').map(({ message }) => message);
   for (const { pattern, text, isFinal } of reasons) {
     if (serious.some((message) => pattern.test(message))) return { text, isFinal: isFinal === true };

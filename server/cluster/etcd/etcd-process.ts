@@ -34,7 +34,7 @@ export interface EtcdProcessStatus {
 const steadyMs = 60_000;
 const longestPauseMs = 30_000;
 const stopMs = 10_000;
-const keptLines = 50;
+const keptLines = 100;
 /** etcd has read its data, found its cluster, and listens. */
 const runsLine = 'now serving peer/client/metrics';
 

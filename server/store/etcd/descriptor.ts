@@ -139,10 +139,48 @@ const maintenance = {
     version: field(2, 'string'),
     dbSize: field(3, 'int64'),
     leader: field(4, 'uint64'),
+    raftIndex: field(5, 'uint64'),
     dbSizeInUse: field(9, 'int64'),
+    isLearner: field(10, 'bool'),
   }),
+  DefragmentRequest: fields({}),
+  DefragmentResponse: fields({ header }),
+  MoveLeaderRequest: fields({ targetID: field(1, 'uint64') }),
+  MoveLeaderResponse: fields({ header }),
   Maintenance: {
-    methods: { Alarm: call('AlarmRequest', 'AlarmResponse'), Status: call('StatusRequest', 'StatusResponse') },
+    methods: {
+      Alarm: call('AlarmRequest', 'AlarmResponse'),
+      Status: call('StatusRequest', 'StatusResponse'),
+      Defragment: call('DefragmentRequest', 'DefragmentResponse'),
+      MoveLeader: call('MoveLeaderRequest', 'MoveLeaderResponse'),
+    },
+  },
+};
+
+const members = { header, members: list(2, 'Member') };
+const cluster = {
+  Member: fields({
+    ID: field(1, 'uint64'),
+    name: field(2, 'string'),
+    peerURLs: list(3, 'string'),
+    clientURLs: list(4, 'string'),
+    isLearner: field(5, 'bool'),
+  }),
+  MemberListRequest: fields({}),
+  MemberListResponse: fields(members),
+  MemberAddRequest: fields({ peerURLs: list(1, 'string'), isLearner: field(2, 'bool') }),
+  MemberAddResponse: fields({ header, member: field(2, 'Member'), members: list(3, 'Member') }),
+  MemberRemoveRequest: fields({ ID: field(1, 'uint64') }),
+  MemberRemoveResponse: fields(members),
+  MemberPromoteRequest: fields({ ID: field(1, 'uint64') }),
+  MemberPromoteResponse: fields(members),
+  Cluster: {
+    methods: {
+      MemberList: call('MemberListRequest', 'MemberListResponse'),
+      MemberAdd: call('MemberAddRequest', 'MemberAddResponse'),
+      MemberRemove: call('MemberRemoveRequest', 'MemberRemoveResponse'),
+      MemberPromote: call('MemberPromoteRequest', 'MemberPromoteResponse'),
+    },
   },
 };
 
@@ -165,6 +203,6 @@ export const etcdDescriptor = {
   options: { syntax: 'proto3' },
   nested: {
     mvccpb: { nested: keyValue },
-    etcdserverpb: { nested: { ...responseHeader, ...kv, ...watch, ...lease, ...maintenance, ...auth } },
+    etcdserverpb: { nested: { ...responseHeader, ...kv, ...watch, ...lease, ...maintenance, ...cluster, ...auth } },
   },
 };

@@ -2,6 +2,8 @@
 
 export interface Header {
   readonly clusterId: string;
+  /** Of the member that has answered. */
+  readonly memberId: string;
   readonly revision: string;
 }
 
@@ -92,6 +94,47 @@ interface LeaseAnswer {
   readonly TTL: string;
 }
 
+export type AlarmType = 'NONE' | 'NOSPACE' | 'CORRUPT';
+
+interface AlarmRequest {
+  readonly action: 'GET' | 'DEACTIVATE';
+  readonly memberID?: string;
+  readonly alarm?: AlarmType;
+}
+
+interface AlarmMessage {
+  readonly memberID: string;
+  readonly alarm: AlarmType;
+}
+
+/** Some versions of etcd send no header with some answers. */
+interface Answer {
+  readonly header: Header | null;
+}
+
+interface StatusMessage {
+  readonly header: Header;
+  readonly version: string;
+  readonly dbSize: string;
+  readonly dbSizeInUse: string;
+  readonly leader: string;
+  readonly raftIndex: string;
+  readonly isLearner: boolean;
+}
+
+export interface MemberMessage {
+  readonly ID: string;
+  readonly name: string;
+  readonly peerURLs: readonly string[];
+  readonly clientURLs: readonly string[];
+  readonly isLearner: boolean;
+}
+
+interface MembersMessage {
+  readonly header: Header;
+  readonly members: readonly MemberMessage[];
+}
+
 /** Every call: what is sent, and what arrives. */
 export interface Calls {
   Range: [RangeRequest, RangeResponse];
@@ -99,14 +142,17 @@ export interface Calls {
   Compact: [{ readonly revision: number }, { readonly header: Header }];
   LeaseGrant: [{ readonly TTL: number }, LeaseAnswer & { readonly error: string }];
   LeaseRevoke: [{ readonly ID: string }, { readonly header: Header }];
-  Alarm: [
-    { readonly action: 'GET' },
-    { readonly header: Header | null; readonly alarms: readonly { readonly alarm: 'NONE' | 'NOSPACE' | 'CORRUPT' }[] },
+  Alarm: [AlarmRequest, { readonly header: Header | null; readonly alarms: readonly AlarmMessage[] }];
+  Status: [object, StatusMessage];
+  Defragment: [object, Answer];
+  MoveLeader: [{ readonly targetID: string }, Answer];
+  MemberList: [object, MembersMessage];
+  MemberAdd: [
+    { readonly peerURLs: readonly string[]; readonly isLearner: boolean },
+    MembersMessage & { readonly member: MemberMessage },
   ];
-  Status: [
-    object,
-    { readonly header: Header; readonly version: string; readonly dbSize: string; readonly dbSizeInUse: string },
-  ];
+  MemberRemove: [{ readonly ID: string }, MembersMessage];
+  MemberPromote: [{ readonly ID: string }, MembersMessage];
   Authenticate: [
     { readonly name: string; readonly password: string },
     { readonly header: Header; readonly token: string },
@@ -128,6 +174,12 @@ export const services = {
   LeaseKeepAlive: 'Lease',
   Alarm: 'Maintenance',
   Status: 'Maintenance',
+  Defragment: 'Maintenance',
+  MoveLeader: 'Maintenance',
+  MemberList: 'Cluster',
+  MemberAdd: 'Cluster',
+  MemberRemove: 'Cluster',
+  MemberPromote: 'Cluster',
   Authenticate: 'Auth',
   Watch: 'Watch',
 } as const satisfies Record<keyof Calls | keyof Streams, string>;

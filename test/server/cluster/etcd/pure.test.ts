@@ -90,7 +90,6 @@ describe('the reason of an end', () => {
     ['write /d/data/member/wal/0.wal: no space left on device', /disk of its data is full/, false],
     ['listen tcp 127.0.0.1:2379: bind: address already in use', /another program listens/, false],
     ['listen tcp 10.9.9.9:2379: bind: cannot assign requested address', /does not have its address/, false],
-    ['the member has been permanently removed from the cluster', /was removed from the cluster/, true],
     ['wal: crc mismatch', /data is damaged/, true],
     ['error validating peerURLs: member count is unequal', /does not expect it/, true],
     ['open /d/data: permission denied', /may not read or write/, false],
@@ -98,6 +97,16 @@ describe('the reason of an end', () => {
     expect(endReason(1, null, [readEtcdLine('{"level":"info","msg":"x"}'), fatal(error)])).toEqual({
       text: expect.stringMatching(text),
       isFinal,
+    });
+  });
+
+  test('is a removal, of which etcd only warns', () => {
+    const warned = readEtcdLine(
+      '{"level":"warn","msg":"server error","error":"the member has been permanently removed from the cluster"}',
+    );
+    expect(endReason(0, null, [warned, fatal('tls: x')])).toEqual({
+      text: expect.stringContaining('it was removed from the cluster'),
+      isFinal: true,
     });
   });
 

@@ -1,0 +1,179 @@
+// Changes which etcds belong to a cluster, and asks and hands over single ones, while the others serve on.
+import { pause } from '../../lib/shared/deadline.ts';
+import { EtcdLink, type LinkOptions } from '../../store/etcd/link.ts';
+import { Member } from '../../store/etcd/member.ts';
+import type { MemberMessage } from '../../store/etcd/messages.ts';
+import type { EtcdMember } from './voters.ts';
+
+export interface EtcdStatus {
+  readonly id: string;
+  readonly version: string;
+  /** 0: there is none. */
+  readonly leader: string;
+  readonly isLearner: boolean;
+  /** How far it is. */
+  readonly raftIndex: number;
+  readonly sizeBytes: number;
+  readonly usedBytes: number;
+}
+
+export interface PromoteOptions {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const lookAgainMs = 250;
+const promoteMs = 120_000;
+/** etcd refuses changes for some seconds after one of its members came. */
+const changeMs = 30_000;
+const askMs = 3_000;
+/** etcd copies its whole file. */
+const defragmentMs = 120_000;
+
+export class EtcdMembership {
+  readonly #link: EtcdLink;
+  readonly #options: LinkOptions;
+
+  /** `endpoints`: some or all of the etcds. */
+  constructor(options: LinkOptions) {
+    this.#options = options;
+    this.#link = new EtcdLink({ totalMs: changeMs, ...options });
+  }
+
+  async list(): Promise<readonly EtcdMember[]> {
+    return (await this.#call('MemberList', {})).members.map(readMember);
+  }
+
+  /**
+   * Makes a place for a learner: an etcd that gets everything and has no vote yet. Done already, it changes nothing. The result is all
+   * etcds of the cluster, which its first start needs.
+   */
+  async addLearner(
+    peerAddress: string,
+  ): Promise<{ readonly added: EtcdMember; readonly members: readonly EtcdMember[] }> {
+    try {
+      const { member, members } = await this.#call('MemberAdd', { peerURLs: [url(peerAddress)], isLearner: true });
+      return { added: readMember(member), members: members.map(readMember) };
+    } catch (error) {
+      if (!/(Peer URLs|member ID) already exist/i.test(detailsOf(error)))
+        throw inWords(error, `cannot add the etcd at ${peerAddress}`);
+      const members = await this.list();
+      const added = members.find((member) => member.peerAddress === peerAddress);
+      if (added === undefined) throw error;
+      return { added, members };
+    }
+  }
+
+  /** Gives a learner a vote as soon as it has everything. Done already, it changes nothing. */
+  async promote(id: string, { timeoutMs = promoteMs, signal }: PromoteOptions = {}): Promise<void> {
+    const end = performance.now() + timeoutMs;
+    for (;;) {
+      try {
+        await this.#call('MemberPromote', { ID: id });
+        return;
+      } catch (error) {
+        const details = detailsOf(error);
+        if (details.endsWith('can only promote a learner member')) return;
+        const isBehind = /in sync with leader/.test(details);
+        if (!isBehind || performance.now() >= end)
+          throw inWords(error, isBehind ? 'the new etcd has not caught up in time' : 'cannot give the new etcd a vote');
+      }
+      await pause(lookAgainMs, signal);
+    }
+  }
+
+  /** Also one that is dead. Done already, it changes nothing. */
+  async remove(id: string): Promise<void> {
+    try {
+      await this.#call('MemberRemove', { ID: id });
+    } catch (error) {
+      if (/member not found|has been removed|permanently removed/i.test(detailsOf(error))) return;
+      throw inWords(error, 'cannot remove an etcd from the cluster');
+    }
+  }
+
+  /** Of the one at this client address. Throws EtcdFailure when it does not answer. */
+  async statusOf(clientAddress: string): Promise<EtcdStatus> {
+    const { header, version, leader, isLearner, raftIndex, dbSize, dbSizeInUse } = await this.#ask(
+      clientAddress,
+      (member) => member.call('Status', {}, member.metadata(), askMs),
+    );
+    const [sizeBytes, usedBytes] = [Number(dbSize), Number(dbSizeInUse)];
+    return { id: header.memberId, version, leader, isLearner, raftIndex: Number(raftIndex), sizeBytes, usedBytes };
+  }
+
+  /** Before its stop: an election takes a second, a handover none. True when it led. */
+  async moveLeaderAway(clientAddress: string): Promise<boolean> {
+    const { id, leader } = await this.statusOf(clientAddress);
+    if (id !== leader) return false;
+    for (const other of await this.list()) {
+      if (other.id === id || other.isLearner || !(await this.#isReady(other))) continue;
+      await this.#ask(clientAddress, (member) =>
+        member.call('MoveLeader', { targetID: other.id }, member.metadata(), askMs),
+      );
+      return true;
+    }
+    return false;
+  }
+
+  /** Gives unused space of its file back; it answers nobody meanwhile. */
+  async defragment(clientAddress: string): Promise<void> {
+    await this.#ask(clientAddress, (member) => member.call('Defragment', {}, member.metadata(), defragmentMs));
+  }
+
+  /** Alarms of every member: `NOSPACE`, `CORRUPT`. */
+  async alarms(): Promise<readonly { readonly memberId: string; readonly alarm: string }[]> {
+    const { alarms } = await this.#call('Alarm', { action: 'GET' });
+    return alarms.filter(({ alarm }) => alarm !== 'NONE').map(({ memberID, alarm }) => ({ memberId: memberID, alarm }));
+  }
+
+  async disarmNoSpace(memberId: string): Promise<void> {
+    await this.#call('Alarm', { action: 'DEACTIVATE', memberID: memberId, alarm: 'NOSPACE' });
+  }
+
+  close(): void {
+    this.#link.close();
+  }
+
+  readonly #call: EtcdLink['call'] = (name, request) => this.#link.call(name, request);
+
+  async #isReady({ clientAddresses }: EtcdMember): Promise<boolean> {
+    const [address] = clientAddresses;
+    if (address === undefined) return false;
+    return await this.statusOf(address).then(
+      ({ leader }) => leader !== '0',
+      () => false,
+    );
+  }
+
+  async #ask<T>(clientAddress: string, ask: (member: Member) => Promise<T>): Promise<T> {
+    const member = new Member(clientAddress, this.#options);
+    try {
+      return await ask(member);
+    } finally {
+      member.close();
+    }
+  }
+}
+
+const url = (address: string): string => `https://${address}`;
+const addressOf = (text: string): string => text.replace(/^https?:\/\//, '');
+
+const readMember = ({ ID, name, peerURLs, clientURLs, isLearner }: MemberMessage): EtcdMember => {
+  return {
+    id: ID,
+    name,
+    peerAddress: addressOf(peerURLs[0] ?? ''),
+    clientAddresses: clientURLs.map(addressOf),
+    isLearner,
+  };
+};
+
+/** What etcd itself said. */
+const detailsOf = (error: unknown): string =>
+  error instanceof Error && error.cause instanceof Error ? error.cause.message : '';
+
+function inWords(error: unknown, what: string): unknown {
+  const details = detailsOf(error).replace(/^etcdserver: /, '');
+  return details === '' ? error : new Error(`${what}: ${details}`, { cause: error });
+}

@@ -1,0 +1,70 @@
+// Which members of a cluster run an etcd and vote, and the next change on the way there. Pure.
+
+export interface EtcdCandidate {
+  /** In the order of joining; never given twice. */
+  readonly number: number;
+  readonly peerAddress: string;
+  readonly isAvailable: boolean;
+  readonly runsEtcd: boolean;
+}
+
+export interface EtcdRoles {
+  readonly voters: readonly EtcdCandidate[];
+  /** Has a copy of everything, without a vote. */
+  readonly learner: EtcdCandidate | undefined;
+}
+
+const mostVoters = 3;
+
+/**
+ * The first three members vote; when one leaves, the next one takes its place. Of two members one votes and the other has a copy: with two
+ * votes, the loss of either member would end all writes.
+ */
+export function etcdVoters(members: readonly EtcdCandidate[]): EtcdRoles {
+  const rank = ({ runsEtcd, isAvailable }: EtcdCandidate): number => (runsEtcd ? 0 : isAvailable ? 1 : 2);
+  const ranked = [...members].sort((a, b) => rank(a) - rank(b) || a.number - b.number);
+  const count = ranked.length >= mostVoters ? mostVoters : 1;
+  return { voters: ranked.slice(0, count), learner: ranked.length === 2 ? ranked[1] : undefined };
+}
+
+/** One etcd of the cluster, as etcd itself knows it. */
+export interface EtcdMember {
+  readonly id: string;
+  /** Empty until it was started. */
+  readonly name: string;
+  readonly peerAddress: string;
+  readonly clientAddresses: readonly string[];
+  readonly isLearner: boolean;
+}
+
+export type EtcdChange =
+  | { readonly do: 'remove'; readonly member: EtcdMember }
+  | { readonly do: 'add'; readonly candidate: EtcdCandidate }
+  | { readonly do: 'promote'; readonly member: EtcdMember };
+
+/**
+ * What to do first; undefined when everything is as it should be. Unavailable ones go first, for a dead vote makes every other change
+ * harder; others go last, so that there are never fewer copies than before.
+ */
+export function nextEtcdChange(
+  roles: EtcdRoles,
+  found: readonly EtcdMember[],
+  isAvailable: (member: EtcdMember) => boolean,
+): EtcdChange | undefined {
+  const votes = new Set(roles.voters.map(({ peerAddress }) => peerAddress));
+  const isWanted = (member: EtcdMember): boolean =>
+    votes.has(member.peerAddress) || (member.isLearner && member.peerAddress === roles.learner?.peerAddress);
+  const unwanted = found.filter((member) => !isWanted(member));
+  const remove = (member: EtcdMember | undefined): EtcdChange | undefined => member && { do: 'remove', member };
+  const gone = remove(unwanted.find((member) => !isAvailable(member) || member.isLearner));
+  if (gone !== undefined) return gone;
+  // etcd has one learner at a time.
+  const learner = found.find(({ isLearner }) => isLearner);
+  if (learner !== undefined && votes.has(learner.peerAddress)) return { do: 'promote', member: learner };
+  const known = new Set(found.map(({ peerAddress }) => peerAddress));
+  const [candidate] = [...roles.voters, ...(roles.learner === undefined ? [] : [roles.learner])].filter(
+    ({ peerAddress }) => !known.has(peerAddress),
+  );
+  if (candidate !== undefined && learner === undefined) return { do: 'add', candidate };
+  return remove(unwanted[0]);
+}
