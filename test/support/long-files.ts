@@ -23,6 +23,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/process/command-line.test.ts',
   'test/server/cluster/store-faults.test.ts',
   'test/server/cluster/etcd/membership.test.ts',
+  'test/server/cluster/etcd/rolling.test.ts',
   'test/e2e/process/closed-output-verbs.test.ts',
   'test/server/services/storage/daemon-killed.test.ts',
   'test/e2e/process/plugin-end.test.ts',

@@ -1,5 +1,6 @@
 // Changes which etcds belong to a cluster, and asks and hands over single ones, while the others serve on.
 import { pause } from '../../lib/shared/deadline.ts';
+import { EtcdFailure } from '../../store/etcd/failure.ts';
 import { EtcdLink, type LinkOptions } from '../../store/etcd/link.ts';
 import { Member } from '../../store/etcd/member.ts';
 import type { MemberMessage } from '../../store/etcd/messages.ts';
@@ -125,6 +126,16 @@ export class EtcdMembership {
   async alarms(): Promise<readonly { readonly memberId: string; readonly alarm: string }[]> {
     const { alarms } = await this.#call('Alarm', { action: 'GET' });
     return alarms.filter(({ alarm }) => alarm !== 'NONE').map(({ memberID, alarm }) => ({ memberId: memberID, alarm }));
+  }
+
+  /** Removes all history; readers that are behind read everything again. */
+  async compactAll(): Promise<void> {
+    const { header } = await this.#call('Status', {});
+    try {
+      await this.#call('Compact', { revision: Number(header.revision), physical: true });
+    } catch (error) {
+      if (!(error instanceof EtcdFailure && error.kind === 'compacted')) throw error;
+    }
   }
 
   async disarmNoSpace(memberId: string): Promise<void> {

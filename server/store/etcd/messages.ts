@@ -139,7 +139,8 @@ interface MembersMessage {
 export interface Calls {
   Range: [RangeRequest, RangeResponse];
   Txn: [TxnRequest, TxnResponse];
-  Compact: [{ readonly revision: number }, { readonly header: Header }];
+  /** `physical`: answered when the space is free. */
+  Compact: [{ readonly revision: number; readonly physical?: boolean }, { readonly header: Header }];
   LeaseGrant: [{ readonly TTL: number }, LeaseAnswer & { readonly error: string }];
   LeaseRevoke: [{ readonly ID: string }, { readonly header: Header }];
   Alarm: [AlarmRequest, { readonly header: Header | null; readonly alarms: readonly AlarmMessage[] }];
