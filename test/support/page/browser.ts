@@ -1,5 +1,5 @@
 // Chromium for tests of the page: the one of the system, driven through playwright-core; and the page, built once for a run.
-import { existsSync, mkdtempSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chromium, type Browser } from 'playwright-core';
@@ -22,6 +22,12 @@ export function launchChromium(): Promise<Browser> {
 /** The folder of the built page; the caller removes it. */
 export async function buildPage(): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'gantry-page-'));
+  // Compiled code stands in dist, beside the page that the build made.
+  const beside = join(repositoryRoot, 'web');
+  if (existsSync(join(beside, 'index.html'))) {
+    cpSync(beside, folder, { recursive: true });
+    return folder;
+  }
   if (copyBuilt('page', folder)) return folder;
   await build({
     configFile: join(repositoryRoot, 'reconciler/web/vite.config.ts'),
