@@ -46,7 +46,10 @@ async function probeLease(link: EtcdLink): Promise<void> {
   try {
     if (!((await renew(link, ID)) > 0)) throw new Error('it ended the lease at once');
   } finally {
-    await link.call('LeaseRevoke', { ID });
+    // An earlier attempt may have ended it without an answer.
+    await link.call('LeaseRevoke', { ID }).catch((error: unknown) => {
+      if (!(error instanceof EtcdFailure && error.kind === 'noLease')) throw error;
+    });
   }
 }
 
