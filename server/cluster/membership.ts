@@ -7,6 +7,8 @@ import { writeDurably } from '../lib/durable-files.ts';
 export interface ClusterStore {
   /** `etcd://HOST:PORT,…/NAME` */
   readonly address: string;
+  /** The members run it themselves. */
+  readonly own?: boolean;
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;

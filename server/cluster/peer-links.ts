@@ -121,6 +121,8 @@ export class PeerLinks {
       cert: certPem,
       key: keyPem,
       ca: certPem,
+      // Members have addresses, which are no names of servers.
+      servername: '',
       checkServerIdentity: (_host: string, certificate: { readonly raw: Buffer }) =>
         isSame(certificate.raw, certPem) ? undefined : foreign('the address of the member'),
     };

@@ -23,6 +23,7 @@ export class ClusterPart {
   readonly #unfollow: () => void;
   readonly #realising: NodeJS.Timeout;
   #listeners: Listeners | undefined;
+  #isWatching = false;
 
   constructor(base: Foundation, services: Services) {
     this.#base = base;
@@ -73,6 +74,7 @@ export class ClusterPart {
     const { view } = this.#services;
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
     await this.#realise();
+    this.#watchEtcds();
     await cluster.appear({
       ttlSeconds: () => Number(settingOf(records, 'cluster.offline_threshold')),
       statusOf: (container) =>
@@ -87,6 +89,14 @@ export class ClusterPart {
         },
       }),
     });
+  }
+
+  /** A cluster whose members run etcds keeps that with the first of them. */
+  #watchEtcds(): void {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    const { ownEtcd, cluster, stores } = this.#base;
+    ownEtcd.watch({ members: cluster.members, useEndpoints: (endpoints) => stores.useEndpoints(endpoints) });
   }
 
   /** Makes here what the cluster defines and this member lacks. */

@@ -19,6 +19,7 @@ import type { DaemonOptions } from './daemon-options.ts';
 import { openHostDrivers } from './host-drivers.ts';
 import { EtcdClusterStores } from './stores/cluster-stores.ts';
 import { MembershipHooks } from './membership-hooks.ts';
+import { OwnEtcd } from './stores/own-etcd.ts';
 import { CurrentStore } from './stores/current-store.ts';
 import type { OpenParts } from './open-parts.ts';
 import { openStore, type OpenedStore } from './stores/open-store.ts';
@@ -49,6 +50,9 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   open.add(() => room?.close());
   const membership = isDryRun ? undefined : await readMembership(stateDir);
+  const ownEtcd = new OwnEtcd({ stateDir, log });
+  open.add(() => ownEtcd.stop());
+  if (membership?.store.own === true) await ownEtcd.resume();
   const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership), log);
   open.add(() => stores.close());
   const records = await Records.open(stores.store, membership?.number);
@@ -79,7 +83,8 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     certificates,
     stores,
     cluster: joined,
-    clusterStores: new EtcdClusterStores({ stateDir, given: options.clusterStore, current: stores, log }),
+    ownEtcd,
+    clusterStores: new EtcdClusterStores({ stateDir, given: options.clusterStore, own: ownEtcd, current: stores, log }),
     membership: new MembershipHooks(),
     pki,
     operations,

@@ -66,6 +66,7 @@ export const ClusterAccepted = Type.Object({
   key: Type.String(facts({ secret: true })),
   store: Type.Object({
     address: Type.String(),
+    own: Type.Optional(Type.Boolean()),
     ca: Type.Optional(Type.String()),
     cert: Type.Optional(Type.String()),
     key: Type.Optional(Type.String(facts({ secret: true }))),

@@ -1,12 +1,14 @@
 // Where a cluster keeps its records: opens such stores, and tells other hosts how they open them.
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import { clusterDir, type ClusterStore } from '../../cluster/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
-import type { Log } from '../../lib/log.ts';
+import { errorText, type Log } from '../../lib/log.ts';
 import type { ClusterStores, MemberFence, OpenedClusterStore } from '../../services/cluster/deps.ts';
 import type { CurrentStore } from './current-store.ts';
+import type { OwnEtcd } from './own-etcd.ts';
 import { absolute, followedStore, writerOf } from './open-store.ts';
 import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 
@@ -14,6 +16,7 @@ export interface ClusterStoresDeps {
   readonly stateDir: string;
   /** The etcd that was given for the cluster. */
   readonly given: EtcdChoice | undefined;
+  readonly own: OwnEtcd;
   readonly current: CurrentStore;
   readonly log: Log;
 }
@@ -30,13 +33,14 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
     this.#deps = deps;
   }
 
-  found(): Promise<ClusterStore> {
-    const { given } = this.#deps;
-    if (given === undefined)
+  async found(address: string, keyPem: string): Promise<ClusterStore> {
+    const { given, own } = this.#deps;
+    if (given !== undefined) return absolute(given);
+    return await own.found(address, keyPem, randomUUID()).catch((error: unknown) => {
       throw errors.badRequest(
-        'A cluster keeps its records in an etcd, and this daemon was given none: start gantryd with --cluster-store etcd://HOST:PORT/NAME',
+        `A cluster keeps its records in etcd: ${errorText(error)}; or start gantryd with --cluster-store and the address of one`,
       );
-    return Promise.resolve(absolute(given));
+    });
   }
 
   async open(choice: ClusterStore, member: number): Promise<OpenedClusterStore> {
@@ -61,6 +65,8 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   }
 
   async share(choice: ClusterStore): Promise<Awaited<ReturnType<ClusterStores['share']>>> {
+    // The key of the cluster leads into etcds of its members.
+    if (choice.own === true) return { address: choice.address, own: true };
     const contents = await Promise.all(
       flags.map(async (flag) => {
         const path = choice[flag];
@@ -70,7 +76,12 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
     return { address: choice.address, ...Object.fromEntries(contents.flat()) };
   }
 
-  async keep({ address, ...shared }: Awaited<ReturnType<ClusterStores['share']>>): Promise<ClusterStore> {
+  async keep(
+    { address, own, ...shared }: Awaited<ReturnType<ClusterStores['share']>>,
+    memberAddress: string,
+    keyPem: string,
+  ): Promise<ClusterStore> {
+    if (own === true) return await this.#deps.own.storeFor(memberAddress, keyPem, address);
     const dir = clusterDir(this.#deps.stateDir);
     await mkdir(dir, { recursive: true, mode: 0o700 });
     await chmod(dir, 0o700);
@@ -86,6 +97,7 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   }
 
   async forget(): Promise<void> {
+    await this.#deps.own.forget();
     const dir = clusterDir(this.#deps.stateDir);
     for (const name of Object.values(files)) await rm(join(dir, name), { force: true });
   }

@@ -38,6 +38,11 @@ export class CurrentStore {
     await this.#opened.fenceOut(writer);
   }
 
+  /** Of the store of a cluster whose etcds have changed. */
+  useEndpoints(endpoints: readonly string[]): void {
+    this.#opened.useEndpoints?.(endpoints);
+  }
+
   close(): Promise<void> {
     return this.#opened.close();
   }

@@ -7,7 +7,8 @@ import type { Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
 import { openSqliteStore } from '../../store/sqlite.ts';
 import type { EtcdBackend } from '../../store/etcd/etcd.ts';
-import type { Store } from '../../store/store.ts';
+import { pause } from '../../lib/shared/deadline.ts';
+import { type Store, StoreError } from '../../store/store.ts';
 import { hasProcessEnded, processIdentity } from '../process-identity.ts';
 import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 import { olderThanNoted, readNote, writeNote } from './store-note.ts';
@@ -26,6 +27,7 @@ export interface OpenedStore {
   readonly store: Store;
   /** Of the store of a cluster: ends the writes of another member. */
   readonly fenceOut?: (writer: string) => Promise<void>;
+  readonly useEndpoints?: (endpoints: readonly string[]) => void;
   /** Keeps the records as the store has them; for a store that only this process can reach there is nothing to do. */
   readonly follow: (records: Records) => void;
   close(): Promise<void>;
@@ -89,6 +91,7 @@ export function followedStore(store: EtcdBackend, compactor: { stop(): Promise<v
   return {
     store,
     fenceOut: (writer) => store.fenceOut(writer),
+    useEndpoints: (endpoints) => store.useEndpoints(endpoints),
     follow: (records) => {
       followed = records.follow(following.signal, (error) =>
         log.error('Following the store failed', { error: String(error) }),
@@ -114,7 +117,8 @@ export async function openClusterStore(
     import('../../store/etcd/etcd.ts'),
     import('../../store/etcd/compactor.ts'),
   ]);
-  const store = await openEtcdStore({ ...(await etcdSettings(choice)), writer: writerOf(number) });
+  const settings = await etcdSettings(choice);
+  const store = await untilAvailable(() => openEtcdStore({ ...settings, writer: writerOf(number) }), log);
   try {
     await checkCluster(store, clusterUuid, choice.address);
   } catch (error) {
@@ -123,6 +127,23 @@ export async function openClusterStore(
   }
   return followedStore(store, new Compactor({ store, log }), log);
 }
+
+/** After a power cut all members start at once, and each one's etcd waits for the others. */
+async function untilAvailable<T>(open: () => Promise<T>, log: Log): Promise<T> {
+  const end = performance.now() + longestWaitMs;
+  for (let isTold = false; ; isTold = true) {
+    try {
+      return await open();
+    } catch (error) {
+      const isAway = error instanceof StoreError && error.code === 'Unavailable';
+      if (!isAway || performance.now() > end) throw error;
+      if (!isTold) log.warn(`Waiting for the store of the cluster: ${error.message}`);
+      await pause(1_000, undefined);
+    }
+  }
+}
+
+const longestWaitMs = 10 * 60_000;
 
 /** The store may have been replaced by that of another cluster. */
 async function checkCluster(store: Store, clusterUuid: string, address: string): Promise<void> {

@@ -16,7 +16,7 @@ export async function bootstrap(deps: ClusterUseCaseDeps, name: string, address:
   await mkdir(clusterDir(stateDir), { recursive: true, mode: 0o700 });
   await deps.listen(address);
   try {
-    const store = await stores.found(address);
+    const store = await stores.found(address, certificates.current.keyPem);
     const opened = await stores.open(store, firstNumber);
     try {
       const uuid = randomUUID();

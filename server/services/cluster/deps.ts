@@ -32,12 +32,12 @@ export interface MemberFence {
 /** Where stores of clusters come from: an etcd that was given, or one that daemons run themselves. */
 export interface ClusterStores {
   /** An empty one for a new cluster, whose first member is at this address. */
-  found(address: string): Promise<ClusterStore>;
+  found(address: string, keyPem: string): Promise<ClusterStore>;
   open(store: ClusterStore, member: number): Promise<OpenedClusterStore>;
   /** What another host needs to open it. */
   share(store: ClusterStore): Promise<ClusterAccepted['store']>;
   /** Keeps what this host was told; its files are for root only. */
-  keep(shared: ClusterAccepted['store']): Promise<ClusterStore>;
+  keep(shared: ClusterAccepted['store'], address: string, keyPem: string): Promise<ClusterStore>;
   /** This host is in no cluster any more. */
   forget(): Promise<void>;
 }

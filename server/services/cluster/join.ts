@@ -70,7 +70,7 @@ export async function join(deps: ClusterUseCaseDeps, name: string, address: stri
       architecture,
       secret: plan.secret,
     });
-    const store = await stores.keep(accepted.store);
+    const store = await stores.keep(accepted.store, address, accepted.key);
     const opened = await stores.open(store, accepted.number);
     try {
       await records.moveTo(accepted.number, async (from) => {

@@ -25,6 +25,8 @@ export interface EtcdBackend extends Store {
   health(): Promise<EtcdHealth>;
   /** When it resolves, the process with this `writer` writes nothing more: its next write throws Locked with the name of this one. */
   fenceOut(writer: string): Promise<void>;
+  /** The members of etcd, HOST:PORT each, are these from now on. */
+  useEndpoints(endpoints: readonly string[]): void;
   /** Empties the store, which is refused to others until the import is finished. Without `replace`, throws Invalid when it has records. */
   beginImport(replace: boolean): Promise<void>;
   /** From now on it is another store, of the next epoch. */

@@ -196,6 +196,10 @@ class EtcdStore implements EtcdBackend {
     await becomeWriter({ link, keyspace, leases, fence }, options);
   }
 
+  useEndpoints(endpoints: readonly string[]): void {
+    this.#link.useEndpoints(endpoints);
+  }
+
   fenceOut(writer: string): Promise<void> {
     const { writerName, writer: own = 'another daemon' } = this.#options;
     const other = { id: writer, by: writerName ?? own };

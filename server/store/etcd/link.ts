@@ -21,7 +21,8 @@ const defaults = { attemptMs: 2_000, totalMs: 10_000, firstPauseMs: 20, longestP
 export class EtcdLink {
   readonly attemptMs: number;
   readonly totalMs: number;
-  readonly #members: readonly Member[];
+  #members: readonly Member[];
+  readonly #options: LinkOptions;
   readonly #login: LinkOptions['login'];
   #at = 0;
   #token: Promise<string> | undefined;
@@ -31,6 +32,7 @@ export class EtcdLink {
   readonly #closing = new AbortController();
 
   constructor(options: LinkOptions) {
+    this.#options = options;
     this.#members = options.endpoints.map((endpoint) => new Member(endpoint, options));
     this.#login = options.login;
     this.attemptMs = options.attemptMs ?? defaults.attemptMs;
@@ -44,6 +46,22 @@ export class EtcdLink {
 
   get endpoint(): string {
     return this.#member.endpoint;
+  }
+
+  /** The members of etcd are others now; calls under way end where they are. */
+  useEndpoints(endpoints: readonly string[]): void {
+    const current = this.#member;
+    const kept = this.#members.filter(({ endpoint }) => endpoints.includes(endpoint));
+    const known = new Set(kept.map(({ endpoint }) => endpoint));
+    const added = endpoints.filter((endpoint) => !known.has(endpoint));
+    const gone = this.#members.filter((member) => !kept.includes(member));
+    if (endpoints.length === 0 || (added.length === 0 && gone.length === 0)) return;
+    this.#members = [...kept, ...added.map((endpoint) => new Member(endpoint, this.#options))];
+    this.#at = Math.max(0, this.#members.indexOf(current));
+    for (const member of gone) {
+      member.endStreams();
+      member.close();
+    }
   }
 
   /** For calls that may be repeated. Throws StoreError Unavailable when no member has answered in time. */

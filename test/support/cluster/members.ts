@@ -1,5 +1,5 @@
 // A cluster of daemons in this process, with simulated hosts, on an etcd of its own: formed and joined through the API.
-import { freePort } from '../hosts/free-port.ts';
+import { freePort, freePorts } from '../hosts/free-port.ts';
 import { startEtcd, type TestEtcd } from '../store/etcd.ts';
 import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
 import { until } from '../store/watching.ts';
@@ -24,17 +24,17 @@ export function tokenOf(metadata: Readonly<Record<string, unknown>>): string {
   return Buffer.from(JSON.stringify(token)).toString('base64');
 }
 
-/** The names are m1, m2 and so on. */
-export async function makeCluster(count: number, etcdMembers = 1): Promise<TestCluster> {
-  const etcd = await startEtcd({ members: etcdMembers });
+/** The names are m1, m2 and so on. `own`: the members run the etcds themselves. */
+export async function makeCluster(count: number, etcdMembers: number | 'own' = 1): Promise<TestCluster> {
+  const etcd = etcdMembers === 'own' ? undefined : await startEtcd({ members: etcdMembers });
   const members: TestMember[] = [];
   const cleanUp = async (): Promise<void> => {
     for (const member of members) await member.cleanUp().catch(() => {});
-    await etcd.stop();
+    await etcd?.stop();
   };
   const host = async (name: string, isFirst: boolean): Promise<TestMember> => {
-    const address = `127.0.0.1:${await freePort()}`;
-    const store = { clusterStore: { address: `etcd://${etcd.endpoints.join(',')}/east` } };
+    const address = `127.0.0.1:${await (etcd === undefined ? freePorts(3) : freePort())}`;
+    const store = etcd && { clusterStore: { address: `etcd://${etcd.endpoints.join(',')}/east` } };
     const daemon = await makeDaemon(isFirst ? store : {});
     return Object.assign(daemon, { name, address });
   };
@@ -60,5 +60,13 @@ export async function makeCluster(count: number, etcdMembers = 1): Promise<TestC
     await cleanUp();
     throw error;
   }
-  return { etcd, members, add, cleanUp };
+  return {
+    get etcd() {
+      if (etcd === undefined) throw new Error('the members run the etcds themselves');
+      return etcd;
+    },
+    members,
+    add,
+    cleanUp,
+  };
 }

@@ -1,0 +1,245 @@
+// The etcds that the members of a cluster run themselves: which of them this host runs, and its part in changing that.
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errors } from '../../api/errors.ts';
+import { EtcdCare } from '../../cluster/etcd/care.ts';
+import { type EtcdTlsFiles, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
+import { etcdQuotaBytes, type EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
+import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
+import { EtcdMembership } from '../../cluster/etcd/membership.ts';
+import { type EtcdCandidate, type EtcdMember, etcdVoters, nextEtcdChange } from '../../cluster/etcd/voters.ts';
+import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../cluster/membership.ts';
+import type { Members } from '../../cluster/members.ts';
+import { writeDurably } from '../../lib/durable-files.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import { etcdSettings } from './store-choice.ts';
+
+export interface OwnEtcdDeps {
+  readonly stateDir: string;
+  readonly log: Log;
+}
+
+export interface EtcdWatchDeps {
+  readonly members: Members;
+  /** The records are reached through these from now on: HOST:PORT each. */
+  readonly useEndpoints: (endpoints: readonly string[]) => void;
+}
+
+/** What this host has noted of the etcd that it runs. */
+type Noted = Pick<EtcdStart, 'name' | 'clientAddress' | 'peerAddress' | 'first'>;
+
+/** Which members run one is looked at this often. */
+const lookEveryMs = 2_000;
+/** A learner gets its vote with a later look when it has not caught up. */
+const promoteMs = 1_500;
+const storeName = 'gantry';
+
+export class OwnEtcd {
+  readonly #deps: OwnEtcdDeps;
+  #process: EtcdProcess | undefined;
+  #care: EtcdCare | undefined;
+  #careLink: EtcdMembership | undefined;
+  #looking: Promise<void> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(deps: OwnEtcdDeps) {
+    this.#deps = deps;
+  }
+
+  /** For a new cluster, at the two ports after that of the first member. Throws an Error that says why etcd cannot run. */
+  async found(address: string, keyPem: string, token: string): Promise<ClusterStore> {
+    const store = await this.storeFor(address, keyPem, `etcd://${clientOf(address)}/${storeName}`);
+    await rm(this.#dir('etcd'), { recursive: true, force: true });
+    const noted = { name: nameOf(address), ...addressesOf(address), first: { kind: 'new' as const, token } };
+    const process = new EtcdProcess({ log: this.#deps.log });
+    await process.start(this.#startOf(noted));
+    this.#process = process;
+    await this.#note(noted);
+    return store;
+  }
+
+  /** What a member needs to reach the etcds: made of the key that all members share. */
+  async storeFor(address: string, keyPem: string, etcds: string): Promise<ClusterStore> {
+    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), keyPem, {
+      name: nameOf(address),
+      hosts: [hostOf(address)],
+    });
+    return { address: etcds, own: true, ca, cert, key };
+  }
+
+  /** At daemon start, before the store is opened. The etcd of this host serves once most of them run. */
+  async resume(): Promise<void> {
+    const noted = await this.#noted();
+    if (noted === undefined) return;
+    this.#process = new EtcdProcess({ log: this.#deps.log });
+    await this.#process.keepRunning(this.#startOf(noted));
+  }
+
+  /** From now on the first members run one each, whoever comes or goes. */
+  watch(deps: EtcdWatchDeps): void {
+    const look = (): void => {
+      this.#looking = this.#looking
+        .then(() => this.#look(deps))
+        .catch((error: unknown) => {
+          this.#deps.log.debug(`Looking after the etcds of the cluster failed: ${errorText(error)}`);
+        });
+    };
+    this.#timer = setInterval(look, lookEveryMs);
+    this.#timer.unref();
+    look();
+  }
+
+  /** What an operator has to know, one sentence each. */
+  get warnings(): readonly string[] {
+    return this.#care?.warnings ?? [];
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    clearInterval(this.#timer);
+    await this.#care?.stop();
+    this.#careLink?.close();
+    await this.#looking;
+    await this.#process?.stop();
+  }
+
+  /** The host is in no cluster any more. */
+  async forget(): Promise<void> {
+    await this.#process?.stop();
+    this.#process = undefined;
+    for (const name of ['etcd', 'etcd.json', 'tls']) await rm(this.#dir(name), { recursive: true, force: true });
+  }
+
+  async #look({ members, useEndpoints }: EtcdWatchDeps): Promise<void> {
+    const { stateDir } = this.#deps;
+    const membership = await readMembership(stateDir);
+    const here = members.byNumber(members.here);
+    if (this.#isStopped || membership?.store.own !== true || here === undefined) return;
+    const link = new EtcdMembership(await etcdSettings(membership.store));
+    try {
+      const found = await link.list();
+      await this.#follow(membership, found, useEndpoints);
+      await this.#lookAfter(membership.store);
+      const mine = found.find(({ peerAddress }) => peerAddress === peerOf(here.address));
+      if (mine === undefined && this.#process !== undefined) return await this.#retire();
+      if (mine !== undefined && this.#process === undefined) return await this.#join(here.address, found);
+      const candidates = members.list().map((member): EtcdCandidate => ({
+        number: member.number,
+        peerAddress: peerOf(member.address),
+        isAvailable: member.isPresent,
+        runsEtcd: found.some(({ peerAddress }) => peerAddress === peerOf(member.address)),
+      }));
+      const isAvailable = ({ peerAddress }: EtcdMember): boolean =>
+        candidates.some((candidate) => candidate.peerAddress === peerAddress && candidate.isAvailable);
+      const change = nextEtcdChange(etcdVoters(candidates), found, isAvailable);
+      if (change === undefined) return;
+      if (change.do === 'add') {
+        if (change.candidate.number !== here.number) return;
+        const { members: all } = await link.addLearner(peerOf(here.address));
+        return await this.#join(here.address, all);
+      }
+      // One member acts, so that no two changes meet.
+      const actor = Math.min(
+        ...members
+          .list()
+          .filter(({ isPresent }) => isPresent)
+          .map(({ number }) => number),
+      );
+      if (actor !== here.number) return;
+      if (change.do === 'remove') await link.remove(change.member.id);
+      else await link.promote(change.member.id, { timeoutMs: promoteMs });
+    } finally {
+      link.close();
+    }
+  }
+
+  /** There is a place for an etcd of this host: it begins with nothing and gets everything from the others. */
+  async #join(address: string, found: readonly EtcdMember[]): Promise<void> {
+    const addresses = addressesOf(address);
+    const peers = found.map(({ name, peerAddress }) => ({
+      name: peerAddress === addresses.peerAddress ? nameOf(address) : name,
+      peerAddress,
+    }));
+    // Another one that was not started yet has no name: it comes later.
+    const started = peers.filter(({ name }) => name !== '');
+    const noted = { name: nameOf(address), ...addresses, first: { kind: 'join' as const, peers: started } };
+    await rm(this.#dir('etcd'), { recursive: true, force: true });
+    await this.#note(noted);
+    this.#process = new EtcdProcess({ log: this.#deps.log });
+    await this.#process.keepRunning(this.#startOf(noted));
+    this.#deps.log.info(`This member runs an etcd of the cluster now, at ${addresses.clientAddress}`);
+  }
+
+  /** The others have taken its place. */
+  async #retire(): Promise<void> {
+    await this.#process?.stop();
+    this.#process = undefined;
+    await rm(this.#dir('etcd.json'), { force: true });
+    await rm(this.#dir('etcd'), { recursive: true, force: true });
+    this.#deps.log.info('This member runs no etcd of the cluster any more');
+  }
+
+  /** Etcds come and go: this member reaches the records through those that are there, now and after a restart. */
+  async #follow(
+    membership: NonNullable<Awaited<ReturnType<typeof readMembership>>>,
+    found: readonly EtcdMember[],
+    useEndpoints: (endpoints: readonly string[]) => void,
+  ): Promise<void> {
+    const endpoints = found
+      .filter(({ isLearner }) => !isLearner)
+      .flatMap(({ clientAddresses }) => clientAddresses.slice(0, 1));
+    const address = `etcd://${endpoints.toSorted().join(',')}/${storeName}`;
+    if (endpoints.length === 0 || address === membership.store.address) return;
+    await writeMembership(this.#deps.stateDir, { ...membership, store: { ...membership.store, address } });
+    useEndpoints(endpoints);
+  }
+
+  async #lookAfter(store: ClusterStore): Promise<void> {
+    if (this.#care !== undefined) return;
+    const membership = new EtcdMembership(await etcdSettings(store));
+    this.#careLink = membership;
+    this.#care = new EtcdCare({ membership, quotaBytes: etcdQuotaBytes, log: this.#deps.log });
+  }
+
+  #dir(name: string): string {
+    return join(clusterDir(this.#deps.stateDir), name);
+  }
+
+  #startOf(noted: Noted): EtcdStart {
+    const tls: EtcdTlsFiles = {
+      ca: join(this.#dir('tls'), 'ca.crt'),
+      cert: join(this.#dir('tls'), 'member.crt'),
+      key: join(this.#dir('tls'), 'member.key'),
+    };
+    return { ...noted, dir: this.#dir('etcd'), tls };
+  }
+
+  async #note(noted: Noted): Promise<void> {
+    await mkdir(clusterDir(this.#deps.stateDir), { recursive: true, mode: 0o700 });
+    await writeDurably(this.#dir('etcd.json'), `${JSON.stringify(noted)}\n`, 0o600);
+  }
+
+  async #noted(): Promise<Noted | undefined> {
+    try {
+      return JSON.parse(await readFile(this.#dir('etcd.json'), 'utf8')) as Noted;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw new Error(`Reading ${this.#dir('etcd.json')} failed`, { cause: error });
+    }
+  }
+}
+
+/** `address`: HOST:PORT of the member. Throws AppError badRequest when there is no room for the two ports behind it. */
+function addressesOf(address: string): { readonly clientAddress: string; readonly peerAddress: string } {
+  const at = address.lastIndexOf(':');
+  const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];
+  if (port + 2 > 65_535)
+    throw errors.badRequest(`The address ${address} leaves no room for etcd, which takes the two ports after it`);
+  return { clientAddress: `${host}:${port + 1}`, peerAddress: `${host}:${port + 2}` };
+}
+
+const clientOf = (address: string): string => addressesOf(address).clientAddress;
+const peerOf = (address: string): string => addressesOf(address).peerAddress;
+const hostOf = (address: string): string => address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+const nameOf = (address: string): string => `etcd-${address.replaceAll(/[^A-Za-z0-9.]/g, '-')}`;

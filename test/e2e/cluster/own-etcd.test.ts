@@ -1,0 +1,37 @@
+// A cluster whose members run the etcds themselves: nothing is set up beside gantryd, and the first three members keep the records.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+import { readMembership } from '../../../server/cluster/membership.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of somebody else', () => {
+  let cluster: TestCluster;
+  let [one, two, three]: readonly TestMember[] = [];
+
+  beforeAll(async () => {
+    cluster = await makeCluster(3, 'own');
+    [one, two, three] = cluster.members;
+  }, 120_000);
+  afterAll(() => cluster.cleanUp());
+
+  const storeOf = async (member: TestMember | undefined): Promise<string> =>
+    (await readMembership(member?.dir ?? ''))?.store.address ?? '';
+
+  test('three members keep the records, and every member reaches all three', { timeout: 120_000 }, async () => {
+    for (const member of cluster.members)
+      await until(async () => (await storeOf(member)).split(',').length === 3, 90_000);
+  });
+
+  test(
+    'one of three may stop: the others change and read on; it comes back with what it missed',
+    { timeout: 120_000 },
+    async () => {
+      await one?.stop();
+      expect((await two?.call('POST', '/1.0/profiles', { name: 'after' }))?.status).toBe(200);
+      expect(await three?.get('/1.0/profiles')).toContain('/1.0/profiles/after');
+      await one?.restart();
+      expect(await one?.get('/1.0/profiles')).toContain('/1.0/profiles/after');
+    },
+  );
+});
