@@ -18,6 +18,7 @@ import {
   type ExecOptions,
   type ExecSession,
 } from './channels/exec.ts';
+import { clusterCalls, type ClusterCalls } from './cluster-calls.ts';
 import { createHttp, type Http } from './transport/http.ts';
 import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './files/image-files.ts';
 import { kinds, type KindName } from '../api/kinds.ts';
@@ -117,6 +118,7 @@ export interface Client {
   console(name: string, options: ConsoleOptions, signal?: AbortSignal): Promise<ConsoleSession>;
 
   readonly operations: Operations;
+  readonly cluster: ClusterCalls;
   /** The same server with another of its projects; closed with this client. */
   inProject(project: string): Client;
   /** A websocket of the server, still connecting. */
@@ -161,6 +163,7 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
     host: renderEndpoint(endpoint),
     http,
     operations,
+    cluster: clusterCalls(send),
     inProject(name) {
       const known = inProjects.get(name);
       if (known !== undefined) return known;

@@ -4,6 +4,7 @@ import type { OptionsOf, Verb } from '../flags/verb.ts';
 import type { OpenContext, Run } from '../session/context.ts';
 import * as access from '../verbs/access/access-verbs.ts';
 import * as applying from '../verbs/applying/applying-verbs.ts';
+import * as cluster from '../verbs/cluster/cluster-verbs.ts';
 import * as backups from '../verbs/containers/backup-verbs.ts';
 import * as containers from '../verbs/containers/container-verbs.ts';
 import * as snapshots from '../verbs/containers/snapshot-verbs.ts';
@@ -43,6 +44,7 @@ export const groups: Readonly<Record<string, string>> = {
   backup: 'backups of containers',
   image: 'images',
   trust: 'clients that a server trusts',
+  cluster: 'a cluster and its members',
 };
 
 const controllerChange = () => import('../verbs/controller/change.ts');
@@ -58,6 +60,8 @@ const exec = () => import('../verbs/containers/exec.ts');
 const copy = () => import('../verbs/containers/copy.ts');
 const snapshot = () => import('../verbs/containers/snapshot.ts');
 const backup = () => import('../verbs/containers/backup.ts');
+const clusterForm = () => import('../verbs/cluster/form.ts');
+const clusterMembers = () => import('../verbs/cluster/members.ts');
 const newImage = () => import('../verbs/images/image-make.ts');
 const image = () => import('../verbs/images/image-change.ts');
 const readFleet = () => import('../fleet/drift-status-get.ts');
@@ -133,6 +137,15 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(access.trustList, [trust, 'listTrusted'], [trust, 'listTrustedFleet']),
     row(access.trustShow, [trust, 'showTrusted']),
     row(access.trustRemove, [trust, 'removeTrusted']),
+  ],
+  'Clusters:': [
+    row(cluster.clusterBootstrap, [clusterForm, 'bootstrapCluster']),
+    row(cluster.clusterAdd, [clusterForm, 'addMember']),
+    row(cluster.clusterJoin, [clusterForm, 'joinCluster']),
+    row(cluster.clusterList, [clusterMembers, 'listMembers']),
+    row(cluster.clusterShow, [clusterMembers, 'showMembers']),
+    row(cluster.clusterRename, [clusterMembers, 'renameMember']),
+    row(cluster.clusterRemove, [clusterMembers, 'removeMember']),
   ],
   'Use containers and images:': [
     row(containers.exec, [exec, 'exec']),

@@ -9,7 +9,7 @@ import { load } from '../../store/load.ts';
 import { askToJoin, type KnownCluster } from './ask-to-join.ts';
 import { asMember } from './convert-records.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
-import { decodeJoinToken, requireJoinToken } from './join-token.ts';
+import { decodeJoinToken, requireJoinToken } from '../../api/cluster/join-token.ts';
 
 export interface JoinPlan {
   readonly known: KnownCluster;

@@ -1,5 +1,5 @@
 // The text that lets a host join a cluster once: where it is, how it is recognised, and the secret. The form is that of clients of LXD. Pure.
-import { errors } from '../../api/errors.ts';
+import { errors } from '../errors.ts';
 
 export interface JoinToken {
   readonly server_name: string;

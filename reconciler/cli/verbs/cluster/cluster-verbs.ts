@@ -1,0 +1,74 @@
+// Declares the verbs of the group `gantry cluster`: forming a cluster, and its members.
+import { text, toggle } from '../../flags/flag.ts';
+import { hostFlags } from '../../flags/host-flags.ts';
+import { outputFlag } from '../../flags/output-flags.ts';
+import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+
+const member: Argument = ['<member>', 'name of a member'];
+const address = {
+  address: text('--address <host:port>', 'where the other members reach this host (default: its core.https_address)'),
+};
+
+export const clusterBootstrap = {
+  name: 'cluster bootstrap',
+  summary: 'make a cluster of a host, which is its first member; containers run on',
+  args: [['<name>', 'name of the host in the cluster']],
+  flags: { ...hostFlags, ...address },
+  examples: ['gantry cluster bootstrap one --address 10.0.0.1:8443'],
+} satisfies Verb;
+export type ClusterBootstrapOptions = OptionsOf<typeof clusterBootstrap>;
+
+export const clusterAdd = {
+  name: 'cluster add',
+  summary: 'make a token with which a host joins the cluster once',
+  args: [['<name>', 'name that the host gets in the cluster']],
+  flags: hostFlags,
+  examples: ['gantry cluster add two'],
+} satisfies Verb;
+export type ClusterAddOptions = OptionsOf<typeof clusterAdd>;
+
+export const clusterJoin = {
+  name: 'cluster join',
+  summary: 'make a host without containers a member of a cluster, by a token of gantry cluster add',
+  args: [['<token>', 'the token, or - for stdin']],
+  flags: { ...hostFlags, ...address },
+  examples: ['gantry cluster join TOKEN --address 10.0.0.2:8443'],
+} satisfies Verb;
+export type ClusterJoinOptions = OptionsOf<typeof clusterJoin>;
+
+export const clusterList = {
+  name: 'cluster list',
+  alias: 'ls',
+  summary: 'list the members of the cluster',
+  flags: { ...hostFlags, ...outputFlag('table (default), yaml, json, name') },
+} satisfies Verb;
+export type ClusterListOptions = OptionsOf<typeof clusterList>;
+
+export const clusterShow = {
+  name: 'cluster show',
+  summary: 'print members of the cluster',
+  args: [['<member...>', 'names of members']],
+  flags: { ...hostFlags, ...outputFlag('yaml (default), json') },
+} satisfies Verb;
+export type ClusterShowOptions = OptionsOf<typeof clusterShow>;
+
+export const clusterRename = {
+  name: 'cluster rename',
+  summary: 'give a member another name',
+  args: [member, ['<new-name>', 'its new name']],
+  flags: hostFlags,
+} satisfies Verb;
+export type ClusterRenameOptions = OptionsOf<typeof clusterRename>;
+
+export const clusterRemove = {
+  name: 'cluster remove',
+  alias: 'rm',
+  summary: 'remove a member without containers from the cluster',
+  args: [member],
+  flags: {
+    ...hostFlags,
+    force: toggle('--force', 'also a member that does not answer, with the records of all that it has'),
+  },
+  examples: ['gantry cluster remove three', 'gantry cluster remove three --force'],
+} satisfies Verb;
+export type ClusterRemoveOptions = OptionsOf<typeof clusterRemove>;

@@ -1,0 +1,64 @@
+// `gantry cluster bootstrap|add|join`: a cluster of one host, tokens for more, and how these use them.
+import { text as textOf } from 'node:stream/consumers';
+import { decodeJoinToken, encodeJoinToken } from '../../../../server/api/cluster/join-token.ts';
+import type { Operation } from '../../../../server/api/operation.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { withClient } from '../../session/connect.ts';
+import type { Run } from '../../session/context.ts';
+import { followOperation } from '../../session/follow-operation.ts';
+import type { ClusterAddOptions, ClusterBootstrapOptions, ClusterJoinOptions } from './cluster-verbs.ts';
+
+export const bootstrapCluster: Run<ClusterBootstrapOptions> = async (context, [name = '']) => {
+  await withClient(context, async (client) => {
+    const body = { server_name: name, enabled: true, ...at(context.options.address) };
+    await followOperation(context, client, () => client.cluster.change(body, context.stop));
+    if (context.isJson) context.io.stdout.write(`${JSON.stringify(await client.cluster.get(context.stop))}\n`);
+    context.out(`${client.host} is the first member of a cluster, ${name}`);
+    context.note('To let another host in: gantry cluster add NAME');
+  });
+  return exitCodes.ok;
+};
+
+export const addMember: Run<ClusterAddOptions> = async (context, [name = '']) => {
+  await withClient(context, async (client) => {
+    const { token, addresses, expires } = tokenOf(await client.cluster.makeToken(name, context.stop));
+    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ name, token, addresses, expires_at: expires })}\n`);
+    context.out(token);
+    context.note(`Good for one use, until ${expires}. On ${name}: gantry cluster join TOKEN --address HOST:PORT`);
+  });
+  return exitCodes.ok;
+};
+
+export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']) => {
+  const text = (given === '-' ? await textOf(context.io.stdin) : given).trim();
+  const token = decodeJoinToken(text);
+  if (token === undefined) throw usageError('The token is not one of gantry cluster add: it must be copied whole');
+  await withClient(context, async (client) => {
+    const { server_name } = token;
+    const body = { server_name, enabled: true, cluster_token: text, ...at(context.options.address) };
+    await followOperation(context, client, () => client.cluster.change(body, context.stop));
+    if (context.isJson) context.io.stdout.write(`${JSON.stringify(await client.cluster.get(context.stop))}\n`);
+    context.out(`${client.host} is the member ${server_name} of the cluster`);
+  });
+  return exitCodes.ok;
+};
+
+const at = (address: string | undefined): { readonly server_address?: string } =>
+  address === undefined ? {} : { server_address: address };
+
+/** Out of the metadata of the operation, as LXD gives it too. */
+function tokenOf({ metadata }: Operation): {
+  readonly token: string;
+  readonly addresses: readonly string[];
+  readonly expires: string;
+} {
+  const { serverName, secret, fingerprint, addresses, expiresAt } = metadata ?? {};
+  const isWhole = typeof serverName === 'string' && typeof secret === 'string' && typeof fingerprint === 'string';
+  if (!isWhole || !Array.isArray(addresses))
+    throw new CliError('The server made no token: its answer lacks the name, secret or addresses', exitCodes.error);
+  const known = addresses.filter((address) => typeof address === 'string');
+  const expires = typeof expiresAt === 'string' ? expiresAt : '';
+  const parts = { server_name: serverName, fingerprint, addresses: known, secret, expires_at: expires };
+  return { token: encodeJoinToken(parts), addresses: known, expires };
+}

@@ -1,0 +1,88 @@
+// `gantry cluster list|show|rename|remove`: the members of a cluster.
+import type { ClusterMember } from '../../../../server/api/cluster/cluster.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { yamlText } from '../../../manifest/text/yaml-text.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { formatOf } from '../../flags/output-flags.ts';
+import { paintFor } from '../../output/paint.ts';
+import { renderTable } from '../../output/table.ts';
+import { withClient } from '../../session/connect.ts';
+import type { CliContext, Run } from '../../session/context.ts';
+import { followOperation } from '../../session/follow-operation.ts';
+import type {
+  ClusterListOptions,
+  ClusterRemoveOptions,
+  ClusterRenameOptions,
+  ClusterShowOptions,
+} from './cluster-verbs.ts';
+
+export const listMembers: Run<ClusterListOptions> = async (context) => {
+  const format = context.isJson ? 'json' : formatOf(context.options.output, ['table', 'yaml', 'json', 'name']);
+  await withClient(context, async (client) => {
+    await checkClustered(client, context.stop);
+    const members = await client.cluster.members(context.stop);
+    if (format === 'table') {
+      const head = ['NAME', 'URL', 'STATUS', 'ROLES', 'ARCHITECTURE', 'FAILURE DOMAIN', 'MESSAGE'];
+      context.out(renderTable(head, members.map(rowOf), paintFor(context.color)));
+    } else if (format === 'name') for (const { server_name: name } of members) context.out(name);
+    else write(context, members, format);
+  });
+  return exitCodes.ok;
+};
+
+const rowOf = (member: ClusterMember): readonly string[] => [
+  member.server_name,
+  member.url,
+  member.status,
+  member.roles.join(', '),
+  member.architecture,
+  member.failure_domain,
+  member.message,
+];
+
+export const showMembers: Run<ClusterShowOptions> = async (context, names) => {
+  const format = context.isJson ? 'json' : formatOf(context.options.output, ['yaml', 'json']);
+  await withClient(context, async (client) => {
+    const found: ClusterMember[] = [];
+    for (const name of names) found.push(await client.cluster.member(name, context.stop));
+    write(context, found, format);
+  });
+  return exitCodes.ok;
+};
+
+/** JSON is one object a line with --json, one document otherwise. */
+function write(context: CliContext, members: readonly ClusterMember[], format: 'yaml' | 'json'): void {
+  const text =
+    format === 'yaml'
+      ? members.map((member) => `---\n${yamlText(member)}`).join('')
+      : context.isJson
+        ? members.map((member) => `${JSON.stringify(member)}\n`).join('')
+        : `${JSON.stringify(members, null, 2)}\n`;
+  context.io.stdout.write(text);
+}
+
+export const renameMember: Run<ClusterRenameOptions> = async (context, [name = '', to = '']) => {
+  await withClient(context, async (client) => {
+    await client.cluster.rename(name, to, context.stop);
+    context.out(to);
+  });
+  return exitCodes.ok;
+};
+
+export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '']) => {
+  const isForced = context.options.force === true;
+  await withClient(context, async (client) => {
+    await followOperation(context, client, () => client.cluster.remove(name, isForced, context.stop));
+    context.out(name);
+  });
+  return exitCodes.ok;
+};
+
+async function checkClustered(client: Client, signal: AbortSignal): Promise<void> {
+  if ((await client.cluster.get(signal)).enabled) return;
+  throw new CliError(
+    `${client.host} is not part of a cluster: gantry cluster bootstrap NAME makes one of it`,
+    exitCodes.error,
+  );
+}

@@ -1,0 +1,36 @@
+// Calls about the cluster of a server and its members.
+import type { Cluster, ClusterMember, ClusterPut } from '../api/cluster/cluster.ts';
+import type { Operation } from '../api/operation.ts';
+import { listOf, type Send } from './object-calls.ts';
+import type { Reply } from './transport/reply.ts';
+
+export interface ClusterCalls {
+  /** Whether the server is a member, and of which name. */
+  get(signal?: AbortSignal): Promise<Cluster>;
+  /** Forms a cluster or joins one; the answer is an operation. */
+  change(body: ClusterPut, signal?: AbortSignal): Promise<Reply<unknown>>;
+  members(signal?: AbortSignal): Promise<readonly ClusterMember[]>;
+  member(name: string, signal?: AbortSignal): Promise<ClusterMember>;
+  /** An operation that waits for a host of this name; its metadata has the parts of the token. */
+  makeToken(name: string, signal?: AbortSignal): Promise<Operation>;
+  rename(name: string, to: string, signal?: AbortSignal): Promise<void>;
+  /** The answer is an operation. `isForced`: the member does not answer, and what it has is lost. */
+  remove(name: string, isForced: boolean, signal?: AbortSignal): Promise<Reply<unknown>>;
+}
+
+const collection = '/1.0/cluster/members';
+const pathOf = (name: string): string => `${collection}/${encodeURIComponent(name)}`;
+
+export const clusterCalls = (send: Send): ClusterCalls => ({
+  get: async (signal) => (await send<Cluster>({ method: 'GET', path: '/1.0/cluster' }, signal)).metadata,
+  change: (json, signal) => send({ method: 'PUT', path: '/1.0/cluster', json }, signal),
+  members: async (signal) => (await listOf(send, collection, signal)) as readonly ClusterMember[],
+  member: async (name, signal) => (await send<ClusterMember>({ method: 'GET', path: pathOf(name) }, signal)).metadata,
+  makeToken: async (name, signal) =>
+    (await send<Operation>({ method: 'POST', path: collection, json: { server_name: name } }, signal)).metadata,
+  rename: async (name, to, signal) => {
+    await send({ method: 'POST', path: pathOf(name), json: { server_name: to } }, signal);
+  },
+  remove: (name, isForced, signal) =>
+    send({ method: 'DELETE', path: pathOf(name), query: { force: isForced ? 1 : undefined } }, signal),
+});

@@ -1,0 +1,87 @@
+// `gantry cluster`: a cluster formed and joined by three commands, and its members.
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { decodeJoinToken } from '../../../../server/api/cluster/join-token.ts';
+import { cli } from '../../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../../support/daemons/daemon.ts';
+import { freePort } from '../../../support/hosts/free-port.ts';
+import { etcdMissing, startEtcd, type TestEtcd } from '../../../support/store/etcd.ts';
+
+const on = (daemon: TestDaemon, ...words: string[]) =>
+  cli(['cluster', ...words, '--host', `unix://${daemon.socketPath}`]);
+
+describe('gantry cluster on a single host', () => {
+  let daemon: TestDaemon;
+  beforeEach(async () => {
+    daemon = await makeDaemon();
+  });
+  afterEach(() => daemon.cleanUp());
+
+  test('list says that there is no cluster and how to make one', async () => {
+    expect(await on(daemon, 'list')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('is not part of a cluster: gantry cluster bootstrap NAME'),
+    });
+  });
+
+  test('join refuses a text that is no token before it asks any server', async () => {
+    expect(await cli(['cluster', 'join', 'half', '--host', 'unix:///nowhere'])).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('copied whole'),
+    });
+  });
+
+  test('bootstrap says which address is missing', async () => {
+    expect(await on(daemon, 'bootstrap', 'one')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('server_address'),
+    });
+  });
+});
+
+describe.skipIf(etcdMissing() !== undefined)('gantry cluster', () => {
+  let etcd: TestEtcd;
+  let [one, two]: TestDaemon[] = [];
+  beforeEach(async () => {
+    etcd = await startEtcd({ members: 1 });
+    one = await makeDaemon({ clusterStore: { address: `etcd://${etcd.endpoints.join(',')}/verbs` } });
+    two = await makeDaemon();
+  });
+  afterEach(async () => {
+    await two?.cleanUp();
+    await one?.cleanUp();
+    await etcd.stop();
+  });
+
+  test('three commands make two hosts a cluster; members are listed, shown, renamed and removed', async () => {
+    if (one === undefined || two === undefined) throw new Error('no daemons');
+    const addresses = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`] as const;
+    expect(await on(one, 'bootstrap', 'one', '--address', addresses[0])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('is the first member of a cluster, one'),
+    });
+    const added = await on(one, 'add', 'two');
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining('Good for one use, until 20') });
+    expect(decodeJoinToken(added.stdout.trim())).toMatchObject({ server_name: 'two', addresses: [addresses[0]] });
+    const joined = await cli(
+      ['cluster', 'join', '-', '--json', '--address', addresses[1], '--host', `unix://${two.socketPath}`],
+      { piped: added.stdout },
+    );
+    expect(joined.stderr).toBe('');
+    expect(JSON.parse(joined.stdout)).toMatchObject({ server_name: 'two', enabled: true });
+
+    expect((await on(two, 'list', '-o', 'name')).stdout).toBe('one\ntwo\n');
+    const table = (await on(one, 'list')).stdout;
+    expect(table).toMatch(/^NAME +URL +STATUS/);
+    expect(table).toMatch(new RegExp(`two +https://${addresses[1]} +Online`));
+    const shown = await on(two, 'show', 'one');
+    expect(parse(shown.stdout)).toMatchObject({ server_name: 'one', url: `https://${addresses[0]}`, status: 'Online' });
+
+    expect(await on(one, 'add', 'two')).toMatchObject({ code: 1, stderr: expect.stringMatching(/two.*exists/) });
+    expect(await on(one, 'show', 'three')).toMatchObject({ code: 1, stderr: expect.stringContaining('three') });
+    expect(await on(two, 'rename', 'two', 'zwei')).toMatchObject({ code: 0, stdout: 'zwei\n' });
+    expect((await on(one, 'list', '-o', 'name')).stdout).toBe('one\nzwei\n');
+    expect(await on(one, 'remove', 'zwei', '--force')).toMatchObject({ code: 0, stdout: 'zwei\n' });
+    expect((await on(one, 'list', '-o', 'name')).stdout).toBe('one\n');
+  });
+});
