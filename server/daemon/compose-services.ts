@@ -41,6 +41,7 @@ import { StoragePools } from '../services/storage/storage-pools.ts';
 import { Networks } from '../services/networks/networks.ts';
 import { ClusterObjects } from '../services/cluster/cluster-objects.ts';
 import { networkRealisation, poolRealisation } from '../services/cluster/realisations.ts';
+import { Placing } from '../services/cluster/placing.ts';
 import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
@@ -158,6 +159,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks,
+    placing: new Placing({ records, cluster, nowMs: () => clock.nowMs() }),
     pools,
     profiles: new Profiles({ ...common, running, guests }),
     projects: new Projects({ ...common, ...places }),

@@ -98,6 +98,7 @@ export async function openListeners(
     operations,
     certificate: () => serving.current,
     cluster,
+    placing: services.placing,
     relay,
     log,
     loop,

@@ -22,6 +22,8 @@ import { qualifiedParams } from './project-params.ts';
 import { isTrustedCaller, type Caller } from '../services/caller.ts';
 import { accessRefusal, checkNamedProjects, ownParams, seen } from './restricted.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { Placing } from '../services/cluster/placing.ts';
+import type { ContainerCreate } from '../api/container/container.ts';
 import { forward } from './forward.ts';
 import { merged } from './merged-list.ts';
 import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
@@ -53,6 +55,7 @@ export interface AppDeps {
   /** Makes a text readable for people in this project. */
   readonly readable: (text: string, project: string, mayKnowProjects: boolean) => string;
   readonly cluster: Cluster;
+  readonly placing: Pick<Placing, 'memberFor'>;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -209,6 +212,18 @@ async function serve(
       );
     const body = await bodyOf(endpoint, request.raw);
     checkNamedProjects(identity.caller, body);
+    // Where a container is made is decided by what it needs, which is in the body.
+    const place =
+      isRouted && endpoint.id === 'containers.create'
+        ? deps.placing.memberFor(caller, query['target'] ?? '', body as ContainerCreate | undefined)
+        : undefined;
+    if (place !== undefined)
+      return await forward(
+        deps.cluster,
+        { member: place, caller, dialect: deps.dialect.name, request: request.raw, body },
+        reply,
+        goneSignal(reply.raw),
+      );
     if (isRouted && endpoint.method === 'GET' && !(await deps.cluster.readBarrier()))
       reply.header(`${deps.dialect.headerPrefix}stale`, 'true');
     const result = await handler({

@@ -1,0 +1,74 @@
+// Which member of a cluster takes a new container: those that may, and the best of them. Pure.
+import { architectureName, architecturesOfHost } from '../api/image/architectures.ts';
+import { AppError, errors } from '../api/errors.ts';
+import type { Member } from './members.ts';
+
+export interface PlacementWish {
+  /** `?target=`: the name of a member, `@GROUP`, or empty: whichever is best. */
+  readonly target: string;
+  /** Any name of the architecture that its programs are for; undefined: any will do. */
+  readonly architecture?: string | undefined;
+  /** Why the member cannot have it, apart from what is known of every member. */
+  readonly objection: (member: Member) => string | undefined;
+  /** Containers that are on their way to the member, and not counted yet. */
+  readonly coming: (member: Member) => number;
+}
+
+/** A member with less free memory than this share of all is chosen only when there is no other. */
+const scarceShare = 0.05;
+
+/** Throws AppError notFound for an unknown target, badRequest with a reason for each member when none can take it. */
+export function placeContainer(members: readonly Member[], wish: PlacementWish): Member {
+  const candidates = named(members, wish.target);
+  const isChosen = wish.target !== '' && !wish.target.startsWith('@');
+  const judged = candidates.map((member) => ({ member, reason: reasonAgainst(member, wish, isChosen) }));
+  const [best] = judged
+    .filter(({ reason }) => reason === undefined)
+    .map(({ member }) => member)
+    .toSorted((a, b) => compare(a, b, wish.coming));
+  if (best !== undefined) return best;
+  const reasons = judged.map(({ member, reason }) => `${member.name} ${reason ?? ''}`).join('; ');
+  throw errors.badRequest(`No member of the cluster can take the container: ${reasons}`);
+}
+
+function named(members: readonly Member[], target: string): readonly Member[] {
+  if (target === '') return members;
+  const found = target.startsWith('@')
+    ? members.filter(({ document }) => (document.groups ?? ['default']).includes(target.slice(1)))
+    : members.filter(({ name }) => name === target);
+  if (found.length > 0) return found;
+  if (!target.startsWith('@')) throw errors.notFound('cluster member', target);
+  throw new AppError('notFound', `No member of the cluster is in the group ${target.slice(1)}`);
+}
+
+function reasonAgainst(member: Member, wish: PlacementWish, isChosen: boolean): string | undefined {
+  const { document } = member;
+  if (!member.isPresent) return 'is offline';
+  if (document.evacuated === true) return 'is evacuated';
+  const scheduled = document.config?.['scheduler.instance'] ?? 'all';
+  if (!isChosen && scheduled === 'manual') return 'takes containers only as target (scheduler.instance: manual)';
+  if (wish.target === '' && scheduled === 'group')
+    return 'takes containers only by target or group (scheduler.instance: group)';
+  const wanted = architectureName(wish.architecture ?? '');
+  if (wanted !== undefined && !runs(document.architecture, wanted))
+    return `has the architecture ${document.architecture} and not ${wanted}`;
+  return wish.objection(member);
+}
+
+const runs = (host: string, wanted: string): boolean => host === wanted || architecturesOfHost(host).includes(wanted);
+
+/** Enough memory first, then the fewest containers, then the one that was asked. */
+function compare(a: Member, b: Member, coming: PlacementWish['coming']): number {
+  return (
+    Number(isScarce(a)) - Number(isScarce(b)) ||
+    a.containers + coming(a) - (b.containers + coming(b)) ||
+    Number(b.isHere) - Number(a.isHere) ||
+    (a.name < b.name ? -1 : 1)
+  );
+}
+
+function isScarce({ present }: Member): boolean {
+  if (present === undefined) return false;
+  const { memoryFreeBytes, memoryTotalBytes } = present.load;
+  return memoryFreeBytes < memoryTotalBytes * scarceShare;
+}

@@ -1,0 +1,154 @@
+// The member that carries out a creation of a container: the one that the request names, or the best one that has what it needs.
+import type { ContainerCreate } from '../../api/container/container.ts';
+import { rootDisk } from '../../api/devices/index.ts';
+import { qualifiedName } from '../../api/project/project-names.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import type { Member } from '../../cluster/members.ts';
+import { placeContainer } from '../../cluster/placement.ts';
+import type { ContainerDocument, ImageDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { expand } from '../expand.ts';
+import { aliasIn, imageIn, profilesOf } from '../project-scope.ts';
+
+export interface PlacingDeps {
+  readonly records: Records;
+  readonly cluster: Cluster;
+  readonly nowMs: () => number;
+}
+
+/** A container that was sent to a member and that its records do not show yet is counted for this time. */
+const comingMs = 5_000;
+
+interface Need {
+  readonly pool?: string | undefined;
+  readonly architecture?: string | undefined;
+  /** Qualified name of the image it is made from. */
+  readonly image?: string | undefined;
+  /** The member that has what is copied. */
+  readonly near?: number | undefined;
+}
+
+export class Placing {
+  readonly #deps: PlacingDeps;
+  #coming: { readonly member: number; readonly name: string; readonly untilMs: number }[] = [];
+
+  constructor(deps: PlacingDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Undefined: this member does. `body` is undefined for a backup that comes as a stream. A copy stays where its source is, unless
+   * a target is named.
+   */
+  memberFor(caller: Caller, target: string, body: ContainerCreate | undefined): Member | undefined {
+    const { records, cluster } = this.#deps;
+    const name = body?.name === undefined || body.name === '' ? '' : qualifiedName(caller.project, body.name);
+    if (records.containers.has(name)) return undefined;
+    const owner = name === '' ? undefined : records.others.get('containers', name)?.member;
+    if (owner !== undefined) return body?.source.refresh === true ? cluster.members.byNumber(owner) : undefined;
+    const need = body === undefined ? {} : this.#needOf(caller, name, body);
+    const wish = {
+      target: target === 'none' ? '' : target,
+      architecture: need.architecture,
+      objection: (member: Member) => this.#objection(member, need),
+      coming: (member: Member) => this.#count(member),
+    };
+    const members = cluster.members.list();
+    const near = wish.target === '' ? members.filter(({ number }) => number === need.near) : [];
+    const place = this.#tryNear(near, wish) ?? placeContainer(members, wish);
+    this.#coming.push({ member: place.number, name, untilMs: this.#deps.nowMs() + comingMs });
+    return place.isHere ? undefined : place;
+  }
+
+  #tryNear(near: readonly Member[], wish: Parameters<typeof placeContainer>[1]): Member | undefined {
+    try {
+      return near.length === 0 ? undefined : placeContainer(near, wish);
+    } catch {
+      return undefined;
+    }
+  }
+
+  #needOf(caller: Caller, name: string, body: ContainerCreate): Need {
+    const { records } = this.#deps;
+    const source = this.#sourceOf(caller, body);
+    const image = body.source.type === 'image' ? this.#imageOf(caller, body) : undefined;
+    const machine = {
+      profiles: body.profiles ?? source?.document.profiles ?? ['default'],
+      config: {},
+      devices: { ...source?.document.devices, ...body.devices },
+    };
+    const inProject = name === '' ? qualifiedName(caller.project, 'new') : name;
+    const { devices } = expand(machine, profilesOf(records, inProject));
+    return {
+      pool: rootDisk(devices)?.pool,
+      architecture: body.architecture ?? source?.document.architecture ?? image?.document.architecture,
+      image: image?.name,
+      near: source?.member,
+    };
+  }
+
+  /** What a copy is made from, wherever it is. */
+  #sourceOf(caller: Caller, { source }: ContainerCreate): PlacedContainer | undefined {
+    if (source.type !== 'copy') return undefined;
+    const [plain = ''] = (source.source ?? '').split('/');
+    return containerAnywhere(this.#deps, qualifiedName(source.project || caller.project, plain));
+  }
+
+  /** An image that any member has; undefined: it is fetched, or the request is refused where it is carried out. */
+  #imageOf({ project }: Caller, { source }: ContainerCreate): Named<ImageDocument> | undefined {
+    if (source.server !== undefined && source.server !== '') return undefined;
+    const { records } = this.#deps;
+    const { alias = '', fingerprint = '' } = source;
+    const aliased = alias === '' ? undefined : records.aliases.get(aliasIn(records, project, alias))?.document.target;
+    const prefix = aliased ?? fingerprint;
+    if (prefix === '') return undefined;
+    const start = imageIn(records, project, prefix);
+    const isIt = ({ name }: { readonly name: string }): boolean => name.startsWith(start);
+    return records.images.list().find(isIt) ?? [...records.others.list('images')].find(isIt);
+  }
+
+  #objection(member: Member, { pool, image }: Need): string | undefined {
+    const { records } = this.#deps;
+    const has = (kind: 'pools' | 'images', name: string): boolean =>
+      member.isHere
+        ? records[kind].get(name)?.document.lifecycle === 'ready'
+        : records.others.having(kind, name).some((entry) => isReadyAt(entry, member));
+    if (pool !== undefined && pool !== '' && !has('pools', pool)) return `has no storage pool ${pool}`;
+    if (image !== undefined && !has('images', image)) return 'does not have the image';
+    return undefined;
+  }
+
+  #count({ number }: Member): number {
+    const now = this.#deps.nowMs();
+    this.#coming = this.#coming.filter(
+      ({ name, untilMs }) => untilMs > now && (name === '' || containerAnywhere(this.#deps, name) === undefined),
+    );
+    return this.#coming.filter(({ member }) => member === number).length;
+  }
+}
+
+interface Named<T> {
+  readonly name: string;
+  readonly document: T;
+}
+
+interface PlacedContainer {
+  readonly member: number;
+  readonly document: ContainerDocument;
+}
+
+/** A container of any member. */
+export function containerAnywhere(
+  { records, cluster }: Pick<PlacingDeps, 'records' | 'cluster'>,
+  name: string,
+): PlacedContainer | undefined {
+  const own = records.containers.get(name);
+  if (own !== undefined) return { member: cluster.members.here, document: own.document };
+  return records.others.get('containers', name);
+}
+
+const isReadyAt = (
+  entry: { readonly member: number; readonly document: { readonly lifecycle: string } },
+  { number }: Member,
+): boolean => entry.member === number && entry.document.lifecycle === 'ready';

@@ -1,0 +1,53 @@
+// Where containers of a cluster are made: by the request's target, or spread over the members that can have them.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('creating containers in a cluster', () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+
+  beforeAll(async () => {
+    cluster = await makeCluster(3);
+    one = cluster.members[0] as TestMember;
+    for (const member of cluster.members)
+      await member.ok('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' }).catch(() => {});
+  }, 120_000);
+  afterAll(() => cluster.cleanUp());
+
+  const empty = (name: string) => ({
+    name,
+    source: { type: 'none' },
+    devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+  });
+  const locationOf = async (name: string): Promise<string> => (await one.get(`/1.0/containers/${name}`)).location;
+
+  test('the target has it, whoever is asked', async () => {
+    await one.ok('POST', '/1.0/containers?target=m3', empty('t1'));
+    expect(await locationOf('t1')).toBe('m3');
+    expect(await one.call('POST', '/1.0/containers?target=m9', empty('t2'))).toMatchObject({ status: 404 });
+    expect(await one.call('POST', '/1.0/containers?target=@none', empty('t2'))).toMatchObject({ status: 404 });
+    await one.ok('POST', '/1.0/containers?target=@default', empty('t2'));
+    expect(await locationOf('t2')).not.toBe('m3');
+    for (const name of ['t1', 't2']) await one.ok('DELETE', `/1.0/containers/${name}`);
+  });
+
+  test('six that are created at once are two on each member', async () => {
+    const names = ['p1', 'p2', 'p3', 'p4', 'p5', 'p6'];
+    await Promise.all(names.map((name) => one.ok('POST', '/1.0/containers', empty(name))));
+    const locations = await Promise.all(names.map(locationOf));
+    expect(locations.toSorted()).toEqual(['m1', 'm1', 'm2', 'm2', 'm3', 'm3']);
+    expect(await one.call('POST', '/1.0/containers?target=m2', empty('p1'))).toMatchObject({ status: 409 });
+    for (const name of names) await one.ok('DELETE', `/1.0/containers/${name}`);
+  });
+
+  test('the operation and the copy say where: a copy stays with its source', async () => {
+    await one.ok('POST', '/1.0/containers?target=m2', empty('c1'));
+    const copy = { name: 'c2', source: { type: 'copy', source: 'c1' } };
+    const asked = await one.call('POST', '/1.0/containers', copy);
+    expect(asked.body.metadata).toMatchObject({ location: 'm2' });
+    await one.get(`/1.0/operations/${asked.body.metadata.id}/wait`);
+    expect(await locationOf('c2')).toBe('m2');
+    for (const name of ['c1', 'c2']) await one.ok('DELETE', `/1.0/containers/${name}`);
+  });
+});
