@@ -38,10 +38,10 @@ const settleMs = 300;
  * The same by server, with the servers in turns of `block` runs: a disturbance of the machine then affects all of them, and within a
  * turn no server waits for another's writes.
  */
-export async function takingTurns(
-  servers: readonly Server[],
+export async function takingTurns<S extends Pick<Server, 'name'>>(
+  servers: readonly S[],
   { count, block }: { readonly count: number; readonly block: number },
-  work: (server: Server, index: number) => Promise<unknown>,
+  work: (server: S, index: number) => Promise<unknown>,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, readonly number[]>>> {
   const samples: Record<string, number[]> = {};

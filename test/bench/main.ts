@@ -3,6 +3,8 @@ import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { lxcAvailable } from '../../server/drivers/runtime/lxc/host.ts';
 import { errorText } from '../../server/lib/log.ts';
+import { clusterGroup } from './cluster.ts';
+import { clusterCrowdGroup } from './cluster-crowd.ts';
 import { containersGroup } from './containers.ts';
 import { controllerGroup } from './controller.ts';
 import { crowdGroup } from './crowd.ts';
@@ -31,9 +33,14 @@ const groups: Readonly<Record<string, Group>> = {
   crowd: crowdGroup,
   daemon: daemonGroup,
   containers: containersGroup,
+  cluster: clusterGroup,
+  'cluster-crowd': clusterCrowdGroup,
 };
 
-const usage = `Usage: npm run bench -- [--only GROUP[,GROUP]] [--count N] [--json]
+/** They start their own servers. */
+const ownServers = ['plan', 'terraform', 'reconcile', 'controller', 'page', 'cluster', 'cluster-crowd'];
+
+const usage = `Usage: npm run bench -- [GROUP...] [--only GROUP[,GROUP]] [--count N] [--json]
 
 Groups: ${Object.keys(groups).join(', ')}. --count is the number of containers (default 1000).
 LXD is compared with when it answers at $LXD_DIR/unix.socket (default /var/lib/lxd).
@@ -53,8 +60,9 @@ async function main(argv: string[]): Promise<number> {
     json: { type: 'boolean' },
     help: { type: 'boolean' },
   } as const;
-  const { values } = parseArgs({ args: argv, options });
-  const wanted = values.only?.split(',') ?? Object.keys(groups);
+  const { values, positionals } = parseArgs({ args: argv, options, allowPositionals: true });
+  const named = [...positionals, ...(values.only?.split(',') ?? [])];
+  const wanted = named.length > 0 ? named : Object.keys(groups);
   const unknown = wanted.filter((name) => groups[name] === undefined);
   const containers = Number(values.count ?? '1000');
   if (values.help === true || unknown.length > 0 || !Number.isInteger(containers) || containers < 1) {
@@ -77,9 +85,7 @@ async function measure(wanted: readonly string[], containers: number): Promise<r
   }
   const servers: Server[] = [];
   try {
-    // These create their own.
-    if (wanted.some((name) => !['plan', 'terraform', 'reconcile', 'controller', 'page'].includes(name)))
-      await open(servers);
+    if (wanted.some((name) => !ownServers.includes(name))) await open(servers);
     const context: BenchContext = { servers, containers, say, signal: abort.signal };
     const rows: Row[] = [];
     for (const name of wanted) {

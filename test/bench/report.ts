@@ -1,7 +1,7 @@
 // The results of a run: rows of samples, and the table with medians, ratios, targets and missed targets. Measures nothing.
 
 /** `x`: a multiple of another row. */
-export type Unit = 'ms' | '/s' | 'MB' | 'x' | 'calls';
+export type Unit = 'ms' | '/s' | 'MB' | 'x' | 'calls' | '%';
 
 export interface Row {
   readonly group: string;

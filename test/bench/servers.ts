@@ -197,8 +197,10 @@ export async function removeContainers(wire: Wire, signal: AbortSignal): Promise
 
 /** On disk, like the state of a real daemon, and not below /tmp: ext4 is slow to make files where many were just deleted. */
 export async function temporaryDir(): Promise<string> {
-  return mkdtemp(join(await realpath(process.env['TMPDIR'] ?? '/var/tmp'), 'gantry-bench-'));
+  return mkdtemp(join(await temporaryParent(), 'gantry-bench-'));
 }
+
+export const temporaryParent = (): Promise<string> => realpath(process.env['TMPDIR'] ?? '/var/tmp');
 
 /** Resident memory of a whole process. */
 export function residentMb(pid: number): number {

@@ -103,7 +103,8 @@ export class Wire {
     if (answer.status >= 300) throw new Error(`${what} answered ${answer.status}: ${answer.text}`);
     const { operation } = answer.text === '' ? ({} as Envelope) : (JSON.parse(answer.text) as Envelope);
     if (operation === undefined || operation === '') return undefined;
-    const ended = (await this.get(`${operation}/wait`)) as EndedOperation;
+    // Members of LXD clusters add `?project=default`.
+    const ended = (await this.get(operation.replace(/(\?|$)/, '/wait$1'))) as EndedOperation;
     if (ended.status !== 'Success') throw new Error(`${what} ended as ${ended.status}: ${ended.err}`);
     return ended;
   }

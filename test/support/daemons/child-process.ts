@@ -39,7 +39,9 @@ export class DaemonFailed extends Error {}
 
 /** Resolves when it reports that it is ready. Throws DaemonFailed with its log when it ends before. It ends with this process. */
 export async function startChild(
-  bundle: Pick<Bundle, 'entry'>,
+  bundle: Pick<Bundle, 'entry'> & {
+    /** Words before the program, such as those of a network namespace. */ readonly run?: readonly string[];
+  },
   stateDir: string,
   runtime: 'sim' | 'lxc',
   more: readonly string[] = [],
@@ -48,8 +50,9 @@ export async function startChild(
   const env: NodeJS.ProcessEnv = { ...process.env, ...environment };
   delete env['GANTRY_SQLITE_WORKER'];
   delete env['GANTRY_PARSE_WORKER'];
-  const argv = [bundle.entry, '--state-dir', stateDir, '--runtime', runtime, ...more];
-  const child = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'pipe'], env });
+  const argv = [process.execPath, bundle.entry, '--state-dir', stateDir, '--runtime', runtime, ...more];
+  const [file = '', ...words] = [...(bundle.run ?? []), ...argv];
+  const child = spawn(file, words, { stdio: ['ignore', 'pipe', 'pipe'], env });
   const log: string[] = [];
   createInterface({ input: child.stderr }).on('line', (line) => log.push(line));
   const killChild = (): void => void child.kill('SIGKILL');

@@ -10,6 +10,11 @@ export interface GantrydOptions {
   readonly runtime: 'lxc' | 'sim';
   readonly dir?: string;
   readonly https?: string;
+  readonly flags?: readonly string[];
+  /** Words before the program, such as those of a network namespace. */
+  readonly run?: readonly string[];
+  /** Added to a small environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Start with `startGantryd`; end with `remove` of remains.ts, or `stop` when nothing was made on the host. */
@@ -18,13 +23,13 @@ export class Gantryd {
   readonly socketPath: string;
   readonly host: string;
   https: string | undefined;
-  readonly #programs: Programs;
+  readonly #programs: Pick<Programs, 'gantryd'>;
   readonly #options: GantrydOptions;
   #child: ChildDaemon | undefined;
   /** Of the processes before this one. */
   #earlierLog = '';
 
-  constructor(programs: Programs, options: GantrydOptions) {
+  constructor(programs: Pick<Programs, 'gantryd'>, options: GantrydOptions) {
     this.#programs = programs;
     this.#options = options;
     this.dir = options.dir ?? mkdtempSync(join(realpathSync(tmpdir()), 'gted-'));
@@ -40,6 +45,11 @@ export class Gantryd {
     return this.#child?.pid ?? 0;
   }
 
+  /** Freezes it, or lets it go on. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.#child !== undefined) process.kill(this.#child.pid, signal);
+  }
+
   get isRunning(): boolean {
     return this.#child !== undefined;
   }
@@ -50,9 +60,10 @@ export class Gantryd {
   }
 
   async start(): Promise<this> {
-    const { runtime, https } = this.#options;
-    const listen = https === undefined ? [] : ['--https', https];
-    const child = await startChild({ entry: this.#programs.gantryd }, this.dir, runtime, listen, plainEnv());
+    const { runtime, https, flags = [], run = [], env = {} } = this.#options;
+    const more = [...(https === undefined ? [] : ['--https', https]), ...flags];
+    const program = { entry: this.#programs.gantryd, run };
+    const child = await startChild(program, this.dir, runtime, more, { ...plainEnv(), ...env });
     this.#child = child;
     void child.exited.then(() => this.#forget(child));
     if (child.runtime !== runtime) throw new Error(`gantryd took the runtime ${child.runtime}`);
@@ -99,7 +110,7 @@ export class Gantryd {
   }
 }
 
-export async function startGantryd(programs: Programs, options: GantrydOptions): Promise<Gantryd> {
+export async function startGantryd(programs: Pick<Programs, 'gantryd'>, options: GantrydOptions): Promise<Gantryd> {
   const gantryd = new Gantryd(programs, options);
   try {
     return await gantryd.start();

@@ -24,10 +24,12 @@ export interface StockLxd {
   get(path: string): Promise<any>;
   /** Deletes containers, profiles and networks, ends the server, removes its mounts and files. */
   cleanUp(): Promise<void>;
+  /** Ends it as it is, removes its mounts and files: for the members of a cluster, of which the last ones answer no more. */
+  end(): Promise<void>;
 }
 
-export async function startStockLxd(): Promise<StockLxd> {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-lxd-'));
+export async function startStockLxd(parent = tmpdir()): Promise<StockLxd> {
+  const folder = mkdtempSync(join(realpathSync(parent), 'gantry-lxd-'));
   // The root of a container needs access to the path.
   chmodSync(folder, 0o711);
   const dir = join(folder, 'lxd');
@@ -47,13 +49,16 @@ export async function startStockLxd(): Promise<StockLxd> {
       () => true,
       () => false,
     );
+  const endAll = async (signal: NodeJS.Signals): Promise<void> => {
+    await end(child, signal);
+    unmountBelow(folder);
+    rmSync(folder, { recursive: true, force: true });
+  };
   const cleanUp = async (): Promise<void> => {
     try {
       if (child.exitCode === null && child.signalCode === null) await empty(send, get);
     } finally {
-      await end(child);
-      unmountBelow(folder);
-      rmSync(folder, { recursive: true, force: true });
+      await endAll('SIGTERM');
     }
   };
   try {
@@ -62,7 +67,7 @@ export async function startStockLxd(): Promise<StockLxd> {
     await cleanUp().catch(() => {});
     throw error;
   }
-  return { dir, socketPath, call: send, get, cleanUp };
+  return { dir, socketPath, call: send, get, cleanUp, end: () => endAll('SIGKILL') };
 }
 
 /**
@@ -106,10 +111,10 @@ async function empty(send: StockLxd['call'], get: StockLxd['get']): Promise<void
   }
 }
 
-async function end(child: ChildProcess): Promise<void> {
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
+  child.kill(signal);
   await ended;
 }
 

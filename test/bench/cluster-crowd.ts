@@ -1,0 +1,208 @@
+// A hundred simulated members, several to a process, with ten thousand containers: lists, the cost of being idle, a host that joins.
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { Gantryd } from '../support/daemons/gantryd.ts';
+import { call } from '../support/daemons/daemon.ts';
+import { freePort } from '../support/hosts/free-port.ts';
+import { etcdMissing, startEtcd, type TestEtcd } from '../support/store/etcd.ts';
+import { type Candidate, done, found, joinCluster } from '../support/cluster/form.ts';
+import { timesOf, type BenchContext, type Group } from './group.ts';
+import type { Row } from './report.ts';
+import type { CrowdMessage } from './crowd-members.ts';
+import { gantrydPath, temporaryDir } from './servers.ts';
+import { inParallel, Wire } from './wire.ts';
+
+const memberCount = 100;
+const perProcess = 10;
+const containerCount = 10_000;
+const idleMs = 30_000;
+const pool = 'default';
+
+interface Process {
+  readonly child: ChildProcess;
+  readonly members: readonly Candidate[];
+  /** Milliseconds of processor time so far. */
+  cpu(): Promise<number>;
+}
+
+export const clusterCrowdGroup: Group = async (context) => {
+  const missing = etcdMissing();
+  if (missing !== undefined) {
+    context.say(`skipped: a cluster of ${memberCount} members: ${missing}`);
+    return [];
+  }
+  const dir = await temporaryDir();
+  const processes: Process[] = [];
+  let founder: Gantryd | undefined;
+  let etcd: TestEtcd | undefined;
+  try {
+    etcd = await startEtcd({ members: 3 });
+    const flags = ['--log-level', 'error', '--cluster-store', `etcd://${etcd.endpoints.join(',')}/crowd`];
+    founder = await new Gantryd({ gantryd: gantrydPath }, { runtime: 'sim', dir: join(dir, 'm0'), flags }).start();
+    return await measure(context, { dir, founder, etcd, processes });
+  } finally {
+    for (const { child } of processes) await ended(child);
+    await founder?.stop();
+    await etcd?.stop();
+    await rm(dir, { recursive: true, force: true });
+  }
+};
+
+interface Crowd {
+  readonly dir: string;
+  readonly founder: Gantryd;
+  readonly etcd: TestEtcd;
+  readonly processes: Process[];
+}
+
+async function measure(
+  { say, signal }: BenchContext,
+  { dir, founder, etcd, processes }: Crowd,
+): Promise<readonly Row[]> {
+  const first = candidate('m0', founder.dir, founder.socketPath, await freePort());
+  await found(first);
+  await done(first, 'POST', '/1.0/storage-pools', { name: pool, driver: 'dir' });
+  const names = Array.from({ length: memberCount - 1 }, (_, index) => `m${index + 1}`);
+  const joins: number[] = [];
+  for (let from = 0; from < names.length; from += perProcess) {
+    signal.throwIfAborted();
+    const some = names.slice(from, from + perProcess);
+    say(`cluster: ${from + 1} of ${memberCount} members`);
+    const process = await startProcess(dir, some);
+    processes.push(process);
+    for (const host of process.members)
+      joins.push(...(await timesOf(1, () => joinCluster('gantryd', first, host), signal)));
+  }
+  const wires = [first, ...processes.map(({ members }) => members[0]!)].map(
+    ({ dir: at }) => new Wire(join(at, 'unix.socket')),
+  );
+  try {
+    await mustHave(wires, '/1.0/cluster/members', memberCount);
+    const idleEmpty = await idle(founder, etcd, processes, signal);
+    say(`cluster: creating ${containerCount} containers on ${memberCount} members`);
+    const [creating = Number.NaN] = await timesOf(1, () => createAll(wires, signal), signal);
+    await mustHave(wires, '/1.0/containers', containerCount);
+    const lists: number[] = [];
+    const list = async (index: number): Promise<void> => {
+      const answer = await wires[index % wires.length]!.send('GET', '/1.0/containers?recursion=1');
+      if (answer.status !== 200) throw new Error(`the list was answered ${answer.status}: ${answer.text}`);
+    };
+    await timesOf(wires.length, list, signal);
+    lists.push(...(await timesOf(2 * wires.length, list, signal)));
+    const idleFull = await idle(founder, etcd, processes, signal);
+    // The last ones of a hundred join a cluster that is nearly full.
+    const row = (what: string, unit: Row['unit'], samples: readonly number[], atMost?: number): Row => ({
+      group: 'cluster',
+      what: `${memberCount} members: ${what}`,
+      unit,
+      samples: { 'gantryd sim': samples },
+      ...(atMost === undefined ? {} : { atMost }),
+    });
+    return [
+      row(`recursion=1 of ${containerCount}`, 'ms', lists, 500),
+      row(`create ${containerCount} empty containers`, '/s', [(containerCount * 1000) / creating]),
+      row('a host joins, the last 20', 'ms', joins.slice(-20), 2000),
+      row('processor of all idle members, empty, of a core', '%', [idleEmpty.members], 5),
+      row('processor of all idle members, full, of a core', '%', [idleFull.members], 5),
+      row('processor of their etcds, of a core', '%', [idleFull.etcd]),
+    ];
+  } finally {
+    for (const wire of wires) await wire.close();
+  }
+}
+
+async function startProcess(dir: string, names: readonly string[]): Promise<Process> {
+  const script = fileURLToPath(new URL('crowd-members.js', import.meta.url));
+  const child = fork(script, [dir, ...names], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const next = async (): Promise<CrowdMessage> => {
+    const gone = once(child, 'exit').then(() => [{ type: 'failed', reason: 'its process ended' }]);
+    const [message] = (await Promise.race([once(child, 'message'), gone])) as [CrowdMessage];
+    if (message.type === 'failed') throw new Error(`members ${names.join(', ')} did not start: ${message.reason}`);
+    return message;
+  };
+  const ready = await next();
+  if (ready.type !== 'ready') throw new Error('the members said something else first');
+  const members: Candidate[] = [];
+  for (const [index, socketPath] of ready.sockets.entries()) {
+    const name = names[index] ?? '';
+    members.push(candidate(name, join(dir, name), socketPath, await freePort()));
+  }
+  return {
+    child,
+    members,
+    async cpu() {
+      child.send('cpu');
+      const answer = await next();
+      return answer.type === 'cpu' ? answer.ms : Number.NaN;
+    },
+  };
+}
+
+const candidate = (name: string, dir: string, socketPath: string, port: number): Candidate => ({
+  name,
+  dir,
+  address: `127.0.0.1:${port}`,
+  call: (method, path, body) => call({ socketPath }, method, path, body),
+});
+
+/** Percent of a core, used without requests. */
+async function idle(founder: Gantryd, etcd: TestEtcd, processes: readonly Process[], signal: AbortSignal) {
+  const etcds = etcd.endpoints.map((_, member) => etcd.pid(member));
+  const used = async (): Promise<{ members: number; etcd: number }> => {
+    const times = await Promise.all(processes.map((process) => process.cpu()));
+    return {
+      members: times.reduce((sum, ms) => sum + ms, cpuOf(founder.pid)),
+      etcd: etcds.reduce((sum, pid) => sum + cpuOf(pid), 0),
+    };
+  };
+  // Garbage of the work before is collected first.
+  await pause(10_000, undefined, { signal });
+  const before = await used();
+  await pause(idleMs, undefined, { signal });
+  const after = await used();
+  const percent = (from: number, to: number): number => ((to - from) * 100) / idleMs;
+  return { members: percent(before.members, after.members), etcd: percent(before.etcd, after.etcd) };
+}
+
+/** Milliseconds of processor time of another process; the kernel counts hundredths of a second. */
+function cpuOf(pid: number): number {
+  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) * 10;
+}
+
+async function createAll(wires: readonly Wire[], signal: AbortSignal): Promise<void> {
+  const devices = { root: { type: 'disk', path: '/', pool } };
+  const create = (index: number) =>
+    wires[index % wires.length]!.change('POST', '/1.0/containers', {
+      name: `gantry-bench-${index}`,
+      source: { type: 'none' },
+      devices,
+    });
+  await inParallel(
+    Array.from({ length: containerCount }, (_, index) => index),
+    create,
+    signal,
+  );
+}
+
+async function mustHave(wires: readonly Wire[], path: string, count: number): Promise<void> {
+  for (const wire of wires) {
+    const found = (await wire.get(path)) as readonly unknown[];
+    if (found.length !== count) throw new Error(`${path} lists ${found.length} of ${count}`);
+  }
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, 'exit');
+  child.send('stop');
+  const timer = setTimeout(() => child.kill('SIGKILL'), 30_000);
+  await gone;
+  clearTimeout(timer);
+}
