@@ -1,4 +1,5 @@
 // Clients that work on a few objects through all members of a cluster at once, and record what they are answered.
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/random.ts';
 import { type Answered, isWrite, type Recorder, type Seen } from './history.ts';
 
@@ -36,12 +37,17 @@ export async function startClients(work: Work, over: AbortSignal): Promise<void>
   let values = 0;
   const nextValue = (): string => `v${(values += 1)}`;
   const running = Array.from({ length: work.clients }, async (_, client) => {
-    while (!over.aborted) await oneRequest(work, client, nextValue);
+    while (!over.aborted) {
+      const isAnswered = await oneRequest(work, client, nextValue);
+      // A member that is down refuses at once.
+      if (!isAnswered) await sleep(20);
+    }
   });
   await Promise.all(running);
 }
 
-async function oneRequest(work: Work, client: number, nextValue: () => string): Promise<void> {
+/** False when the member did not answer. */
+async function oneRequest(work: Work, client: number, nextValue: () => string): Promise<boolean> {
   const { target, recorder, random } = work;
   const member = memberFor(work, client);
   const object = pick(work.objects, random);
@@ -49,13 +55,13 @@ async function oneRequest(work: Work, client: number, nextValue: () => string): 
   const kind = pickKind(random);
   if (kind === 'list') {
     await recorder.recordList({ client, member }, work.objects, () => target.list(member));
-    return;
+    return true;
   }
   if (kind === 'delete') {
     await recorder.record({ ...about, action: { type: 'delete' } }, () => target.delete(member, object));
   } else {
     const shown = await readOnce(work, about);
-    if (shown.outcome === 'unknown' || kind === 'read') return;
+    if (shown.outcome === 'unknown' || kind === 'read') return shown.outcome === 'ok';
     // The tag holds at every member.
     const asked = { ...about, member: memberFor(work, client) };
     if (shown.saw === undefined) {
@@ -75,7 +81,7 @@ async function oneRequest(work: Work, client: number, nextValue: () => string): 
     }
   }
   // What was just acknowledged must show at any member.
-  await readOnce(work, { ...about, member: memberFor(work, client) });
+  return (await readOnce(work, { ...about, member: memberFor(work, client) })).outcome === 'ok';
 }
 
 async function readOnce(

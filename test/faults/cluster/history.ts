@@ -42,7 +42,8 @@ export interface History {
   readonly sightings: readonly Sighting[];
 }
 
-export type Answered = { readonly outcome: Outcome; readonly action?: Action };
+/** `isUndone`: it may have been done and then undone. */
+export type Answered = { readonly outcome: Outcome; readonly action?: Action; readonly isUndone?: boolean };
 
 /** Collects entries while clients work. */
 export class Recorder {
@@ -61,9 +62,10 @@ export class Recorder {
   /** Records what `ask` was answered; its `action` replaces the asked one (what a read saw). */
   async record(about: Pick<Entry, 'client' | 'member' | 'object' | 'action'>, ask: () => Promise<Answered>) {
     const start = this.#now();
-    const { outcome, action = about.action } = await ask();
+    const { outcome, action = about.action, isUndone = false } = await ask();
     const entry: Entry = { ...about, action, start, end: this.#now(), outcome };
     this.entries.push(entry);
+    if (isUndone && action.type === 'create') this.entries.push({ ...entry, action: { type: 'delete' } });
     return entry;
   }
 

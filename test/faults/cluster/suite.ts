@@ -1,8 +1,12 @@
 // The fault suite "cluster": clients of all members record what they are answered while members die, freeze and are cut off.
+import { threeMembers } from '../../support/cluster/three-members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
+import { apiTarget } from './api-target.ts';
+import type { Target } from './clients.ts';
+import { type MemberFault, memberFaultNames, memberFaults } from './member-faults.ts';
 import { runRound } from './round.ts';
-import { openStoreWorld, storeFaultNames, storeFaults } from './store-faults.ts';
+import { openStoreWorld, type StoreFault, storeFaultNames, storeFaults } from './store-faults.ts';
 
 export const clusterSuite: FaultSuite = {
   doc: 'kills, freezes and cuts off members of a cluster, and checks what clients of all members were answered',
@@ -12,37 +16,58 @@ export const clusterSuite: FaultSuite = {
 };
 
 async function runClusterFaults(context: FaultContext): Promise<readonly Figures[]> {
-  return await runStoreFaults(context);
+  const half = { ...context, rounds: Math.ceil(context.rounds / 2) };
+  return [...(await runStoreFaults(half)), ...(await runMemberFaults(half))];
 }
 
 /** Several writers of one store, without daemons. */
 export async function runStoreFaults(context: FaultContext): Promise<readonly Figures[]> {
-  const { random, say, signal, rounds } = context;
-  const each = Math.max(1, Math.floor(rounds / storeFaultNames.length));
   const world = await openStoreWorld();
+  const cause = (name: StoreFault) => (): Promise<void> => storeFaults[name](world, context.random);
   try {
-    const figures: Figures[] = [];
-    for (const [index, name] of storeFaultNames.entries()) {
-      let [acknowledged, unknown, requests] = [0, 0, 0];
-      const stalls: number[] = [];
-      const lost: string[] = [];
-      for (let round = 0; round < each; round += 1) {
-        signal.throwIfAborted();
-        const fault = (): Promise<void> => storeFaults[name](world, random);
-        const verdict = await runRound({ target: world.target, random, label: `f${index}-${round}`, fault });
-        acknowledged += verdict.acknowledged;
-        unknown += verdict.unknown;
-        requests += verdict.requests;
-        stalls.push(verdict.stallMs);
-        lost.push(...verdict.wrong.map((line) => `round ${round}: ${line}`));
-      }
-      say(
-        `${name}: ${requests} requests, ${unknown} of unknown outcome, longest stall ${Math.max(...stalls).toFixed(0)} ms`,
-      );
-      figures.push({ what: `store: ${name}`, rounds: each, acknowledged, lost, orphans: [] });
-    }
-    return figures;
+    return await runAll(context, 'store', storeFaultNames, world.target, cause);
   } finally {
     await world.close();
   }
+}
+
+/** Three daemons and their etcd. */
+export async function runMemberFaults(context: FaultContext): Promise<readonly Figures[]> {
+  const world = await threeMembers({ runtime: 'sim', gantryd: context.gantryd });
+  const cause = (name: MemberFault) => (): Promise<void> => memberFaults[name](world, context.random);
+  try {
+    return await runAll(context, 'members', memberFaultNames, apiTarget(world.members), cause);
+  } finally {
+    await world.remove();
+  }
+}
+
+async function runAll<Name extends string>(
+  { random, say, signal, rounds }: FaultContext,
+  what: string,
+  names: readonly Name[],
+  target: Target,
+  cause: (name: Name) => () => Promise<void>,
+): Promise<readonly Figures[]> {
+  const each = Math.max(1, Math.floor(rounds / names.length));
+  const figures: Figures[] = [];
+  for (const [index, name] of names.entries()) {
+    let [acknowledged, unknown, requests] = [0, 0, 0];
+    const stalls: number[] = [];
+    const lost: string[] = [];
+    for (let round = 0; round < each; round += 1) {
+      signal.throwIfAborted();
+      const verdict = await runRound({ target, random, label: `f${index}-${round}`, fault: cause(name) });
+      acknowledged += verdict.acknowledged;
+      unknown += verdict.unknown;
+      requests += verdict.requests;
+      stalls.push(verdict.stallMs);
+      lost.push(...verdict.wrong.map((line) => `round ${round}: ${line}`));
+    }
+    say(
+      `${what}: ${name}: ${requests} requests, ${unknown} of unknown outcome, longest stall ${Math.max(...stalls).toFixed(0)} ms`,
+    );
+    figures.push({ what: `${what}: ${name}`, rounds: each, acknowledged, lost, orphans: [] });
+  }
+  return figures;
 }

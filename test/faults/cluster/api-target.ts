@@ -1,0 +1,94 @@
+// Containers as objects, through the API of the members of a cluster: what is written is the description, and the place is a member.
+import type { Answer } from '../../support/daemons/daemon.ts';
+import type { Member } from '../../support/cluster/three-members.ts';
+import type { Shown, Target } from './clients.ts';
+import type { Answered, Seen } from './history.ts';
+
+/** What a request was answered: 'lost' when the connection broke or nothing came in time, 'never' when there was no connection. */
+type Reply = Answer | 'lost' | 'never';
+
+const patienceMs = 10_000;
+
+export function apiTarget(members: readonly Member[]): Target {
+  const ask = (name: string, method: string, path: string, body?: object, headers?: Record<string, string>) => {
+    const { gantryd } = members.find((member) => member.name === name)!;
+    return replyOf(gantryd.call(method, path, body, headers));
+  };
+  /** Sends, and waits for the operation at the same member. */
+  const settle = async (
+    name: string,
+    method: string,
+    path: string,
+    body?: object,
+    headers?: Record<string, string>,
+  ): Promise<Reply | 'undone'> => {
+    const reply = await ask(name, method, path, body, headers);
+    if (typeof reply === 'string' || reply.status !== 202) return reply;
+    const ended = await ask(name, 'GET', String(reply.body.operation).replace(/(\?|$)/, '/wait$1'));
+    if (typeof ended === 'string' || ended.status !== 200) return 'lost';
+    return (ended.metadata as { status: string }).status === 'Success' ? ended : 'undone';
+  };
+  return {
+    members: members.map(({ name }) => name),
+    read: async (name, object): Promise<Shown> => {
+      const reply = await ask(name, 'GET', path(object));
+      if (typeof reply === 'string') return { outcome: 'unknown' };
+      if (reply.status === 404) return { outcome: 'ok', saw: undefined };
+      if (reply.status !== 200) return { outcome: 'unknown' };
+      return { outcome: 'ok', saw: seenOf(reply.metadata as Container), tag: reply.headers.etag ?? '' };
+    },
+    list: async (name) => {
+      const reply = await ask(name, 'GET', '/1.0/containers?recursion=1');
+      if (typeof reply === 'string' || reply.status !== 200) return undefined;
+      const found = new Map<string, Exclude<Seen, undefined>[]>();
+      for (const container of reply.metadata as Container[]) {
+        found.set(container.name, [...(found.get(container.name) ?? []), seenOf(container)]);
+      }
+      return found;
+    },
+    create: async (name, object, value) =>
+      outcomeOf(
+        await settle(name, 'POST', '/1.0/containers', { name: object, description: value, source: { type: 'none' } }),
+        [409],
+      ),
+    update: async (name, object, value, tag) =>
+      outcomeOf(await settle(name, 'PATCH', path(object), { description: value }, { 'if-match': tag }), [404, 412]),
+    delete: async (name, object) => outcomeOf(await settle(name, 'DELETE', path(object)), [404]),
+  };
+}
+
+interface Container {
+  readonly name: string;
+  readonly description: string;
+  readonly location: string;
+}
+
+const path = (object: string): string => `/1.0/containers/${object}`;
+const seenOf = ({ description, location }: Container) => ({ value: description, on: location });
+
+/** `refusals`: statuses that say that the object was not in the needed state. */
+function outcomeOf(reply: Reply | 'undone', refusals: readonly number[]): Answered {
+  if (reply === 'never') return { outcome: 'failed' };
+  if (reply === 'lost') return { outcome: 'unknown' };
+  // It may have been seen before it was undone.
+  if (reply === 'undone') return { outcome: 'unknown', isUndone: true };
+  if (refusals.includes(reply.status)) return { outcome: 'refused' };
+  if (reply.status < 300) return { outcome: 'ok' };
+  return { outcome: reply.status < 500 ? 'failed' : 'unknown' };
+}
+
+/** A request that comes to nothing goes on behind the back of its client; its outcome is unknown then. */
+async function replyOf(asked: Promise<Answer>): Promise<Reply> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<Reply>((resolve) => {
+    timer = setTimeout(() => resolve('lost'), patienceMs);
+  });
+  const answered = asked.catch((error: NodeJS.ErrnoException): Reply =>
+    error.code === 'ECONNREFUSED' || error.code === 'ENOENT' ? 'never' : 'lost',
+  );
+  try {
+    return await Promise.race([answered, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,80 @@
+// What can happen to three members of a cluster and their etcd, one function each; all of them end with everything mended.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { hostsMissing } from '../../support/cluster/hosts.ts';
+import { slowDisk, slowDiskMissing } from '../../support/cluster/slow-disk.ts';
+import type { Member, ThreeMembers } from '../../support/cluster/three-members.ts';
+import type { Random } from '../../support/random.ts';
+import { pick } from './clients.ts';
+
+/** Longer than an election. */
+const outageMs = 2_500;
+const hourMs = 3_600_000;
+
+export const memberFaults = {
+  'a member is killed': async ({ members }, random) => {
+    const { gantryd } = pick(members, random);
+    await gantryd.kill();
+    await sleep(outageMs * random.next());
+    await gantryd.start();
+  },
+  'a member is frozen': async ({ members }, random) => {
+    const { gantryd } = pick(members, random);
+    gantryd.signal('SIGSTOP');
+    await sleep(outageMs);
+    gantryd.signal('SIGCONT');
+  },
+  'the leader dies with its host': async ({ members, etcd }) => {
+    const leader = etcd.leader();
+    const { gantryd } = members[leader]!;
+    await Promise.all([etcd.kill(leader), gantryd.kill()]);
+    await sleep(outageMs);
+    await etcd.start(leader);
+    await gantryd.start();
+  },
+  'the quorum is lost': async ({ etcd }) => {
+    const leader = etcd.leader();
+    const lost = [leader, (leader + 1) % 3];
+    await Promise.all(lost.map((member) => etcd.kill(member)));
+    await sleep(1_000);
+    await Promise.all(lost.map((member) => etcd.start(member)));
+  },
+  'the clock of a member jumps': async ({ members }, random) => {
+    const { clock } = pick(members, random);
+    clock.jump(hourMs);
+    await sleep(1_000);
+    clock.jump(-hourMs);
+    await sleep(1_000);
+    clock.jump(0);
+  },
+  'the leader of the etcd has a slow disk': async ({ etcd }) => {
+    const slow = await slowDisk(etcd.pid(etcd.leader()), 400);
+    await sleep(outageMs);
+    await slow.end();
+  },
+  'a member is cut off from the others': async (world, random) => {
+    const { some, others } = parted(world, pick(world.members, random));
+    world.hosts?.part([some], others);
+    await sleep(outageMs);
+    world.hosts?.mend();
+  },
+  'a member does not hear the others': async (world, random) => {
+    const { some, others } = parted(world, pick(world.members, random));
+    world.hosts?.deafen(some, others);
+    await sleep(outageMs);
+    world.hosts?.mend();
+  },
+} satisfies Record<string, (world: ThreeMembers, random: Random) => Promise<void>>;
+
+export type MemberFault = keyof typeof memberFaults;
+
+/** Those that this machine can cause. */
+export const memberFaultNames = (Object.keys(memberFaults) as MemberFault[]).filter((name) => {
+  if (name.endsWith('the others')) return hostsMissing() === undefined;
+  return name !== 'the leader of the etcd has a slow disk' || slowDiskMissing() === undefined;
+});
+
+function parted({ members }: ThreeMembers, { host: some }: Member) {
+  const others = members.flatMap(({ host }) => (host === undefined || host === some ? [] : [host]));
+  if (some === undefined) throw new Error('the members have no hosts of their own');
+  return { some, others };
+}
