@@ -42,6 +42,7 @@ import { Networks } from '../services/networks/networks.ts';
 import { ClusterObjects } from '../services/cluster/cluster-objects.ts';
 import { networkRealisation, poolRealisation } from '../services/cluster/realisations.ts';
 import { Placing } from '../services/cluster/placing.ts';
+import { MemberCopies } from '../services/cluster/member-copies.ts';
 import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
@@ -157,6 +158,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     images,
     makeImage: (caller: Caller, body: ImagePost, project: string) =>
       makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
+    memberCopies: new MemberCopies({ records, cluster, certificate: () => base.certificates.current.certPem }),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks,
     placing: new Placing({ records, cluster, nowMs: () => clock.nowMs() }),

@@ -3,6 +3,7 @@ import type { ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
+import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import {
   async_,
@@ -19,6 +20,7 @@ import { isBackupUpload } from './backups.ts';
 export function containerRoutes(
   containers: Containers,
   migrations: Migrations,
+  copies: MemberCopies,
   restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>,
 ) {
   return {
@@ -30,10 +32,10 @@ export function containerRoutes(
         recursion === 1 ? containers.list(project) : containers.names(project).map((name) => containerUrl(name)),
       );
     },
-    'containers.create': (context) => {
+    'containers.create': async (context) => {
       const { caller, body } = context;
       if (isBackupUpload(context.request)) return restore(context);
-      const wanted = body;
+      const wanted = await copies.creationHere(caller, body);
       return async_(migrations.createContainer(caller, wanted) ?? containers.create(caller, wanted));
     },
     'containers.get': async (context) => {

@@ -19,6 +19,7 @@ import { addImage, type AddImageDeps } from '../../services/images/add-image.ts'
 import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageRefresh } from '../../services/images/image-refresh.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
+import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { Networks } from '../../services/networks/networks.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
@@ -61,6 +62,7 @@ export interface RoutedServices {
   readonly imageRefresh: ImageRefresh;
   readonly images: ImageStore;
   readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
+  readonly memberCopies: MemberCopies;
   readonly migrations: Migrations;
   readonly networks: Networks;
   readonly storagePools: StoragePools;
@@ -101,7 +103,9 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
       addresses: () => services.server.addresses(dialect.name),
       endTrust,
     }),
-    ...containerRoutes(services.containers, services.migrations, (context) => receiveBackup(uploads, context)),
+    ...containerRoutes(services.containers, services.migrations, services.memberCopies, (context) =>
+      receiveBackup(uploads, context),
+    ),
     ...backupRoutes(services),
     ...clusterRoutes(services.clusterMembership),
     ...containerSessionRoutes(services.sessions),

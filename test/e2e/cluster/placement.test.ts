@@ -50,4 +50,33 @@ describe.skipIf(etcdMissing() !== undefined)('creating containers in a cluster',
     expect(await locationOf('c2')).toBe('m2');
     for (const name of ['c1', 'c2']) await one.ok('DELETE', `/1.0/containers/${name}`);
   });
+
+  test('a copy on another member comes from there, with its snapshots or without, or of one snapshot', async () => {
+    const original = { ...empty('s1'), description: 'first', config: { 'user.color': 'red', 'user.size': 'big' } };
+    await one.ok('POST', '/1.0/containers?target=m2', original);
+    expect((await one.call('POST', '/1.0/containers/s1/files?path=/mark', Buffer.from('marked'))).status).toBe(200);
+    await one.ok('POST', '/1.0/containers/s1/snapshots', { name: 'early' });
+    const copy = (name: string, source: object, more: object = {}) => ({
+      name,
+      source: { type: 'copy', source: 's1', ...source },
+      ...more,
+    });
+    await one.ok('POST', '/1.0/containers?target=m3', copy('s2', {}, { config: { 'user.color': 'blue' } }));
+    expect(await one.get('/1.0/containers/s2')).toMatchObject({
+      location: 'm3',
+      config: { 'user.color': 'blue', 'user.size': 'big' },
+    });
+    expect(await one.get('/1.0/containers/s2/snapshots')).toEqual(['/1.0/containers/s2/snapshots/early']);
+    await one.ok('POST', '/1.0/containers?target=m1', copy('s3', { container_only: true }));
+    expect(await one.get('/1.0/containers/s3/snapshots')).toEqual([]);
+    await one.ok('POST', '/1.0/containers?target=m3', copy('s4', { source: 's1/early' }));
+    expect(await one.get('/1.0/containers/s4')).toMatchObject({ location: 'm3' });
+    for (const name of ['s2', 's3', 's4'])
+      expect((await one.call('GET', `/1.0/containers/${name}/files?path=/mark`)).bytes.toString()).toBe('marked');
+    expect(await one.call('POST', '/1.0/containers?target=m3', copy('s2', {}))).toMatchObject({ status: 409 });
+    expect(await one.call('POST', '/1.0/containers?target=m3', copy('s5', { source: 's1/none' }))).toMatchObject({
+      status: 404,
+    });
+    for (const name of ['s1', 's2', 's3', 's4']) await one.ok('DELETE', `/1.0/containers/${name}`);
+  });
 });

@@ -47,19 +47,19 @@ export function copyOrigin(records: Records, project: string, source: ContainerS
   const locks = [lockOf(name)];
   if (slash < 0) {
     const snapshots = isWithoutSnapshots(source) ? [] : readySnapshots(records, document.uuid);
-    return { base: baseOf(document), locks, from: { container: name, pool: document.pool }, snapshots };
+    return { base: copyBase(document), locks, from: { container: name, pool: document.pool }, snapshots };
   }
   const snapshot = source.source.slice(slash + 1);
   const found = records.snapshots.get(snapshotKey(document.uuid, snapshot))?.document;
   if (found === undefined || found.lifecycle !== 'ready') throw errors.notFound('snapshot', source.source);
-  return { base: baseOf(found), locks, from: { container: name, pool: document.pool, snapshot }, snapshots: [] };
+  return { base: copyBase(found), locks, from: { container: name, pool: document.pool, snapshot }, snapshots: [] };
 }
 
 const readySnapshots = (records: Records, uuid: string): readonly SnapshotEntry[] =>
   snapshotsOf(records, uuid).filter(({ document }) => document.lifecycle === 'ready');
 
 /** A copy is its own machine: only where it came from is kept of the server's keys. */
-function baseOf(document: CopyOrigin['base']): CopyOrigin['base'] {
+export function copyBase(document: CopyOrigin['base']): CopyOrigin['base'] {
   const { architecture, profiles, devices } = document;
   const kept = Object.entries(document.config).filter(
     ([key]) =>
@@ -115,5 +115,5 @@ function snapshotSource(pools: ContainerDeps['pools'], from: CopyFrom, name: str
 /** Restoring it must neither give the copy the addresses of the original, nor ask for the pool that the original is in. */
 function asCopied(records: Records, container: string, { name, document }: SnapshotEntry, pool: string): SnapshotEntry {
   const devices = withRootIn(records, container, document, pool);
-  return { name, document: { ...document, devices, config: baseOf(document).config } };
+  return { name, document: { ...document, devices, config: copyBase(document).config } };
 }

@@ -1,0 +1,96 @@
+// Copies of containers that another member has: they come from there as a migration between servers does, without a client between.
+import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/container.ts';
+import { architectureName } from '../../api/image/architectures.ts';
+import { errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import { plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import type { Member } from '../../cluster/members.ts';
+import type { SnapshotDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import { copyBase } from '../containers/life/copy.ts';
+import { snapshotKey } from '../containers/snapshots/records.ts';
+import { replaceConfig, replaceDevices } from '../patch.ts';
+import { needProject } from '../project-scope.ts';
+
+export interface MemberCopiesDeps {
+  readonly records: Records;
+  readonly cluster: Cluster;
+  /** The one of the cluster, PEM. */
+  readonly certificate: () => string;
+}
+
+export class MemberCopies {
+  readonly #deps: MemberCopiesDeps;
+
+  constructor(deps: MemberCopiesDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * The creation as it is carried out here: a copy of what another member has becomes a migration from there, which has begun to
+   * wait for this member; anything else stays as it is. Throws what the other member says against it.
+   */
+  async creationHere(caller: Caller, body: ContainerCreate): Promise<ContainerCreate> {
+    const { records, cluster } = this.#deps;
+    if (!cluster.isOn || body.source.type !== 'copy') return body;
+    const [asked = '', snapshot] = (body.source.source ?? '').split('/');
+    const name = qualifiedName(needProject(records, body.source.project || caller.project), asked);
+    if (records.containers.has(name)) return body;
+    const found = records.others.get('containers', name);
+    const member = found === undefined ? undefined : cluster.members.byNumber(found.member);
+    if (found === undefined || member === undefined) return body;
+    const origin =
+      snapshot === undefined ? found.document : this.#snapshot(member, snapshotKey(found.document.uuid, snapshot));
+    const base = copyBase(origin);
+    const wanted = {
+      ...body,
+      architecture: architectureName(body.architecture ?? '') ?? base.architecture,
+      profiles: [...(body.profiles ?? base.profiles)],
+      config: { ...base.config, ...replaceConfig(body.config) },
+      devices: { ...base.devices, ...replaceDevices(body.devices) },
+      ephemeral: body.ephemeral ?? false,
+      description: body.description ?? '',
+    };
+    if (records.isContainerName(qualifiedName(caller.project, body.name ?? '')) && body.source.refresh !== true)
+      throw errors.exists('container', body.name ?? '');
+    return { ...wanted, source: await this.#sent(member, name, snapshot, body.source) };
+  }
+
+  #snapshot(member: Member, key: string): SnapshotDocument {
+    const found = this.#deps.records.others.having('snapshots', key).find((entry) => entry.member === member.number);
+    if (found === undefined) throw errors.notFound('snapshot', key.slice(key.indexOf('/') + 1));
+    return found.document;
+  }
+
+  /** The other member offers it, and waits. */
+  async #sent(
+    member: Member,
+    name: string,
+    snapshot: string | undefined,
+    source: ContainerCreate['source'],
+  ): Promise<ContainerCreate['source']> {
+    const { cluster, certificate } = this.#deps;
+    const isAlone = isWithoutSnapshots(source) || snapshot !== undefined;
+    const parts = snapshot === undefined ? [] : ['snapshots', encodeURIComponent(snapshot)];
+    const path = ['/1.0/containers', encodeURIComponent(plainName(name)), ...parts].join('/');
+    const operation = await cluster.ask<Operation>(
+      member,
+      'POST',
+      `${path}?project=${encodeURIComponent(projectOf(name))}`,
+      { name: snapshot ?? plainName(name), migration: true, live: false, container_only: isAlone },
+    );
+    const { control = '', fs = '' } = (operation.metadata ?? {}) as Readonly<Record<string, string>>;
+    return {
+      type: 'migration',
+      mode: 'pull',
+      operation: `https://${member.address}/1.0/operations/${operation.id}`,
+      certificate: certificate(),
+      secrets: { control, fs },
+      live: false,
+      container_only: isAlone,
+      ...(source.refresh === undefined ? {} : { refresh: source.refresh }),
+    };
+  }
+}
