@@ -18,8 +18,8 @@ interface VerbGroup {
 
 const works = 'works';
 const refused = 'refused';
-const alone = 'gantryd is not a cluster; several servers are managed by a [hosts file](../fleets.md)';
-const saysAlone = /not part of a cluster|isn't part of a cluster|required "cluster|cannot form a cluster/;
+const alone = 'the daemon is asked outside a cluster: see [clusters](cluster.md)';
+const saysAlone = /not part of a cluster|isn't part of a cluster|required "cluster|Invalid cluster member name/;
 
 const groups: readonly VerbGroup[] = [
   { of: '', verbs: 'copy delete exec export import info init launch list', state: works, note: '' },
@@ -32,12 +32,7 @@ const groups: readonly VerbGroup[] = [
     state: works,
     note: 'a real LXD and a gantryd do not exchange containers',
   },
-  {
-    of: '',
-    verbs: 'publish',
-    state: 'works differently',
-    note: '`--expire` is not taken: images go when they are deleted',
-  },
+  { of: '', verbs: 'publish', state: works, note: '' },
   { of: 'alias', verbs: 'add list remove rename', state: works, note: 'the client alone' },
   {
     of: 'remote',
