@@ -51,6 +51,7 @@ export function containerRoutes(
     },
     'containers.post': async (context) => {
       const body = context.body;
+      if (body.migration === true) copies.refuseMove(context.params.name, context.query.target ?? '');
       if (isMoveHere(body)) return async_(containers.move(context.caller, context.params.name, body));
       if (body.migration === true)
         return async_(await migrations.sendContainer(context.caller, context.params.name, body));
