@@ -49,6 +49,8 @@ export const sharedRows: Readonly<Record<string, SharedRow>> = {
   'root.get': whole,
   'server.get': { view: (result) => withoutConfig(result) },
   'resources.get': whole,
+  // Made of the projects of the caller.
+  'metrics.get': whole,
   'cluster.get': whole,
   'certificates.list': { view: (result, sight) => listed(result, 'fingerprint', (name) => name === sight.fingerprint) },
   'certificates.get': {

@@ -47,6 +47,7 @@ import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
 import { TrustTokens } from '../auth/trust-tokens.ts';
+import { ServerMetrics } from '../services/server/metrics.ts';
 import { ServerSettings } from '../services/server/server.ts';
 import { ContainersMetadata } from '../services/containers/files/metadata.ts';
 import { machine } from 'node:os';
@@ -159,6 +160,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     makeImage: (caller: Caller, body: ImagePost, project: string) =>
       makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
     memberCopies: new MemberCopies({ records, cluster, certificate: () => base.certificates.current.certPem }),
+    metrics: new ServerMetrics({ records, view, operations, loop }),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks,
     placing: new Placing({ records, cluster, nowMs: () => clock.nowMs() }),

@@ -46,6 +46,8 @@ export interface AppDeps {
   readonly sightOf: (caller: Caller) => Sight;
   readonly log: Log;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
+  /** An endpoint answered with this HTTP status. */
+  readonly countAnswer: (endpoint: string, status: number) => void;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
   /** The operation was started by the client with this certificate or by this user, and ends when they are no longer trusted. */
@@ -142,7 +144,10 @@ function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
       url: endpoint.path,
       // The same headers without the body.
       exposeHeadRoute: endpoint.method === 'GET' && endpoint.mode !== 'websocket',
-      handler: (request, reply) => serve(deps, endpoint, handler, request, reply),
+      handler: (request, reply) => {
+        reply.raw.once('finish', () => deps.countAnswer(endpoint.id, reply.raw.statusCode));
+        return serve(deps, endpoint, handler, request, reply);
+      },
     });
   }
   for (const [path, known] of byPath) {

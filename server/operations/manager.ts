@@ -125,6 +125,12 @@ export class Operations {
   }
 
   /** Oldest first. With a project: those of it, and of none. */
+  /** The project of each operation that has not ended; undefined: of none. */
+  projectsUnderWay(): readonly (string | undefined)[] {
+    const open = [...this.#running.values()].filter(({ state }) => !isFinal(state.statusCode));
+    return open.map(({ state }) => state.project);
+  }
+
   list(project?: string): readonly Operation[] {
     return [...this.#running.values()]
       .filter(({ state }) => isIn(state, project))

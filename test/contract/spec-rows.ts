@@ -130,6 +130,7 @@ export const specRows: readonly SpecRow[] = [
 
 /** Endpoints of the table beyond the rows of the spec, with shapes of the real system. All for trusted callers. */
 export const furtherRoutes: readonly string[] = [
+  'GET /1.0/metrics',
   'POST /1.0/cluster/members',
   'POST /internal/cluster/accept',
   'DELETE /1.0/containers/NAME/metadata/templates',

@@ -37,6 +37,9 @@ export const serverEndpoints = [
     result: Resources,
     extension: 'resources',
   }),
+  endpoint('metrics.get', 'GET /1.0/metrics', 'raw', 'Figures of containers and of the server, as Prometheus text.', {
+    scope: 'shared',
+  }),
   endpoint('events.get', 'GET /1.0/events', 'websocket', 'The stream of notifications.', {
     query: ['type', 'all-projects'],
     scope: 'project',

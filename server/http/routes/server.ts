@@ -1,5 +1,8 @@
 // Server, resources and root endpoints: requests to use cases and back.
+import { Readable } from 'node:stream';
 import type { OidcSettings } from '../../auth/oidc/settings.ts';
+import type { ServerMetrics } from '../../services/server/metrics.ts';
+import { metricsContentType } from '../../services/server/metrics-text.ts';
 import { readResources } from '../../services/server/resources.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -15,6 +18,7 @@ function issuerHeaders(oidc: OidcSettings | undefined, prefix: string): Readonly
 /** `dialect` is the one that its clients speak. */
 export function serverRoutes(
   server: ServerSettings,
+  metrics: ServerMetrics,
   { name: dialect, headerPrefix }: Pick<Dialect, 'name' | 'headerPrefix'>,
 ) {
   return {
@@ -30,6 +34,10 @@ export function serverRoutes(
     'server.patch': async ({ caller, body, ifMatch }) => {
       await server.change(caller, dialect, 'patch', body, ifMatch);
       return done;
+    },
+    'metrics.get': async ({ caller, query }) => {
+      const text = await metrics.text(caller, query.project || undefined);
+      return { kind: 'stream', headers: { 'content-type': metricsContentType }, stream: Readable.from([text]) };
     },
     'resources.get': async () => sync(await readResources()),
   } satisfies Partial<RouteTable>;

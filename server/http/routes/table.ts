@@ -25,6 +25,7 @@ import type { Networks } from '../../services/networks/networks.ts';
 import type { StoragePools } from '../../services/storage/storage-pools.ts';
 import type { Projects } from '../../services/projects/projects.ts';
 import type { Profiles } from '../../services/profiles/profiles.ts';
+import type { ServerMetrics } from '../../services/server/metrics.ts';
 import type { ServerSettings } from '../../services/server/server.ts';
 import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
@@ -63,6 +64,7 @@ export interface RoutedServices {
   readonly images: ImageStore;
   readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
   readonly memberCopies: MemberCopies;
+  readonly metrics: ServerMetrics;
   readonly migrations: Migrations;
   readonly networks: Networks;
   readonly storagePools: StoragePools;
@@ -97,7 +99,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     headerPrefix,
   };
   return {
-    ...serverRoutes(services.server, dialect),
+    ...serverRoutes(services.server, services.metrics, dialect),
     ...certificateRoutes({
       certificates: services.certificates,
       addresses: () => services.server.addresses(dialect.name),

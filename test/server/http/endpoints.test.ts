@@ -154,6 +154,7 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'server.put': on('PUT', () => '/1.0', { config: {} }),
   'server.patch': on('PATCH', () => '/1.0', { config: { 'core.trust_password': 'x' } }),
   'resources.get': get('/1.0/resources'),
+  'metrics.get': get('/1.0/metrics'),
   'cluster.get': get('/1.0/cluster'),
   'cluster.put': on('PUT', () => '/1.0/cluster', { enabled: false }),
   'members.list': get('/1.0/cluster/members'),

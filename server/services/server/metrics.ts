@@ -1,0 +1,89 @@
+// Metrics of this server: of its running containers, its operations, the requests that it answered, and its own process.
+import { plainName, projectOf } from '../../api/project/project-names.ts';
+import { statusTexts } from '../../api/status.ts';
+import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Records } from '../../records/records.ts';
+import type { Caller } from '../caller.ts';
+import type { ContainerView } from '../containers/view.ts';
+import { figuresOf, processMetrics, type Running } from './metric-figures.ts';
+import { counted, type Metric, metricsText } from './metrics-text.ts';
+
+export interface ServerMetricsDeps {
+  readonly records: Records;
+  readonly view: Pick<ContainerView, 'state' | 'statusCode'>;
+  readonly operations: Pick<Operations, 'projectsUnderWay'>;
+  readonly loop: { readonly figures: LoopFigures };
+}
+
+/** Containers whose figures are read at the same time. */
+const readAtOnce = 32;
+
+export class ServerMetrics {
+  readonly #deps: ServerMetricsDeps;
+  /** By endpoint, then by HTTP status. */
+  readonly #answers = new Map<string, Map<number, number>>();
+
+  constructor(deps: ServerMetricsDeps) {
+    this.#deps = deps;
+  }
+
+  /** `endpoint` is an id of the endpoint table, so that clients cannot make new labels. */
+  countAnswer(endpoint: string, status: number): void {
+    const byStatus = this.#answers.get(endpoint) ?? new Map<number, number>();
+    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+    this.#answers.set(endpoint, byStatus);
+  }
+
+  /** Of the named project, else of all that the caller may see. Figures of the server itself are for callers who may see all of it and
+   *  named no project. */
+  async text({ projects }: Pick<Caller, 'projects'>, project: string | undefined): Promise<string> {
+    const wanted = project === undefined ? projects : [project];
+    const isSeen = (name: string): boolean => wanted?.includes(name) ?? true;
+    const names = this.#deps.records.containers
+      .list()
+      .map(({ name }) => name)
+      .filter((name) => isSeen(projectOf(name)));
+    const running = await this.#running(names);
+    return metricsText([
+      this.#containers(names),
+      ...figuresOf(running),
+      this.#operations(isSeen, wanted === undefined),
+      ...(wanted === undefined ? [this.#requests(), ...processMetrics(this.#deps.loop.figures)] : []),
+    ]);
+  }
+
+  async #running(names: readonly string[]): Promise<readonly Running[]> {
+    const all: Running[] = [];
+    for (let from = 0; from < names.length; from += readAtOnce) {
+      const some = names.slice(from, from + readAtOnce).map(async (name) => ({
+        labels: { name: plainName(name), project: projectOf(name), type: 'container' },
+        state: await this.#deps.view.state(name),
+      }));
+      // A container that has stopped has no first process.
+      all.push(...(await Promise.all(some)).filter(({ state }) => state.pid !== 0));
+    }
+    return all;
+  }
+
+  #containers(names: readonly string[]): Metric {
+    const status = (name: string): string => statusTexts[this.#deps.view.statusCode(name)];
+    const samples = counted(names.map((name) => ({ project: projectOf(name), status: status(name) })));
+    return { name: 'gantry_containers', type: 'gauge', help: 'Containers by project and status.', samples };
+  }
+
+  #operations(isSeen: (project: string) => boolean, isWhole: boolean): Metric {
+    const projects = this.#deps.operations
+      .projectsUnderWay()
+      .filter((project) => (project === undefined ? isWhole : isSeen(project)));
+    const samples = counted(projects.map((project = '') => ({ project })));
+    return { name: 'lxd_operations_total', type: 'gauge', help: 'Operations under way, by project.', samples };
+  }
+
+  #requests(): Metric {
+    const samples = [...this.#answers].flatMap(([endpoint, byStatus]) =>
+      [...byStatus].map(([status, value]) => ({ labels: { endpoint, code: String(status) }, value })),
+    );
+    return { name: 'gantry_api_requests_total', type: 'counter', help: 'Answered requests.', samples };
+  }
+}
