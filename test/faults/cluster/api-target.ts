@@ -33,6 +33,8 @@ export function apiTarget(members: readonly Member[]): Target {
     read: async (name, object): Promise<Shown> => {
       const reply = await ask(name, 'GET', path(object));
       if (typeof reply === 'string') return { outcome: 'unknown' };
+      // The member says itself that the store does not answer, and that what it shows may be old.
+      if (reply.headers['x-svc-stale'] === 'true') return { outcome: 'unknown' };
       if (reply.status === 404) return { outcome: 'ok', saw: undefined };
       if (reply.status !== 200) return { outcome: 'unknown' };
       return { outcome: 'ok', saw: seenOf(reply.metadata as Container), tag: reply.headers.etag ?? '' };
