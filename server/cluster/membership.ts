@@ -1,7 +1,7 @@
 // What a host knows of its own membership before it can read any record: the files of its state directory.
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { writeDurably } from '../lib/durable-files.ts';
+import { syncDirectory, writeDurably } from '../lib/durable-files.ts';
 
 /** Where the records of the cluster are; the names of files are those of the host. */
 export interface ClusterStore {
@@ -22,7 +22,7 @@ export interface Membership {
   readonly store: ClusterStore;
 }
 
-const path = (stateDir: string): string => join(stateDir, 'cluster', 'membership.json');
+export const membershipPath = (stateDir: string): string => join(stateDir, 'cluster', 'membership.json');
 export const clusterDir = (stateDir: string): string => join(stateDir, 'cluster');
 export const clusterCertificateFiles = (stateDir: string): { readonly cert: string; readonly key: string } => ({
   cert: join(stateDir, 'cluster.crt'),
@@ -33,7 +33,7 @@ export const clusterCertificateFiles = (stateDir: string): { readonly cert: stri
 export async function readMembership(stateDir: string): Promise<Membership | undefined> {
   let text: string;
   try {
-    text = await readFile(path(stateDir), 'utf8');
+    text = await readFile(membershipPath(stateDir), 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
@@ -44,18 +44,19 @@ export async function readMembership(stateDir: string): Promise<Membership | und
       throw new Error('it is not the description of a membership');
     return { number, clusterUuid, store };
   } catch (cause) {
-    throw new Error(`Reading ${path(stateDir)} failed`, { cause });
+    throw new Error(`Reading ${membershipPath(stateDir)} failed`, { cause });
   }
 }
 
 /** From now on the host is this member, also after a crash. The directory exists. */
 export async function writeMembership(stateDir: string, membership: Membership): Promise<void> {
-  await writeDurably(path(stateDir), `${JSON.stringify({ v: 1, ...membership })}\n`, 0o600);
+  await writeDurably(membershipPath(stateDir), `${JSON.stringify({ v: 1, ...membership })}\n`, 0o600);
 }
 
-/** From now on the host is in no cluster. */
+/** From now on the host is in no cluster, also after a crash. */
 export async function removeMembership(stateDir: string): Promise<void> {
-  await rm(path(stateDir), { force: true });
+  await rm(membershipPath(stateDir), { force: true });
+  await syncDirectory(clusterDir(stateDir));
   const { cert, key } = clusterCertificateFiles(stateDir);
   await rm(cert, { force: true });
   await rm(key, { force: true });

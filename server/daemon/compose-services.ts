@@ -135,6 +135,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       stateDir: options.stateDir,
       cluster: base.cluster,
       stores: base.clusterStores,
+      single: base.singleStores,
       fence: base.clusterStores,
       certificates: base.certificates,
       attempts,

@@ -2,7 +2,7 @@
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
 import { Cluster } from '../cluster/cluster.ts';
-import { readMembership, type Membership } from '../cluster/membership.ts';
+import { membershipPath, readMembership, type Membership } from '../cluster/membership.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -21,6 +21,7 @@ import { EtcdClusterStores } from './stores/cluster-stores.ts';
 import { MembershipHooks } from './membership-hooks.ts';
 import { OwnEtcd } from './stores/own-etcd.ts';
 import { CurrentStore } from './stores/current-store.ts';
+import { SingleStoreFiles } from './stores/single-store.ts';
 import type { OpenParts } from './open-parts.ts';
 import { openStore, type OpenedStore } from './stores/open-store.ts';
 import { makeDirectories } from './state-directories.ts';
@@ -56,6 +57,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership), log);
   open.add(() => stores.close());
   const records = await Records.open(stores.store, membership?.number);
+  if (membership !== undefined) checkStillMember(records, membership.number, stateDir);
   stores.follow(records);
   const guards = [projectGuard(records), ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : [])];
   records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
@@ -85,12 +87,21 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     cluster: joined,
     ownEtcd,
     clusterStores: new EtcdClusterStores({ stateDir, given: options.clusterStore, own: ownEtcd, current: stores, log }),
+    singleStores: new SingleStoreFiles(dirs.database, stores),
     membership: new MembershipHooks(),
     pki,
     operations,
     readable,
     locks: new KeyedMutex(),
   };
+}
+
+/** Throws an Error for a host that the others have removed while it was away. */
+function checkStillMember(records: Records, number: number, stateDir: string): void {
+  if (records.members.list().some(({ document }) => document.number === number)) return;
+  throw new Error(
+    `This host was removed from its cluster while it was away. To go on as a single host, with the records from before it joined, remove ${membershipPath(stateDir)} and start gantryd again; then it may join anew`,
+  );
 }
 
 async function openStoreOf(

@@ -96,6 +96,10 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
     return { address, ...kept };
   }
 
+  async withdraw(memberAddress: string): Promise<void> {
+    await this.#deps.own.withdraw(memberAddress);
+  }
+
   async forget(): Promise<void> {
     await this.#deps.own.forget();
     const dir = clusterDir(this.#deps.stateDir);

@@ -32,6 +32,16 @@ export class CurrentStore {
     former.close().catch((error: unknown) => this.#log.warn(`Closing the former store failed: ${errorText(error)}`));
   }
 
+  /** The same, but the former store is closed when it resolves: nothing that others write to it comes after that. */
+  async replaceEnded(opened: OpenedStore): Promise<void> {
+    const former = this.#opened;
+    this.#opened = opened;
+    await former.close().catch((error: unknown) => {
+      this.#log.warn(`Closing the former store failed: ${errorText(error)}`);
+    });
+    if (this.#records !== undefined) opened.follow(this.#records);
+  }
+
   /** Throws an Error outside a cluster. */
   async fenceOut(writer: string): Promise<void> {
     if (this.#opened.fenceOut === undefined) throw new Error('the store has no other writers');

@@ -34,7 +34,7 @@ export interface OpenedStore {
 }
 
 /** Nobody watches the file, and what was replaced may be a secret. */
-const noHistory = { minRevisions: 1, maxAgeMs: 0, maxRevisions: 1 };
+export const noHistory = { minRevisions: 1, maxAgeMs: 0, maxRevisions: 1 };
 
 export const sqlitePath = (databaseDir: string): string => join(databaseDir, 'state.db');
 

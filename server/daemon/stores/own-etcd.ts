@@ -42,6 +42,8 @@ export class OwnEtcd {
   #looking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  /** From its withdrawal on this host takes no place among the etcds again. */
+  #isLeaving = false;
 
   constructor(deps: OwnEtcdDeps) {
     this.#deps = deps;
@@ -104,8 +106,32 @@ export class OwnEtcd {
     await this.#process?.stop();
   }
 
+  /** Before this host leaves its cluster: the others do without its etcd from then on. Throws when they cannot. */
+  async withdraw(address: string): Promise<void> {
+    this.#isLeaving = true;
+    try {
+      await this.#looking;
+      const membership = await readMembership(this.#deps.stateDir);
+      if (membership?.store.own !== true) return;
+      const link = new EtcdMembership(await etcdSettings(membership.store));
+      try {
+        await withdrawFrom(link, peerOf(address));
+      } finally {
+        link.close();
+      }
+    } catch (error) {
+      this.#isLeaving = false;
+      throw error;
+    }
+  }
+
   /** The host is in no cluster any more. */
   async forget(): Promise<void> {
+    await this.#care?.stop();
+    this.#care = undefined;
+    this.#careLink?.close();
+    this.#careLink = undefined;
+    this.#isLeaving = false;
     await this.#process?.stop();
     this.#process = undefined;
     for (const name of ['etcd', 'etcd.json', 'tls']) await rm(this.#dir(name), { recursive: true, force: true });
@@ -115,7 +141,7 @@ export class OwnEtcd {
     const { stateDir } = this.#deps;
     const membership = await readMembership(stateDir);
     const here = members.byNumber(members.here);
-    if (this.#isStopped || membership?.store.own !== true || here === undefined) return;
+    if (this.#isStopped || this.#isLeaving || membership?.store.own !== true || here === undefined) return;
     const link = new EtcdMembership(await etcdSettings(membership.store));
     try {
       const found = await link.list();
@@ -228,6 +254,17 @@ export class OwnEtcd {
       throw new Error(`Reading ${this.#dir('etcd.json')} failed`, { cause: error });
     }
   }
+}
+
+async function withdrawFrom(link: EtcdMembership, peerAddress: string): Promise<void> {
+  const found = await link.list();
+  const mine = found.find((member) => member.peerAddress === peerAddress);
+  if (mine === undefined) return;
+  if (!found.some((member) => member !== mine && !member.isLearner))
+    throw errors.badRequest(
+      'This member runs the only etcd of the cluster, which has all its records: remove it when another member runs one, too',
+    );
+  await link.remove(mine.id);
 }
 
 /** `address`: HOST:PORT of the member. Throws AppError badRequest when there is no room for the two ports behind it. */

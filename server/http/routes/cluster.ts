@@ -9,7 +9,11 @@ export function clusterRoutes(membership: ClusterMembership) {
       const { object, etag } = membership.get();
       return sync(object, etag);
     },
-    'cluster.put': ({ caller, body, ifMatch }) => {
+    'cluster.put': async ({ caller, body, ifMatch, isForwarded = false }) => {
+      if (isForwarded && caller.requestor.protocol === 'cluster' && !body.enabled) {
+        await membership.leave(caller);
+        return done;
+      }
       const operation = membership.change(caller, body, ifMatch);
       return operation === undefined ? done : async_(operation);
     },

@@ -12,6 +12,7 @@ import type { Problem } from '../../api/problem.ts';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import { randomSecret } from '../../auth/secrets.ts';
 import type { Member } from '../../cluster/members.ts';
+import { errorText } from '../../lib/log.ts';
 import { statusOfMember } from '../../cluster/member-status.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
@@ -19,6 +20,7 @@ import { settingOf } from '../server/settings.ts';
 import { accept, secretHash } from './accept.ts';
 import { bootstrap } from './bootstrap.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
+import { leave, settleAlone } from './leave.ts';
 import { checkEmpty, join, planJoin } from './join.ts';
 import { removeMember } from './remove.ts';
 import { memberAddress } from './member-address.ts';
@@ -59,6 +61,26 @@ export class ClusterMembership {
     const plan = planJoin(name, body);
     checkEmpty(records);
     return this.#start('Joining a cluster', () => join(this.#deps, name, address, plan), caller);
+  }
+
+  /** Another member removes this one. The rest of what ends follows when that has its answer. */
+  async leave(caller: Caller): Promise<void> {
+    if (this.#isChanging) throw errors.badRequest('The membership of this host is being changed already');
+    this.#isChanging = true;
+    try {
+      await leave(this.#deps);
+    } finally {
+      this.#isChanging = false;
+    }
+    const { events, log } = this.#deps;
+    setImmediate(() => {
+      settleAlone(this.#deps).catch((error: unknown) =>
+        log.error(
+          `This host has left its cluster, but serves as before until it is started again: ${errorText(error)}`,
+        ),
+      );
+    });
+    events.lifecycle('cluster-disabled', '/1.0/cluster', undefined, caller.requestor);
   }
 
   accept(caller: Caller, body: ClusterAccept, signal: AbortSignal): Promise<ClusterAccepted> {

@@ -23,6 +23,20 @@ export interface OpenedClusterStore {
   abandon(): Promise<void>;
 }
 
+/** The store of a host on its own that is being filled. */
+export interface OpenedSingleStore {
+  readonly store: Store;
+  /** From now on it is the store of the daemon; when it resolves, nothing of the former one comes any more. */
+  use(): Promise<void>;
+  abandon(): Promise<void>;
+}
+
+/** Where a host that leaves its cluster keeps its records. */
+export interface SingleStores {
+  /** An empty one, which counts once the host is no member any more. */
+  begin(): Promise<OpenedSingleStore>;
+}
+
 /** What a member can do to the writes of another one. */
 export interface MemberFence {
   /** When it resolves, the member with this number writes nothing more. */
@@ -38,6 +52,8 @@ export interface ClusterStores {
   share(store: ClusterStore): Promise<ClusterAccepted['store']>;
   /** Keeps what this host was told; its files are for root only. */
   keep(shared: ClusterAccepted['store'], address: string, keyPem: string): Promise<ClusterStore>;
+  /** The other members keep the records without this host, whose address among them this is. Throws when they cannot. */
+  withdraw(memberAddress: string): Promise<void>;
   /** This host is in no cluster any more. */
   forget(): Promise<void>;
 }
@@ -47,6 +63,7 @@ export interface ClusterUseCaseDeps {
   readonly records: Records;
   readonly cluster: Cluster;
   readonly stores: ClusterStores;
+  readonly single: SingleStores;
   readonly fence: MemberFence;
   readonly certificates: ServingCertificate;
   readonly operations: Operations;

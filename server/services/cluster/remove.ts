@@ -2,9 +2,11 @@
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Member } from '../../cluster/members.ts';
+import { errorText } from '../../lib/log.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
 import type { Caller } from '../caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
+import { stillHas } from './leave.ts';
 
 /** Throws AppError badRequest when it has what would be lost, unless that is wanted. */
 export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: Member, isForced: boolean): Operation {
@@ -20,15 +22,13 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       );
     const held = [...records.others.of('containers', number)].map((entry) => `the container ${entry.name}`);
     for (const entry of records.others.of('volumes', number)) held.push(`the storage volume ${entry.name}`);
-    if (held.length > 0)
-      throw errors.badRequest(
-        `The member ${name} still has ${held.slice(0, 3).join(', ')}${held.length > 3 ? ` and ${held.length - 3} more` : ''}: evacuate it first`,
-      );
+    if (held.length > 0) throw errors.badRequest(stillHas(name, held));
   }
   return operations.start({
     description: 'Removing a cluster member',
     resources: { cluster: [] },
     run: async () => {
+      if (member.isPresent) await askToLeave(deps, member, isForced);
       await deps.fence.fenceOut(number);
       await forgetMember(deps, number);
       await records.retry((changes) => {
@@ -37,6 +37,16 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
     },
   });
+}
+
+/** It becomes a single host. With force it is removed also when it cannot, and starts no more as a member. */
+async function askToLeave({ cluster, log }: ClusterUseCaseDeps, member: Member, isForced: boolean): Promise<void> {
+  try {
+    await cluster.ask(member, 'PUT', '/1.0/cluster', { server_name: '', enabled: false });
+  } catch (error) {
+    if (!isForced) throw error;
+    log.warn(`The member ${member.name} is removed, and did not leave by itself: ${errorText(error)}`);
+  }
 }
 
 const keysPerTxn = 100;

@@ -1,0 +1,57 @@
+// This member leaves its cluster: its records go to a file of its own, and it is a single host from then on.
+import { errors } from '../../api/errors.ts';
+import { removeMembership } from '../../cluster/membership.ts';
+import type { Records } from '../../records/records.ts';
+import { load } from '../../store/load.ts';
+import { asSingle } from './convert-records.ts';
+import type { ClusterUseCaseDeps } from './deps.ts';
+
+/** The end of the membership file is the commit point: before it the host is a member, also after a crash; after it a single host. */
+export async function leave(deps: ClusterUseCaseDeps): Promise<void> {
+  const { records, cluster, single, stateDir } = deps;
+  const number = records.member;
+  if (number === undefined) return;
+  const { address } = cluster.members.byNumber(number) ?? {};
+  checkHoldsNothing(cluster.ownName, records);
+  await cluster.disappear();
+  try {
+    await records.moveTo(undefined, async (from) => {
+      checkHoldsNothing(cluster.ownName, records);
+      const opened = await single.begin();
+      try {
+        await load(opened.store, asSingle(from, number));
+        if (address !== undefined) await deps.stores.withdraw(address);
+        await removeMembership(stateDir);
+      } catch (error) {
+        await opened.abandon();
+        throw error;
+      }
+      await opened.use();
+      return opened.store;
+    });
+  } catch (error) {
+    await deps.becameMember();
+    throw error;
+  }
+}
+
+/** What ends with the membership, once the member that asked has its answer. */
+export async function settleAlone(deps: ClusterUseCaseDeps): Promise<void> {
+  await deps.certificates.reload(deps.stateDir, false);
+  await deps.stores.forget();
+  await deps.listen(undefined);
+}
+
+function checkHoldsNothing(name: string, records: Records): void {
+  const held = [
+    ...records.containers.list().map((entry) => `the container ${entry.name}`),
+    ...records.volumes.list().map((entry) => `the storage volume ${entry.name}`),
+  ];
+  if (held.length > 0) throw errors.badRequest(stillHas(name, held));
+}
+
+/** Pure. */
+export function stillHas(name: string, held: readonly string[]): string {
+  const shown = held.slice(0, 3).join(', ') + (held.length > 3 ? ` and ${held.length - 3} more` : '');
+  return `The member ${name} still has ${shown}: evacuate it first`;
+}

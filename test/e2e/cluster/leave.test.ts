@@ -1,0 +1,107 @@
+// A member leaves its cluster and is a single host from then on, also when it is started again.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('leaving a cluster', { timeout: 60_000 }, () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  beforeEach(async () => {
+    cluster = await makeCluster(2);
+    const [first, second] = cluster.members;
+    if (first === undefined || second === undefined) throw new Error('the cluster has no two members');
+    [one, two] = [first, second];
+  }, 60_000);
+  afterEach(() => cluster.cleanUp());
+
+  const names = async (member: TestMember) => member.get('/1.0/cluster/members');
+  const membershipOf = (member: TestMember) => join(member.dir, 'cluster', 'membership.json');
+
+  test('an empty member is a single host when its removal has ended, and what all shared is still there', async () => {
+    await one.call('POST', '/1.0/profiles', { name: 'shared', config: { 'user.a': 'b' } });
+    await one.call('PATCH', '/1.0', { config: { 'user.whole': 'x' } });
+    await one.ok('DELETE', '/1.0/cluster/members/m2');
+
+    expect(await names(one)).toEqual(['/1.0/cluster/members/m1']);
+    const alone = async () => {
+      expect(await two.get('/1.0/cluster')).toMatchObject({ enabled: false, server_name: '' });
+      expect((await two.get('/1.0')).environment).toMatchObject({ server_clustered: false });
+      expect((await two.get('/1.0')).config).toMatchObject({ 'user.whole': 'x' });
+      expect(await two.get('/1.0/profiles/shared')).toMatchObject({ config: { 'user.a': 'b' } });
+    };
+    await alone();
+    expect(existsSync(membershipOf(two))).toBe(false);
+    await two.call('POST', '/1.0/profiles', { name: 'own' });
+    await one.call('POST', '/1.0/profiles', { name: 'others' });
+    expect(await two.get('/1.0/profiles')).not.toContain('/1.0/profiles/others');
+    expect(await one.get('/1.0/profiles')).not.toContain('/1.0/profiles/own');
+
+    await two.restart();
+    await alone();
+    expect(await two.get('/1.0/profiles')).toContain('/1.0/profiles/own');
+  });
+
+  test('it serves with a certificate of its own again', async () => {
+    const print = async (member: TestMember) =>
+      (await member.get('/1.0')).environment.certificate_fingerprint as string;
+    const shared = await print(one);
+    expect(await print(two)).toBe(shared);
+    await one.ok('DELETE', '/1.0/cluster/members/m2');
+    await until(async () => (await print(two)) !== shared);
+    expect(await print(one)).toBe(shared);
+  });
+
+  test('a member with a container stays, and says which; afterwards it works as before', async () => {
+    await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
+    await two.ok('POST', '/1.0/containers', { name: 'c1', source: { type: 'none' }, devices });
+    expect(await one.get('/1.0/containers/c1')).toMatchObject({ location: 'm2' });
+    const refused = await one.call('DELETE', '/1.0/cluster/members/m2');
+    expect([refused.status, JSON.stringify(refused.body)]).toEqual([
+      400,
+      expect.stringContaining('The member m2 still has the container c1'),
+    ]);
+    expect(await names(two)).toHaveLength(2);
+  });
+
+  test('a host that left can join again', async () => {
+    await one.ok('DELETE', '/1.0/cluster/members/m2');
+    expect(await names(one)).toHaveLength(1);
+    const asked = await one.call('POST', '/1.0/cluster/members', { server_name: 'again' });
+    const { serverName, fingerprint, addresses, secret, expiresAt } = asked.body.metadata.metadata;
+    const token = { server_name: serverName, fingerprint, addresses, secret, expires_at: expiresAt };
+    await two.ok('PUT', '/1.0/cluster', {
+      server_name: 'again',
+      enabled: true,
+      server_address: two.address,
+      cluster_token: Buffer.from(JSON.stringify(token)).toString('base64'),
+    });
+    await until(async () => ((await names(one)) as unknown[]).length === 2);
+    expect(await two.get('/1.0/cluster')).toMatchObject({ enabled: true, server_name: 'again' });
+  });
+
+  test('clients cannot make a member leave by itself, also not through another one', async () => {
+    for (const path of ['/1.0/cluster', '/1.0/cluster?target=m2']) {
+      const answer = await one.call('PUT', path, { server_name: '', enabled: false });
+      expect(answer.status).toBe(400);
+    }
+    expect(await names(one)).toHaveLength(2);
+    expect(existsSync(membershipOf(two))).toBe(true);
+  });
+
+  test('a host that was removed without its doing starts no more as a member, and says how to go on', async () => {
+    await two
+      .restart(async () => {
+        await until(async () => (await one.get('/1.0/cluster/members/m2')).status !== 'Online', 40_000);
+        await one.ok('DELETE', '/1.0/cluster/members/m2?force=1');
+      })
+      .then(
+        () => expect.unreachable('it started'),
+        (error: unknown) => expect(String(error)).toMatch(/was removed from its cluster.*membership\.json/s),
+      );
+  });
+});
