@@ -44,7 +44,8 @@ async function askToLeave({ cluster, log }: ClusterUseCaseDeps, member: Member, 
   try {
     await cluster.ask(member, 'PUT', '/1.0/cluster', { server_name: '', enabled: false });
   } catch (error) {
-    if (!isForced) throw error;
+    // Of two members it may have the only vote in the etcd that they run: without it nobody could write.
+    if (!isForced || cluster.members.list().length === 2) throw error;
     log.warn(`The member ${member.name} is removed, and did not leave by itself: ${errorText(error)}`);
   }
 }
