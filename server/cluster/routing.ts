@@ -2,6 +2,7 @@
 import { errors } from '../api/errors.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import type { Records } from '../records/records.ts';
+import { imagesOfCluster, otherHolders } from './cluster-images.ts';
 import { noMember, type Member, type Members } from './members.ts';
 
 export interface RoutedRequest {
@@ -49,7 +50,25 @@ export class Routing {
     if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
     if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
       return target ?? this.#ownerOfVolume(params['type'] ?? '', `${params['pool'] ?? ''}/${params['name'] ?? ''}`);
+    if (path.startsWith('/1.0/images/:fingerprint')) return this.#holderOfImage(id, params['fingerprint'] ?? '', query);
     return takesTarget(id) ? target : undefined;
+  }
+
+  /** Changes and secrets are the matter of the member with the lowest number that has it; its files come from any. Lists and deletions
+   *  are those of any member. */
+  #holderOfImage(id: string, prefix: string, query: RoutedRequest['query']): number | undefined {
+    const hasSecret = (query['secret'] ?? '') !== '';
+    if (id === 'images.delete' || (id === 'images.get' && !hasSecret)) return undefined;
+    const matching = imagesOfCluster(this.#records).filter(({ name }) => name.startsWith(prefix));
+    const [image] = matching;
+    // The member that was asked says what is wrong.
+    if (image === undefined || matching.length > 1) return undefined;
+    const own = this.#records.images.get(image.name)?.document.lifecycle === 'ready' ? [this.#members.here] : [];
+    if (id === 'images.export' && !hasSecret && own.length > 0) return undefined;
+    const others = otherHolders(this.#records, image.name).map(({ member }) => member);
+    const holders = [...own, ...others].sort((a, b) => a - b);
+    const isChange = id === 'images.put' || id === 'images.patch';
+    return isChange ? holders[0] : (holders.find((each) => this.#members.isPresent(each)) ?? holders[0]);
   }
 
   /** The number of the member that `?target=` names. */

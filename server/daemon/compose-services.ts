@@ -34,6 +34,7 @@ import { Migrations } from '../services/migration/migrations.ts';
 import { dialChannel } from '../http/dial-channel.ts';
 import { snapshotAtStart, snapshotTasks } from '../services/containers/snapshots/schedule.ts';
 import { makeImage } from '../services/images/make-image.ts';
+import { MemberImages } from '../services/images/member-images.ts';
 import { Aliases } from '../services/images/aliases.ts';
 import { Profiles } from '../services/profiles/profiles.ts';
 import { Projects } from '../services/projects/projects.ts';
@@ -76,7 +77,9 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const common = { ...acting, operations, sagas, hosts, unprivilegedOnly, ...(paths === undefined ? {} : { paths }) };
   const running = new RunningDevices({ ...common, proxies });
   const damage = isDryRun ? noDamageCheck : damageCheck;
-  const imageDeps = { ...common, secrets: new ImageSecrets(), users, dir: dirs.images, damage };
+  const addDeps = { ...common, dir: dirs.images, damage };
+  const members = new MemberImages({ ...addDeps, cluster: base.cluster });
+  const imageDeps = { ...addDeps, secrets: new ImageSecrets(), users, members };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
   const guestSockets = new (isDryRun ? SilentGuestSockets : GuestSocketServer)({

@@ -16,6 +16,9 @@ export interface Caller {
 export const isTrustedCaller = (caller: Pick<Caller, 'class'>): boolean =>
   caller.class === 'trusted' || caller.class === 'restricted';
 
+/** Another member of the cluster asks for itself, not for a client: this one does its own part only. */
+export const isOfMember = ({ requestor }: Caller): boolean => requestor.protocol === 'cluster';
+
 /** The daemon acting on its own (autostart, recovery, a container that ended by itself). */
 export const daemonCaller: Caller = {
   class: 'trusted',

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ImagePost } from '../../api/image/image.ts';
 import type { Operation } from '../../api/operation.ts';
-import { isTrustedCaller, type Caller } from '../../services/caller.ts';
+import { isOfMember, isTrustedCaller, type Caller } from '../../services/caller.ts';
 import type { Upload } from '../../services/images/add-image.ts';
 import { aliasUrl, imageUrl } from '../../api/project/project-names.ts';
 import type { Aliases } from '../../services/images/aliases.ts';
@@ -62,7 +62,8 @@ export function imageRoutes(deps: ImageRouteDeps) {
       await images.patch(context.caller, context.params.fingerprint, context.body, context.ifMatch);
       return done;
     },
-    'images.delete': (context) => async_(images.delete(context.caller, context.params.fingerprint)),
+    'images.delete': (context) =>
+      async_(images.delete(context.caller, context.params.fingerprint, !isOfMember(context.caller))),
     'images.secret': (context) => async_(images.secret(context.params.fingerprint)),
     'images.refresh': (context) => async_(deps.refresh(context.caller, context.params.fingerprint)),
     'images.export': async (context) => {

@@ -12,6 +12,7 @@ import type { ImageDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { imageUrl, plainName } from '../../api/project/project-names.ts';
 import { imageIn } from '../project-scope.ts';
+import { otherHolders } from '../../cluster/cluster-images.ts';
 import { imageFilesLock, imageLock } from './image-deps.ts';
 import { repairImage, storedDamage } from './repair-image.ts';
 import { addImageSaga, type AddParams } from './sagas/image-add.ts';
@@ -68,7 +69,9 @@ export async function storeImage(
   const known = await settled(deps, image);
   if (known !== undefined && (await storedDamage(deps, image, known, signal)) === undefined)
     throw errors.exists('image', fingerprint);
-  const { metadataPath, rootfsPath } = upload;
+  const { metadataPath, rootfsPath, isCopy = false } = upload;
+  if (known === undefined && !isCopy && otherHolders(deps.records, image).length > 0)
+    throw errors.exists('image', fingerprint);
   const inspected = await inspectImage(
     { metadataPath, ...(rootfsPath === undefined ? {} : { rootfsPath }) },
     { targetDir: deps.dir },
@@ -111,7 +114,7 @@ export async function storeImage(
     aliases: upload.aliases,
   };
   await deps.locks.run(imageFilesLock(image), () => deps.sagas.run(addImageSaga(deps), params, { signal }));
-  deps.events.lifecycle('image-created', imageUrl(image), undefined, caller.requestor);
+  if (!isCopy) deps.events.lifecycle('image-created', imageUrl(image), undefined, caller.requestor);
   return { fingerprint, size: String(sizeBytes) };
 }
 

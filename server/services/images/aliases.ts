@@ -5,6 +5,7 @@ import { aliasName } from '../../api/names.ts';
 import { aliasUrl, plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { AliasDocument } from '../../records/documents.ts';
+import type { Changes } from '../../records/changes.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
@@ -51,7 +52,7 @@ export class Aliases {
     await this.#deps.records.retry((changes) => {
       if (this.#deps.records.aliases.has(name)) throw errors.exists('image alias', plainName(name));
       const target = this.#target(name, body.target).name;
-      changes.require('images', target);
+      this.#needImage(changes, target);
       changes.put('aliases', name, { v: 1, description: body.description ?? '', target: plainName(target) });
     });
     this.#deps.events.lifecycle('image-alias-created', aliasUrl(name), undefined, caller.requestor);
@@ -98,7 +99,7 @@ export class Aliases {
       const { document } = this.#find(name);
       checkIfMatch(ifMatch, etagOf.alias(document), 'image alias', plainName(name));
       const image = target === undefined ? imageOf(name, document) : this.#target(name, target).name;
-      changes.require('images', image);
+      this.#needImage(changes, image);
       changes.put('aliases', name, { v: 1, description: description(document), target: plainName(image) });
     });
     this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), undefined, caller.requestor);
@@ -108,6 +109,11 @@ export class Aliases {
     const entry = this.#deps.records.aliases.get(name);
     if (entry === undefined) throw errors.notFound('image alias', plainName(name));
     return entry;
+  }
+
+  /** Of an image that only other members of the cluster have, there is no record here that could go. */
+  #needImage(changes: Changes, image: string): void {
+    if (this.#deps.records.images.has(image)) changes.require('images', image);
   }
 
   /** The image with that fingerprint, or beginning of one, in the project of the alias. */

@@ -7,10 +7,12 @@ import { ofProject } from '../project-scope.ts';
 import type { ImageStoreDeps } from './image-deps.ts';
 import type { ImageStore } from './image-store.ts';
 
-export type CopyImageDeps = Pick<ImageStoreDeps, 'records' | 'users' | 'damage'> & { readonly images: ImageStore };
+export type CopyImageDeps = Pick<ImageStoreDeps, 'records' | 'users' | 'damage' | 'members'> & {
+  readonly images: ImageStore;
+};
 
 export function imageOfProject(deps: CopyImageDeps, image: string): RemoteImage {
-  const { records, users, damage, images } = deps;
+  const { records, users, damage, images, members } = deps;
   const { document } = images.find(image);
   const fingerprint = plainName(image);
   const aliases = ofProject(records.aliases.list(), projectOf(image)).filter(
@@ -24,6 +26,7 @@ export function imageOfProject(deps: CopyImageDeps, image: string): RemoteImage 
     expiresAt: document.expiresAt,
     fetch: (target, _report, signal) =>
       users.during(fingerprint, async () => {
+        await members.bring(image, signal);
         const files = images.files(image);
         const found = await damage.byContent(files, signal);
         if (found !== undefined) throw errors.internal(found);

@@ -9,6 +9,7 @@ import type { Sagas } from '../../operations/saga.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { ImageSecrets } from './image-secrets.ts';
+import type { MemberImages } from './member-images.ts';
 import type { ImageUsers } from './image-users.ts';
 
 export interface ImageStoreDeps {
@@ -24,6 +25,7 @@ export interface ImageStoreDeps {
   /** Where image files are: FINGERPRINT and, for split images, FINGERPRINT.rootfs. */
   readonly dir: string;
   readonly damage: DamageCheck;
+  readonly members: MemberImages;
 }
 
 /** Of the record with this qualified name. */

@@ -11,11 +11,13 @@ import { counted, type Room } from '../room.ts';
 import { imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
 import { imageLock } from './image-deps.ts';
+import type { MemberImages } from './member-images.ts';
 import { imageSetting } from './image-settings.ts';
 import { storedImage } from './image-files.ts';
 import { lastingSource, type RemoteSource } from './remote-source.ts';
 
 export type ImagePullsDeps = AddImageDeps & {
+  readonly members: MemberImages;
   readonly remotes: Remotes;
   /** How large an image may be that the project gets. Undefined: without a bound. */
   readonly room: (project: string) => Room | undefined;
@@ -118,6 +120,7 @@ export class ImagePulls {
   ): Promise<Pulled> {
     const { fingerprint } = image;
     const name = imageIn(this.#deps.records, caller.project, fingerprint);
+    await this.#deps.members.bring(name, signal);
     const known = this.#deps.records.images.get(name)?.document;
     if (known?.lifecycle === 'ready' && (await this.#isWhole(name)))
       return { fingerprint, size: String(known.sizeBytes) };
@@ -226,18 +229,21 @@ export class ImagePulls {
     const copied = wish.copyAliases
       ? image.aliases.filter(({ name }) => aliasName(name) === undefined && !records.aliases.has(aliasOf(name)))
       : [];
-    return records.retry((changes) => {
+    const { names, kept } = await records.retry((changes) => {
       const document = records.images.get(stored)?.document;
       if (document?.lifecycle !== 'ready') throw errors.notFound('image', fingerprint);
-      changes.put('images', stored, adopted(document, source, wish));
+      const after = adopted(document, source, wish);
+      changes.put('images', stored, after);
       const named = new Map([...copied, ...wish.aliases].map((alias) => [aliasOf(alias.name), alias.description]));
       for (const [name, description] of named) {
         const known = records.aliases.get(name)?.document;
         if (known !== undefined && known.target !== fingerprint) throw errors.exists('image alias', plainName(name));
         changes.put('aliases', name, { v: 1, description, target: fingerprint });
       }
-      return [...named.keys()];
+      return { names: [...named.keys()], kept: after };
     });
+    await this.#deps.members.changeOthers(stored, kept);
+    return names;
   }
 }
 

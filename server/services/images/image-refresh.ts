@@ -86,7 +86,7 @@ export class ImageRefresh {
     for (const name of await this.#takeOver(image, qualifiedName(owner.project, newer.fingerprint))) {
       this.#deps.events.lifecycle('image-alias-updated', aliasUrl(name), undefined, caller.requestor);
     }
-    await images.remove(caller, image, signal);
+    await images.removeOfAll(caller, image, signal);
     return true;
   }
 

@@ -9,11 +9,13 @@ import { detectFormat } from '../../drivers/image/format.ts';
 import type { ImageFiles } from '../../drivers/storage/driver.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
-import type { Caller } from '../caller.ts';
+import { isOfMember, type Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { aliasIn, imageIn, ofProject, projectWith } from '../project-scope.ts';
+import { renderImage } from './render-image.ts';
 import { storedImage } from './image-files.ts';
+import { imageOfCluster, imagesOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
 import { isUnpackedIn } from './unpacked-images.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
 import { imageFilesLock, imageLock, sharersOf, type ImageStoreDeps } from './image-deps.ts';
@@ -36,12 +38,12 @@ export class ImageStore {
   /** Those that the project uses, by qualified name. `trusted` false: public images only. */
   list(project: string, trusted: boolean): readonly { readonly name: string; readonly object: Image }[] {
     const { records } = this.#deps;
-    return this.#shown(ofProject(records.images.list(), projectWith(records, project, 'features.images')), trusted);
+    return this.#shown(ofProject(imagesOfCluster(records), projectWith(records, project, 'features.images')), trusted);
   }
 
   /** Of all projects. */
   listAll(): readonly { readonly name: string; readonly object: Image }[] {
-    return this.#shown(this.#deps.records.images.list(), true);
+    return this.#shown(imagesOfCluster(this.#deps.records), true);
   }
 
   #shown(
@@ -51,13 +53,13 @@ export class ImageStore {
     const aliases = this.#aliasesByTarget();
     return images
       .filter(({ document }) => document.lifecycle === 'ready' && (trusted || document.public))
-      .map((entry) => ({ name: entry.name, object: render(entry, aliases.get(entry.name) ?? []) }));
+      .map((entry) => ({ name: entry.name, object: renderImage(entry, aliases.get(entry.name) ?? []) }));
   }
 
   /** For callers without trust a private image is not there, unless they hold its secret. */
   get(prefix: string, trusted: boolean, secret?: string): { readonly object: Image; readonly etag: string } {
     const entry = this.visible(prefix, trusted, secret);
-    const object = render(entry, this.#aliasesByTarget().get(entry.name) ?? []);
+    const object = renderImage(entry, this.#aliasesByTarget().get(entry.name) ?? []);
     return { object, etag: etagOf.image(entry.document) };
   }
 
@@ -74,12 +76,19 @@ export class ImageStore {
   }
 
   #matching(prefix: string): readonly Entry<ImageDocument>[] {
-    const exact = this.#deps.records.images.get(prefix);
+    const exact = imageOfCluster(this.#deps.records, prefix);
     if (exact !== undefined && exact.document.lifecycle === 'ready') return [exact];
     if (!/^[0-9a-f]{1,64}$/.test(plainName(prefix))) return [];
-    return ofProject(this.#deps.records.images.list(), projectOf(prefix)).filter(
+    return ofProject(imagesOfCluster(this.#deps.records), projectOf(prefix)).filter(
       (entry) => entry.name.startsWith(prefix) && entry.document.lifecycle === 'ready',
     );
+  }
+
+  /** One that this member has: what changes, is damaged or goes is here. */
+  #own(image: string): Entry<ImageDocument> {
+    const own = this.#deps.records.images.get(image);
+    if (own?.document.lifecycle !== 'ready') throw errors.notFound('image', plainName(image));
+    return own;
   }
 
   #only(prefix: string, found: readonly Entry<ImageDocument>[]): Entry<ImageDocument> {
@@ -168,33 +177,43 @@ export class ImageStore {
     }));
   }
 
-  delete(caller: Caller, prefix: string): Operation {
-    const { records, sagas, operations } = this.#deps;
+  /** `isOfAll`: on every member of the cluster that has it. */
+  delete(caller: Caller, prefix: string, isOfAll = true): Operation {
+    const { records, sagas, operations, members } = this.#deps;
     const isUndoing = sagas.isUndoing('images', prefix);
     const image = isUndoing ? prefix : this.find(prefix).name;
+    if (isOfAll && otherHolders(records, image).length > 0)
+      return members.delete(image, (signal) => this.removeOfAll(caller, image, signal));
     return operations.start({
       description: 'Deleting image',
       resources: { images: [imageUrl(image)] },
       run: async (_handle, signal) => {
         if (isUndoing) await sagas.settle('images', image);
-        if (!isUndoing || records.images.has(image)) await this.remove(caller, image, signal);
+        if (!isUndoing || records.images.has(image)) await this.remove(isOfAll ? caller : undefined, image, signal);
       },
     });
   }
 
-  /** Inside an operation. Whoever is making a container of it is waited for when no other project has it. */
-  async remove(caller: Caller, image: string, signal: AbortSignal): Promise<void> {
+  /** Inside an operation, on all members of the cluster that have it. */
+  async removeOfAll(caller: Caller, image: string, signal: AbortSignal): Promise<void> {
+    await this.#deps.members.removeAll(image, (each) => this.remove(undefined, image, each), signal);
+    this.#deps.events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
+  }
+
+  /** Inside an operation, on this member only; told of only with a caller. Whoever is making a container of it is waited for when no other project has it. */
+  async remove(caller: Caller | undefined, image: string, signal: AbortSignal): Promise<void> {
     const { locks, sagas, events } = this.#deps;
     await locks.runAll([imageLock(image), imageFilesLock(image)], async () => {
-      this.find(image);
+      this.#own(image);
       await sagas.run(deleteImageSaga(this.#deps), { fingerprint: image }, { signal });
-      events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
+      if (caller !== undefined) events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
     });
   }
 
   /** Its files stay until `work` has ended, also when it is deleted meanwhile; afterwards it counts as used in the pool. */
-  async using<T>(image: string, pool: string, work: () => Promise<T>): Promise<T> {
+  async using<T>(image: string, pool: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     this.find(image);
+    await this.#deps.members.bring(image, signal);
     try {
       return await this.#deps.users.during(plainName(image), work);
     } finally {
@@ -234,7 +253,7 @@ export class ImageStore {
         { path: 'source', message: 'needs alias, fingerprint or properties to name an image' },
       ]);
     }
-    const [newest] = ofProject(records.images.list(), projectWith(records, project, 'features.images'))
+    const [newest] = ofProject(imagesOfCluster(records), projectWith(records, project, 'features.images'))
       .filter(({ document }) => document.lifecycle === 'ready')
       .filter(({ document }) => wanted.every(([key, value]) => document.properties[key] === value))
       .toSorted((a, b) => (a.document.createdAt < b.document.createdAt ? 1 : -1));
@@ -250,11 +269,15 @@ export class ImageStore {
     next: (document: ImageDocument) => ImageDocument,
   ): Promise<void> {
     const { name } = this.find(prefix);
-    await this.#deps.records.retry((changes) => {
-      const { document } = this.find(name);
+    const changed = await this.#deps.records.retry((changes) => {
+      const { document } = this.#own(name);
       checkIfMatch(ifMatch, etagOf.image(document), 'image', plainName(name));
-      changes.put('images', name, next(document));
+      const after = next(document);
+      changes.put('images', name, after);
+      return after;
     });
+    if (isOfMember(caller)) return;
+    await this.#deps.members.changeOthers(name, changed);
     this.#deps.events.lifecycle('image-updated', imageUrl(name), undefined, caller.requestor);
   }
 
@@ -268,27 +291,4 @@ export class ImageStore {
     }
     return byTarget;
   }
-}
-
-function render(
-  { name, document }: Entry<ImageDocument>,
-  aliases: readonly { readonly name: string; readonly description: string }[],
-): Image {
-  return {
-    fingerprint: plainName(name),
-    project: projectOf(name),
-    aliases: aliases.map((alias) => ({ ...alias })),
-    architecture: document.architecture,
-    auto_update: document.autoUpdate,
-    cached: document.cached,
-    filename: document.filename,
-    properties: { ...document.properties },
-    ...(document.source === undefined ? {} : { update_source: { ...document.source } }),
-    public: document.public,
-    size: document.sizeBytes,
-    created_at: document.createdAt,
-    expires_at: document.expiresAt,
-    last_used_at: document.lastUsedAt,
-    uploaded_at: document.uploadedAt,
-  };
 }

@@ -22,6 +22,8 @@ export interface NewImage {
   readonly source?: ImageSourceDocument;
   /** Over that of metadata.yaml. */
   readonly expiresAt?: string;
+  /** Of an image that another member of the cluster has: it is not new. */
+  readonly isCopy?: boolean;
 }
 
 export interface Upload extends NewImage {

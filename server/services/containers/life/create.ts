@@ -102,7 +102,7 @@ function prepareContainer(
         deps.idMaps.reserving((reserve) =>
           deps.sagas.run(saga, { ...params, document: reserve(name, document) }, context),
         );
-      await (origin.image === undefined ? make() : deps.images.using(origin.image, document.pool, make));
+      await (origin.image === undefined ? make() : deps.images.using(origin.image, document.pool, signal, make));
       const { devices } = expand(document, profilesOf(deps.records, name));
       await deps.hosts.settle(nicNetworks(devices));
       deps.events.lifecycle('container-created', containerUrl(name), undefined, caller.requestor);

@@ -5,6 +5,7 @@ import type { Saga } from '../../../operations/saga.ts';
 import { ofProject } from '../../project-scope.ts';
 import { makeReady, removeRecord } from '../../saga-records.ts';
 import { removeImageFiles } from '../image-files.ts';
+import { otherHolders } from '../../../cluster/cluster-images.ts';
 import { isShared, type ImageStoreDeps } from '../image-deps.ts';
 
 export interface DeleteImageParams {
@@ -40,6 +41,8 @@ export function deleteImageSaga({
     ],
     commit(changes, { fingerprint }) {
       removeRecord(records, changes, 'images', fingerprint);
+      // Another member of the cluster has it, and they are of all members.
+      if (otherHolders(records, fingerprint).length > 0) return;
       for (const { name, document } of ofProject(records.aliases.list(), projectOf(fingerprint)))
         if (document.target === plainName(fingerprint)) changes.delete('aliases', name);
     },

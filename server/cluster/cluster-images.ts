@@ -1,0 +1,38 @@
+// The images of all members of a cluster, each once: which record tells of it, and which members have its files. Reads records only.
+import type { Entry } from '../records/collection.ts';
+import type { ImageDocument } from '../records/documents.ts';
+import type { OtherEntry } from '../records/other-members.ts';
+import type { Records } from '../records/records.ts';
+
+type Reading = Pick<Records, 'images' | 'others' | 'member'>;
+
+const isReady = ({ document }: Pick<Entry<ImageDocument>, 'document'>): boolean => document.lifecycle === 'ready';
+
+/** The other members that have it, lowest number first. */
+export const otherHolders = (records: Reading, image: string): readonly OtherEntry<ImageDocument>[] =>
+  records.others.having('images', image).filter(isReady);
+
+/** Ready ones of the cluster, and own ones in whatever state. Of several records the one of the member with the lowest number tells of the
+ *  image, so that all members tell the same. */
+export function imagesOfCluster(records: Reading): readonly Entry<ImageDocument>[] {
+  const own = records.images.list();
+  if (records.others.generation('images') === 0) return own;
+  const found = new Map<string, { readonly entry: Entry<ImageDocument>; readonly member: number }>();
+  const take = (entry: Entry<ImageDocument>, member: number): void => {
+    const known = found.get(entry.name);
+    if (known === undefined || !isReady(known.entry) || (isReady(entry) && member < known.member))
+      found.set(entry.name, { entry, member });
+  };
+  for (const entry of own) take(entry, records.member ?? 0);
+  for (const entry of records.others.list('images')) if (isReady(entry)) take(entry, entry.member);
+  return [...found.values()].map(({ entry }) => entry).sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The record that tells of it, as in the list. */
+export function imageOfCluster(records: Reading, image: string): Entry<ImageDocument> | undefined {
+  const own = records.images.get(image);
+  const [other] = otherHolders(records, image);
+  if (other === undefined) return own;
+  const isOwn = own !== undefined && isReady(own) && (records.member ?? 0) < other.member;
+  return isOwn ? own : other;
+}

@@ -1,0 +1,236 @@
+// Images of a cluster, of which several members have copies: fetched from another member, changed and deleted at all that have them.
+import { createHash } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { errors } from '../../api/errors.ts';
+import type { ImagePut } from '../../api/image/image.ts';
+import type { Operation } from '../../api/operation.ts';
+import { imageUrl, plainName, projectOf } from '../../api/project/project-names.ts';
+import { statusCodes } from '../../api/status.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import type { Member } from '../../cluster/members.ts';
+import { peerHeaders } from '../../cluster/peer-headers.ts';
+import { defaultLimits } from '../../drivers/remote/driver.ts';
+import { saveParts } from '../../drivers/remote/multipart.ts';
+import { checkFingerprint, meter, requireRoom, saveStream } from '../../drivers/remote/save.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import { SharedWork } from '../../lib/shared-work.ts';
+import type { ImageDocument } from '../../records/documents.ts';
+import { daemonCaller } from '../caller.ts';
+import { ofProject } from '../project-scope.ts';
+import { storeImage, uploadPath, type AddImageDeps } from './add-image.ts';
+import { imageOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
+import { imageLock } from './image-deps.ts';
+
+export type MemberImagesDeps = AddImageDeps & { readonly cluster: Cluster; readonly log: Log };
+
+/** Heads and boundaries of the parts of an image. */
+const framingBytes = 64 * 1024;
+/** An image that comes to new members while it is deleted is deleted there, too; this often at most. */
+const rounds = 10;
+
+export class MemberImages {
+  readonly #deps: MemberImagesDeps;
+  readonly #copies = new SharedWork<void>();
+
+  constructor(deps: MemberImagesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Afterwards this member has the image, if any member has. Throws AppError unavailable when those that have it are offline. */
+  async bring(image: string, signal: AbortSignal): Promise<void> {
+    if (this.#isHere(image) || otherHolders(this.#deps.records, image).length === 0) return;
+    await this.#copies.run(
+      image,
+      (_tell, shared) => this.#deps.locks.run(imageLock(image), () => this.#copy(image, shared)),
+      () => {},
+      signal,
+    );
+  }
+
+  /** After a change of the image here: the other members that have it make the same. Who cannot be asked is behind until the next one. */
+  async changeOthers(image: string, changed: ImageDocument): Promise<void> {
+    const { autoUpdate, properties } = changed;
+    const body: ImagePut = { public: changed.public, auto_update: autoUpdate, properties: { ...properties } };
+    for (const member of this.#others(image)) {
+      await this.#deps.cluster.ask(member, 'PUT', pathOf(image), body).catch((error: unknown) => {
+        const what = `The image ${plainName(image)} is not changed on the cluster member ${member.name}`;
+        this.#deps.log.warn(`${what}: ${errorText(error)}`);
+      });
+    }
+  }
+
+  /** One operation for all members that have it. Throws AppError unavailable while one of them is offline. */
+  delete(image: string, remove: (signal: AbortSignal) => Promise<void>): Operation {
+    this.#refuseOffline(image);
+    return this.#deps.operations.start({
+      description: 'Deleting image',
+      resources: { images: [imageUrl(image)] },
+      run: (_handle, signal) => remove(signal),
+    });
+  }
+
+  /** Inside an operation. Its aliases go with it. */
+  async removeAll(
+    image: string,
+    removeHere: (signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { records, cluster } = this.#deps;
+    this.#refuseOffline(image);
+    for (let round = 0; round < rounds && imageOfCluster(records, image) !== undefined; round += 1) {
+      for (const member of this.#others(image)) await this.#removeAt(member, image);
+      if (records.images.has(image)) await removeHere(signal);
+      await cluster.readBarrier();
+    }
+    await records.retry((changes) => {
+      if (imageOfCluster(records, image) !== undefined) return;
+      for (const { name, document } of ofProject(records.aliases.list(), projectOf(image)))
+        if (document.target === plainName(image)) changes.delete('aliases', name);
+    });
+  }
+
+  async #removeAt(member: Member, image: string): Promise<void> {
+    const { cluster } = this.#deps;
+    const begun = await cluster
+      .ask<{ readonly id: string }>(member, 'DELETE', pathOf(image))
+      .catch((error: unknown) => (isMissing(error) ? undefined : Promise.reject(error as Error)));
+    if (begun === undefined) return;
+    const project = encodeURIComponent(projectOf(image));
+    const path = `/1.0/operations/${begun.id}/wait?project=${project}`;
+    const ended = await cluster.ask<Pick<Operation, 'status_code' | 'err'>>(member, 'GET', path);
+    if (ended.status_code !== statusCodes.success)
+      throw errors.badRequest(`The image is left on the cluster member ${member.name}: ${ended.err}`);
+  }
+
+  /** The caller holds the lock of the image. */
+  async #copy(image: string, signal: AbortSignal): Promise<void> {
+    if (this.#isHere(image)) return;
+    const fingerprint = plainName(image);
+    const holders = otherHolders(this.#deps.records, image);
+    const present = this.#others(image).filter(({ isPresent }) => isPresent);
+    if (present.length === 0) {
+      const names = holders.map(({ member }) => this.#deps.cluster.members.nameOf(member)).join(', ');
+      throw errors.unavailable(`The image ${fingerprint} is only on cluster members that are offline: ${names}`);
+    }
+    const failed: string[] = [];
+    for (const member of present) {
+      try {
+        return await this.#copyFrom(member, image, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        failed.push(`${member.name}: ${errorText(error)}`);
+      }
+    }
+    throw errors.unavailable(`The image ${fingerprint} cannot be fetched from a cluster member: ${failed.join('; ')}`);
+  }
+
+  async #copyFrom(member: Member, image: string, signal: AbortSignal): Promise<void> {
+    const { records, dir } = this.#deps;
+    const document = imageOfCluster(records, image)?.document;
+    if (document === undefined) throw errors.notFound('image', plainName(image));
+    const target = { metadataPath: await uploadPath(dir), rootfsPath: await uploadPath(dir) };
+    try {
+      const split = await this.#receive(member, image, document.sizeBytes, target, signal);
+      const { metadataPath, rootfsPath } = target;
+      const like = split ? { metadataPath, rootfsPath } : { metadataPath };
+      const { filename, properties } = document;
+      const added = { ...like, filename, properties, public: document.public, aliases: [], isCopy: true };
+      await storeImage(this.#deps, { ...daemonCaller, project: projectOf(image) }, added, image, signal);
+      await this.#followOthers(image);
+    } finally {
+      // Moved by now, unless it was no image.
+      await rm(target.metadataPath, { force: true });
+      await rm(target.rootfsPath, { force: true });
+    }
+  }
+
+  /** Resolves to whether it comes in two files; their content is checked. */
+  async #receive(
+    member: Member,
+    image: string,
+    sizeBytes: number,
+    target: { readonly metadataPath: string; readonly rootfsPath: string },
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { cluster } = this.#deps;
+    await requireRoom(target.metadataPath, sizeBytes);
+    const path = pathOf(image, '/export');
+    const answer = await cluster.links.request(member, {
+      method: 'GET',
+      path,
+      headers: peerHeaders(cluster.ownName),
+      signal,
+    });
+    if (answer.status !== 200) {
+      answer.body.on('error', () => {}).destroy();
+      throw errors.unavailable(`it answers with status ${answer.status}`);
+    }
+    const contentType = String(answer.headers['content-type'] ?? '');
+    const split = contentType.toLowerCase().startsWith('multipart/form-data');
+    const measured = meter({
+      what: `the image from ${member.name}`,
+      expectedBytes: sizeBytes,
+      maxBytes: sizeBytes + (split ? framingBytes : 0),
+      limits: defaultLimits,
+      report: () => {},
+    });
+    const hash = createHash('sha256');
+    const { body } = answer;
+    if (split) await saveParts({ body, contentType, from: member.name }, target, hash, measured, signal);
+    else await saveStream(measured(body), target.metadataPath, [hash], signal);
+    checkFingerprint(member.name, plainName(image), hash.digest('hex'));
+    return split;
+  }
+
+  /** What the others tell of the image holds for the copy, too, also when it was changed meanwhile. */
+  async #followOthers(image: string): Promise<void> {
+    const { records, cluster } = this.#deps;
+    await cluster.readBarrier();
+    await records.retry((changes) => {
+      const own = records.images.get(image)?.document;
+      const [other] = otherHolders(records, image);
+      if (own !== undefined && other !== undefined) changes.put('images', image, likeThat(own, other.document));
+    });
+  }
+
+  #isHere(image: string): boolean {
+    return this.#deps.records.images.get(image)?.document.lifecycle === 'ready';
+  }
+
+  /** The other members that have it. */
+  #others(image: string): readonly Member[] {
+    const { records, cluster } = this.#deps;
+    return otherHolders(records, image).flatMap(({ member }) => cluster.members.byNumber(member) ?? []);
+  }
+
+  #refuseOffline(image: string): void {
+    const offline = this.#others(image).filter(({ isPresent }) => !isPresent);
+    if (offline.length === 0) return;
+    const names = offline.map(({ name }) => name).join(', ');
+    throw errors.unavailable(
+      `The image ${plainName(image)} is also on cluster members that are offline: ${names}. Delete it when they are back, or remove them`,
+    );
+  }
+}
+
+/** Where a member has it, and when it was used there, is its own matter. */
+function likeThat(own: ImageDocument, other: ImageDocument): ImageDocument {
+  const { filename, properties, autoUpdate, cached, createdAt, expiresAt, uploadedAt, source } = other;
+  return {
+    ...own,
+    filename,
+    properties,
+    public: other.public,
+    autoUpdate,
+    cached,
+    createdAt,
+    expiresAt,
+    uploadedAt,
+    ...(source === undefined ? {} : { source }),
+  };
+}
+
+const pathOf = (image: string, part = ''): string =>
+  `/1.0/images/${plainName(image)}${part}?project=${encodeURIComponent(projectOf(image))}`;
+
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'notFound';

@@ -1,0 +1,114 @@
+// Images of a cluster: each is there once whichever members have its files, and comes to the member that needs it.
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { splitUpload } from '../../support/images/split-upload.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+
+describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('images of a cluster', () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  let three: TestMember;
+  let dir: string;
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'gantry-cluster-images-'));
+    cluster = await makeCluster(3);
+    [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
+    await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+  }, 60_000);
+  afterAll(async () => {
+    await cluster.cleanUp();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  /** A new image of its own, uploaded to the member. */
+  async function upload(member: TestMember, word: string, split = false): Promise<string> {
+    const metadata = `architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: ${word}}\n`;
+    const built = await buildBusyboxImage(join(dir, word), { metadata, split });
+    const bytes = await readFile(built.metadataPath);
+    const sent =
+      built.rootfsPath === undefined
+        ? { body: bytes, headers: { 'content-type': 'application/octet-stream' } }
+        : splitUpload(bytes, await readFile(built.rootfsPath));
+    await member.ok('POST', '/1.0/images', sent.body, sent.headers);
+    return built.fingerprint;
+  }
+
+  const container = (name: string, source: object) => ({
+    name,
+    source: { type: 'image', ...source },
+    devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+  });
+
+  const fingerprints = async (member: TestMember): Promise<readonly string[]> =>
+    (await member.get('/1.0/images?recursion=1')).map((image: { fingerprint: string }) => image.fingerprint);
+
+  test.each([false, true])('a container is made on members that lack its image (in two files: %s)', async (split) => {
+    const word = split ? 'apart' : 'whole';
+    const image = await upload(two, word, split);
+    const alias = `alias-${word}`;
+    await three.call('POST', '/1.0/images/aliases', { name: alias, target: image.slice(0, 12) });
+    for (const member of cluster.members) {
+      expect(await member.get(`/1.0/images/aliases/${alias}`)).toMatchObject({ target: image });
+      expect(await fingerprints(member)).toEqual([image]);
+    }
+    await one.ok('POST', '/1.0/containers', container('c1', { alias }));
+    await three.ok('POST', '/1.0/containers', container('c3', { fingerprint: image }));
+    expect(await two.get('/1.0/containers/c1')).toMatchObject({ location: 'm1', config: { 'image.os': word } });
+    expect(await two.get('/1.0/containers/c3')).toMatchObject({ location: 'm3' });
+    for (const member of cluster.members) {
+      expect(await fingerprints(member)).toEqual([image]);
+      expect(await member.get(`/1.0/images/${image}`)).toMatchObject({
+        properties: { os: word },
+        aliases: [{ name: alias }],
+      });
+    }
+    for (const name of ['c1', 'c3']) await two.ok('DELETE', `/1.0/containers/${name}`);
+    await three.ok('DELETE', `/1.0/images/${image}`);
+    for (const member of cluster.members) {
+      expect(await member.get('/1.0/images')).toEqual([]);
+      expect(await member.get('/1.0/images/aliases')).toEqual([]);
+      expect((await member.call('GET', `/1.0/images/${image}`)).status).toBe(404);
+    }
+  });
+
+  test('a change through any member is seen on every member, and checks the ETag of the copy that tells of the image', async () => {
+    const image = await upload(three, 'changing');
+    await one.ok('POST', '/1.0/containers', container('c2', { fingerprint: image }));
+    const changed = await two.call('PATCH', `/1.0/images/${image}`, { properties: { os: 'changed' }, public: true });
+    expect(changed.status).toBe(200);
+    for (const member of cluster.members)
+      expect(await member.get(`/1.0/images/${image}`)).toMatchObject({ public: true, properties: { os: 'changed' } });
+    const stale = await three.call('PUT', `/1.0/images/${image}`, { properties: {} }, { 'if-match': 'another' });
+    expect(stale.status).toBe(412);
+    await one.ok('DELETE', '/1.0/containers/c2');
+    await three.ok('POST', '/1.0/containers', container('c4', { properties: { os: 'changed' } }));
+    expect(await one.get('/1.0/containers/c4')).toMatchObject({ location: 'm3', config: { 'image.os': 'changed' } });
+    await one.ok('DELETE', '/1.0/containers/c4');
+    await one.ok('DELETE', `/1.0/images/${image}`);
+    expect(await fingerprints(three)).toEqual([]);
+  });
+
+  test('any member hands out the files, and refuses the same image once more', async () => {
+    const image = await upload(two, 'exported');
+    let bytes: Buffer = Buffer.alloc(0);
+    for (const member of cluster.members) {
+      const answer = await member.call('GET', `/1.0/images/${image.slice(0, 16)}/export`);
+      expect(answer.status).toBe(200);
+      expect(createHash('sha256').update(answer.bytes).digest('hex')).toBe(image);
+      bytes = answer.bytes;
+    }
+    const again = await one.call('POST', '/1.0/images', bytes, { 'content-type': 'application/octet-stream' });
+    const ended = await one.get(`${again.body.operation as string}/wait`);
+    expect(ended).toMatchObject({ status_code: 400, err: expect.stringContaining('exists') });
+    expect(await fingerprints(one)).toEqual([image]);
+    await two.ok('DELETE', `/1.0/images/${image}`);
+  });
+});
