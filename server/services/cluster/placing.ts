@@ -109,14 +109,20 @@ export class Placing {
   }
 
   #objection(member: Member, { pool, image }: Need): string | undefined {
+    const { members } = this.#deps.cluster;
+    if (pool !== undefined && pool !== '' && !this.#hasReady('pools', pool, member))
+      return `has no storage pool ${pool}`;
+    if (image === undefined || this.#hasReady('images', image, member)) return undefined;
+    // It comes from any other member that has it.
+    const canCome = members.list().some((each) => each.isPresent && this.#hasReady('images', image, each));
+    return canCome ? undefined : 'does not have the image, and the members that have it are offline';
+  }
+
+  #hasReady(kind: 'pools' | 'images', name: string, member: Member): boolean {
     const { records } = this.#deps;
-    const has = (kind: 'pools' | 'images', name: string): boolean =>
-      member.isHere
-        ? records[kind].get(name)?.document.lifecycle === 'ready'
-        : records.others.having(kind, name).some((entry) => isReadyAt(entry, member));
-    if (pool !== undefined && pool !== '' && !has('pools', pool)) return `has no storage pool ${pool}`;
-    if (image !== undefined && !has('images', image)) return 'does not have the image';
-    return undefined;
+    return member.isHere
+      ? records[kind].get(name)?.document.lifecycle === 'ready'
+      : records.others.having(kind, name).some((entry) => isReadyAt(entry, member));
   }
 
   #count({ number }: Member): number {

@@ -1,4 +1,5 @@
 // What the use cases of images work with, the locks of an image, and who shares its files.
+import type { Operation } from '../../api/operation.ts';
 import type { DamageCheck } from '../../drivers/image/damage.ts';
 import { plainName } from '../../api/project/project-names.ts';
 import type { EventHub } from '../../events/hub.ts';
@@ -6,11 +7,19 @@ import type { Clock } from '../../lib/clock.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Sagas } from '../../operations/saga.ts';
+import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { ImageSecrets } from './image-secrets.ts';
-import type { MemberImages } from './member-images.ts';
 import type { ImageUsers } from './image-users.ts';
+
+/** Copies of images that other members of a cluster have; see MemberImages. */
+export interface OtherCopies {
+  bring(image: string, signal: AbortSignal): Promise<void>;
+  changeOthers(image: string, changed: ImageDocument): Promise<void>;
+  delete(image: string, remove: (signal: AbortSignal) => Promise<void>): Operation;
+  removeAll(image: string, removeHere: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
+}
 
 export interface ImageStoreDeps {
   readonly records: Records;
@@ -25,7 +34,7 @@ export interface ImageStoreDeps {
   /** Where image files are: FINGERPRINT and, for split images, FINGERPRINT.rootfs. */
   readonly dir: string;
   readonly damage: DamageCheck;
-  readonly members: MemberImages;
+  readonly members: OtherCopies;
 }
 
 /** Of the record with this qualified name. */

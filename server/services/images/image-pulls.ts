@@ -10,14 +10,13 @@ import type { Caller } from '../caller.ts';
 import { counted, type Room } from '../room.ts';
 import { imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
-import { imageLock } from './image-deps.ts';
-import type { MemberImages } from './member-images.ts';
+import { imageLock, type OtherCopies } from './image-deps.ts';
 import { imageSetting } from './image-settings.ts';
 import { storedImage } from './image-files.ts';
 import { lastingSource, type RemoteSource } from './remote-source.ts';
 
 export type ImagePullsDeps = AddImageDeps & {
-  readonly members: MemberImages;
+  readonly members: OtherCopies;
   readonly remotes: Remotes;
   /** How large an image may be that the project gets. Undefined: without a bound. */
   readonly room: (project: string) => Room | undefined;

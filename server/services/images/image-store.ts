@@ -200,7 +200,8 @@ export class ImageStore {
     this.#deps.events.lifecycle('image-deleted', imageUrl(image), undefined, caller.requestor);
   }
 
-  /** Inside an operation, on this member only; told of only with a caller. Whoever is making a container of it is waited for when no other project has it. */
+  /** Inside an operation, on this member only; without a caller no event says so. Whoever is making a container of it is waited for when
+   *  no other project has it. */
   async remove(caller: Caller | undefined, image: string, signal: AbortSignal): Promise<void> {
     const { locks, sagas, events } = this.#deps;
     await locks.runAll([imageLock(image), imageFilesLock(image)], async () => {

@@ -59,8 +59,8 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
       expect(await member.get(`/1.0/images/aliases/${alias}`)).toMatchObject({ target: image });
       expect(await fingerprints(member)).toEqual([image]);
     }
-    await one.ok('POST', '/1.0/containers', container('c1', { alias }));
-    await three.ok('POST', '/1.0/containers', container('c3', { fingerprint: image }));
+    await one.ok('POST', '/1.0/containers?target=m1', container('c1', { alias }));
+    await three.ok('POST', '/1.0/containers?target=m3', container('c3', { fingerprint: image }));
     expect(await two.get('/1.0/containers/c1')).toMatchObject({ location: 'm1', config: { 'image.os': word } });
     expect(await two.get('/1.0/containers/c3')).toMatchObject({ location: 'm3' });
     for (const member of cluster.members) {
@@ -81,7 +81,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
 
   test('a change through any member is seen on every member, and checks the ETag of the copy that tells of the image', async () => {
     const image = await upload(three, 'changing');
-    await one.ok('POST', '/1.0/containers', container('c2', { fingerprint: image }));
+    await one.ok('POST', '/1.0/containers?target=m1', container('c2', { fingerprint: image }));
     const changed = await two.call('PATCH', `/1.0/images/${image}`, { properties: { os: 'changed' }, public: true });
     expect(changed.status).toBe(200);
     for (const member of cluster.members)
@@ -89,7 +89,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
     const stale = await three.call('PUT', `/1.0/images/${image}`, { properties: {} }, { 'if-match': 'another' });
     expect(stale.status).toBe(412);
     await one.ok('DELETE', '/1.0/containers/c2');
-    await three.ok('POST', '/1.0/containers', container('c4', { properties: { os: 'changed' } }));
+    await three.ok('POST', '/1.0/containers?target=m3', container('c4', { properties: { os: 'changed' } }));
     expect(await one.get('/1.0/containers/c4')).toMatchObject({ location: 'm3', config: { 'image.os': 'changed' } });
     await one.ok('DELETE', '/1.0/containers/c4');
     await one.ok('DELETE', `/1.0/images/${image}`);
