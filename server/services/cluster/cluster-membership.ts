@@ -31,6 +31,8 @@ const noResources = { cluster: [] as readonly string[] };
 export class ClusterMembership {
   readonly #deps: ClusterUseCaseDeps;
   #isChanging = false;
+  /** What ends after this host has left its cluster: the next change of its membership waits for it. */
+  #settled: Promise<void> = Promise.resolve();
 
   constructor(deps: ClusterUseCaseDeps) {
     this.#deps = deps;
@@ -73,13 +75,13 @@ export class ClusterMembership {
       this.#isChanging = false;
     }
     const { events, log } = this.#deps;
-    setImmediate(() => {
-      settleAlone(this.#deps).catch((error: unknown) =>
+    this.#settled = new Promise((resolve) => setImmediate(resolve))
+      .then(() => settleAlone(this.#deps))
+      .catch((error: unknown) =>
         log.error(
           `This host has left its cluster, but serves as before until it is started again: ${errorText(error)}`,
         ),
       );
-    });
     events.lifecycle('cluster-disabled', '/1.0/cluster', undefined, caller.requestor);
   }
 
@@ -171,6 +173,7 @@ export class ClusterMembership {
       resources: noResources,
       run: async () => {
         try {
+          await this.#settled;
           await run();
         } finally {
           this.#isChanging = false;
