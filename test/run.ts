@@ -1,5 +1,6 @@
 // Runs the whole test suite and says which files took longest; in CI a file that failed is run once more, alone and in a new process,
 // and named as flaky when it then passes. Decides nothing about tests themselves: vitest.config.ts does.
+import { leftOut } from './support/left-out.ts';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -43,6 +44,7 @@ const failedFiles = ({ testResults }: VitestReport): readonly string[] =>
   testResults.filter((each) => each.status === 'failed').map((each) => relative(process.cwd(), each.name));
 
 async function runSuite(args: readonly string[]): Promise<number> {
+  if (leftOut.length > 0) console.log(`left out for their length (GANTRY_LONG=1 runs them): ${leftOut.join(', ')}`);
   const work = await mkdtemp(join(tmpdir(), 'gantry-test-report-'));
   try {
     const reportFile = join(work, 'report.json');

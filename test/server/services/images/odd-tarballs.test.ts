@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isLongRun } from '../../../support/left-out.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createContainer,
@@ -64,7 +65,9 @@ describe.skipIf(missing !== undefined)('in the simulation', () => {
   });
   afterAll(() => daemon?.cleanUp());
 
-  test.each(Object.entries(packings))('a container has what was packed as: %s', async (packing, kept) => {
+  // Every third one in the usual run: packing and unpacking 300 nested directories costs seconds.
+  const tried = Object.entries(packings).filter((_, index) => isLongRun || index % 3 === 0);
+  test.each(tried)('a container has what was packed as: %s', async (packing, kept) => {
     const root = rootOf(daemon, await imported(daemon, packing));
     const expected = contentsOf(join(tree, 'rootfs'), kept);
     expect(expected.split('\n').length).toBeGreaterThan(100);

@@ -1,0 +1,22 @@
+// Test files that the usual run leaves out, because each takes long and repeats on a whole what others show in parts. GANTRY_LONG=1 runs
+// them, and so does naming one.
+export const longRuns: readonly string[] = [
+  // Forms a cluster whose members run etcds; forming is in own-etcd.test.ts, leaving in leave.test.ts.
+  'test/e2e/cluster/leave-own-etcd.test.ts',
+  // Loads on etcds that are restarted one after the other; single restarts are in membership.test.ts.
+  'test/server/cluster/etcd/rolling.test.ts',
+  // `npm run faults -- cluster` has all of it and more.
+  'test/server/cluster/store-faults.test.ts',
+  // Figures of the page; `npm run bench` has them.
+  'test/reconciler/web/speed.test.ts',
+  'test/reconciler/web/screenshots.test.ts',
+];
+
+export const isLongRun = process.env['GANTRY_LONG'] === '1';
+
+/** Left out in this process, whose command line names the files that are wanted. */
+export const leftOut: readonly string[] = isLongRun
+  ? []
+  : longRuns.filter(
+      (file) => !process.argv.some((word) => word !== '' && file.includes(word) && word.startsWith('test/')),
+    );
