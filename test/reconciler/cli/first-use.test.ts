@@ -19,7 +19,9 @@ describe('help', () => {
       'Inspect hosts:',
       'Manifests and tools:',
       'Access to servers:',
+      'Controller:',
       'Use containers and images:',
+      'Clusters:',
       'Commands:',
     ]);
     expect(help.stdout.split('Commands:').at(-1)?.trim()).toMatch(/^help +display help for command$/);
