@@ -17,11 +17,11 @@ describe('help', () => {
       'Options:',
       'Change hosts:',
       'Inspect hosts:',
-      'Manifests and tools:',
-      'Access to servers:',
       'Controller:',
-      'Use containers and images:',
+      'Manifests and tools:',
       'Clusters:',
+      'Access to servers:',
+      'Use containers and images:',
       'Commands:',
     ]);
     expect(help.stdout.split('Commands:').at(-1)?.trim()).toMatch(/^help +display help for command$/);
