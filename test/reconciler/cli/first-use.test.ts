@@ -19,8 +19,8 @@ describe('help', () => {
       'Inspect hosts:',
       'Controller:',
       'Manifests and tools:',
-      'Clusters:',
       'Access to servers:',
+      'Clusters:',
       'Use containers and images:',
       'Commands:',
     ]);
