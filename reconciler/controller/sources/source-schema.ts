@@ -22,7 +22,7 @@ const Credentials = Type.Object(
   {
     username: Type.Optional(Type.String()),
     passwordFile: Type.Optional(file('File with a password or token, for https.')),
-    sshKeyFile: Type.Optional(file('Private key without a passphrase, for ssh.')),
+    sshKeyFile: Type.Optional(file('Private key without a passphrase, for ssh; mode 0600.')),
     knownHostsFile: Type.Optional(file('Known hosts, for ssh. Other hosts are refused.')),
     caFile: Type.Optional(file('Certificates of authorities, PEM, for https.')),
   },

@@ -1,6 +1,7 @@
 // The environment in which git runs for one source: no configuration of the host or of users, credentials from files.
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { SourceError } from '../source.ts';
 import type { Credentials } from '../source-schema.ts';
 import { readSecret } from '../files/secret.ts';
@@ -101,6 +102,7 @@ async function sshVariables(
   await chmod(file, 0o700);
   const option = (name: string, path: string): string[] => ['-o', `${name}=${quoted(absolute(path))}`];
   const key = credentials?.sshKeyFile;
+  if (key !== undefined) await refuseLooseKey(absolute(key));
   const known = credentials?.knownHostsFile;
   const settings =
     'BatchMode StrictHostKeyChecking ForwardAgent=no ForwardX11=no PermitLocalCommand=no ClearAllForwardings UpdateHostKeys=no';
@@ -114,6 +116,19 @@ async function sshVariables(
   // Without -F none, a Match exec in the file of a user would run through a shell.
   const all = ['-F', 'none', ...options];
   return { GIT_SSH: file, GIT_SSH_VARIANT: 'ssh', GANTRY_SSH_OPTIONS: JSON.stringify(all) };
+}
+
+/** ssh leaves such a key out and says little; where the key belongs to another user, it does not look at all. */
+async function refuseLooseKey(file: string): Promise<void> {
+  const { mode } = await stat(file).catch((error: unknown) => {
+    throw new SourceError('unavailable', `cannot read credentials.sshKeyFile: ${reasonOf(error)}`, { cause: error });
+  });
+  if ((mode & 0o077) === 0) return;
+  const shown = (mode & 0o777).toString(8);
+  throw new SourceError(
+    'denied',
+    `credentials.sshKeyFile: ${file} has the mode ${shown}, so others may read the key; run chmod 600 ${file}`,
+  );
 }
 
 /** As ssh reads paths in options: %% is a percent sign. */

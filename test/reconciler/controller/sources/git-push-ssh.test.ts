@@ -128,6 +128,7 @@ describe('over ssh', () => {
   test('key and known hosts are options of ssh, and no shell reads them', async () => {
     const commit = repository.commit({ 'a.yaml': '1' });
     standIn();
+    writeFileSync(join(folder, "id $(touch x) 'y"), 'a key', { mode: 0o600 });
     const credentials = { sshKeyFile: "id $(touch x) 'y", knownHostsFile: 'known 100%' };
     const site = source({ url: 'git@git.example.org:team/site.git', credentials });
     expect((await site.check()).revision).toBe(commit);
