@@ -62,7 +62,12 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const guards = [projectGuard(records), ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : [])];
   records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
   projects = records.projects;
-  const host = await (options.drivers ?? openHostDrivers)({ choice: options.runtime, stateDir, log });
+  const host = await (options.drivers ?? openHostDrivers)({
+    choice: options.runtime,
+    stateDir,
+    log,
+    cluster: () => partOf(records),
+  });
   open.add(() => host.close());
   const certificates = await ServingCertificate.open(stateDir, membership !== undefined);
   const pki = await PkiWatch.open({ dir: stateDir, server: certificates.current, log, nowMs: () => clock.nowMs() });
@@ -94,6 +99,12 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     readable,
     locks: new KeyedMutex(),
   };
+}
+
+/** Undefined: the host is in no cluster. */
+function partOf({ member, cluster }: Records): { readonly id: string; readonly member: number } | undefined {
+  const id = cluster.get('config')?.document.uuid;
+  return member === undefined || id === undefined ? undefined : { id, member };
 }
 
 /** Throws an Error for a host that the others have removed while it was away. */

@@ -12,6 +12,7 @@ import type { HostIds } from '../drivers/runtime/idmap/id-map.ts';
 import { btrfsMissing, openBtrfsStorage } from '../drivers/storage/btrfs.ts';
 import { openDirStorage } from '../drivers/storage/dir.ts';
 import type { StorageDriver, UnpackImage } from '../drivers/storage/driver.ts';
+import type { ClusterPart } from '../drivers/storage/shared-place.ts';
 import type { Log } from '../lib/log.ts';
 
 export type RuntimeChoice = 'auto' | 'lxc' | 'sim';
@@ -37,17 +38,19 @@ export interface HostDriverOptions {
   readonly choice: RuntimeChoice;
   readonly stateDir: string;
   readonly log: Log;
+  /** The part of this host in its cluster, now; undefined: it is in none. */
+  readonly cluster: () => ClusterPart | undefined;
 }
 
 export async function openHostDrivers(options: HostDriverOptions): Promise<HostDrivers> {
-  const { choice, stateDir, log } = options;
+  const { choice, stateDir, log, cluster } = options;
   const root = join(stateDir, 'storage-pools');
   await mkdir(root, { recursive: true, mode: 0o711 });
   const isRoot = process.getuid?.() === 0;
   const shared = { root, log, unpackImage: unpackWhole };
   const noBtrfs = await btrfsMissing();
   const storage = {
-    dir: openDirStorage({ ...shared, ownership: isRoot ? 'keep' : 'ignore' }),
+    dir: openDirStorage({ ...shared, cluster, ownership: isRoot ? 'keep' : 'ignore' }),
     ...(noBtrfs === undefined ? { btrfs: openBtrfsStorage(shared) } : {}),
   };
   const decided = await decide(choice);

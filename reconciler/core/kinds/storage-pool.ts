@@ -6,7 +6,7 @@ import { isHalfMade, overrideProblems } from './member-overrides.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { asText, mapOf, presentTexts, textOf } from '../documents/json-values.ts';
 
-const computed = new Set(['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
+const computed = new Set(['source', 'source.shared.id', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name']);
 /** Of the pool, or of one member. */
 const configKey = ([field, key, own]: readonly string[]): string | undefined =>
   field === 'config' ? key : field === 'member_overrides' ? own : undefined;

@@ -73,6 +73,16 @@ export const poolConfigKeys = {
     every,
     'Directory, block device, volume group, dataset or file of the pool. Unset: made by the daemon.',
   ),
+  'source.shared': key(
+    'bool',
+    ['dir'],
+    'Every member of the cluster mounts the same file system (NFS, CephFS ...) at source: containers in the pool can go on at another member when theirs is lost.',
+    { default: 'false' },
+  ),
+  'source.shared.id': key('text', ['dir'], 'What the members recognize the shared pool by.', {
+    check: is.matches(/^[0-9a-f-]{36}$/, 'must be as the server has made it'),
+    computed: true,
+  }),
   'btrfs.mount_options': key('text', ['btrfs'], 'Mount options of the pool.', {
     default: 'user_subvol_rm_allowed',
     changeable: ['btrfs'],

@@ -13,6 +13,7 @@ import {
   volumePathIn,
 } from './layout.ts';
 import { hasCode, removeTree } from './remove-tree.ts';
+import { checkMarker, readMarker, type wantedMarker, writeMarker } from './shared-place.ts';
 
 /** Removes a volume, or whatever else lies at the path; nothing there is fine. */
 export type RemoveVolume = (path: string) => Promise<void>;
@@ -22,6 +23,26 @@ export async function createDirPool(root: string, source: string, name: string):
   const isOwn = source === join(root, name);
   if (isOwn) await mkdir(source, { recursive: true, mode: 0o711 });
   await checkPlace(root, source, name, isOwn);
+  await takePlace(source, name);
+}
+
+/** `isFirst`: no other member has the pool yet. Else the directory must be that of the others. */
+export async function createSharedPool(
+  root: string,
+  source: string,
+  name: string,
+  marker: ReturnType<typeof wantedMarker>,
+  isFirst: boolean,
+): Promise<void> {
+  await checkPlace(root, source, name, source === join(root, name));
+  if (isFirst && (await readMarker(source)) === undefined) {
+    await takePlace(source, name);
+    await writeMarker(source, marker);
+  }
+  await checkMarker(source, name, marker);
+}
+
+async function takePlace(source: string, name: string): Promise<void> {
   const foreign = await foreignContent(source);
   if (foreign !== undefined)
     throw new DriverError('InUse', `config.source: ${source} of pool ${name} is not empty: it has ${foreign} in it`);
@@ -47,19 +68,24 @@ export async function emptyDirPool(source: string, name: string, remove: RemoveV
 }
 
 /** Removes what a crash left half made or half deleted, apart from what is `busy` in this process, and puts back what a restore
- *  had taken out of its place. */
+ *  had taken out of its place. `isOurs`: whether an entry is of this host, where others use the directory, too. */
 export async function mountDirPool(
   source: string,
   name: string,
   busy: ReadonlySet<string>,
   remove: RemoveVolume,
+  isOurs: (entry: string) => boolean = () => true,
 ): Promise<void> {
   const stats = await lstat(source).catch((error: unknown) => {
     throw new DriverError('Failed', `cannot use the directory ${source} of pool ${name}`, error);
   });
   if (!stats.isDirectory()) throw new DriverError('Failed', `${source} of pool ${name} is not a directory`);
   await makeFolders(source);
-  const leftovers = [...(await putBack(source, busy)), ...(await pathsIn(join(source, temporaryFolder)))];
+  const temporary = (await namesIn(join(source, temporaryFolder))).filter(isOurs);
+  const leftovers = [
+    ...(await putBack(source, busy, isOurs)),
+    ...temporary.map((entry) => join(source, temporaryFolder, entry)),
+  ];
   for (const path of leftovers) {
     if (busy.has(path)) continue;
     await remove(path).catch((error: unknown) => {
@@ -69,9 +95,13 @@ export async function mountDirPool(
 }
 
 /** A restore that a crash cut short: the old volume returns to its place, or (the new one is there) is a leftover. */
-async function putBack(source: string, busy: ReadonlySet<string>): Promise<readonly string[]> {
+async function putBack(
+  source: string,
+  busy: ReadonlySet<string>,
+  isOurs: (entry: string) => boolean,
+): Promise<readonly string[]> {
   const leftovers: string[] = [];
-  for (const entry of await namesIn(join(source, replacedFolder))) {
+  for (const entry of (await namesIn(join(source, replacedFolder))).filter(isOurs)) {
     const path = join(source, replacedFolder, entry);
     if (busy.has(path)) continue;
     const volume = replacedVolume(entry);
@@ -86,10 +116,6 @@ async function putBack(source: string, busy: ReadonlySet<string>): Promise<reado
     else leftovers.push(path);
   }
   return leftovers;
-}
-
-async function pathsIn(directory: string): Promise<readonly string[]> {
-  return (await namesIn(directory)).map((entry) => join(directory, entry));
 }
 
 async function checkPlace(root: string, source: string, name: string, isOwn: boolean): Promise<void> {

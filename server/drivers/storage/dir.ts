@@ -1,13 +1,23 @@
 // The `dir` storage driver: a pool is a directory, a volume a directory in it, a snapshot a copy.
+import { randomUUID } from 'node:crypto';
 import { mkdir, rmdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Log } from '../../lib/log.ts';
 import { DriverError } from '../driver-error.ts';
 import { copyGuestTree, copyTree, shareTree } from './copy-tree.ts';
-import { createDirPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
+import { createDirPool, createSharedPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { PoolSpec, StorageDriver, UnpackImage } from './driver.ts';
 import { poolSource } from './layout.ts';
 import { hasCode, removeTree } from './remove-tree.ts';
+import {
+  checkMarker,
+  type ClusterPart,
+  isShared,
+  readMarker,
+  removeMarker,
+  tagOf,
+  wantedMarker,
+} from './shared-place.ts';
 import { openTreeDriver } from './tree-driver.ts';
 
 export interface DirStorageDeps {
@@ -17,6 +27,8 @@ export interface DirStorageDeps {
   /** `ignore` when the daemon is not root: everything then belongs to the daemon's own user. */
   readonly ownership: 'keep' | 'ignore';
   readonly log: Log;
+  /** The part of this host in its cluster, now; absent or undefined: it is in none. */
+  readonly cluster?: () => ClusterPart | undefined;
 }
 
 export function openDirStorage(deps: DirStorageDeps): StorageDriver {
@@ -24,15 +36,32 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
   const copyGuest = (from: string, to: string, signal: AbortSignal): Promise<void> =>
     copyGuestTree(from, to, deps.ownership === 'keep', signal);
 
+  const cluster = (): ClusterPart | undefined => deps.cluster?.();
+  /** Ids of shared pools that this host is the first to make. */
+  const begun = new Set<string>();
+
   return openTreeDriver(
     {
       name: 'dir',
       capabilities: { cheapCopies: false, quotas: false, snapshots: true },
       root: sourceOf,
-      fillConfig: async (pool) => fillDirConfig(deps.root, pool),
-      createPool: async (pool) => createDirPool(deps.root, sourceOf(pool), pool.name),
+      tag: () => tagOf(cluster()),
+      fillConfig: async (pool) => {
+        const config = fillDirConfig(deps.root, pool);
+        if (!isShared(pool) || (config['source.shared.id'] ?? '') !== '') return config;
+        const id = randomUUID();
+        begun.add(id);
+        return { ...config, 'source.shared.id': id };
+      },
+      createPool: async (pool) => {
+        const source = sourceOf(pool);
+        if (!isShared(pool)) return createDirPool(deps.root, source, pool.name);
+        const marker = wantedMarker(pool, cluster());
+        await createSharedPool(deps.root, source, pool.name, marker, begun.has(marker.pool));
+      },
       async deletePool(pool) {
         const source = sourceOf(pool);
+        if (isShared(pool)) return deleteSharedPool(source, pool, cluster());
         await emptyDirPool(source, pool.name, removeTree);
         // A directory that the user gave stays; so does anything in it that is not ours.
         if (source !== join(deps.root, pool.name)) return;
@@ -41,8 +70,16 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
           throw new DriverError('Failed', `cannot delete the directory ${source} of pool ${pool.name}`, error);
         });
       },
-      applyConfig: () => Promise.resolve(),
-      mountPool: async (pool, busy) => mountDirPool(sourceOf(pool), pool.name, busy, removeTree),
+      applyConfig: async (pool) => {
+        if (isShared(pool)) await checkMarker(sourceOf(pool), pool.name, wantedMarker(pool, cluster()));
+      },
+      mountPool: async (pool, busy) => {
+        const source = sourceOf(pool);
+        if (!isShared(pool)) return mountDirPool(source, pool.name, busy, removeTree);
+        await checkMarker(source, pool.name, wantedMarker(pool, cluster()));
+        const tag = tagOf(cluster());
+        await mountDirPool(source, pool.name, busy, removeTree, (entry) => entry.startsWith(tag));
+      },
       makeTree: async (path) => {
         await mkdir(path, { mode: 0o700 });
       },
@@ -59,6 +96,14 @@ export function openDirStorage(deps: DirStorageDeps): StorageDriver {
   );
 }
 
+/** A place that is not (any more) that of this pool, or whose cluster this host has left, stays as it is. */
+async function deleteSharedPool(source: string, pool: PoolSpec, cluster: ClusterPart | undefined): Promise<void> {
+  const found = await readMarker(source);
+  if (found === undefined || found.cluster !== cluster?.id || found.pool !== pool.config['source.shared.id']) return;
+  await emptyDirPool(source, pool.name, removeTree);
+  await removeMarker(source);
+}
+
 /** Looks at no disk. */
 export function fillDirConfig(root: string, pool: PoolSpec): Record<string, string> {
   if ((pool.config['size'] ?? '') !== '')
@@ -66,5 +111,12 @@ export function fillDirConfig(root: string, pool: PoolSpec): Record<string, stri
       'Invalid',
       'config.size: a dir pool has no size of its own; use btrfs, lvm or zfs for limits',
     );
+  if (isShared(pool) && (pool.config['source'] ?? '') === '')
+    throw new DriverError(
+      'Invalid',
+      'config.source: a shared pool needs the directory where every member mounts the file system',
+    );
+  if (!isShared(pool) && (pool.config['source.shared.id'] ?? '') !== '')
+    throw new DriverError('Invalid', 'config.source.shared.id: is of shared pools only; set source.shared, too');
   return { ...pool.config, source: poolSource(root, dirname(root), pool) };
 }

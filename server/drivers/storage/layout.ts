@@ -48,15 +48,15 @@ export function snapshotPathIn(source: string, { volume, snapshot }: SnapshotRef
   return join(snapshotsPathIn(source, volume), snapshot);
 }
 
-/** Where a volume waits while its restored content takes its place. */
-export function replacedPathIn(source: string, volume: VolumeRef): string {
+/** Where a volume waits while its restored content takes its place. `tag`: of the member of a cluster that restores it. */
+export function replacedPathIn(source: string, volume: VolumeRef, tag = ''): string {
   checkVolumeName(volume);
-  return join(source, replacedFolder, `${volume.type}@${volume.name}`);
+  return join(source, replacedFolder, `${tag}${volume.type}@${volume.name}`);
 }
 
 /** The volume that an entry of the replaced folder was; undefined for anything else. */
 export function replacedVolume(entry: string): VolumeRef | undefined {
-  const [, type, name = ''] = /^(container|custom)@(.+)$/s.exec(entry) ?? [];
+  const [, type, name = ''] = /^(?:m[0-9]+-)?(container|custom)@(.+)$/s.exec(entry) ?? [];
   return type === 'container' || type === 'custom' ? { type, name } : undefined;
 }
 

@@ -1,6 +1,6 @@
 // A storage driver over trees in one place (a directory, a btrfs file system): volumes appear and vanish whole, in one rename.
 // Snapshots are tree-snapshots.ts; how trees are made is the kind's.
-import { chmod, mkdir, readdir, rename, statfs } from 'node:fs/promises';
+import { chmod, lstat, mkdir, readdir, rename, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
@@ -12,6 +12,7 @@ import { durably } from './durable.ts';
 import { createImageCache } from './image-cache.ts';
 import { checkVolumeName, snapshotPathIn, snapshotsPathIn, volumeFolder, volumePathIn, volumeTypes } from './layout.ts';
 import { exists, isDirectory, openTreeStaging } from './tree-staging.ts';
+import { hasCode } from './remove-tree.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { treeDerive } from './tree-derive.ts';
 import { treeSnapshots } from './tree-snapshots.ts';
@@ -61,10 +62,18 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
       imagePath,
       {
         has: () => isDirectory(imagePath),
-        unpack: () => unpack(root, image, progress, signal),
+        unpack: () =>
+          unpack(root, image, progress, signal).catch(async (error: unknown) => {
+            // In a shared pool another member was faster.
+            if (!isTaken(error) || !(await isDirectory(imagePath))) throw error;
+          }),
         use: async () => {
           if (volume.type === 'image') return;
-          await staging.build(root, path, (temporary) => kind.copyTree(imagePath, temporary, 'settled', signal));
+          const before = await lstat(imagePath);
+          await staging.build(root, path, async (temporary) => {
+            await kind.copyTree(imagePath, temporary, 'settled', signal);
+            await checkStillThere(imagePath, before.ino);
+          });
         },
       },
       signal,
@@ -243,6 +252,15 @@ const limitsOf =
     });
     return ({ type, name }) => limits.get(`${volumeFolder(type)}/${name}`);
   };
+
+const isTaken = (error: unknown): boolean => hasCode(error, 'ENOTEMPTY') || hasCode(error, 'EEXIST');
+
+/** Another member, which knows nothing of this copy, may have deleted the image in a shared pool meanwhile: the copy may lack files. */
+async function checkStillThere(path: string, inode: number): Promise<void> {
+  const found = await lstat(path).catch(() => undefined);
+  if (found?.ino !== inode)
+    throw new DriverError('Failed', `the unpacked image ${path} was deleted while it was copied`);
+}
 
 function label(volume: VolumeRef, snapshot: string | undefined): string {
   const name = `${volume.type} volume ${volume.name}`;

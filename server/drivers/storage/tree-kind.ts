@@ -22,6 +22,8 @@ export interface TreeKind {
   /** A copy that shares its files with `from`: for where neither is written to in place. Absent: copyTree is as cheap. */
   readonly shareTree?: (from: string, to: string, signal: AbortSignal) => Promise<void>;
   removeTree(path: string): Promise<void>;
+  /** Begins the names of temporary files in pools that other members of a cluster use, too. */
+  readonly tag?: () => string;
   /** Present when a snapshot is made in one atomic step, and dropped where it lies. Else they are copies like others. */
   readonly atomic?: {
     /** Whether such a step takes all that is in the tree; else it has to be copied, and its snapshot is one more such tree. */

@@ -74,7 +74,7 @@ export function treeSnapshots({ kind, staging, mutex }: Deps): TreeSnapshots {
 
   /** The old content moves aside, the new one in; mountPool and the next restore know what to do with a half of that. */
   async function swapIn(root: string, volume: VolumeRef, fresh: string): Promise<void> {
-    const [path, aside] = [volumePathIn(root, volume), replacedPathIn(root, volume)];
+    const [path, aside] = [volumePathIn(root, volume), replacedPathIn(root, volume, kind.tag?.())];
     staging.busy.add(aside);
     try {
       if (await exists(aside)) await settleAside(root, path, aside);

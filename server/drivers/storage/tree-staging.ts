@@ -36,7 +36,8 @@ const laterMs = 100;
 /** A client that deletes to make room uses the room at once. */
 const roomyPart = 0.25;
 
-export function openTreeStaging(kind: Pick<TreeKind, 'removeTree'>, log: Log): TreeStaging {
+export function openTreeStaging(kind: Pick<TreeKind, 'removeTree' | 'tag'>, log: Log): TreeStaging {
+  const temporaryIn = (root: string): string => join(root, temporaryFolder, `${kind.tag?.() ?? ''}${randomUUID()}`);
   const busy = new Set<string>();
   const underWay = new Map<string, Set<Removal>>();
 
@@ -45,7 +46,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree'>, log: Log): T
     fill: (temporary: string) => Promise<void>,
     move: (temporary: string) => Promise<void>,
   ): Promise<void> {
-    const temporary = join(root, temporaryFolder, randomUUID());
+    const temporary = temporaryIn(root);
     busy.add(temporary);
     try {
       await fill(temporary);
@@ -59,7 +60,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree'>, log: Log): T
   }
 
   async function scratch(root: string, work: (temporary: string) => Promise<void>): Promise<void> {
-    const temporary = join(root, temporaryFolder, randomUUID());
+    const temporary = temporaryIn(root);
     busy.add(temporary);
     try {
       await work(temporary);
@@ -71,7 +72,7 @@ export function openTreeStaging(kind: Pick<TreeKind, 'removeTree'>, log: Log): T
 
   /** What is left to do once it is moved; undefined: nothing was there. */
   async function moveAway(root: string, path: string): Promise<(() => Promise<void>) | undefined> {
-    const temporary = join(root, temporaryFolder, randomUUID());
+    const temporary = temporaryIn(root);
     busy.add(temporary);
     try {
       await rename(path, temporary);

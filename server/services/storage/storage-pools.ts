@@ -78,7 +78,7 @@ export class StoragePools {
   put(caller: Caller, name: string, body: StoragePoolPut, ifMatch: string | undefined): Promise<void> {
     return this.#change(caller, name, ifMatch, (document) => ({
       ...document,
-      config: replaceConfig(body.config),
+      config: withId(replaceConfig(body.config), document.config),
       description: body.description ?? '',
     }));
   }
@@ -178,6 +178,12 @@ export class StoragePools {
     const fingerprints = volumes.filter(({ type }) => type === 'image').map((volume) => volume.name);
     return unpackedImages(this.#deps.records, name, fingerprints).map((image) => imageUrl(image.name));
   }
+}
+
+/** The members know a shared pool by its id, which a client need not repeat. Pure. */
+function withId(config: Record<string, string>, before: PoolDocument['config']): Record<string, string> {
+  const id = before['source.shared.id'];
+  return id === undefined ? config : { 'source.shared.id': id, ...config };
 }
 
 function isInside(directory: string, path: string): boolean {

@@ -1,6 +1,7 @@
 // The storage volumes that a project sees: those of its containers, the custom ones and the images that it uses. Reads only.
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
 import { containerUrl, imageUrl, plainName, projectOf } from '../../api/project/project-names.ts';
 import type { StorageVolume } from '../../api/storage/volume.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
@@ -133,6 +134,13 @@ export class VolumeLists {
     ];
   }
 
+  /** What members have unpacked in a shared pool is there once: the one with the lowest number lists it. */
+  #isListedByOther(pool: string, image: string): boolean {
+    const { member, others, pools } = this.#records;
+    if (member === undefined || !isTrue(pools.get(pool)?.document.config['source.shared'])) return false;
+    return others.having('images', image).some((other) => other.member < member && isUnpackedIn(other.document, pool));
+  }
+
   /** Containers and custom volumes as recorded, images as unpacked in the pool. */
   async #of(pool: string, project: string | undefined, type?: string): Promise<readonly Listed[]> {
     const { driver, pool: spec } = this.#pools.use(pool);
@@ -159,7 +167,7 @@ export class VolumeLists {
       );
       add(
         'image',
-        images.map(({ name }) => name),
+        images.map(({ name }) => name).filter((name) => !this.#isListedByOther(pool, name)),
         'features.images',
       );
     }
