@@ -1,6 +1,7 @@
 // Runs the whole test suite and says which files took longest; in CI a file that failed is run once more, alone and in a new process,
 // and named as flaky when it then passes. Decides nothing about tests themselves: vitest.config.ts does.
 import { leftOut } from './support/left-out.ts';
+import { keepTestsInMemory } from './support/memory-folder.ts';
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -67,4 +68,9 @@ async function runSuite(args: readonly string[]): Promise<number> {
   }
 }
 
-process.exitCode = await runSuite(process.argv.slice(2));
+const removeFolder = keepTestsInMemory();
+try {
+  process.exitCode = await runSuite(process.argv.slice(2));
+} finally {
+  removeFolder();
+}
