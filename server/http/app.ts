@@ -57,7 +57,7 @@ export interface AppDeps {
   /** Makes a text readable for people in this project. */
   readonly readable: (text: string, project: string, mayKnowProjects: boolean) => string;
   readonly cluster: Cluster;
-  readonly placing: Pick<Placing, 'memberFor'>;
+  readonly placing: Pick<Placing, 'memberFor' | 'isLimited'>;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
@@ -229,7 +229,10 @@ async function serve(
         reply,
         goneSignal(reply.raw),
       );
-    if (isRouted && endpoint.method === 'GET' && !(await deps.cluster.readBarrier()))
+    const isRead = endpoint.method === 'GET';
+    // Whether a limit leaves room depends on what all members have.
+    const needsNews = isRead ? isRouted : deps.cluster.isOn && deps.placing.isLimited(project);
+    if (needsNews && !(await deps.cluster.readBarrier()) && isRead)
       reply.header(`${deps.dialect.headerPrefix}stale`, 'true');
     const result = await handler({
       ...identity,

@@ -25,6 +25,8 @@ export class Changes {
   readonly required: string[] = [];
   /** Keys that no transaction in progress may require. */
   readonly claimed: string[] = [];
+  /** Keys with which transactions of all members are decided one after the other. */
+  readonly turns: string[] = [];
 
   constructor(contents: Contents) {
     this.#contents = contents;
@@ -70,6 +72,16 @@ export class Changes {
     this.#bind(kind, name);
     this.#claimUses(kind, name);
     this.claimed.push(this.keyOf(kind, name));
+  }
+
+  /** In a cluster it succeeds only when no member has put the shared record to use since this view: for what depends on all its users. */
+  takeTurn(kind: Kind, name: string): void {
+    const key = this.#contents.space.useKeyOf(kind, name);
+    if (key === undefined || this.turns.includes(key)) return;
+    this.turns.push(key);
+    this.#claimUses(kind, name);
+    if (!this.ops.some((op) => ('put' in op ? op.put : op.del) === key)) this.ops.push({ put: key, value: nothing });
+    this.accepts.push((rev) => this.#contents.noteUse(key, rev));
   }
 
   /** Records that the transaction puts, deletes or claims. */

@@ -70,6 +70,11 @@ export class Contents {
     return this.#uses.get(key) ?? 0;
   }
 
+  /** Of an own transaction, before the store tells of it. */
+  noteUse(key: string, rev: Rev): void {
+    if (this.useRev(key) < rev) this.#uses.set(key, rev);
+  }
+
   signals(prefix: string): readonly StoreRecord[] {
     return [...this.#signals.values()].filter(({ key }) => key.startsWith(prefix));
   }

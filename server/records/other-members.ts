@@ -70,6 +70,12 @@ export class OtherMembers {
       yield* entries.values() as Iterable<OtherEntry<Documents[K]>>;
   }
 
+  /** Numbers of those that have any record, lowest first. */
+  members(): readonly number[] {
+    const numbers = new Set([...this.#byKind.values()].flatMap((members) => [...members.keys()]));
+    return [...numbers].sort((a, b) => a - b);
+  }
+
   kinds(): readonly Kind[] {
     return [...this.#byKind.keys()];
   }

@@ -7,6 +7,7 @@ import type { Kind } from './documents.ts';
 import { follow, readAll } from './follower.ts';
 import { KeySpace } from './key-space.ts';
 import type { OtherMembers } from './other-members.ts';
+import { Turns } from './turns.ts';
 
 export { Changes, type Guard, type Put } from './changes.ts';
 export { Collection, type Entry } from './collection.ts';
@@ -15,6 +16,11 @@ export { Collection, type Entry } from './collection.ts';
 export class RecordConflict extends Error {
   override readonly name = 'RecordConflict';
 }
+
+/** For the changes of another member to arrive. */
+const catchUpMs = 2_000;
+/** For a change that other members are first to make room for, time after time. */
+const turnMs = 10_000;
 
 export class Records {
   #store: Store;
@@ -27,6 +33,7 @@ export class Records {
   #guard: Guard = () => {};
   /** Set while the records move to another store. */
   #moving: Promise<void> | undefined;
+  readonly #turns = new Turns();
 
   private constructor(store: Store, space: KeySpace) {
     this.#store = store;
@@ -133,10 +140,35 @@ export class Records {
   /** Durable and visible in the view when it resolves. Throws RecordConflict (nothing changed, view refreshed). */
   async commit(build: (changes: Changes) => void): Promise<void> {
     while (this.#moving !== undefined) await this.#moving;
+    const changes = this.#built(build);
+    if (changes.turns.length === 0) return this.#send(changes);
+    // Those of this member wait here, and do not fail on each other.
+    await this.#turns.run(changes.turns, () => this.#sendInTurn(build));
+  }
+
+  /** Decided anew whenever another member was first. */
+  async #sendInTurn(build: (changes: Changes) => void): Promise<void> {
+    const over = AbortSignal.timeout(turnMs);
+    for (;;) {
+      while (this.#moving !== undefined) await this.#moving;
+      try {
+        return await this.#send(this.#built(build));
+      } catch (error) {
+        if (!(error instanceof RecordConflict) || over.aborted) throw error;
+        await this.#catchUp();
+      }
+    }
+  }
+
+  #built(build: (changes: Changes) => void): Changes {
     const changes = new Changes(this.contents);
     build(changes);
+    if (changes.ops.length > 0) this.#guard(changes, [...this.#pending]);
+    return changes;
+  }
+
+  async #send(changes: Changes): Promise<void> {
     if (changes.ops.length === 0) return;
-    this.#guard(changes, [...this.#pending]);
     const needed = changes.claimed.find((key) => this.#required.has(key));
     if (needed !== undefined) throw new RecordConflict(`The record ${needed} is being put to use`);
     await this.#holding(changes, () => this.#write(changes));
@@ -222,6 +254,12 @@ export class Records {
         else this.#required.set(key, left);
       }
     }
+  }
+
+  /** Another member wrote first: decided anew on what it wrote. */
+  async #catchUp(): Promise<void> {
+    const rev = await this.#store.lastWrite();
+    await this.contents.reached(rev, AbortSignal.timeout(catchUpMs));
   }
 
   async #refresh(kind: Kind, name: string): Promise<void> {

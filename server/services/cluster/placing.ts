@@ -1,6 +1,7 @@
 // The member that carries out a creation of a container: the one that the request names, or the best one that has what it needs.
 import type { ContainerCreate } from '../../api/container/container.ts';
 import { rootDisk } from '../../api/devices/index.ts';
+import { isLimited } from '../../api/project/project-problems.ts';
 import { qualifiedName } from '../../api/project/project-names.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
 import type { Member } from '../../cluster/members.ts';
@@ -59,6 +60,11 @@ export class Placing {
     const place = this.#tryNear(near, wish) ?? placeContainer(members, wish);
     this.#coming.push({ member: place.number, name, untilMs: this.#deps.nowMs() + comingMs });
     return place.isHere ? undefined : place;
+  }
+
+  /** Whether the project has limits or restrictions. */
+  isLimited(project: string): boolean {
+    return isLimited(this.#deps.records.projects.get(project)?.document.config ?? {});
   }
 
   #tryNear(near: readonly Member[], wish: Parameters<typeof placeContainer>[1]): Member | undefined {

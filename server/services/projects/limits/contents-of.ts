@@ -14,40 +14,46 @@ import type { ContainerDocument, ProfileDocument } from '../../../records/docume
 import { expand } from '../../expand.ts';
 import type { ProjectFeature } from '../../project-scope.ts';
 import { plannedBy } from './planned.ts';
-import type { RecordView } from './view.ts';
+import type { RecordPart, RecordView } from './view.ts';
 
 /** Undefined: there is no such project. */
 export function contentsOf(view: RecordView, project: string): ProjectContents | undefined {
   const config = configOf(view, project);
   if (config === undefined) return undefined;
-  const planned = plannedBy(view);
-  const containers = containersOf(view, project, planned.containers);
-  const volumes = volumesOf(view, project, planned.volumes);
+  const parts = view.parts().map((part) => partOf(view, part, project));
   return {
     name: project,
     config,
-    containers: containers.map(({ member }) => member),
+    containers: parts.flatMap(({ containers }) => containers.map(({ member }) => member)),
     profiles: view
       .list('profiles')
       .filter(({ name }) => projectOf(name) === project)
       .map(({ name, document }) => ({ name: plainName(name), config: document.config, devices: document.devices })),
-    volumes: volumes.map(({ volume }) => volume),
+    volumes: parts.flatMap(({ volumes }) => volumes.map(({ volume }) => volume)),
     networks: project === defaultProject ? view.list('networks').map(({ name }) => name) : [],
-    images: Object.fromEntries(
-      view
-        .list('images')
-        .filter(({ name }) => projectOf(name) === project)
-        .map(({ name, document }) => [plainName(name), document.sizeBytes]),
-    ),
-    snapshots: [
-      ...ownedNames(view, 'snapshots', new Map(containers.map(({ uuid, member }) => [uuid, member.name]))),
-      ...ownedNames(
-        view,
-        'volumeSnapshots',
-        new Map(volumes.map(({ uuid, volume }) => [uuid, `${volume.pool}/${volume.name}`])),
-      ),
-    ],
-    backups: ownedNames(view, 'backups', new Map(containers.map(({ uuid, member }) => [uuid, member.name]))),
+    // Members have copies of the same one.
+    images: Object.fromEntries(parts.flatMap(({ images }) => images)),
+    snapshots: parts.flatMap(({ snapshots }) => snapshots),
+    backups: parts.flatMap(({ backups }) => backups),
+  };
+}
+
+/** What one member has of the project; profiles are in the view. */
+function partOf(view: RecordView, part: RecordPart, project: string) {
+  const planned = plannedBy(part);
+  const containers = containersOf(view, part, project, planned.containers);
+  const volumes = volumesOf(part, project, planned.volumes);
+  const nameOf = new Map(containers.map(({ uuid, member }) => [uuid, member.name]));
+  const placeOf = new Map(volumes.map(({ uuid, volume }) => [uuid, `${volume.pool}/${volume.name}`]));
+  return {
+    containers,
+    volumes,
+    images: part
+      .list('images')
+      .filter(({ name }) => projectOf(name) === project)
+      .map(({ name, document }) => [plainName(name), document.sizeBytes] as const),
+    snapshots: [...ownedNames(part, 'snapshots', nameOf), ...ownedNames(part, 'volumeSnapshots', placeOf)],
+    backups: ownedNames(part, 'backups', nameOf),
   };
 }
 
@@ -86,6 +92,7 @@ interface Found {
 
 function containersOf(
   view: RecordView,
+  part: RecordPart,
   project: string,
   planned: ReadonlyMap<string, ContainerDocument>,
 ): readonly Found[] {
@@ -99,7 +106,7 @@ function containersOf(
         : { ...devices, [root.name]: { ...devices[root.name], pool: document.pool } };
     return { name: plainName(name), config, devices: rooted };
   };
-  const now = view.list('containers').filter(({ name }) => projectOf(name) === project);
+  const now = part.list('containers').filter(({ name }) => projectOf(name) === project);
   const found = now.map(({ name, document }): Found => {
     const plan = planned.get(name);
     const member = memberOf(name, document);
@@ -130,11 +137,11 @@ function larger(now: ProjectMember, planned: ProjectMember): ProjectMember {
 }
 
 function volumesOf(
-  view: RecordView,
+  part: RecordPart,
   project: string,
   planned: ReadonlyMap<string, { readonly uuid: string; readonly config: ConfigMap }>,
 ): readonly { readonly uuid: string; readonly volume: ProjectVolume }[] {
-  const all = new Map([...view.list('volumes').map(({ name, document }) => [name, document] as const), ...planned]);
+  const all = new Map([...part.list('volumes').map(({ name, document }) => [name, document] as const), ...planned]);
   return [...all].flatMap(([key, { uuid, config }]) => {
     const slash = key.indexOf('/');
     const name = key.slice(slash + 1);
@@ -145,11 +152,11 @@ function volumesOf(
 
 /** `OWNER/NAME` of the records that belong to one of the owners. */
 function ownedNames(
-  view: RecordView,
+  part: RecordPart,
   kind: 'snapshots' | 'backups' | 'volumeSnapshots',
   owners: ReadonlyMap<string, string>,
 ): readonly string[] {
-  return view.list(kind).flatMap(({ name }) => {
+  return part.list(kind).flatMap(({ name }) => {
     const slash = name.indexOf('/');
     const owner = owners.get(name.slice(0, slash));
     return owner === undefined ? [] : [`${owner}/${name.slice(slash + 1)}`];

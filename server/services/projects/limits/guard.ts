@@ -22,6 +22,8 @@ export const projectGuard =
     for (const project of new Set(changes.puts.flatMap((put) => projectsOf(after, put)))) {
       const config = configOf(after, project);
       if (config === undefined || !isLimited(config)) continue;
+      // What other members do in the project is decided before or after this.
+      changes.takeTurn('projects', project);
       // A change of the project at the same time is decided before or after this one.
       if (
         records.projects.has(project) &&

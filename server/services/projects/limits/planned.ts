@@ -5,7 +5,7 @@ import type { MoveParams as ContainerMove } from '../../containers/sagas/contain
 import type { RestoreParams } from '../../containers/sagas/snapshot-restore.ts';
 import type { MoveParams as VolumeMove } from '../../storage/sagas/volume-rename.ts';
 import { volumeKey } from '../../storage/volume-users.ts';
-import type { RecordView } from './view.ts';
+import type { RecordPart } from './view.ts';
 
 export interface Planned {
   /** By qualified name. */
@@ -14,30 +14,31 @@ export interface Planned {
   readonly volumes: Map<string, VolumeDocument>;
 }
 
-type Plan = (params: never, view: RecordView, planned: Planned) => void;
+type Plan = (params: never, part: RecordPart, planned: Planned) => void;
 
 /** Sagas whose result is not in the records from their first transaction on. */
 const plans: Partial<Record<SagaKind, Plan>> = {
-  'snapshot-restore': ({ container, document }: RestoreParams, _view, { containers }) => {
+  'snapshot-restore': ({ container, document }: RestoreParams, _part, { containers }) => {
     containers.set(container, document);
   },
-  'container-move': ({ from, to }: ContainerMove, view, { containers }) => {
-    const document = view.get('containers', from.name);
+  'container-move': ({ from, to }: ContainerMove, part, { containers }) => {
+    const document = part.get('containers', from.name);
     if (document !== undefined) containers.set(to.name, { ...document, pool: to.pool });
   },
-  'volume-move': ({ from, to }: VolumeMove, view, { volumes }) => {
-    const document = view.get('volumes', volumeKey(from));
+  'volume-move': ({ from, to }: VolumeMove, part, { volumes }) => {
+    const document = part.get('volumes', volumeKey(from));
     if (document !== undefined) volumes.set(volumeKey(to), document);
   },
 };
 
-export function plannedBy(view: RecordView): Planned {
+/** By one member. */
+export function plannedBy(part: RecordPart): Planned {
   const planned: Planned = { containers: new Map(), volumes: new Map() };
-  for (const { document } of view.list('sagas')) planOf(document, view, planned);
+  for (const { document } of part.list('sagas')) planOf(document, part, planned);
   return planned;
 }
 
-function planOf({ kind, params }: SagaDocument, view: RecordView, planned: Planned): void {
+function planOf({ kind, params }: SagaDocument, part: RecordPart, planned: Planned): void {
   const plan = Object.hasOwn(plans, kind) ? plans[kind as SagaKind] : undefined;
-  plan?.(params as never, view, planned);
+  plan?.(params as never, part, planned);
 }

@@ -1,8 +1,15 @@
 // The records as they would be with transactions that are not written yet.
 import type { Documents, Kind } from '../../../records/documents.ts';
+import type { OtherMembers } from '../../../records/other-members.ts';
 import type { Changes, Collection, Records } from '../../../records/records.ts';
 
-export class RecordView {
+/** What one member of a cluster has. */
+export interface RecordPart {
+  get<K extends Kind>(kind: K, name: string): Documents[K] | undefined;
+  list<K extends Kind>(kind: K): readonly { readonly name: string; readonly document: Documents[K] }[];
+}
+
+export class RecordView implements RecordPart {
   readonly #records: Records;
   /** Undefined: the record is gone. */
   readonly #changed = new Map<Kind, Map<string, unknown>>();
@@ -31,8 +38,33 @@ export class RecordView {
     return [...list.filter(({ name }) => !changed.has(name)), ...added];
   }
 
+  /** This member's part, with what is not written yet, and those of the other members. */
+  parts(): readonly RecordPart[] {
+    const { others } = this.#records;
+    return [this, ...others.members().map((member) => new MemberPart(others, member))];
+  }
+
   #set(kind: Kind, name: string, document: unknown): void {
     const changed = this.#changed.get(kind) ?? new Map<string, unknown>();
     this.#changed.set(kind, changed.set(name, document));
+  }
+}
+
+/** Documents are decoded when they are asked for. */
+class MemberPart implements RecordPart {
+  readonly #others: OtherMembers;
+  readonly #member: number;
+
+  constructor(others: OtherMembers, member: number) {
+    this.#others = others;
+    this.#member = member;
+  }
+
+  get<K extends Kind>(kind: K, name: string): Documents[K] | undefined {
+    return this.#others.having(kind, name).find(({ member }) => member === this.#member)?.document;
+  }
+
+  list<K extends Kind>(kind: K): readonly { readonly name: string; readonly document: Documents[K] }[] {
+    return [...this.#others.of(kind, this.#member)];
   }
 }
