@@ -1,4 +1,4 @@
-// Controllers as processes: the verbs that talk to one, the takeover after a kill, and revisions that arrive while controllers are killed.
+// Controllers as processes: the verbs that talk to one, and the takeover after a kill.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -123,22 +123,5 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
     await until(async () => (await noteOf(2)) === 'a', 15_000);
     expect(Date.now() - atMs).toBeLessThan(15_000);
     expect(await isActive(second)).toBe(true);
-  });
-
-  test('revisions that arrive while the controller is killed again and again end as the newest', async () => {
-    world = await openControllerWorld(2);
-    const text = (round: number): string =>
-      profileText('web', { 'user.note': String(round) }) + (round % 2 === 0 ? `---\n${profileText('even', {})}` : '');
-    await world.write('a.yaml', text(0));
-    for (let round = 1; round <= 8; round += 1) {
-      const { child } = await start('one');
-      await world.write('a.yaml', text(round));
-      // At another moment of its work each time.
-      await new Promise((resolve) => setTimeout(resolve, round * 60));
-      await killed(child);
-    }
-    await start('one');
-    await until(async () => (await noteOf(1)) === '8' && (await noteOf(2)) === '8', waitMs);
-    await until(async () => (await world.profile(2, 'even')) !== undefined, waitMs);
   });
 });

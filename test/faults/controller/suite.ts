@@ -1,5 +1,5 @@
-// Kills the controller or one of its hosts with SIGKILL while revisions arrive. In the end each host has what the newest revision
-// declares, and nothing that earlier ones declared.
+// Kills the controller, one of its hosts or its git server with SIGKILL while commits arrive. In the end each host has what the newest
+// commit declares and nothing that earlier ones declared, and no host got a change twice or went back to an older commit.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,14 +7,20 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient } from '../../../server/client/client.ts';
 import { startChild, type ChildDaemon } from '../../support/daemons/child-process.ts';
+import { Repository } from '../../support/git/repository.ts';
 import { until } from '../../support/until.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
+import { GitProcess } from './git-process.ts';
+import { WriteLog, wrongWrites } from './write-log.ts';
 
 const hostNames = ['h1', 'h2'] as const;
+const commitsEachRound = 2;
+/** Between two deeds of a round, at most. */
+const longestPauseMs = 1000;
 const convergedMs = 120_000;
 
 export const controllerSuite: FaultSuite = {
-  doc: 'SIGKILL of the controller or a host while revisions of its source arrive',
+  doc: 'SIGKILL of the controller, a host or the git server while commits arrive',
   rounds: 100,
   missing: () => Promise.resolve(undefined),
   run: async (context) => {
@@ -32,60 +38,84 @@ export const controllerSuite: FaultSuite = {
 class World {
   readonly #folder: string;
   readonly #context: FaultContext;
+  readonly #repository: Repository;
   readonly #hosts = new Map<string, ChildDaemon>();
+  readonly #logs = new Map<string, WriteLog>();
+  #git: GitProcess | undefined;
   #controller: ChildProcess | undefined;
 
   constructor(folder: string, context: FaultContext) {
     this.#folder = folder;
     this.#context = context;
+    this.#repository = new Repository(folder);
   }
 
   async run(): Promise<Figures> {
     const { rounds, random, say, signal } = this.#context;
-    await mkdir(join(this.#folder, 'manifests'));
-    for (const name of hostNames) await this.#startHost(name);
-    await this.#writeConfig();
-    await this.#declare(0);
-    this.#startController();
-    for (let round = 1; round <= rounds; round += 1) {
-      signal.throwIfAborted();
-      await this.#declare(round);
-      await sleep(random.next() * 1500, undefined, { signal });
-      const chance = random.next();
-      const victim = chance < 0.5 ? 'controller' : chance < 0.75 ? 'h1' : 'h2';
-      if (victim === 'controller') {
-        await this.#killController();
-        this.#startController();
-      } else {
-        await this.#hosts.get(victim)?.kill('SIGKILL');
-        await this.#startHost(victim);
-      }
-      if (round % 10 === 0) say(`controller: ${round} of ${rounds} kills`);
+    const commits = rounds * commitsEachRound;
+    for (const name of hostNames) {
+      await this.#startHost(name);
+      this.#logs.set(name, await WriteLog.listen(join(this.#folder, `${name}.s`), this.#socketOf(name)));
     }
-    const wanted = namesOf(rounds);
-    await until(() => this.#isConverged(rounds), convergedMs).catch(() => undefined);
+    this.#declare(0);
+    this.#git = await GitProcess.start(this.#folder, join(this.#folder, 'built'));
+    await this.#writeConfig(this.#git.url);
+    this.#startController();
+    for (let commit = 1; commit <= commits; commit += 1) {
+      signal.throwIfAborted();
+      this.#declare(commit);
+      await sleep(random.next() * longestPauseMs, undefined, { signal });
+      if (commit % commitsEachRound === 0) await this.#killOne(random.next());
+      if (commit % (commitsEachRound * 10) === 0) say(`controller: ${commit} of ${commits} commits`);
+    }
+    await until(() => this.#isConverged(commits), convergedMs).catch(() => undefined);
+    return { what: 'commits of a git server', rounds, acknowledged: commits, ...(await this.#judged(commits)) };
+  }
+
+  async close(): Promise<void> {
+    await this.#killController();
+    await this.#git?.kill();
+    for (const log of this.#logs.values()) await log.close();
+    for (const host of this.#hosts.values()) await host.kill('SIGKILL');
+  }
+
+  /** `chance`: from 0 up to 1. */
+  async #killOne(chance: number): Promise<void> {
+    if (chance < 0.4) {
+      await this.#killController();
+      this.#startController();
+    } else if (chance < 0.7) {
+      await this.#git?.kill();
+      await this.#git?.restart();
+    } else {
+      const name = chance < 0.85 ? 'h1' : 'h2';
+      await this.#hosts.get(name)?.kill('SIGKILL');
+      await this.#startHost(name);
+    }
+  }
+
+  async #judged(commit: number): Promise<Pick<Figures, 'lost' | 'orphans'>> {
+    const wanted = namesOf(commit);
     const lost: string[] = [];
     const orphans: string[] = [];
     for (const host of hostNames) {
       const found = await this.#notes(host);
       for (const name of wanted)
-        if (found.get(name) !== String(rounds)) lost.push(`${host}: profile ${name} is not as declared`);
+        if (found.get(name) !== String(commit)) lost.push(`${host}: profile ${name} is not as declared`);
       for (const name of found.keys())
         if (!wanted.includes(name)) orphans.push(`${host}: profile ${name} is left over`);
+      const writes = this.#logs.get(host)?.writes ?? [];
+      if (writes.length < wanted.length) lost.push(`${host}: its changes were not seen, so nothing is known of them`);
+      lost.push(...wrongWrites(host, writes));
     }
-    return { what: 'revisions of a directory', rounds, acknowledged: rounds * hostNames.length, lost, orphans };
+    return { lost, orphans };
   }
 
-  async close(): Promise<void> {
-    await this.#killController();
-    for (const host of this.#hosts.values()) await host.kill('SIGKILL');
-  }
-
-  async #isConverged(round: number): Promise<boolean> {
+  async #isConverged(commit: number): Promise<boolean> {
     for (const host of hostNames) {
       const found = await this.#notes(host).catch(() => new Map<string, string | undefined>());
-      const wanted = namesOf(round);
-      if (found.size !== wanted.length || wanted.some((name) => found.get(name) !== String(round))) return false;
+      const wanted = namesOf(commit);
+      if (found.size !== wanted.length || wanted.some((name) => found.get(name) !== String(commit))) return false;
     }
     return true;
   }
@@ -102,18 +132,18 @@ class World {
     }
   }
 
-  async #declare(round: number): Promise<void> {
-    const texts = namesOf(round).map((name) => `kind: profile\nname: ${name}\nconfig: { user.note: '${round}' }\n`);
-    await writeFile(join(this.#folder, 'manifests', 'stack.yaml'), texts.join('---\n'));
+  #declare(commit: number): void {
+    const texts = namesOf(commit).map((name) => `kind: profile\nname: ${name}\nconfig: { user.note: '${commit}' }\n`);
+    this.#repository.commit({ 'stack.yaml': texts.join('---\n') }, `Commit ${commit}`);
   }
 
-  async #writeConfig(): Promise<void> {
-    const lines = hostNames.map((name) => `  - { name: ${name}, address: "unix://${this.#socketOf(name)}" }`);
+  async #writeConfig(git: string): Promise<void> {
+    const lines = hostNames.map((name) => `  - { name: ${name}, address: "unix://${this.#folder}/${name}.s" }`);
     await writeFile(join(this.#folder, 'hosts.yaml'), `kind: hosts\nhosts:\n${lines.join('\n')}\n`);
     await writeFile(
       join(this.#folder, 'gantry.yaml'),
       `hosts: { file: hosts.yaml }
-sources: [{ name: faults, directory: { path: manifests, interval: 100ms } }]
+sources: [{ name: faults, git: { url: "${git}/site.git", branch: main, history: linear, interval: 300ms } }]
 sets: [{ name: faults, source: faults, prune: { max: 100% }, retry: { first: 200ms, longest: 1s } }]
 `,
     );
@@ -146,5 +176,5 @@ sets: [{ name: faults, source: faults, prune: { max: 100% }, retry: { first: 200
   }
 }
 
-/** Each revision declares a new profile and keeps the one before. */
-const namesOf = (round: number): readonly string[] => [`r${round}`, `r${round + 1}`, 'rest'];
+/** Each commit declares a new profile and keeps the one before. */
+const namesOf = (commit: number): readonly string[] => [`r${commit}`, `r${commit + 1}`, 'rest'];

@@ -12,10 +12,11 @@ export interface GitServer {
   close(): Promise<void>;
 }
 
-/** Serves the repositories below `root`; pushes are accepted. */
+/** Serves the repositories below `root`; pushes are accepted. Port 0: any free one. */
 export async function startGitServer(
   root: string,
   login?: { readonly user: string; readonly password: string },
+  port = 0,
 ): Promise<GitServer> {
   const requests: GitServer['requests'] = [];
   const wanted =
@@ -29,7 +30,7 @@ export async function startGitServer(
     if (result.intercept?.(request, response) === true) return;
     serve(root, request, response);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const result: GitServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     requests,

@@ -1,0 +1,40 @@
+// Commits that arrive while controller, hosts and git server are killed end as the newest, and each change is made once. The form with
+// 200 commits is `npm run faults -- controller`.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { controllerSuite } from '../../faults/controller/suite.ts';
+import { wrongWrites } from '../../faults/controller/write-log.ts';
+import { buildPrograms, type Programs } from '../../support/cli/programs.ts';
+import { seededRandom } from '../../support/random.ts';
+
+describe('while commits arrive', () => {
+  let programs: Programs;
+  beforeAll(() => {
+    programs = buildPrograms();
+  }, 240_000);
+  afterAll(() => programs?.remove());
+
+  test('kills of controller, hosts and git server lose no commit and repeat no change', async () => {
+    const random = seededRandom();
+    const { signal } = new AbortController();
+    const context = { rounds: 5, random, gantryd: programs.gantryd, say: () => undefined, signal };
+    const figures = await controllerSuite.run(context);
+    expect({ figures, seed: random.seed }).toMatchObject({ figures: [{ acknowledged: 10, lost: [], orphans: [] }] });
+  }, 240_000);
+});
+
+test('a change that was made twice, a step back and a second deletion are noticed', () => {
+  const write = (profile: string, note?: number) => ({
+    method: note === undefined ? 'DELETE' : 'PATCH',
+    profile,
+    note: note === undefined ? undefined : String(note),
+  });
+  expect(wrongWrites('h1', [write('a', 1), write('b', 1), write('a', 3), write('a')])).toEqual([]);
+  expect(
+    wrongWrites('h1', [write('a', 1), write('a', 3), write('a', 1), write('a', 2), write('a'), write('a')]),
+  ).toEqual([
+    'h1: profile a got the note 1 twice',
+    'h1: profile a went back from 3 to 1',
+    'h1: profile a went back from 3 to 2',
+    'h1: profile a was deleted twice',
+  ]);
+});
