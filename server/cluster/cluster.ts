@@ -52,6 +52,11 @@ export class Cluster {
     return this.members.ownName;
   }
 
+  /** Where the other members reach this one; undefined outside a cluster. */
+  get ownAddress(): string | undefined {
+    return this.isOn ? this.members.byNumber(this.members.here)?.address : undefined;
+  }
+
   /** For an operation that begins here. */
   operationId(random: string): string {
     return operationIdOf(this.members.here, random);
@@ -80,7 +85,7 @@ export class Cluster {
     this.#presence = new Presence({
       store: store(),
       member: this.members.here,
-      ttlSeconds: self.ttlSeconds(),
+      ttlSeconds: self.ttlSeconds,
       present: self.present,
       statusOf: self.statusOf,
       containers: () => records.containers.list().map(({ name }) => name),
@@ -99,6 +104,11 @@ export class Cluster {
   /** What a container does may be something else now. */
   touch(container: string): void {
     this.#presence?.touch(container);
+  }
+
+  /** Settings may have changed: the time after which silence counts as the end of this member. */
+  async retime(): Promise<void> {
+    await this.#presence?.retime();
   }
 
   /** When it resolves, other members can see what containers do here. Never throws: they will see it later. */

@@ -9,8 +9,8 @@ import { encodePresent, encodeStatus, presentKey, type PresentSignal, statusKey 
 export interface PresenceDeps {
   readonly store: Store;
   readonly member: number;
-  /** Seconds without a sign of life after which the others count it as gone. */
-  readonly ttlSeconds: number;
+  /** Seconds without a sign of life after which the others count it as gone, by the settings as they are now. */
+  readonly ttlSeconds: () => number;
   readonly present: () => PresentSignal;
   /** Names of all containers of this member. */
   readonly containers: () => Iterable<string>;
@@ -34,6 +34,8 @@ export class Presence {
   readonly #deps: PresenceDeps;
   readonly #ended = new AbortController();
   #lease: Lease | undefined;
+  #ttlSeconds = 0;
+  #retiming: Promise<void> | undefined;
   /** What the others were told, and those whose status may be another now. */
   #told = new Map<string, StatusCode>();
   readonly #dirty = new Set<string>();
@@ -55,6 +57,7 @@ export class Presence {
     this.#timer = setInterval(() => {
       this.#isAllDirty = true;
       void this.flush().catch(() => {});
+      void this.retime();
     }, lookEveryMs);
     this.#timer.unref();
   }
@@ -79,29 +82,71 @@ export class Presence {
     await this.#flushing;
   }
 
+  /** The time to live may be another one now: its keys move to a lease of that. Never throws: a later call makes up for it. */
+  async retime(): Promise<void> {
+    this.#retiming ??= this.#retime()
+      .catch((error: unknown) => {
+        this.#deps.log.warn(`The lease of this member keeps its time to live: ${errorText(error)}`);
+      })
+      .finally(() => {
+        this.#retiming = undefined;
+      });
+    await this.#retiming;
+  }
+
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     this.#ended.abort();
+    await this.#retiming;
     await this.#flushing?.catch(() => {});
     await this.#lease?.revoke().catch(() => {});
     await this.#held;
   }
 
   async #grant(): Promise<void> {
-    const lease = await this.#deps.store.lease(this.#deps.ttlSeconds);
+    const ttlSeconds = this.#deps.ttlSeconds();
+    this.#hold(await this.#deps.store.lease(ttlSeconds), ttlSeconds);
+    await this.flush();
+    this.#deps.onHeld?.();
+  }
+
+  /** All keys are put anew, under this lease. */
+  #hold(lease: Lease, ttlSeconds: number): void {
     this.#told = new Map();
     this.#present = undefined;
     this.#isAllDirty = true;
     this.#lease = lease;
-    await this.flush();
-    this.#deps.onHeld?.();
+    this.#ttlSeconds = ttlSeconds;
+  }
+
+  /** The former lease ends after the others can see everything under the new one: they never miss this member. */
+  async #retime(): Promise<void> {
+    const former = this.#lease;
+    const ttlSeconds = this.#deps.ttlSeconds();
+    if (former === undefined || ttlSeconds === this.#ttlSeconds) return;
+    const lease = await this.#deps.store.lease(ttlSeconds);
+    // It was lost, or given up, meanwhile.
+    if (this.#lease !== former || this.#ended.signal.aborted) return await lease.revoke();
+    this.#hold(lease, ttlSeconds);
+    while (!this.#ended.signal.aborted) {
+      const isTold = await this.flush().then(
+        () => true,
+        () => false,
+      );
+      if (isTold) break;
+      await pause(againMs, this.#ended.signal).catch(() => {});
+    }
+    await former.revoke();
+    this.#deps.log.info(`The others count this member as offline after ${ttlSeconds} s without a sign of life now`);
   }
 
   /** A lease that was lost (the store was away for too long) is asked for again. */
   async #keep(): Promise<void> {
     while (!this.#ended.signal.aborted) {
-      await this.#lease?.lost;
+      const held = this.#lease;
+      await held?.lost;
       if (this.#ended.signal.aborted) return;
+      if (this.#lease !== held) continue;
       this.#lease = undefined;
       this.#deps.log.warn('The lease of this member has ended: the others count it as offline until it is renewed');
       this.#deps.onLost?.();
@@ -161,5 +206,5 @@ export class Presence {
 function isOther(told: PresentSignal, now: PresentSignal): boolean {
   const { memoryTotalBytes, memoryFreeBytes } = now.load;
   const moved = Math.abs(memoryFreeBytes - told.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
-  return moved || told.version !== now.version || told.extensions !== now.extensions;
+  return moved || told.version !== now.version || told.extensions !== now.extensions || told.hasEtcd !== now.hasEtcd;
 }

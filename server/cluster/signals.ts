@@ -13,6 +13,8 @@ export interface PresentSignal {
   /** How many extensions of the API it has. */
   readonly extensions: number;
   readonly load: MemberLoad;
+  /** False: it has no program etcd that it could run for the cluster. */
+  readonly hasEtcd?: boolean;
 }
 
 export const presentPrefix = '/signals/present/';
@@ -39,9 +41,9 @@ export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.fro
 /** Undefined for what another release wrote in a way that is not known here. */
 export function decodePresent(value: Uint8Array): PresentSignal | undefined {
   try {
-    const { version, extensions, load } = JSON.parse(Buffer.from(value).toString()) as Partial<PresentSignal>;
+    const { version, extensions, load, hasEtcd } = JSON.parse(Buffer.from(value).toString()) as Partial<PresentSignal>;
     if (typeof version !== 'string' || load === undefined) return undefined;
-    return { version, extensions: extensions ?? 0, load };
+    return { version, extensions: extensions ?? 0, load, ...(hasEtcd === undefined ? {} : { hasEtcd }) };
   } catch {
     return undefined;
   }

@@ -21,6 +21,7 @@ export class ClusterPart {
   readonly #services: Services;
   readonly #unsubscribe: () => void;
   readonly #unfollow: () => void;
+  readonly #unfollowSettings: () => void;
   readonly #realising: NodeJS.Timeout;
   #listeners: Listeners | undefined;
   #isWatching = false;
@@ -45,6 +46,9 @@ export class ClusterPart {
       true,
     );
     this.#unfollow = services.profiles.follow();
+    this.#unfollowSettings = base.records.onShared((kind) => {
+      if (kind === 'server') void cluster.retime();
+    });
     this.#realising = setInterval(() => void this.#realise(), realiseEveryMs);
     this.#realising.unref();
     base.membership.set({
@@ -64,13 +68,14 @@ export class ClusterPart {
   async close(): Promise<void> {
     this.#unsubscribe();
     this.#unfollow();
+    this.#unfollowSettings();
     clearInterval(this.#realising);
     this.relay.close();
     await this.#base.cluster.disappear();
   }
 
   async #become(): Promise<void> {
-    const { cluster, records } = this.#base;
+    const { cluster, records, ownEtcd } = this.#base;
     const { view } = this.#services;
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
     await this.#realise();
@@ -82,6 +87,7 @@ export class ClusterPart {
       present: () => ({
         version,
         extensions: servedExtensions.length,
+        hasEtcd: ownEtcd.hasProgram,
         load: {
           memoryTotalBytes: totalmem(),
           memoryFreeBytes: process.availableMemory(),
@@ -95,8 +101,12 @@ export class ClusterPart {
   #watchEtcds(): void {
     if (this.#isWatching) return;
     this.#isWatching = true;
-    const { ownEtcd, cluster, stores } = this.#base;
-    ownEtcd.watch({ members: cluster.members, useEndpoints: (endpoints) => stores.useEndpoints(endpoints) });
+    const { ownEtcd, cluster, stores, records } = this.#base;
+    ownEtcd.watch({
+      members: cluster.members,
+      useEndpoints: (endpoints) => stores.useEndpoints(endpoints),
+      maxVoters: () => Number(settingOf(records, 'cluster.max_voters')),
+    });
   }
 
   /** Makes here what the cluster defines and this member lacks. */

@@ -30,6 +30,7 @@ Options:
   --store-ca FILE, --store-cert FILE, --store-key FILE  TLS to it: its authority, and the client's certificate and key
   --store-login FILE  USER:PASSWORD for it
   --cluster-store etcd://HOST:PORT[,...][/NAME]  where the records go when this host founds a cluster; the files of --store-* lead there, too
+  --etcd-path FILE    the program etcd that this member of a cluster runs; default: that of PATH
   --log-level LEVEL   debug, info (default), warn, error
   --help, --version
 
@@ -46,6 +47,7 @@ interface Flags {
   readonly group?: string;
   readonly etcd?: EtcdChoice;
   readonly clusterStore?: EtcdChoice;
+  readonly etcdPath?: string;
   readonly unprivilegedOnly: boolean;
   readonly level: string;
 }
@@ -92,6 +94,7 @@ function parseFlags(argv: readonly string[]): Flags | string {
     'unprivileged-only': { type: 'boolean', default: false },
     ...storeFlagOptions,
     'cluster-store': { type: 'string' },
+    'etcd-path': { type: 'string' },
     'log-level': { type: 'string', default: 'info' },
   } as const;
   try {
@@ -110,6 +113,7 @@ function parseFlags(argv: readonly string[]): Flags | string {
       unprivilegedOnly: values['unprivileged-only'] || isAskedFor('LXD_UNPRIVILEGED_ONLY'),
       ...(etcd === undefined ? {} : { etcd }),
       ...(values['cluster-store'] === undefined || clusterStore === undefined ? {} : { clusterStore }),
+      ...(values['etcd-path'] === undefined ? {} : { etcdPath: resolve(values['etcd-path']) }),
       ...(https === undefined ? {} : { https }),
       ...(group === undefined ? {} : { group }),
       ...lxdFlags(values['lxd-socket'], values['lxd-https']),
@@ -149,6 +153,7 @@ async function serve(flags: Flags): Promise<number> {
       ...(flags.lxd === undefined ? {} : { lxd: flags.lxd }),
       ...(flags.etcd === undefined ? {} : { etcd: flags.etcd }),
       ...(flags.clusterStore === undefined ? {} : { clusterStore: flags.clusterStore }),
+      ...(flags.etcdPath === undefined ? {} : { etcdPath: flags.etcdPath }),
       unprivilegedOnly: flags.unprivilegedOnly,
       log: logTo(logger),
     });

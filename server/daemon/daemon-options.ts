@@ -23,6 +23,8 @@ export interface DaemonOptions {
   readonly etcd?: EtcdChoice;
   /** Where the records of a cluster go that this host founds. */
   readonly clusterStore?: EtcdChoice;
+  /** The program etcd for a cluster whose members run it; default: that of PATH. */
+  readonly etcdPath?: string;
   /** Its lines also go to the listeners of events. */
   readonly log: Log;
   /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */

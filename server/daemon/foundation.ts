@@ -51,7 +51,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   open.add(() => room?.close());
   const membership = isDryRun ? undefined : await readMembership(stateDir);
-  const ownEtcd = new OwnEtcd({ stateDir, log });
+  const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath });
   open.add(() => ownEtcd.stop());
   if (membership?.store.own === true) await ownEtcd.resume();
   const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership), log);

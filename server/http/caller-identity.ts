@@ -63,8 +63,9 @@ export function identityOf(
     const requestor = { username: '', protocol: 'unix', address: '@' };
     return { caller: { class: found.class, requestor, project } };
   }
-  const peer = socket.getPeerCertificate();
-  const peerCertificate = peer.raw === undefined || peer.raw.length === 0 ? undefined : peer.raw;
+  // A connection that has ended has none: whoever asks for its caller then gets a stranger.
+  const raw = (socket.getPeerCertificate() as { readonly raw?: Buffer } | null)?.raw;
+  const peerCertificate = raw === undefined || raw.length === 0 ? undefined : raw;
   const bearer = bearerOf(bearers, request);
   const found = identify({
     transport: 'tls',

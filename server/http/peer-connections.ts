@@ -1,10 +1,12 @@
 // The TLS connections of each client certificate, so that all of them end when it is no longer trusted.
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import { fingerprintOf } from '../auth/identify.ts';
 
 export class PeerConnections {
   readonly #sockets = new Map<string, Set<Socket>>();
+  /** By fingerprint; a connection that is being closed tells its certificate no longer. */
+  readonly #certificates = new Map<string, Uint8Array>();
 
   /** To be called when the handshake is done. Connections without a certificate are not kept. */
   add(socket: TLSSocket): void {
@@ -13,18 +15,20 @@ export class PeerConnections {
     const fingerprint = fingerprintOf(raw);
     const sockets = this.#sockets.get(fingerprint) ?? new Set();
     this.#sockets.set(fingerprint, sockets.add(socket));
+    this.#certificates.set(fingerprint, raw);
     socket.once('close', () => {
       sockets.delete(socket);
-      if (sockets.size === 0 && this.#sockets.get(fingerprint) === sockets) this.#sockets.delete(fingerprint);
+      if (sockets.size > 0 || this.#sockets.get(fingerprint) !== sockets) return;
+      this.#sockets.delete(fingerprint);
+      this.#certificates.delete(fingerprint);
     });
   }
 
   /** Cuts the connections of certificates (DER) that fit. Returns the fingerprints. */
   endWhere(fits: (certificate: Uint8Array) => boolean): readonly string[] {
     const ended: string[] = [];
-    for (const [fingerprint, sockets] of this.#sockets) {
-      const [socket] = sockets;
-      if (!(socket instanceof TLSSocket) || !fits(socket.getPeerCertificate().raw ?? new Uint8Array())) continue;
+    for (const [fingerprint, certificate] of this.#certificates) {
+      if (!fits(certificate)) continue;
       ended.push(fingerprint);
       this.end(fingerprint);
     }

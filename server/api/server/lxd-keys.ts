@@ -94,7 +94,7 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
     ['metrics_authentication', 'live', 'core.metrics_authentication'],
     [today, 'live', 'core.shutdown_timeout'],
     ['rbac', 'live', 'rbac.*'],
-    ['clustering_sizing', 'live', 'cluster.max_standby cluster.max_voters'],
+    ['clustering_sizing', 'live', 'cluster.max_standby'],
     ['images_default_architecture', 'live', 'images.default_architecture'],
     ['network_type_ovn', 'live', 'network.ovn.integration_bridge network.ovn.northbound_connection'],
     ['daemon_storage', 'live', 'storage.backups_volume storage.images_volume'],
@@ -104,7 +104,6 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
 
 const serverDefaults: Readonly<Record<string, string>> = {
   'cluster.max_standby': '2',
-  'cluster.max_voters': '3',
   'core.metrics_authentication': 'true',
   'core.shutdown_timeout': '5',
   'network.ovn.integration_bridge': 'br-int',

@@ -17,6 +17,9 @@ export interface ServerConfigKey {
   readonly hidden?: boolean;
 }
 
+/** etcd itself advises against more. */
+const mostVoters = 7;
+
 type More = Partial<Pick<ServerConfigKey, 'default' | 'scope' | 'hidden'>>;
 
 const row =
@@ -46,6 +49,10 @@ const replicas: Check = (value) =>
   value === '-1' || is.paddedInteger(1)(value) === undefined
     ? undefined
     : 'must be a whole number of at least 1, or -1 for all';
+const voters: Check = (value) =>
+  is.paddedInteger(3)(value) === undefined && Number(value) % 2 === 1 && Number(value) <= mostVoters
+    ? undefined
+    : `must be an odd number of at least 3, and ${mostVoters} at most: each write waits for more than half of them`;
 const expiry: Check = (value) =>
   parseExpiry(value) === undefined
     ? 'must be numbers with a unit of M, H, d, w, m, y, such as 3H or 1d 12H'
@@ -78,6 +85,10 @@ export const serverConfigKeys = {
   'cluster.join_token_expiry': row('text', expiry)(
     'Time for which a token that lets a host join is good, such as 3H or 1d.',
     { default: '3H' },
+  ),
+  'cluster.max_voters': row('integer', voters)(
+    'Members that run an etcd of the cluster and vote; an odd number. The others reach the records through these.',
+    { default: '3' },
   ),
   'cluster.offline_threshold': integer(5)('Seconds of silence after which a member counts as offline.', {
     default: '20',

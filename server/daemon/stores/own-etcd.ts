@@ -6,23 +6,29 @@ import { EtcdCare } from '../../cluster/etcd/care.ts';
 import { type EtcdTlsFiles, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
 import { etcdQuotaBytes, type EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
+import { findEtcd } from '../../cluster/etcd/etcd-program.ts';
 import { EtcdMembership } from '../../cluster/etcd/membership.ts';
 import { type EtcdCandidate, type EtcdMember, etcdVoters, nextEtcdChange } from '../../cluster/etcd/voters.ts';
 import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../cluster/membership.ts';
 import type { Members } from '../../cluster/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { errorText, type Log } from '../../lib/log.ts';
+import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
 import { etcdSettings } from './store-choice.ts';
 
 export interface OwnEtcdDeps {
   readonly stateDir: string;
   readonly log: Log;
+  /** The program; undefined: that of PATH. */
+  readonly etcdPath: string | undefined;
 }
 
 export interface EtcdWatchDeps {
   readonly members: Members;
   /** The records are reached through these from now on: HOST:PORT each. */
   readonly useEndpoints: (endpoints: readonly string[]) => void;
+  /** How many members vote at most, by the settings as they are now. */
+  readonly maxVoters: () => number;
 }
 
 /** What this host has noted of the etcd that it runs. */
@@ -32,6 +38,8 @@ type Noted = Pick<EtcdStart, 'name' | 'clientAddress' | 'peerAddress' | 'first'>
 const lookEveryMs = 2_000;
 /** A learner gets its vote with a later look when it has not caught up. */
 const promoteMs = 1_500;
+/** A program that was missing is looked for again after this time. */
+const programEveryMs = 60_000;
 const storeName = 'gantry';
 
 export class OwnEtcd {
@@ -42,6 +50,8 @@ export class OwnEtcd {
   #looking: Promise<void> = Promise.resolve();
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
+  /** Why this host can run no etcd, and when that was found out. */
+  #program: { readonly missing: string | undefined; readonly atMs: number } | undefined;
   /** From its withdrawal on this host takes no place among the etcds again. */
   #isLeaving = false;
 
@@ -54,7 +64,7 @@ export class OwnEtcd {
     const store = await this.storeFor(address, keyPem, `etcd://${clientOf(address)}/${storeName}`);
     await rm(this.#dir('etcd'), { recursive: true, force: true });
     const noted = { name: nameOf(address), ...addressesOf(address), first: { kind: 'new' as const, token } };
-    const process = new EtcdProcess({ log: this.#deps.log });
+    const process = this.#newProcess();
     await process.start(this.#startOf(noted));
     this.#process = process;
     await this.#note(noted);
@@ -74,7 +84,7 @@ export class OwnEtcd {
   async resume(): Promise<void> {
     const noted = await this.#noted();
     if (noted === undefined) return;
-    this.#process = new EtcdProcess({ log: this.#deps.log });
+    this.#process = this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
   }
 
@@ -94,7 +104,14 @@ export class OwnEtcd {
 
   /** What an operator has to know, one sentence each. */
   get warnings(): readonly string[] {
-    return this.#care?.warnings ?? [];
+    const missing = this.#program?.missing;
+    const own = missing === undefined ? [] : [`This member keeps no copy of the records of the cluster: ${missing}`];
+    return [...own, ...(this.#care?.warnings ?? [])];
+  }
+
+  /** Whether this host could run an etcd of the cluster. */
+  get hasProgram(): boolean {
+    return this.#program?.missing === undefined;
   }
 
   async stop(): Promise<void> {
@@ -137,7 +154,16 @@ export class OwnEtcd {
     for (const name of ['etcd', 'etcd.json', 'tls']) await rm(this.#dir(name), { recursive: true, force: true });
   }
 
-  async #look({ members, useEndpoints }: EtcdWatchDeps): Promise<void> {
+  async #lookForProgram(): Promise<void> {
+    const nowMs = performance.now();
+    if (this.#program !== undefined && nowMs - this.#program.atMs < programEveryMs) return;
+    const missing = await findEtcd(this.#deps.etcdPath).then(() => undefined, errorText);
+    if (missing !== undefined && missing !== this.#program?.missing)
+      this.#deps.log.warn(`This member keeps no copy of the records of the cluster: ${missing}`);
+    this.#program = { missing, atMs: nowMs };
+  }
+
+  async #look({ members, useEndpoints, maxVoters }: EtcdWatchDeps): Promise<void> {
     const { stateDir } = this.#deps;
     const membership = await readMembership(stateDir);
     const here = members.byNumber(members.here);
@@ -147,21 +173,21 @@ export class OwnEtcd {
       const found = await link.list();
       await this.#follow(membership, found, useEndpoints);
       await this.#lookAfter(membership.store);
+      if (this.#process === undefined) await this.#lookForProgram();
       const mine = found.find(({ peerAddress }) => peerAddress === peerOf(here.address));
       if (mine === undefined && this.#process !== undefined) return await this.#retire();
       if (mine !== undefined && this.#process === undefined) return await this.#join(here.address, found);
-      const candidates = members.list().map((member): EtcdCandidate => ({
-        number: member.number,
-        peerAddress: peerOf(member.address),
-        isAvailable: member.isPresent,
-        runsEtcd: found.some(({ peerAddress }) => peerAddress === peerOf(member.address)),
-      }));
+      const candidates = members.list().map((member): EtcdCandidate => {
+        const runsEtcd = found.some(({ peerAddress }) => peerAddress === peerOf(member.address));
+        const isAvailable = member.isPresent && (runsEtcd || member.present?.hasEtcd !== false);
+        return { number: member.number, peerAddress: peerOf(member.address), isAvailable, runsEtcd };
+      });
       const isAvailable = ({ peerAddress }: EtcdMember): boolean =>
         candidates.some((candidate) => candidate.peerAddress === peerAddress && candidate.isAvailable);
-      const change = nextEtcdChange(etcdVoters(candidates), found, isAvailable);
+      const change = nextEtcdChange(etcdVoters(candidates, maxVoters()), found, isAvailable);
       if (change === undefined) return;
       if (change.do === 'add') {
-        if (change.candidate.number !== here.number) return;
+        if (change.candidate.number !== here.number || !this.hasProgram) return;
         const { members: all } = await link.addLearner(peerOf(here.address));
         return await this.#join(here.address, all);
       }
@@ -192,7 +218,7 @@ export class OwnEtcd {
     const noted = { name: nameOf(address), ...addresses, first: { kind: 'join' as const, peers: started } };
     await rm(this.#dir('etcd'), { recursive: true, force: true });
     await this.#note(noted);
-    this.#process = new EtcdProcess({ log: this.#deps.log });
+    this.#process = this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
     this.#deps.log.info(`This member runs an etcd of the cluster now, at ${addresses.clientAddress}`);
   }
@@ -226,6 +252,11 @@ export class OwnEtcd {
     const membership = new EtcdMembership(await etcdSettings(store));
     this.#careLink = membership;
     this.#care = new EtcdCare({ membership, quotaBytes: etcdQuotaBytes, log: this.#deps.log });
+  }
+
+  #newProcess(): EtcdProcess {
+    const { log, etcdPath } = this.#deps;
+    return new EtcdProcess({ log, ...(etcdPath === undefined ? {} : { etcdPath }) });
   }
 
   #dir(name: string): string {
@@ -266,17 +297,3 @@ async function withdrawFrom(link: EtcdMembership, peerAddress: string): Promise<
     );
   await link.remove(mine.id);
 }
-
-/** `address`: HOST:PORT of the member. Throws AppError badRequest when there is no room for the two ports behind it. */
-function addressesOf(address: string): { readonly clientAddress: string; readonly peerAddress: string } {
-  const at = address.lastIndexOf(':');
-  const [host, port] = [address.slice(0, at), Number(address.slice(at + 1))];
-  if (port + 2 > 65_535)
-    throw errors.badRequest(`The address ${address} leaves no room for etcd, which takes the two ports after it`);
-  return { clientAddress: `${host}:${port + 1}`, peerAddress: `${host}:${port + 2}` };
-}
-
-const clientOf = (address: string): string => addressesOf(address).clientAddress;
-const peerOf = (address: string): string => addressesOf(address).peerAddress;
-const hostOf = (address: string): string => address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
-const nameOf = (address: string): string => `etcd-${address.replaceAll(/[^A-Za-z0-9.]/g, '-')}`;

@@ -1,6 +1,7 @@
 // Removes a member from the cluster: its records go, and it writes nothing more.
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
+import { statusCodes } from '../../api/status.ts';
 import type { Member } from '../../cluster/members.ts';
 import { errorText } from '../../lib/log.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
@@ -14,7 +15,7 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
   const { name, number } = member;
   if (cluster.members.list().length === 1)
     throw errors.badRequest(`The member ${name} is the only one of its cluster: there would be none left`);
-  if (member.isHere) throw errors.badRequest(`Ask another member to remove ${name}: this is it`);
+  if (member.isHere) return removeThisOne(deps, member, isForced);
   if (!isForced) {
     if (!member.isPresent)
       throw errors.badRequest(
@@ -35,6 +36,30 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
         if (records.members.has(name)) changes.delete('members', name);
       });
       events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+    },
+  });
+}
+
+/** Another member removes this one, as it would when it were asked: of what this one had there is nobody else to clear away. */
+function removeThisOne({ cluster, operations }: ClusterUseCaseDeps, { name }: Member, isForced: boolean): Operation {
+  const [other] = cluster.members.reachable();
+  if (other === undefined)
+    throw errors.badRequest(
+      `The member ${name} cannot leave while no other member can be reached: one of them takes its records off the list`,
+    );
+  const query = isForced ? '?force=1' : '';
+  return operations.start({
+    description: 'Leaving the cluster',
+    resources: { cluster: [] },
+    run: async () => {
+      const path = `/1.0/cluster/members/${encodeURIComponent(name)}${query}`;
+      const { id } = await cluster.ask<{ readonly id: string }>(other, 'DELETE', path);
+      const { status_code: code, err } = await cluster.ask<{ readonly status_code: number; readonly err: string }>(
+        other,
+        'GET',
+        `/1.0/operations/${id}/wait`,
+      );
+      if (code !== statusCodes.success) throw errors.badRequest(err);
     },
   });
 }

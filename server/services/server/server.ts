@@ -40,7 +40,7 @@ export interface ServerSettingsDeps {
   readonly loop: { readonly figures: LoopFigures };
   /** The daemon is started for unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
-  readonly cluster: { readonly isOn: boolean; readonly ownName: string };
+  readonly cluster: { readonly isOn: boolean; readonly ownName: string; readonly ownAddress: string | undefined };
   /** Why writes are refused at the moment. */
   readonly readOnly: () => string | undefined;
 }
@@ -147,6 +147,7 @@ export class ServerSettings {
     const sent = body.config ?? {};
     const problems = validateServerConfig(sent);
     if (problems.length === 0) problems.push(...(await this.#missingPackers(sent)));
+    if (problems.length === 0) problems.push(...this.#movedMember(sent));
     if (problems.length > 0) throw errors.invalid('server config', problems);
     const { secrets } = mergeServerConfig(this.#config(), sent, mode);
     const hashed = Object.fromEntries(
@@ -165,6 +166,16 @@ export class ServerSettings {
     this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
     const isSentAgain = (sent['core.https_address'] ?? '') !== '' && !this.#listeners.isOpen(this.#httpsDialect());
     if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
+  }
+
+  /** The others know this member by its address, and etcd has it in its data. */
+  #movedMember(sent: Readonly<Record<string, unknown>>): Problem[] {
+    const { ownName, ownAddress } = this.#deps.cluster;
+    const key = 'cluster.https_address';
+    const wanted = sent[key] ?? '';
+    if (ownAddress === undefined || wanted === '' || wanted === this.#config()[key] || wanted === ownAddress) return [];
+    const message = `cannot set ${key}: the other members reach ${ownName} at ${ownAddress}; remove it from the cluster and let it join again with the new address`;
+    return [{ path: `config.${key}`, message }];
   }
 
   /** A value that is stored already may name a program that the host has lost since. */

@@ -44,12 +44,26 @@ async function probeTxn(link: EtcdLink, keyspace: Keyspace): Promise<void> {
 async function probeLease(link: EtcdLink): Promise<void> {
   const { ID } = await link.call('LeaseGrant', { TTL: probeTtlSeconds });
   try {
-    if (!((await renew(link, ID)) > 0)) throw new Error('it ended the lease at once');
+    if (!((await renewAgain(link, ID)) > 0)) throw new Error('it ended the lease at once');
   } finally {
     // An earlier attempt may have ended it without an answer.
     await link.call('LeaseRevoke', { ID }).catch((error: unknown) => {
       if (!(error instanceof EtcdFailure && error.kind === 'noLease')) throw error;
     });
+  }
+}
+
+/** A slow answer shows nothing: asked again, as other calls are. */
+async function renewAgain(link: EtcdLink, id: string): Promise<number> {
+  const end = performance.now() + Math.min(link.totalMs, (probeTtlSeconds * 1000) / 2);
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await renew(link, id);
+    } catch (error) {
+      const isAway = error instanceof EtcdFailure && error.kind === 'unreachable';
+      if (!isAway || performance.now() >= end) throw error;
+    }
+    await link.pause(attempt);
   }
 }
 

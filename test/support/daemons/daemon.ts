@@ -117,7 +117,7 @@ export interface TestDaemon extends Wire {
 export type TestDaemonOptions = Partial<
   Pick<
     DaemonOptions,
-    'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits' | 'etcd' | 'clusterStore' | 'unprivilegedOnly'
+    'runtime' | 'https' | 'lxd' | 'time' | 'remoteLimits' | 'etcd' | 'clusterStore' | 'etcdPath' | 'unprivilegedOnly'
   >
 > & {
   readonly dir?: string;
@@ -146,6 +146,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       ...(etcd === undefined ? {} : { etcd }),
       ...(options.clusterStore === undefined ? {} : { clusterStore: options.clusterStore }),
+      ...(options.etcdPath === undefined ? {} : { etcdPath: options.etcdPath }),
       ...(options.unprivilegedOnly === undefined ? {} : { unprivilegedOnly: options.unprivilegedOnly }),
       log: loggingTo(logged),
       drivers: async (given) => {

@@ -49,6 +49,20 @@ describe('the members that vote', () => {
     expect(numbers(roles.voters)).toEqual(voters);
     expect(roles.learner?.number).toBe(learner);
   });
+
+  test('as many as wanted, an odd number, and never half of them', () => {
+    const votersOf = (count: number, most: number): number[] =>
+      numbers(
+        etcdVoters(
+          Array.from({ length: count }, (_, n) => candidate(n + 1)),
+          most,
+        ).voters,
+      );
+    expect(votersOf(7, 5)).toEqual([1, 2, 3, 4, 5]);
+    expect(votersOf(4, 5)).toEqual([1, 2, 3]);
+    expect(votersOf(2, 5)).toEqual([1]);
+    expect(votersOf(5, 3)).toEqual([1, 2, 3]);
+  });
 });
 
 describe('the next change', () => {

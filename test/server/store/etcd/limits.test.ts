@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
       );
       await expect(openEtcdStore({ endpoints, name: 'west', login })).rejects.toThrow('does not let this user do that');
       const store = await openEtcdStore({ endpoints, name: 'east', login });
-      const lease = await store.lease(5);
+      const lease = await store.lease(60);
       await store.txn([], [put('/a', '1', lease.id)]);
       const watch = store.watch('/', 0, new AbortController().signal)[Symbol.asyncIterator]();
       expect(await watch.next()).toMatchObject({ value: { rev: 1 } });

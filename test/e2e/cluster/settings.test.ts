@@ -1,0 +1,94 @@
+// Settings and members of a cluster that change while it runs: the time after which silence counts, addresses, a member that leaves by
+// itself.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { freePort } from '../../support/hosts/free-port.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', { timeout: 60_000 }, () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  beforeAll(async () => {
+    cluster = await makeCluster(2);
+    const [first, second] = cluster.members;
+    if (first === undefined || second === undefined) throw new Error('the cluster has no two members');
+    [one, two] = [first, second];
+  }, 60_000);
+  afterAll(() => cluster.cleanUp());
+
+  /** Seconds without a sign of life after which the store forgets each member. */
+  const timesToLive = (): number[] => {
+    const text = cluster.etcd.ctl('lease', 'list');
+    const leases = text.split('\n').filter((line) => /^[0-9a-f]{16}$/.test(line));
+    return leases
+      .map((lease) => cluster.etcd.ctl('lease', 'timetolive', lease, '--keys'))
+      .filter((line) => line.includes('signals/present/'))
+      .map((line) => Number(/granted with TTL\((\d+)s\)/.exec(line)?.[1]));
+  };
+  const statuses = async () =>
+    ((await one.get('/1.0/cluster/members?recursion=1')) as { status: string }[]).map(({ status }) => status);
+  const refusal = async (member: TestMember, config: Record<string, string>): Promise<string> => {
+    const answer = await member.call('PATCH', '/1.0', { config });
+    expect(answer.status).toBe(400);
+    return answer.bytes.toString();
+  };
+
+  test('cluster.offline_threshold holds at once for every member, and nobody is offline meanwhile', async () => {
+    expect(timesToLive()).toEqual([20, 20]);
+    const seen = new Set<string>();
+    const events = await one.listen('lifecycle');
+    await two.call('PATCH', '/1.0', { config: { 'cluster.offline_threshold': '45' } });
+    await until(async () => {
+      (await statuses()).forEach((status) => seen.add(status));
+      return timesToLive().join() === '45,45';
+    }, 20_000);
+    for (let n = 0; n < 10; n += 1) (await statuses()).forEach((status) => seen.add(status));
+    expect([...seen]).toEqual(['Online']);
+    events.close();
+    await one.call('PATCH', '/1.0', { config: { 'cluster.offline_threshold': null } });
+    await until(() => timesToLive().join() === '20,20', 20_000);
+    expect(await refusal(one, { 'cluster.offline_threshold': '4' })).toContain('cluster.offline_threshold');
+  });
+
+  test('cluster.max_voters is an odd number', async () => {
+    for (const wrong of ['1', '2', '4', '9', 'x'])
+      expect([wrong, await refusal(one, { 'cluster.max_voters': wrong })]).toEqual([
+        wrong,
+        expect.stringContaining('odd number of at least 3'),
+      ]);
+    expect((await one.call('PATCH', '/1.0', { config: { 'cluster.max_voters': '5' } })).status).toBe(200);
+    expect((await two.get('/1.0')).config).toMatchObject({ 'cluster.max_voters': '5' });
+  });
+
+  test('the address of a member stays what the others know', async () => {
+    expect(await refusal(two, { 'cluster.https_address': '127.0.0.1:1' })).toContain(
+      `the other members reach m2 at ${two.address}`,
+    );
+    const same = await two.call('PATCH', '/1.0', { config: { 'cluster.https_address': two.address } });
+    expect([same.status, same.bytes.toString()]).toEqual([200, expect.any(String)]);
+  });
+
+  test('a member that is asked to remove itself leaves, and says so to its client', async () => {
+    await two.ok('DELETE', '/1.0/cluster/members/m2');
+    expect(await one.get('/1.0/cluster/members')).toEqual(['/1.0/cluster/members/m1']);
+    expect(await two.get('/1.0/cluster')).toMatchObject({ enabled: false });
+    const last = await one.call('DELETE', '/1.0/cluster/members/m1');
+    expect([last.status, last.bytes.toString()]).toEqual([400, expect.stringContaining('the only one of its cluster')]);
+  });
+});
+
+test('a host without etcd founds no cluster, and says what to install or name', async () => {
+  const host = await makeDaemon({ etcdPath: '/none/etcd' });
+  try {
+    const address = `127.0.0.1:${await freePort()}`;
+    const body = { server_name: 'one', enabled: true, server_address: address };
+    const { status, err } = await host.run('PUT', '/1.0/cluster', body);
+    expect([status, err]).toEqual(['Failure', expect.stringMatching(/cannot run \/none\/etcd.*--cluster-store/s)]);
+    expect(await host.get('/1.0/cluster')).toMatchObject({ enabled: false });
+  } finally {
+    await host.cleanUp();
+  }
+});
