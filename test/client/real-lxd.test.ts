@@ -1,15 +1,20 @@
 // The client and the engine against a real LXD server, where one is installed: a private daemon with its own socket.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, dialectOf, type Client } from '../../server/client/client.ts';
 
 import { busyboxMissing } from '../support/images/busybox-rootfs.ts';
 import { cli } from '../support/cli/io.ts';
+import { buildPrograms, runGantry } from '../support/cli/programs.ts';
+import { makeTenant } from '../support/cli/tenant.ts';
+import { freePort } from '../support/hosts/free-port.ts';
 import { buildBusyboxImage } from '../support/images/busybox.ts';
+import { seededRandom } from '../support/random.ts';
 import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/hosts/stock-lxd.ts';
 
 const missing = stockLxdMissing();
@@ -100,6 +105,51 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     const destroyed = await run('destroy', '-y');
     expect(destroyed.stdout).toContain('Destroy complete! 0 added, 0 changed, 6 destroyed.');
     expect(await client.list('container')).toEqual([]);
+  });
+
+  test('takes the stack of a client that is restricted to a project, also when it is killed, and gives the project back when it is empty', async () => {
+    const server = lxd;
+    if (server === undefined) return;
+    const address = `127.0.0.1:${await freePort()}`;
+    await server.call('PATCH', '/1.0', { config: { 'core.https_address': address } });
+    const project = join(folder, 'project.yaml');
+    writeFileSync(project, 'kind: project\nname: gtred\nconfig: { features.images: "false" }\n');
+    const lead = (...argv: string[]) => cli([...argv, '-f', project, '--host', host()]);
+    expect(await lead('apply', '-y')).toMatchObject({ code: 0 });
+    const [random, programs] = [seededRandom(), buildPrograms()];
+    const tenant = await makeTenant(server, join(server.dir, 'server.crt'), ['gtred']);
+    const file = join(folder, 'tenant.yaml');
+    const write = (value: string): void =>
+      writeFileSync(file, `kind: profile\nname: web\nconfig: { user.a: ${value} }\n`);
+    const team = (...argv: string[]) => cli([...argv, '-f', file, '--project', 'gtred', ...tenant.flags(address)]);
+    const admin = (...argv: string[]) => cli([...argv, '-f', file, '--project', 'gtred', '--host', host()]);
+    try {
+      write('one');
+      const both = await Promise.all([team('apply', '-y'), admin('apply', '-y')]);
+      for (const { code, stderr } of both) expect([0, 5], stderr).toContain(code);
+      expect(Math.min(...both.map(({ code }) => code))).toBe(0);
+      expect(await admin('destroy', '-y')).toMatchObject({ code: 0 });
+      write('two');
+      expect((await team('apply', '-y')).stderr).not.toContain('Error');
+      expect(await team('plan', '-detailed-exitcode')).toMatchObject({ code: 0 });
+      for (const value of ['three', 'four', 'five']) {
+        write(value);
+        const words = ['apply', '-y', '-f', file, '--project', 'gtred', ...tenant.flags(address)];
+        const started = (child: ChildProcess): void =>
+          void sleep(300 + random.next() * 700).then(() => child.kill('SIGKILL'));
+        await runGantry(programs, words, { started });
+        expect(await team('apply', '-y'), `seed ${random.seed}`).toMatchObject({ code: 0 });
+        expect(await team('plan', '-detailed-exitcode'), `seed ${random.seed}`).toMatchObject({ code: 0 });
+      }
+      expect((await server.get('/1.0')).config).not.toHaveProperty(['user.gantry.set.default@gtred']);
+      expect(await server.get('/1.0/profiles?project=gtred')).toContain('/1.0/profiles/gantry-notes?project=gtred');
+      await server.call('DELETE', '/1.0/profiles/web?project=gtred');
+      expect(await lead('destroy', '-y')).toMatchObject({ code: 0 });
+      expect((await server.call('GET', '/1.0/projects/gtred')).status).toBe(404);
+    } finally {
+      programs.remove();
+      tenant.remove();
+    }
   });
 });
 

@@ -2,6 +2,7 @@
 import { projectProblems } from '../settings/setting-effects.ts';
 import type { JsonObject } from '../documents/document.ts';
 import { defineKind } from './kind.ts';
+import { notesProfile } from '../ownership/notes-profile.ts';
 import { presentTexts, textsOf } from '../documents/json-values.ts';
 
 export const project = defineKind('project', {
@@ -35,3 +36,6 @@ export const project = defineKind('project', {
 /** URLs of the objects in it, without its default profile, which every project has. */
 export const contentsOf = (live: JsonObject): readonly string[] =>
   textsOf(live['used_by']).filter((url) => !/^\/1\.0\/profiles\/default(\?|$)/.test(url));
+
+/** The profile goes with its project. */
+export const isNotesUrl = (url: string): boolean => url.split('?')[0] === `/1.0/profiles/${notesProfile}`;

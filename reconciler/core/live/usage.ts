@@ -3,7 +3,7 @@ import type { Container } from '../../../server/api/container/container.ts';
 import { listedKinds } from '../../../server/api/kinds.ts';
 import { addressOf, type Address, type JsonObject } from '../documents/document.ts';
 import { coreKind } from '../kinds/index.ts';
-import { contentsOf } from '../kinds/project.ts';
+import { contentsOf, isNotesUrl } from '../kinds/project.ts';
 import { tableOf, type Observed } from '../documents/observed.ts';
 import { addressOfUrl } from './object-urls.ts';
 import { projectOfLive, scopesOf } from './project-scope.ts';
@@ -31,7 +31,8 @@ export function findUsage(observed: Observed): Usage {
   }
   const base = observed.base ?? 'default';
   for (const [name, { object }] of observed.projects)
-    for (const url of contentsOf(object)) add(addressOf('project', name), addressOfUrl(url, base, 'default') ?? url);
+    for (const url of contentsOf(object).filter((one) => !isNotesUrl(one)))
+      add(addressOf('project', name), addressOfUrl(url, base, 'default') ?? url);
   for (const users of usage.values()) users.sort();
   return usage;
 }

@@ -22,6 +22,29 @@ export const setInProject = (name: string, project: string | undefined): string 
 export const hasNotesOf = (config: Config, set: string): boolean =>
   [stateKey(set), lockKey(set), historyKey(set)].some((key) => (config[key] ?? '') !== '');
 
+/** More than a lock: what decides in which place the set is noted. */
+export const hasRecordsOf = (config: Config, set: string): boolean =>
+  [stateKey(set), historyKey(set)].some((key) => (config[key] ?? '') !== '');
+
+interface Restriction {
+  readonly restricted?: boolean | undefined;
+  readonly projects?: readonly string[] | null | undefined;
+}
+
+/** Clients that see no config of the server may use the project: by a certificate, or as users of an issuer. */
+export function isSharedProject(
+  project: string | undefined,
+  certificates: readonly Restriction[],
+  server: Config,
+): boolean {
+  const name = project === undefined || isPlain(project) ? 'default' : project;
+  const groups = Object.entries(server).filter(([key]) => key.startsWith('oidc.groups.projects.'));
+  return (
+    certificates.some(({ restricted, projects }) => restricted === true && (projects ?? []).includes(name)) ||
+    groups.some(([, value]) => typeof value === 'string' && value.split(',').some((word) => word.trim() === name))
+  );
+}
+
 /** The notes of both places. Those in the profile hold only for sets of its project that have none in the server config. */
 export function joinedNotes(server: Config, profile: Config, project: string | undefined): Config {
   return { ...ownNotes(server, profile, project), ...server };

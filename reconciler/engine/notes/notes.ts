@@ -3,7 +3,7 @@
 import { isPreconditionFailed } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
 
-export type NotesClient = Pick<Client, 'server' | 'patchServer' | 'get' | 'create' | 'put' | 'delete'>;
+export type NotesClient = Pick<Client, 'server' | 'patchServer' | 'list' | 'get' | 'create' | 'put' | 'delete'>;
 export type NotesConfig = Readonly<Record<string, unknown>>;
 /** Empty text unsets a key. */
 export type Patch = Readonly<Record<string, string>>;

@@ -42,14 +42,22 @@ export class ProjectNotes implements Notes {
       if (read.object === undefined) await this.#create(config, signal);
       else if (leavingKey in read.config) await this.#awaitDeletion(signal);
       else if (Object.keys(config).some(isNote)) await this.#put(config, read, signal);
-      else {
-        await this.#put({ [leavingKey]: 'true' }, read, signal);
-        await this.#delete(signal);
-      }
+      else await this.withdraw(read, signal);
     } catch (error) {
       if (error instanceof ClientError && error.status === 403) throw this.#refusal(error);
       throw error;
     }
+  }
+
+  /** Deletes the profile, whatever it notes, unless it has changed since. */
+  async withdraw(read: ReadNotes, signal: AbortSignal): Promise<void> {
+    await this.#put({ [leavingKey]: 'true' }, read, signal);
+    await this.#delete(signal);
+  }
+
+  /** Undoes `withdraw`. */
+  async restore(read: ReadNotes, signal: AbortSignal): Promise<void> {
+    await this.#create(changed(read.config, {}), signal);
   }
 
   async #create(config: Config, signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@
 // write it) a profile of the project of the connection.
 import { ClientError } from '../../../server/client/client-error.ts';
 import type { Client } from '../../../server/client/client.ts';
-import { hasNotesOf, joinedNotes } from '../../core/ownership/project-notes.ts';
+import { hasNotesOf, hasRecordsOf, joinedNotes } from '../../core/ownership/project-notes.ts';
 import {
   OvertakenWriteError,
   type Notes,
@@ -35,7 +35,7 @@ export class SetNotes implements Notes {
       return server;
     }
     const profile = await this.#profile.read(signal);
-    if (!server.isHidden && !hasNotesOf(profile.config, this.#set)) return server;
+    if (!server.isHidden && !hasRecordsOf(profile.config, this.#set)) return server;
     this.#place = this.#profile;
     return profile;
   }

@@ -75,6 +75,18 @@ export function isAbandoned(lock: Lock): boolean {
   return isOurs ? !held.has(lock.id) : startOf(lock.pid) !== lock.start;
 }
 
+/** The first set that someone else has locked. */
+export function lockedSet(config: NotesConfig, nowMs: number): LockedError | undefined {
+  for (const key of Object.keys(config)) {
+    if (!key.startsWith(lockKey(''))) continue;
+    const set = key.slice(lockKey('').length);
+    const lock = lockIn(config, set);
+    const isFree = lock === undefined || held.has(lock.id) || isAbandoned(lock) || isOverdue(lock, nowMs);
+    if (!isFree) return new LockedError(set, lock);
+  }
+  return undefined;
+}
+
 /** By the local clock, which may be wrong: the lock may be taken only if nobody renews it during a further watch. */
 export const isOverdue = (lock: Lock, nowMs: number): boolean => !(Date.parse(lock.expires) > nowMs);
 

@@ -29,6 +29,7 @@ import {
 import { claimsOf, settle, withMade } from './settle-state.ts';
 import { changeNotes, type NotesConfig, type NotesDeps, type Patch } from '../notes/notes.ts';
 import { SetNotes } from '../notes/set-notes.ts';
+import { sharedNotes } from '../notes/shared-notes.ts';
 import type { EngineClient } from '../steps/context.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
@@ -77,6 +78,8 @@ export class SetRun {
   #claims: ReadonlyMap<Address, OwnerRecord> = new Map();
   #timer: NodeJS.Timeout | undefined;
   #isLocked = false;
+  /** Where the restricted clients of the project see the lock, too: taken first, released last. */
+  #shared: NotesDeps | undefined;
   /** After a successful run the set has no objects, so its notes are deleted as well. */
   #removesSet = false;
 
@@ -103,19 +106,51 @@ export class SetRun {
       ...this.#opened(config, restarts),
       ...notes?.opened(config, plan, this.id, nowMs()),
     });
-    await this.#locked(open, signal);
+    const endMs = nowMs() + (this.#deps.lockTimeoutMs ?? 0);
+    await this.#lockShared(endMs, signal);
+    try {
+      await this.#locked(this.#notes, open, endMs, signal);
+    } catch (error) {
+      await this.#release(this.#takeShared());
+      throw error;
+    }
     this.#isLocked = true;
+    this.#begin();
+  }
+
+  async #lockShared(endMs: number, signal: AbortSignal): Promise<void> {
+    const { client, project, set, nowMs, pause } = this.#deps;
+    const notes = await sharedNotes(client, project, signal);
+    if (notes === undefined) return;
+    const open = (): Patch => ({ [lockKey(set)]: JSON.stringify(newLock(this.id, nowMs(), this.#ttlMs)) });
+    await this.#locked({ notes, pause }, open, endMs, signal);
+    this.#shared = { notes, pause };
+    this.#begin();
+  }
+
+  #begin(): void {
     held.add(this.id);
-    this.#timer = setInterval(() => void this.#renew(), this.#ttlMs / 3);
+    this.#timer ??= setInterval(() => void this.#renew(), this.#ttlMs / 3);
     this.#timer.unref();
+  }
+
+  /** Never rejects. */
+  async #release(shared: NotesDeps | undefined): Promise<void> {
+    clearInterval(this.#timer);
+    held.delete(this.id);
+    if (shared === undefined) return;
+    const { set } = this.#deps;
+    const release = (config: NotesConfig): Patch => (lockIn(config, set)?.id === this.id ? { [lockKey(set)]: '' } : {});
+    await changeNotes(shared, release, AbortSignal.timeout(30_000)).catch((error: unknown) =>
+      this.#deps.warn(`the lock of the set ${set} in its project could not be released: ${reasonOf(error)}`),
+    );
   }
 
   /** Never rejects: the steps are done, so a failed write is only a warning. */
   async finish(result: RunResult | undefined): Promise<void> {
-    clearInterval(this.#timer);
     if (!this.#isLocked) return;
     this.#isLocked = false;
-    held.delete(this.id);
+    const shared = this.#takeShared();
     const limit = AbortSignal.timeout(30_000);
     try {
       await changeNotes(this.#notes, (config) => this.#closed(config, result), limit);
@@ -125,6 +160,14 @@ export class SetRun {
         `the end of the run could not be recorded on the server, so its lock stays until it expires: ${why}`,
       );
     }
+    await this.#release(shared);
+  }
+
+  /** From here on it is not renewed. */
+  #takeShared(): NotesDeps | undefined {
+    const shared = this.#shared;
+    this.#shared = undefined;
+    return shared;
   }
 
   #opened(config: NotesConfig, restarts: ReadonlyMap<string, string>): Patch {
@@ -176,16 +219,21 @@ export class SetRun {
     return found;
   }
 
-  async #locked(open: (config: NotesConfig) => Patch, signal: AbortSignal): Promise<void> {
-    const { set, nowMs, pause, lockTimeoutMs = 0 } = this.#deps;
-    const endMs = nowMs() + lockTimeoutMs;
+  async #locked(
+    notes: NotesDeps,
+    open: (config: NotesConfig) => Patch,
+    endMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { set, nowMs, pause } = this.#deps;
     const watch = new LockWatch(this.#ttlMs / 3 + 1000, nowMs);
     for (;;) {
       let found: Lock | undefined;
       await changeNotes(
-        this.#notes,
+        notes,
         (config) => {
           found = lockIn(config, set);
+          if (found?.id === this.id) found = undefined;
           if (found !== undefined && isFree(found, watch, nowMs())) found = undefined;
           return found === undefined ? open(config) : undefined;
         },
@@ -199,13 +247,19 @@ export class SetRun {
   }
 
   async #renew(): Promise<void> {
+    const shared = this.#shared;
+    if (this.#isLocked) await this.#renewIn(this.#notes, () => this.#isLocked);
+    if (shared !== undefined) await this.#renewIn(shared, () => this.#shared !== undefined);
+  }
+
+  async #renewIn(notes: NotesDeps, isOpen: () => boolean): Promise<void> {
     const { set, nowMs, warn } = this.#deps;
     try {
       await changeNotes(
-        this.#notes,
+        notes,
         (config) => {
           const lock = lockIn(config, set);
-          if (!this.#isLocked) return undefined;
+          if (!isOpen()) return undefined;
           if (lock?.id !== this.id) throw new Error('another run took the lock');
           return { [lockKey(set)]: JSON.stringify(renewed(lock, nowMs(), this.#ttlMs)) };
         },

@@ -9,6 +9,7 @@ import { createImage } from './create-image.ts';
 import { createRemoteImage } from './create-remote-image.ts';
 import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
+import { deleteProject } from './delete-project.ts';
 import { settle } from './existing.ts';
 import { changePower } from './power.ts';
 import { pushFiles } from './push-files.ts';
@@ -66,7 +67,9 @@ function actionOf(context: StepContext, step: Step): (signal: AbortSignal) => Pr
     case 'rebuild':
       return (signal) => rebuild(context, step, (one) => runStep(context, one, signal), signal);
     case 'delete':
-      return (signal) => deleteObject(context, step, signal);
+      return step.kind === 'project'
+        ? (signal) => deleteProject(context, step, signal)
+        : (signal) => deleteObject(context, step, signal);
     case 'start':
     case 'stop':
     case 'restart':

@@ -5,13 +5,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { repository } from '../../support/cli/programs.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
+import { makeTenant, type Tenant } from '../../support/cli/tenant.ts';
 import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
-import { makeClient } from '../../support/daemons/tls.ts';
 
 const folder = new StackFolder();
 const file = join(folder.dir, 'stack.yaml');
 let daemon: TestDaemon;
+let tenant: Tenant;
 const profile = (value: string): string => `kind: profile\nname: web\nconfig: { user.a: ${value} }\n`;
 const image = 'kind: image\nname: base\nfile: image.tar.gz\naliases: [base]\n';
 const notes = '/1.0/profiles/gantry-notes?project=red';
@@ -20,20 +21,10 @@ beforeAll(async () => {
   daemon = await makeDaemon({ https: '127.0.0.1:0' });
   await makeProject(daemon, 'red');
   await makeProject(daemon, 'bare', { 'features.profiles': 'false' });
-  const client = await makeClient();
-  writeFileSync(join(folder.dir, 'red.crt'), client.certPem);
-  writeFileSync(join(folder.dir, 'red.key'), client.keyPem, { mode: 0o600 });
-  const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
-  const restriction = { restricted: true, projects: ['red', 'bare'] };
-  const added = await daemon.call('POST', '/1.0/certificates', {
-    type: 'client',
-    name: 'red',
-    certificate,
-    ...restriction,
-  });
-  expect(added.status).toBe(200);
+  tenant = await makeTenant(daemon, join(daemon.dir, 'server.crt'), ['red', 'bare']);
 });
 afterAll(async () => {
+  tenant.remove();
   await daemon.cleanUp();
   folder.remove();
 });
@@ -47,14 +38,7 @@ const team = (...argv: readonly string[]): Promise<CliRun> =>
   cli(
     [
       ...argv,
-      '--host',
-      `https://${daemon.daemon.httpsAddress() ?? ''}`,
-      '--server-cert',
-      join(daemon.dir, 'server.crt'),
-      '--client-cert',
-      join(folder.dir, 'red.crt'),
-      '--client-key',
-      join(folder.dir, 'red.key'),
+      ...tenant.flags(daemon.daemon.httpsAddress() ?? ''),
       ...(argv.includes('--project') ? [] : ['--project', 'red']),
     ],
     { env },
@@ -129,4 +113,44 @@ test('A project without profiles of its own is refused with what an administrato
 test('The name of the profile with notes is reserved', async () => {
   const run = await team('plan', '-f', stack('kind: profile\nname: gantry-notes\n'));
   expect([run.code, run.stderr]).toEqual([1, expect.stringContaining('choose another name')]);
+});
+
+test('An administrator locks the set for the team as well, and either of them unlocks it for both', async () => {
+  stack(profile('one'));
+  done(await admin('lock', '--reason', 'moving'));
+  expect((await team('apply', '-y', '-f', file)).stderr).toContain('moving');
+  done(await admin('force-unlock', '-y'));
+  expect(await hasNotes()).toBe(false);
+  done(await team('lock'));
+  expect((await admin('lock')).code).toBe(5);
+  done(await admin('force-unlock', '-y'));
+  const both = await Promise.all([team('apply', '-y', '-f', file), admin('apply', '-y', '-f', file)]);
+  for (const { code, stderr } of both) expect([0, 5], stderr).toContain(code);
+  expect(Math.min(...both.map(({ code }) => code))).toBe(0);
+  expect(await userA()).toBe('one');
+  expect((await daemon.call('GET', notes)).body.metadata ?? {}).not.toHaveProperty([
+    'config',
+    'user.gantry.lock.default@red',
+  ]);
+});
+
+test('gantry deletes a project in which only notes are left, but not while a set of it is locked', async () => {
+  const whole = join(folder.dir, 'project.yaml');
+  writeFileSync(whole, 'kind: project\nname: blue\n');
+  const lead = (...argv: readonly string[]): Promise<CliRun> =>
+    cli([...argv, '--host', `unix://${daemon.socketPath}`, '-f', whole]);
+  done(await lead('apply', '-y'));
+  const put = async (lock: object): Promise<void> => {
+    const config = { 'user.gantry.set.a@blue': 'x', 'user.gantry.lock.a@blue': JSON.stringify(lock) };
+    const made = await daemon.call('POST', '/1.0/profiles?project=blue', { name: 'gantry-notes', config });
+    expect(made.status).toBe(200);
+  };
+  await put({ id: 'b', who: 'ann@laptop', expires: new Date(Date.now() + 60_000).toISOString() });
+  const locked = await lead('destroy', '-y');
+  expect([locked.code, locked.stderr]).toEqual([1, expect.stringContaining('the set a@blue is locked by ann@laptop')]);
+  await daemon.ok('DELETE', '/1.0/profiles/gantry-notes?project=blue');
+  await put({ id: 'b', who: 'ann@laptop', expires: '2001-01-01T00:00:00Z' });
+  done(await lead('destroy', '-y'));
+  expect((await daemon.call('GET', '/1.0/projects/blue')).status).toBe(404);
+  expect(done(await lead('plan', '--destroy', '--detailed-exitcode'))).toContain('No changes');
 });

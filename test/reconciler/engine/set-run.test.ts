@@ -14,6 +14,8 @@ import { ownerOf } from '../../../reconciler/engine/runs/key-hash.ts';
 import { isAbandoned, LockedError, newLock } from '../../../reconciler/engine/runs/lock.ts';
 import { observe } from '../../../reconciler/engine/observe/observe.ts';
 import { OvertakenError, SetRun } from '../../../reconciler/engine/runs/set-run.ts';
+import { ClientError } from '../../../server/client/client-error.ts';
+import type { EngineClient } from '../../../reconciler/engine/steps/context.ts';
 import type { Operation } from '../../../server/api/operation.ts';
 import { loadManifests } from '../../../reconciler/manifest/load.ts';
 import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
@@ -282,6 +284,53 @@ describe('the lock of a set', () => {
     });
     await expect(carryOut(profile('user.a: 3'), { nowMs: () => nowMs })).rejects.toBeInstanceOf(LockedError);
     expect(configOf('profile', 'web')['user.a']).toBe('2');
+  });
+
+  test('An administrator and a client that is restricted to the project never have a set at once, whoever is first', async () => {
+    const { world } = here;
+    world.objects.certificate.set('abc', { fingerprint: 'abc', restricted: true, projects: ['default'] });
+    const made = await plan(profile('user.a: 1'));
+    const { client } = world;
+    const refused = (): never => {
+      throw new ClientError('forbidden', 'not permitted', { status: 403 });
+    };
+    const tenant: EngineClient = {
+      ...client,
+      patchServer: refused,
+      server: async () => ({ ...(await client.server()), metadata: { auth: 'trusted', api_extensions: [] } as never }),
+    };
+    const common = { nowMs: Date.now, pause: noPause, warn: () => {} };
+    const runOf = (by: EngineClient, runs = 0): SetRun => new SetRun({ ...made.owner, ...common, client: by, runs });
+    const begin = async (one: SetRun): Promise<boolean> => {
+      try {
+        await one.begin(made.plan, new AbortController().signal);
+        return true;
+      } catch (error) {
+        expect(error).toBeInstanceOf(LockedError);
+        return false;
+      }
+    };
+    const [first, second] = [runOf(client), runOf(tenant)];
+    const begun = await Promise.all([begin(first), begin(second)]);
+    expect(begun.filter(Boolean)).toHaveLength(1);
+    await first.finish(undefined);
+    await second.finish(undefined);
+    for (const [holder, other] of [
+      [tenant, client],
+      [client, tenant],
+    ] as const) {
+      world.config = {};
+      world.objects.profile.delete('gantry-notes');
+      const [held, waiting] = [runOf(holder), runOf(other)];
+      expect([await begin(held), await begin(waiting)]).toEqual([true, false]);
+      await held.finish(undefined);
+      const next = runOf(other, Object.hasOwn(world.config, 'user.gantry.set.default') ? 0 : 1);
+      expect(await begin(next)).toBe(true);
+      await next.finish(undefined);
+      expect(world.objects.profile.get('gantry-notes')?.['config'] ?? {}).not.toHaveProperty(
+        'user.gantry.lock.default',
+      );
+    }
   });
 
   test('A run gets the lock despite many concurrent writes to the server config', async () => {

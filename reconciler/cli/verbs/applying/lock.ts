@@ -1,11 +1,18 @@
 // `gantry lock`, `gantry force-unlock`: block runs of a set for a while, and remove a lock that no run will release.
-import type { Run } from '../../session/context.ts';
+import type { CliContext, Run } from '../../session/context.ts';
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../../core/ownership/set-state.ts';
 import { isAbandoned, isOverdue, LockedError, lockIn, newLock, type Lock } from '../../../engine/runs/lock.ts';
-import { changeNotes } from '../../../engine/notes/notes.ts';
+import {
+  changeNotes,
+  type Notes,
+  type NotesClient,
+  type NotesConfig,
+  type Patch,
+} from '../../../engine/notes/notes.ts';
 import { SetNotes } from '../../../engine/notes/set-notes.ts';
+import { sharedNotes } from '../../../engine/notes/shared-notes.ts';
 import { confirm } from '../../session/confirm.ts';
 import type { LockOptions, UnlockOptions } from './applying-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
@@ -22,18 +29,22 @@ export const lock: Run<LockOptions> = async (context) => {
   const ttlMs = parseDuration('--for', options.for) ?? defaultLockMs;
   const nowMs = context.io.nowMs();
   const made = newLock(randomBytes(6).toString('hex'), nowMs, ttlMs, options.reason ?? 'gantry lock');
-  await withClient(context, (client) =>
-    changeNotes(
-      { notes: new SetNotes(client, set, options.project), pause },
-      (config) => {
-        const held = lockIn(config, set);
-        const isFree = held === undefined || isAbandoned(held) || isOverdue(held, nowMs);
-        if (!isFree) throw new CliError(new LockedError(set, held).message, exitCodes.locked);
-        return { [lockKey(set)]: JSON.stringify(made) };
-      },
-      context.stop,
-    ),
-  );
+  const take = (config: NotesConfig): Patch => {
+    const held = lockIn(config, set);
+    const isFree = held === undefined || held.id === made.id || isAbandoned(held) || isOverdue(held, nowMs);
+    if (!isFree) throw new CliError(new LockedError(set, held).message, exitCodes.locked);
+    return { [lockKey(set)]: JSON.stringify(made) };
+  };
+  await withClient(context, async (client) => {
+    const [shared, own] = await placesOf(context, client, set);
+    if (shared !== undefined) await changeNotes({ notes: shared, pause }, take, context.stop);
+    try {
+      await changeNotes({ notes: own, pause }, take, context.stop);
+    } catch (error) {
+      if (shared !== undefined) await unlock(shared, set, made.id, context.stop);
+      throw error;
+    }
+  });
   context.json(JSON.stringify(made));
   context.out(
     `The set ${set} is locked until ${made.expires}; gantry force-unlock --set ${set} ${made.id} releases it.`,
@@ -45,8 +56,9 @@ export const lock: Run<LockOptions> = async (context) => {
 export const forceUnlock: Run<UnlockOptions> = async (context, [id]) => {
   const set = setNameOf(context.options, []);
   return withClient(context, async (client) => {
-    const notes = new SetNotes(client, set, context.options.project);
-    const held: Lock | undefined = lockIn((await notes.read(context.stop)).config, set);
+    const [shared, own] = await placesOf(context, client, set);
+    const places = shared === undefined ? [own] : [own, shared];
+    const held = await lockOf(places, set, context.stop);
     if (held === undefined) {
       context.out(`The set ${set} is not locked.`);
       return exitCodes.ok;
@@ -54,18 +66,36 @@ export const forceUnlock: Run<UnlockOptions> = async (context, [id]) => {
     if (id !== undefined && id !== held.id)
       throw usageError(`the set ${set} is locked by ${held.who} as ${held.id}, not as ${id}`);
     if (id === undefined) await confirm(context, `Take the lock of the set ${set} away from ${held.who}?`);
-    await changeNotes(
-      { notes, pause },
-      (config) => {
-        const now = lockIn(config, set);
-        if (now === undefined) return undefined;
-        if (now.id !== held.id)
-          throw new CliError(`meanwhile ${now.who} locked the set ${set}: nothing was changed`, exitCodes.locked);
-        return { [lockKey(set)]: '' };
-      },
-      context.stop,
-    );
+    for (const notes of places) await unlock(notes, set, held.id, context.stop);
+    const other = await lockOf(places, set, context.stop);
+    if (other !== undefined)
+      throw new CliError(`the set ${set} is also locked by ${other.who}: unlock it again`, exitCodes.locked);
     context.out(`The set ${set} is unlocked.`);
     return exitCodes.ok;
   });
 };
+
+/** Where restricted clients of the project see the lock, and where the notes of the set are. */
+async function placesOf(
+  { options, stop }: CliContext<LockOptions | UnlockOptions>,
+  client: NotesClient,
+  set: string,
+): Promise<readonly [Notes | undefined, Notes]> {
+  return [await sharedNotes(client, options.project, stop), new SetNotes(client, set, options.project)];
+}
+
+async function lockOf(places: readonly Notes[], set: string, signal: AbortSignal): Promise<Lock | undefined> {
+  for (const notes of places) {
+    const found = lockIn((await notes.read(signal)).config, set);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Leaves a lock with another id. */
+const unlock = (notes: Notes, set: string, id: string, signal: AbortSignal): Promise<void> =>
+  changeNotes(
+    { notes, pause },
+    (config) => (lockIn(config, set)?.id === id ? { [lockKey(set)]: '' } : undefined),
+    signal,
+  );
