@@ -63,13 +63,20 @@ export class Cluster {
   }
 
   /** What another member answers this one in its own dialect. Throws AppError as it answered, or unavailable. */
-  ask<T = unknown>(member: Pick<Member, 'name' | 'address'>, method: string, path: string, body?: object): Promise<T> {
+  ask<T = unknown>(
+    member: Pick<Member, 'name' | 'address'>,
+    method: string,
+    path: string,
+    body?: object,
+    signal?: AbortSignal,
+  ): Promise<T> {
     const type = body === undefined ? {} : { 'content-type': 'application/json' };
     return this.links.json<T>(member, {
       method,
       path,
       headers: { ...peerHeaders(this.ownName), ...type },
       body: body === undefined ? null : JSON.stringify(body),
+      ...(signal === undefined ? {} : { signal }),
     });
   }
 

@@ -43,6 +43,7 @@ import { Networks } from '../services/networks/networks.ts';
 import { ClusterObjects } from '../services/cluster/cluster-objects.ts';
 import { networkRealisation, poolRealisation } from '../services/cluster/realisations.ts';
 import { Placing } from '../services/cluster/placing.ts';
+import { ClusterMoves } from '../services/cluster/moves/moves.ts';
 import { MemberCopies } from '../services/cluster/member-copies.ts';
 import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
@@ -163,6 +164,15 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     images,
     makeImage: (caller: Caller, body: ImagePost, project: string) =>
       makeImage({ ...common, pulls, publishing: imageDeps, copying: { ...imageDeps, images } }, caller, body, project),
+    clusterMoves: new ClusterMoves({
+      ...common,
+      ...places,
+      cluster,
+      architecture,
+      dial: dialChannel,
+      runs: containers,
+      certificate: () => base.certificates.current.certPem,
+    }),
     memberCopies: new MemberCopies({ records, cluster, certificate: () => base.certificates.current.certPem }),
     metrics: new ServerMetrics({ records, view, operations, loop }),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),

@@ -25,6 +25,9 @@ export interface Saga<P> {
   readonly kind: SagaKind;
   /** After a crash: `unwind` undoes everything, `finish` runs all steps again. */
   readonly onRestart: 'unwind' | 'finish';
+  /** Its last transaction changes more than this member's own records: nothing is undone before it is certain that it has not taken place
+   *  and never will. */
+  readonly isFenced?: boolean;
   begin(changes: Changes, params: P): void;
   readonly steps: readonly SagaStep<P>[];
   commit?(changes: Changes, params: P): void;
@@ -93,7 +96,7 @@ export class Sagas {
         changes.delete('sagas', begun.id);
       });
     } catch (error) {
-      await this.#unwind(begun, done);
+      if ((await this.#unwind(begun, done)) === 'done') return;
       throw error;
     }
   }
@@ -194,13 +197,14 @@ export class Sagas {
   }
 
   /** What cannot be undone now is undone later. */
-  async #unwind<P>(begun: Begun<P>, stepCount: number): Promise<void> {
+  async #unwind<P>(begun: Begun<P>, stepCount: number): Promise<'done' | 'undone' | 'pending'> {
     const { id, saga, holds } = begun;
     try {
-      await this.#undo(begun, stepCount);
+      return await this.#undo(begun, stepCount);
     } catch (reason) {
       const undo = (): Promise<void> => this.#undoOrFinish(begun, stepCount);
       this.#undos.add({ id, what: `undoing ${saga.kind}`, holds, undo }, reason);
+      return 'pending';
     }
   }
 
@@ -217,7 +221,8 @@ export class Sagas {
   }
 
   /** Steps in reverse. Stops at the first that fails: going on would leave even more behind. */
-  async #undo<P>({ id, saga, params }: Begun<P>, stepCount: number): Promise<void> {
+  async #undo<P>({ id, saga, params }: Begun<P>, stepCount: number): Promise<'done' | 'undone'> {
+    if (saga.isFenced === true && !(await this.#fence(id))) return 'done';
     for (const step of saga.steps.slice(0, stepCount).toReversed()) {
       await step.undo?.(params).catch((cause: unknown) => {
         throw new Error(`step ${step.name}: ${errorText(cause)}`, { cause });
@@ -226,6 +231,17 @@ export class Sagas {
     await this.#records.retry((changes) => {
       saga.rollBack?.(changes, params);
       changes.delete('sagas', id);
+    });
+    return 'undone';
+  }
+
+  /** The last transaction removes the intent as it was: an intent that is written again keeps it from taking place late. False: it has
+   *  taken place. */
+  #fence(id: string): Promise<boolean> {
+    return this.#records.retry((changes) => {
+      const intent = this.#records.sagas.get(id)?.document;
+      if (intent !== undefined) changes.put('sagas', id, intent);
+      return intent !== undefined;
     });
   }
 }

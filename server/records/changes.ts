@@ -4,6 +4,8 @@ import { encodeDocument } from './codec.ts';
 import type { Collection, Collections } from './collection.ts';
 import type { Contents } from './contents.ts';
 import type { Documents, Kind } from './documents.ts';
+import { KeySpace } from './key-space.ts';
+import type { OtherEntry } from './other-members.ts';
 
 /** A record as a transaction puts it. */
 export type Put = { [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
@@ -16,6 +18,8 @@ export class Changes {
   readonly #contents: Contents;
   readonly #collections: Collections;
   readonly puts: Put[] = [];
+  /** Records of other members that become this one's. */
+  readonly brought: { readonly kind: Kind; readonly name: string; readonly member: number }[] = [];
   readonly deletions: { readonly kind: Kind; readonly name: string }[] = [];
   readonly compares: Compare[] = [];
   readonly ops: Op[] = [];
@@ -42,6 +46,19 @@ export class Changes {
     this.accepts.push((rev) => {
       if (!collection.isNewerThan(name, rev)) collection.accept(name, { name, document, modRev: rev });
     });
+  }
+
+  /** The record of another member becomes one of this member, under this name; nobody sees both, or none. Fails when it is not as in
+   *  `found` any more. */
+  bring<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>, name: string, document: Documents[K]): void {
+    const key = new KeySpace(found.member).keyOf(kind, found.name);
+    this.compares.push({ key, modRev: found.modRev });
+    this.ops.push({ del: key });
+    this.#moveName(kind, found.name, name);
+    this.put(kind, name, document);
+    this.brought.push({ kind, name: found.name, member: found.member });
+    const { others } = this.#contents;
+    this.accepts.push((rev) => others.delete(kind, found.member, found.name, rev));
   }
 
   delete(kind: Kind, name: string): void {
@@ -101,6 +118,13 @@ export class Changes {
     if (this.ops.some((op) => 'put' in op && op.put === key)) return;
     this.compares.push({ key, modRev: 0 });
     this.ops.push({ put: key, value: encodeMember(this.#contents.space.member) });
+  }
+
+  /** The name stays taken; a new name is taken by `put`, and the old one is free. */
+  #moveName(kind: Kind, from: string, to: string): void {
+    const key = this.#contents.space.nameKeyOf(kind, from);
+    if (key === undefined) return;
+    this.ops.push(from === to ? { put: key, value: encodeMember(this.#contents.space.member) } : { del: key });
   }
 
   #freeName(kind: Kind, name: string): void {

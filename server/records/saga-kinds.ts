@@ -1,9 +1,11 @@
 // Kinds of stored intents: a name here needs a saga in the table of services/sagas.ts, and is never used for another change.
 export type SagaKind =
   | 'backup-create'
+  | 'container-arrive'
   | 'container-create'
   | 'container-delete'
   | 'container-drop-state'
+  | 'container-leave'
   | 'container-move'
   | 'container-receive'
   | 'container-refresh'

@@ -4,6 +4,8 @@ import type { Log } from '../lib/log.ts';
 import type { Saga } from '../operations/saga.ts';
 import type { SagaKind } from '../records/saga-kinds.ts';
 import { createBackupSaga } from './backups/sagas/backup-create.ts';
+import { arriveContainerSaga } from './cluster/moves/sagas/container-arrive.ts';
+import { leaveContainerSaga } from './cluster/moves/sagas/container-leave.ts';
 import { createContainerSaga } from './containers/sagas/container-create.ts';
 import { deleteContainerSaga } from './containers/sagas/container-delete.ts';
 import { dropCheckpointSaga } from './containers/sagas/container-drop-state.ts';
@@ -62,9 +64,11 @@ export interface SagaDeps {
 export const sagaTable = (deps: SagaDeps) =>
   ({
     'backup-create': createBackupSaga({ ...deps, dir: deps.backupsDir }),
+    'container-arrive': arriveContainerSaga(deps),
     'container-create': createContainerSaga(deps),
     'container-delete': deleteContainerSaga(deps),
     'container-drop-state': dropCheckpointSaga(deps),
+    'container-leave': leaveContainerSaga(deps),
     'container-move': moveContainerSaga(deps),
     'container-receive': receiveContainerSaga(deps),
     'container-refresh': refreshContainerSaga(deps),

@@ -133,6 +133,7 @@ export const furtherRoutes: readonly string[] = [
   'GET /1.0/metrics',
   'POST /1.0/cluster/members',
   'POST /internal/cluster/accept',
+  'POST /internal/cluster/arrivals',
   'DELETE /1.0/containers/NAME/metadata/templates',
   'PATCH /1.0/images/FINGERPRINT',
   'POST /1.0/images/FINGERPRINT/refresh',

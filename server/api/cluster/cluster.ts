@@ -46,6 +46,23 @@ export const ClusterMember = Type.Object({
 export type ClusterMember = Static<typeof ClusterMember>;
 export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
 
+/** A member asks another one to take a container that it has. Names are those of records. */
+export const ClusterArrival = Type.Object({
+  name: Type.String(),
+  uuid: Type.String(),
+  /** Its name from then on. */
+  to: Type.String(),
+  pool: Type.String(),
+  container_only: Type.Boolean(),
+  /** The id of the operation that sends it. */
+  operation: Type.String(),
+  secrets: Type.Object({
+    control: Type.String(facts({ secret: true })),
+    fs: Type.String(facts({ secret: true })),
+  }),
+});
+export type ClusterArrival = Static<typeof ClusterArrival>;
+
 /** What a host sends to a member that lets it in. */
 export const ClusterAccept = Type.Object({
   server_name: Type.String(),

@@ -3,6 +3,7 @@ import {
   Cluster,
   ClusterAccept,
   ClusterAccepted,
+  ClusterArrival,
   ClusterMember,
   ClusterMemberPost,
   ClusterPut,
@@ -44,6 +45,10 @@ export const clusterEndpoints = [
   endpoint('members.delete', 'DELETE /1.0/cluster/members/:name', 'async', 'Remove it.', {
     ...clustering,
     query: ['force'],
+  }),
+  endpoint('cluster.arrivals', 'POST /internal/cluster/arrivals', 'async', 'Take a container of another member.', {
+    ...clustering,
+    body: ClusterArrival,
   }),
   endpoint(
     'cluster.accept',

@@ -1,21 +1,28 @@
 // Cluster endpoints: requests to use cases and back.
+import { errors } from '../../api/errors.ts';
+import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
-import { async_, collection, done, movedTo, sync, type RouteTable } from '../route.ts';
+import { async_, collection, done, movedTo, sync, type RouteContext, type RouteTable } from '../route.ts';
 
-export function clusterRoutes(membership: ClusterMembership) {
+export function clusterRoutes(membership: ClusterMembership, moves: ClusterMoves) {
   return {
     'cluster.get': () => {
       const { object, etag } = membership.get();
       return sync(object, etag);
     },
-    'cluster.put': async ({ caller, body, ifMatch, isForwarded = false }) => {
-      if (isForwarded && caller.requestor.protocol === 'cluster' && !body.enabled) {
+    'cluster.put': async (context) => {
+      const { caller, body, ifMatch } = context;
+      if (isMember(context) && !body.enabled) {
         await membership.leave(caller);
         return done;
       }
       const operation = membership.change(caller, body, ifMatch);
       return operation === undefined ? done : async_(operation);
+    },
+    'cluster.arrivals': async (context) => {
+      if (!isMember(context)) throw errors.forbidden('Only members of the cluster send containers to each other');
+      return async_(await moves.arrive(context.body));
     },
     'cluster.accept': async ({ caller, body, signal }) => sync(await membership.accept(caller, body, signal)),
     'members.list': ({ query }) =>
@@ -37,3 +44,7 @@ export function clusterRoutes(membership: ClusterMembership) {
       async_(membership.remove(caller, params.name, isTrue(query.force))),
   } satisfies Partial<RouteTable>;
 }
+
+/** Another member asks for itself: it passes no request on. */
+const isMember = ({ caller, isForwarded = false }: Pick<RouteContext, 'caller' | 'isForwarded'>): boolean =>
+  isForwarded && caller.requestor.protocol === 'cluster';

@@ -3,6 +3,7 @@ import type { ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
+import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import {
@@ -17,12 +18,15 @@ import {
 } from '../route.ts';
 import { isBackupUpload } from './backups.ts';
 
-export function containerRoutes(
-  containers: Containers,
-  migrations: Migrations,
-  copies: MemberCopies,
-  restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>,
-) {
+interface ContainerUseCases {
+  readonly containers: Containers;
+  readonly migrations: Migrations;
+  readonly memberCopies: MemberCopies;
+  readonly clusterMoves: ClusterMoves;
+  readonly restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>;
+}
+
+export function containerRoutes({ containers, migrations, memberCopies, clusterMoves, restore }: ContainerUseCases) {
   return {
     'containers.list': async ({ query, caller }) => {
       const project = isOfAllProjects(query) ? undefined : caller.project;
@@ -35,7 +39,7 @@ export function containerRoutes(
     'containers.create': async (context) => {
       const { caller, body } = context;
       if (isBackupUpload(context.request)) return restore(context);
-      const wanted = await copies.creationHere(caller, body);
+      const wanted = await memberCopies.creationHere(caller, body);
       return async_(migrations.createContainer(caller, wanted) ?? containers.create(caller, wanted));
     },
     'containers.get': async (context) => {
@@ -51,7 +55,9 @@ export function containerRoutes(
     },
     'containers.post': async (context) => {
       const body = context.body;
-      if (body.migration === true) copies.refuseMove(context.params.name, context.query.target ?? '');
+      const { target = '' } = context.query;
+      if (body.migration === true && clusterMoves.isElsewhere(target))
+        return async_(clusterMoves.move(context.caller, context.params.name, target, body));
       if (isMoveHere(body)) return async_(containers.move(context.caller, context.params.name, body));
       if (body.migration === true)
         return async_(await migrations.sendContainer(context.caller, context.params.name, body));

@@ -19,6 +19,7 @@ import { addImage, type AddImageDeps } from '../../services/images/add-image.ts'
 import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageRefresh } from '../../services/images/image-refresh.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
+import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { Networks } from '../../services/networks/networks.ts';
@@ -63,6 +64,7 @@ export interface RoutedServices {
   readonly imageRefresh: ImageRefresh;
   readonly images: ImageStore;
   readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
+  readonly clusterMoves: ClusterMoves;
   readonly memberCopies: MemberCopies;
   readonly metrics: ServerMetrics;
   readonly migrations: Migrations;
@@ -105,11 +107,9 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
       addresses: () => services.server.addresses(dialect.name),
       endTrust,
     }),
-    ...containerRoutes(services.containers, services.migrations, services.memberCopies, (context) =>
-      receiveBackup(uploads, context),
-    ),
+    ...containerRoutes({ ...services, restore: (context) => receiveBackup(uploads, context) }),
     ...backupRoutes(services),
-    ...clusterRoutes(services.clusterMembership),
+    ...clusterRoutes(services.clusterMembership, services.clusterMoves),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),
     ...containerFileRoutes(services.containerFiles, headerPrefix),

@@ -58,20 +58,6 @@ export class MemberCopies {
     return { ...wanted, source: await this.#sent(member, name, snapshot, body.source) };
   }
 
-  /** Containers do not move between members in this release. Throws AppError with what is in the way, or what to do in its place. */
-  refuseMove(name: string, target: string): void {
-    const { cluster } = this.#deps;
-    if (!cluster.isOn || target === '' || target === 'none') return;
-    const member = cluster.members.get(target);
-    if (member === undefined) throw errors.notFound('cluster member', target);
-    const plain = plainName(name);
-    if (member.isHere) throw errors.badRequest(`The container ${plain} is on the member ${target} already`);
-    if (!member.isPresent) throw errors.badRequest(`The container ${plain} cannot come to ${target}: it is offline`);
-    throw errors.notImplemented(
-      `Moving the container ${plain} to the member ${target} is not available in this release: copy it there under another name (source: copy, target: ${target}), delete it here, and rename the copy`,
-    );
-  }
-
   #snapshot(member: Member, key: string): SnapshotDocument {
     const found = this.#deps.records.others.having('snapshots', key).find((entry) => entry.member === member.number);
     if (found === undefined) throw errors.notFound('snapshot', key.slice(key.indexOf('/') + 1));

@@ -18,6 +18,8 @@ import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { expand } from '../expand.ts';
 import { isLive, withCheckpoint, type LiveDeps } from './live.ts';
+import type { OperationHandle } from '../../operations/manager.ts';
+import type { Peer } from './peer.ts';
 import { memoryRounds } from './memory-rounds.ts';
 import { ownersOf } from './owners.ts';
 import { startMigration } from './operation.ts';
@@ -52,25 +54,8 @@ export async function migrateContainer(
       deps.locks.run(lockOf(name), async () => {
         const { document } = readyContainer(deps.records, name);
         const isRunning = await isLive(deps, name, body.live, document.ephemeral);
-        const all = isWithoutSnapshots(body) ? [] : snapshotsOf(deps.records, document.uuid);
-        const snapshots = all.filter((one) => one.document.lifecycle === 'ready').toSorted(byAge);
-        const volume = { pool: document.pool, ref: { type: 'container', name } as const };
-        const offer: ContainerMigrationOffer = {
-          ...(await headOf(
-            deps,
-            name,
-            document,
-            volume.ref,
-            undefined,
-            snapshots.map((one) => one.name),
-          )),
-          object: offerOf(document),
-          ...(isRunning ? { live: true } : {}),
-          snapshots: await Promise.all(snapshots.map((one) => snapshotOffer(deps, volume, one.name, one.document))),
-        };
-        const owners = (snapshot: string | undefined): ReturnType<typeof ownersOf> =>
-          ownersOf(deps, volume.pool, treeOf(volume.ref, snapshot));
-        const sending = { volume, offer, ownersOf: owners };
+        const sending = await sendingOf(deps, name, { isRunning, withoutSnapshots: isWithoutSnapshots(body) });
+        const { volume } = sending;
         if (!isRunning) return serve(deps, peer, sending, handle, signal);
         const converse = (store: () => Promise<void>, sent: () => void): Promise<void> =>
           serve(deps, peer, { ...sending, store, sent }, handle, signal);
@@ -82,6 +67,40 @@ export async function migrateContainer(
         await dropCheckpoint(deps, name);
       }),
   });
+}
+
+/** A stopped container, whose lock the caller holds. Resolves when the target has kept and recorded everything. */
+export async function sendFiles(
+  deps: ContainerSourceDeps,
+  peer: Peer,
+  name: string,
+  { withoutSnapshots }: { readonly withoutSnapshots: boolean },
+  handle: OperationHandle,
+  signal: AbortSignal,
+): Promise<void> {
+  await serve(deps, peer, await sendingOf(deps, name, { isRunning: false, withoutSnapshots }), handle, signal);
+}
+
+/** The container as it is now, snapshots from the oldest to the newest. */
+async function sendingOf(
+  deps: ContainerSourceDeps,
+  name: string,
+  { isRunning, withoutSnapshots }: { readonly isRunning: boolean; readonly withoutSnapshots: boolean },
+) {
+  const { document } = readyContainer(deps.records, name);
+  const all = withoutSnapshots ? [] : snapshotsOf(deps.records, document.uuid);
+  const snapshots = all.filter((one) => one.document.lifecycle === 'ready').toSorted(byAge);
+  const volume = { pool: document.pool, ref: { type: 'container', name } as const };
+  const names = snapshots.map((one) => one.name);
+  const offer: ContainerMigrationOffer = {
+    ...(await headOf(deps, name, document, volume.ref, undefined, names)),
+    object: offerOf(document),
+    ...(isRunning ? { live: true } : {}),
+    snapshots: await Promise.all(snapshots.map((one) => snapshotOffer(deps, volume, one.name, one.document))),
+  };
+  const owners = (snapshot: string | undefined): ReturnType<typeof ownersOf> =>
+    ownersOf(deps, volume.pool, treeOf(volume.ref, snapshot));
+  return { volume, offer, ownersOf: owners };
 }
 
 /** POST .../snapshots/S {migration: true}: the snapshot travels as a container without snapshots. */

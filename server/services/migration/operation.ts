@@ -28,14 +28,14 @@ export function startMigration(
     mayCancel: true,
     ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
     run: (handle, signal) =>
-      withPeer(deps, meeting ?? waiting(channels ?? new ChannelSet([])), signal, (peer) =>
+      meetAnd(deps, meeting ?? waiting(channels ?? new ChannelSet([])), signal, (peer) =>
         run(peer, handle, peer.signal),
       ),
   });
 }
 
 /** Runs the conversation. A failure here is sent to the other side; a failure there is thrown here. */
-async function withPeer<T>(
+export async function meetAnd<T>(
   deps: ConnectDeps,
   meeting: Meeting,
   signal: AbortSignal,

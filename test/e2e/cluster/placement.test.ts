@@ -79,17 +79,4 @@ describe.skipIf(etcdMissing() !== undefined)('creating containers in a cluster',
     });
     for (const name of ['s1', 's2', 's3', 's4']) await one.ok('DELETE', `/1.0/containers/${name}`);
   });
-
-  test('a move to another member is refused with what to do in its place, and leaves the container where it is', async () => {
-    await one.ok('POST', '/1.0/containers?target=m2', empty('v1'));
-    const move = (target: string) =>
-      one.call('POST', `/1.0/containers/v1?target=${target}`, { name: 'v1', migration: true });
-    const refused = await move('m3');
-    expect(refused.status).toBe(400);
-    expect(refused.bytes.toString()).toContain('copy it there under another name');
-    expect((await move('m2')).bytes.toString()).toContain('is on the member m2 already');
-    expect((await move('m9')).status).toBe(404);
-    expect(await locationOf('v1')).toBe('m2');
-    await one.ok('DELETE', '/1.0/containers/v1');
-  });
 });

@@ -353,6 +353,7 @@ describe('every endpoint of this release', () => {
       // Without a cluster these change nothing: cluster.test.ts, and in one test/e2e/cluster.
       'cluster.put',
       'cluster.accept',
+      'cluster.arrivals',
       'members.create',
       'members.get',
       'members.post',

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { checkpointProofs } from '../../support/sagas/checkpoint-proofs.ts';
 import { hostProofs } from '../../support/sagas/host-proofs.ts';
+import { moveProofs } from '../../support/sagas/move-proofs.ts';
 import { proveSagas, type SagaProofs } from '../../support/sagas/prove-saga.ts';
 import { storageProofs } from '../../support/sagas/storage-proofs.ts';
 import { sagaTable, type SagaDeps } from '../../../server/services/sagas.ts';
@@ -19,6 +20,7 @@ const proofs: SagaProofs = {
   ...checkpointProofs,
   'container-create': [...hostProofs['container-create'], ...storageProofs['container-create']],
   'snapshot-create': [...storageProofs['snapshot-create'], ...checkpointProofs['snapshot-create']],
+  ...moveProofs,
   'container-store-state': {
     provedIn: 'test/server/operations/checkpoint-sagas.test.ts',
     because: 'a failure after the container has ended cannot bring its memory back',

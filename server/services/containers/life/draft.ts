@@ -29,6 +29,18 @@ export function checkDraft(
   draft: Draft,
   previous?: ContainerDocument,
 ): { readonly pool: string } {
+  const { pool } = checkDescription(records, name, draft, previous);
+  checkLimits(records, name, { ...draft, pool }, previous);
+  return { pool };
+}
+
+/** The same, apart from limits and restrictions of its project. */
+export function checkDescription(
+  records: Records,
+  name: string,
+  draft: Draft,
+  previous?: ContainerDocument,
+): { readonly pool: string } {
   const profileOf = profilesOf(records, name);
   const expanded = expand(draft, profileOf);
   const root = rootDisk(expanded.devices);
@@ -45,9 +57,7 @@ export function checkDraft(
   ];
   problems.push(...newlyShared(expanded.devices, previous && expand(previous, profileOf).devices, problems));
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
-  const pool = root?.pool ?? '';
-  checkLimits(records, name, { ...draft, pool }, previous);
-  return { pool };
+  return { pool: root?.pool ?? '' };
 }
 
 /** Throws AppError forbidden when limits or restrictions of its project are against it. They are asked again when it is recorded. */

@@ -1,5 +1,5 @@
 // Deleting and renaming a stopped container, each as a saga.
-import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
@@ -65,20 +65,18 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
   await deps.locks.unshared(lockOf(name));
   refuseRunning(deps, name, 'deleting it');
   const entry = readyContainer(deps.records, name);
-  const nics = Object.entries(deps.view.expanded(entry).devices).filter(
-    ([, device]) => nicNetwork(device) !== undefined,
-  );
+  const { devices } = deps.view.expanded(entry);
   const snapshots = snapshotsOf(deps.records, entry.document.uuid);
   const backups = ownedBy(deps.records, 'backups', entry.document.uuid);
   const { pool } = entry.document;
   // Meanwhile: a container that does not run has no use for its leases, whatever becomes of the deletion.
-  const released = releaseLeases(deps, entry, nics);
+  const released = releaseLeases(deps, entry, devices);
   try {
     await deps.sagas.run(deleteContainerSaga(deps), { name, pool }, { signal });
   } finally {
     await released;
   }
-  await deps.hosts.settle(nics.map(([, properties]) => nicNetwork(properties) ?? ''));
+  await deps.hosts.settle(nicNetworks(devices));
   for (const snapshot of snapshots) {
     const url = containerUrl(name, 'snapshots', snapshot.name);
     const context = { snapshot_name: `${plainName(name)}/${snapshot.name}` };
@@ -93,13 +91,14 @@ export async function removeNow(deps: RemoveDeps, caller: Caller, name: string, 
 }
 
 /** What cannot be released is logged, and runs out. */
-async function releaseLeases(
+export async function releaseLeases(
   deps: RemoveDeps,
   { name, document }: ContainerEntry,
-  nics: readonly (readonly [device: string, properties: ConfigMap])[],
+  devices: DeviceMap,
 ): Promise<void> {
-  for (const [device, properties] of nics) {
-    const network = nicNetwork(properties) ?? '';
+  for (const [device, properties] of Object.entries(devices)) {
+    const network = nicNetwork(properties);
+    if (network === undefined) continue;
     const hwaddr = properties['hwaddr'] ?? document.config[`volatile.${device}.hwaddr`];
     if (!deps.records.networks.has(network) || hwaddr === undefined) continue;
     await deps.network.releaseLease(network, hwaddr).catch((error: unknown) => {

@@ -13,11 +13,13 @@ export class RecordView implements RecordPart {
   readonly #records: Records;
   /** Undefined: the record is gone. */
   readonly #changed = new Map<Kind, Map<string, unknown>>();
+  readonly #brought: Changes['brought'];
 
   /** Of `others` only what they put counts: a deletion may still fail. */
   constructor(records: Records, others: readonly Changes[], own?: Changes) {
     this.#records = records;
     for (const { puts } of others) for (const { kind, name, document } of puts) this.#set(kind, name, document);
+    this.#brought = own?.brought ?? [];
     for (const { kind, name } of own?.deletions ?? []) this.#set(kind, name, undefined);
     for (const { kind, name, document } of own?.puts ?? []) this.#set(kind, name, document);
   }
@@ -41,7 +43,7 @@ export class RecordView implements RecordPart {
   /** This member's part, with what is not written yet, and those of the other members. */
   parts(): readonly RecordPart[] {
     const { others } = this.#records;
-    return [this, ...others.members().map((member) => new MemberPart(others, member))];
+    return [this, ...others.members().map((member) => new MemberPart(others, member, this.#brought))];
   }
 
   #set(kind: Kind, name: string, document: unknown): void {
@@ -50,21 +52,29 @@ export class RecordView implements RecordPart {
   }
 }
 
-/** Documents are decoded when they are asked for. */
+/** Without what comes from there to this member. Documents are decoded when they are asked for. */
 class MemberPart implements RecordPart {
   readonly #others: OtherMembers;
   readonly #member: number;
+  readonly #brought: Changes['brought'];
 
-  constructor(others: OtherMembers, member: number) {
+  constructor(others: OtherMembers, member: number, brought: Changes['brought']) {
     this.#others = others;
     this.#member = member;
+    this.#brought = brought.filter((one) => one.member === member);
   }
 
   get<K extends Kind>(kind: K, name: string): Documents[K] | undefined {
+    if (this.#isBrought(kind, name)) return undefined;
     return this.#others.having(kind, name).find(({ member }) => member === this.#member)?.document;
   }
 
   list<K extends Kind>(kind: K): readonly { readonly name: string; readonly document: Documents[K] }[] {
-    return [...this.#others.of(kind, this.#member)];
+    const all = [...this.#others.of(kind, this.#member)];
+    return this.#brought.length === 0 ? all : all.filter(({ name }) => !this.#isBrought(kind, name));
+  }
+
+  #isBrought(kind: Kind, name: string): boolean {
+    return this.#brought.some((one) => one.kind === kind && one.name === name);
   }
 }

@@ -1,0 +1,120 @@
+// A container moves to this member: the one that has it sends its files, and the last transaction makes it this member's.
+import type { ClusterArrival } from '../../../api/cluster/cluster.ts';
+import { ContainerMigrationOffer } from '../../../api/container/migration-messages.ts';
+import { AppError, errors } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { containerUrl, plainName } from '../../../api/project/project-names.ts';
+import type { Cluster } from '../../../cluster/cluster.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { OtherEntry } from '../../../records/other-members.ts';
+import type { IdMaps } from '../../containers/life/id-maps.ts';
+import { lockOf } from '../../containers/find.ts';
+import { checkDescription, withRootIn } from '../../containers/life/draft.ts';
+import type { SnapshotEntry } from '../../containers/snapshots/records.ts';
+import { expand, nicNetworks, withoutServerKeys } from '../../expand.ts';
+import { PeerError } from '../../migration/peer.ts';
+import { startMigration } from '../../migration/operation.ts';
+import { receiveAll, takeOffer } from '../../migration/target.ts';
+import type { ContainerTargetDeps } from '../../migration/container-target.ts';
+import { profilesOf } from '../../project-scope.ts';
+import { arriving } from './arriving-document.ts';
+import { whilePresent } from './member-gone.ts';
+import { arriveContainerSaga, type ArriveParams, type TakeFiles } from './sagas/container-arrive.ts';
+
+export type MoveInDeps = ContainerTargetDeps & {
+  readonly idMaps: IdMaps;
+  readonly cluster: Cluster;
+  /** The one of the cluster, PEM. */
+  readonly certificate: () => string;
+};
+
+/** The other member waits and keeps the container as it is. Everything that can be refused is refused before the operation starts. */
+export async function moveIn(deps: MoveInDeps, body: ClusterArrival): Promise<Operation> {
+  const { cluster, certificate } = deps;
+  await cluster.readBarrier();
+  const params = arrivalOf(deps, body);
+  const { name, document, from, snapshots } = params;
+  const member = cluster.members.byNumber(from.member);
+  if (member === undefined) throw errors.notFound('container', body.name);
+  return startMigration(deps, {
+    description: 'Receiving container',
+    resources: { containers: [containerUrl(name)] },
+    meeting: {
+      how: 'dial',
+      target: { operation: `https://${member.address}/1.0/operations/${body.operation}`, certificate: certificate() },
+      secrets: body.secrets,
+    },
+    run: async (peer, handle, aborted) => {
+      const watch = whilePresent(cluster.members, from.member, aborted);
+      const { signal } = watch;
+      const end = (): void => peer.close();
+      signal.addEventListener('abort', end, { once: true });
+      try {
+        const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+        if (offer.uuid !== document.uuid) throw new PeerError('the other member sends another container');
+        const names = offer.snapshots
+          .map((one) => one.name)
+          .filter((one) => snapshots.some((each) => each.name === one));
+        if (names.length < snapshots.length) throw new PeerError('the other member does not send every snapshot');
+        const volume = { pool: document.pool, ref: { type: 'container', name } as const };
+        const take: TakeFiles = (_params, context) =>
+          receiveAll(deps, peer, volume, { offer, snapshots: names }, handle, context.signal);
+        await deps.locks.run(lockOf(name), () =>
+          deps.idMaps.reserving((reserve) =>
+            deps.sagas.run(
+              arriveContainerSaga(deps, take),
+              { ...params, document: reserve(name, document) },
+              { signal },
+            ),
+          ),
+        );
+        // It is here and recorded: that the other member left early changes nothing any more.
+        await peer.send({ type: 'done' }).catch(() => {});
+      } finally {
+        signal.removeEventListener('abort', end);
+        watch.end();
+      }
+      await deps.hosts.settle(nicNetworks(expand(document, profilesOf(deps.records, name)).devices));
+    },
+  });
+}
+
+function arrivalOf(deps: MoveInDeps, body: ClusterArrival): ArriveParams {
+  const { records } = deps;
+  const found = records.others.get('containers', body.name);
+  if (found === undefined) throw errors.notFound('container', plainName(body.name));
+  if (found.document.uuid !== body.uuid || found.document.lifecycle !== 'ready')
+    throw errors.conflict('container', plainName(body.name));
+  const { name, member, modRev } = found;
+  const { pool } = body;
+  if (records.pools.get(pool)?.document.lifecycle !== 'ready') throw noPool(deps, pool);
+  const devices = withRootIn(records, body.to, found.document, pool);
+  const document = { ...arriving(found.document, devices), pool };
+  checkDescription(records, body.to, { ...document, config: withoutServerKeys(document.config) });
+  records.check((changes) => changes.bring('containers', found, body.to, document));
+  const snapshots = body.container_only ? [] : snapshotsAt(deps, found, body.to, pool);
+  return { from: { name, member, modRev }, name: body.to, document, snapshots };
+}
+
+const noPool = ({ cluster }: MoveInDeps, pool: string): AppError =>
+  new AppError(
+    'notFound',
+    `The cluster member ${cluster.ownName} has no storage pool ${pool}: name one that it has, with pool`,
+  );
+
+/** Those that are ready; others are not sent either. */
+function snapshotsAt(
+  { records }: MoveInDeps,
+  { member, document }: OtherEntry<ContainerDocument>,
+  name: string,
+  pool: string,
+): readonly SnapshotEntry[] {
+  const start = `${document.uuid}/`;
+  return [...records.others.of('snapshots', member)]
+    .filter((each) => each.name.startsWith(start) && each.document.lifecycle === 'ready')
+    .map((each) => ({
+      name: each.name.slice(start.length),
+      document: arriving(each.document, withRootIn(records, name, each.document, pool)),
+    }))
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}

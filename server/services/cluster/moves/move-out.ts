@@ -1,0 +1,187 @@
+// A container of this member moves to another one: this member sends its files, and removes what is left here once it is the other's.
+import type { ContainerPost } from '../../../api/container/container.ts';
+import { isWithoutSnapshots } from '../../../api/container/container.ts';
+import { AppError, errors } from '../../../api/errors.ts';
+import { containerName } from '../../../api/names.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { containerUrl, plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
+import { statusCodes } from '../../../api/status.ts';
+import type { Cluster } from '../../../cluster/cluster.ts';
+import type { Member } from '../../../cluster/members.ts';
+import { placeContainer } from '../../../cluster/placement.ts';
+import { ChannelSet } from '../../../operations/channels.ts';
+import type { OperationHandle } from '../../../operations/manager.ts';
+import type { Caller } from '../../caller.ts';
+import { lockOf, readyContainer } from '../../containers/find.ts';
+import { releaseLeases, type RemoveDeps } from '../../containers/life/remove.ts';
+import { nicNetworks } from '../../expand.ts';
+import { sendFiles, type ContainerSourceDeps } from '../../migration/container-source.ts';
+import { meetAnd } from '../../migration/operation.ts';
+import { ownedBy } from '../../owned-records.ts';
+import { needProject } from '../../project-scope.ts';
+import { whilePresent } from './member-gone.ts';
+import { leaveContainerSaga } from './sagas/container-leave.ts';
+
+export type MoveOutDeps = ContainerSourceDeps & RemoveDeps & { readonly cluster: Cluster };
+
+/** Where it comes to. */
+export interface MoveTo {
+  readonly member: Member;
+  readonly name: string;
+  readonly pool: string;
+  readonly withoutSnapshots: boolean;
+}
+
+/** POST {migration: true} with a target. Everything that can be refused is refused before the operation starts. */
+export function moveOut(
+  deps: MoveOutDeps,
+  caller: Caller,
+  name: string,
+  target: string,
+  body: ContainerPost,
+): Operation {
+  const to = destination(deps, name, target, body);
+  refuse(deps, name, to);
+  const channels = new ChannelSet(['control', 'fs']);
+  return deps.operations.start({
+    description: 'Moving container',
+    resources: { containers: [containerUrl(name)] },
+    mayCancel: true,
+    channels,
+    run: (handle, signal) =>
+      deps.locks.run(lockOf(name), () => moveOutHeld(deps, caller, name, to, { handle, channels, signal })),
+  });
+}
+
+interface Running {
+  readonly handle: OperationHandle;
+  /** `control` and `fs`, of the operation of the handle. */
+  readonly channels: ChannelSet;
+  readonly signal: AbortSignal;
+}
+
+/** The caller holds the container's lock. */
+export async function moveOutHeld(
+  deps: MoveOutDeps,
+  caller: Caller,
+  name: string,
+  to: MoveTo,
+  running: Running,
+): Promise<void> {
+  await deps.locks.unshared(lockOf(name));
+  refuse(deps, name, to);
+  const entry = readyContainer(deps.records, name);
+  const { uuid, pool } = entry.document;
+  const { devices } = deps.view.expanded(entry);
+  const watch = whilePresent(deps.cluster.members, to.member.number, running.signal);
+  const saga = leaveContainerSaga(deps, async () => {
+    try {
+      await send(deps, name, uuid, to, { ...running, signal: watch.signal });
+    } catch (error) {
+      // Whether it has moved all the same is for the records to say.
+      await deps.cluster.readBarrier();
+      if (deps.records.containers.get(name)?.document.uuid === uuid) throw error;
+    }
+    await deps.cluster.readBarrier();
+  });
+  try {
+    await deps.sagas.run(saga, { name, uuid, pool });
+  } finally {
+    watch.end();
+  }
+  await releaseLeases(deps, entry, devices);
+  await deps.hosts.settle(nicNetworks(devices));
+  tell(deps, caller, name, to);
+}
+
+/** Resolves when the other member says that it has it. */
+async function send(
+  deps: MoveOutDeps,
+  name: string,
+  uuid: string,
+  to: MoveTo,
+  { handle, channels, signal }: Running,
+): Promise<void> {
+  const { cluster } = deps;
+  const { control = '', fs = '' } = channels.secrets;
+  const arrival = await cluster.ask<Operation>(to.member, 'POST', '/internal/cluster/arrivals', {
+    name,
+    uuid,
+    to: to.name,
+    pool: to.pool,
+    container_only: to.withoutSnapshots,
+    operation: handle.id,
+    secrets: { control, fs },
+  });
+  const refused = new AbortController();
+  const both = AbortSignal.any([signal, refused.signal]);
+  const meeting = { how: 'wait', channels, names: ['control', 'fs'] } as const;
+  const sent = meetAnd(deps, meeting, both, (peer) =>
+    sendFiles(deps, peer, name, { withoutSnapshots: to.withoutSnapshots }, handle, peer.signal),
+  );
+  const arrived = ended(deps, to.member, arrival.id, signal).catch((error: unknown) => {
+    refused.abort(error);
+    throw error;
+  });
+  const [came, went] = await Promise.allSettled([arrived, sent]);
+  if (came.status === 'fulfilled') return;
+  throw went.status === 'rejected' && signal.aborted ? went.reason : came.reason;
+}
+
+async function ended({ cluster }: MoveOutDeps, member: Member, id: string, signal: AbortSignal): Promise<void> {
+  const operation = await cluster.ask<Operation>(member, 'GET', `/1.0/operations/${id}/wait`, undefined, signal);
+  if (operation.status_code !== statusCodes.success)
+    throw new AppError('internal', `The cluster member ${member.name}: ${operation.err}`);
+}
+
+/** Names in the body are as users write them. */
+function destination(deps: MoveOutDeps, name: string, target: string, body: ContainerPost): MoveTo {
+  const { records, cluster } = deps;
+  const { document } = readyContainer(records, name);
+  const pool = body.pool || document.pool;
+  const project = needProject(records, body.project || projectOf(name));
+  const to = qualifiedName(project, body.name || plainName(name));
+  const rule = containerName(plainName(to));
+  if (rule !== undefined) throw errors.invalidName('container', plainName(to), rule);
+  const named = cluster.members.get(target);
+  if (named?.isHere === true)
+    throw errors.badRequest(`The container ${plainName(name)} is on the member ${target} already`);
+  if (named?.isPresent === false)
+    throw errors.badRequest(`The container ${plainName(name)} cannot move to ${target}: it is offline`);
+  const candidates = cluster.members.list().filter((each) => !each.isHere);
+  const member = placeContainer(candidates, {
+    target,
+    architecture: document.architecture,
+    objection: ({ number }) =>
+      records.others.having('pools', pool).some((each) => each.member === number && each.document.lifecycle === 'ready')
+        ? undefined
+        : `has no storage pool ${pool}`,
+    coming: () => 0,
+  });
+  return { member, name: to, pool, withoutSnapshots: isWithoutSnapshots(body) };
+}
+
+function refuse({ records, runtime }: MoveOutDeps, name: string, to: MoveTo): void {
+  const { document } = readyContainer(records, name);
+  const plain = plainName(name);
+  if (to.name !== name && records.isContainerName(to.name)) throw errors.exists('container', plainName(to.name));
+  if (runtime.probe(name).status !== 'stopped') throw errors.running(plain, `moving it to ${to.member.name}`);
+  const backups = ownedBy(records, 'backups', document.uuid).map((backup) => backup.name);
+  if (backups.length > 0)
+    throw errors.badRequest(
+      `The container ${plain} has backups, which are files of this member (${backups.join(', ')}): export what you need, delete them, and move it then`,
+    );
+}
+
+function tell({ events }: MoveOutDeps, caller: Caller, name: string, to: MoveTo): void {
+  const location = to.member.name;
+  if (to.name === name)
+    return events.lifecycle('container-updated', containerUrl(name), { location }, caller.requestor);
+  const project = projectOf(to.name);
+  const context = {
+    new_name: plainName(to.name),
+    ...(project === projectOf(name) ? {} : { new_project: project }),
+    location,
+  };
+  events.lifecycle('container-renamed', containerUrl(name), context, caller.requestor);
+}
