@@ -130,7 +130,10 @@ export const SetSchema = object({
     object({
       allow: optional(Type.Array(WindowSchema)),
       deny: optional(Type.Array(WindowSchema)),
-      disruptive: optional(WindowsSchema, 'The same for changes that restart or recreate a container.'),
+      disruptive: optional(
+        WindowsSchema,
+        'The same for changes that restart or recreate a container or prune objects.',
+      ),
     }),
   ),
   rollout: optional(

@@ -1,13 +1,13 @@
 // Narrows what a plan may do on one host: suspended objects and fields, drift that is only reported, closed windows, objects at rest. Pure.
 import type { Address, Document, IgnoreRule } from '../../core/documents/document.ts';
-import type { PlanOptions } from '../../core/plan/plan.ts';
+import type { Guard, PlanOptions } from '../../core/plan/plan.ts';
 
 export interface Restraint {
   /** Left alone as a whole, with the reason. */
   readonly objects: ReadonlyMap<string, string>;
   /** Paths that are neither compared nor written, by address. */
   readonly paths: ReadonlyMap<string, readonly IgnoreRule[]>;
-  /** Changes that restart or recreate are refused. */
+  /** Changes that restart, recreate or prune are refused. */
   readonly isCalm: boolean;
   /** Waits of manage.wait are skipped. */
   readonly skipsWaits: boolean;
@@ -39,10 +39,17 @@ export function restrained(
     options: {
       ...options,
       ...(exclude.length === 0 ? {} : { exclude }),
-      ...(isCalm ? { allowRestart: false, allowRecreate: false, prune: false } : {}),
+      // A limit of 0 refuses what is to be pruned, so that it is known to wait.
+      ...(isCalm ? { allowRestart: false, allowRecreate: false, pruneLimit: { count: 0 } } : {}),
     },
   };
 }
+
+/** What a guard says; in a calm time pruning is not too much, but too early. */
+export const refusalText = ({ code, message }: Guard, isCalm: boolean): string =>
+  isCalm && code === 'prune-limit'
+    ? 'objects that are no longer declared are deleted when a window for disruptive changes opens'
+    : message;
 
 function restrainedDocument(document: Document, restraint: Restraint): Document {
   const { objects, paths, isCalm, skipsWaits, waitMs } = restraint;

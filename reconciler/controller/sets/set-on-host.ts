@@ -22,7 +22,7 @@ import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide
 import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
 import { changedObjects, countsOf, objectsOf } from '../decide/object-status.ts';
 import { planTarget } from './plan-target.ts';
-import type { Restraint } from '../decide/restrain.ts';
+import { refusalText, type Restraint } from '../decide/restrain.ts';
 import { retryPauseMs } from '../decide/retry.ts';
 import { runPlan } from './run-plan.ts';
 import { endsInMs, ofHost } from './suspensions.ts';
@@ -245,7 +245,7 @@ export class SetOnHost {
     const whole = ofHost(asked, this.name);
     if (whole !== undefined) return show('suspended', whole.reason);
     if (config.suspended !== undefined) return show('suspended', config.suspended);
-    const refused = plan.guards.map(({ message }) => message);
+    const refused = plan.guards.map((guard) => refusalText(guard, calmMs > 0));
     const canApply = plan.steps.length > 0 && (refused.length === 0 || config.allowsPartial);
     if (!canApply) return this.#settled(target, judged, refused, calmMs, show);
     const stop = this.#hindrance(isNew, nowMs());

@@ -98,5 +98,11 @@ export async function openControllerWorld(hosts: number): Promise<ControllerWorl
 }
 
 /** Waits until the set has this status. */
-export const hasStatus = (world: ControllerWorld, set: string, status: string): Promise<void> =>
-  until(() => world.engine.overview().sets.find(({ name }) => name === set)?.status === status, waitMs);
+export async function hasStatus(world: ControllerWorld, set: string, status: string): Promise<void> {
+  const found = () => world.engine.overview().sets.find(({ name }) => name === set);
+  try {
+    await until(() => found()?.status === status, waitMs);
+  } catch (error) {
+    throw new Error(`the set ${set} is not ${status}: ${JSON.stringify(found())}`, { cause: error });
+  }
+}

@@ -23,6 +23,8 @@ export interface Trouble {
   readonly cut?: Break;
   /** Called before each changing request is passed on: `PUT /1.0/profiles/web`. */
   readonly meddle?: (change: string) => Promise<void>;
+  /** Whether this changing request is answered 500 without the change. */
+  readonly fails?: (change: string) => boolean;
   /** Lifetime of event sockets; 0: they are refused. */
   readonly eventsLiveMs?: number;
 }
@@ -44,8 +46,9 @@ export async function troubled(socketPath: string, trouble: Trouble): Promise<Br
     const isChange = incoming.method !== 'GET';
     if (isChange) changes.push(`${incoming.method} ${incoming.url}`);
     const isDue = isChange && changes.length - 1 === plan?.at;
-    if (isDue && plan.how === 'fail') refuse(incoming, outgoing);
-    else if (isDue && plan.how === 'before') vanish();
+    const isRefused = isChange && trouble.fails?.(`${incoming.method} ${incoming.url}`) === true;
+    if (isRefused || (isDue && plan?.how === 'fail')) refuse(incoming, outgoing);
+    else if (isDue && plan?.how === 'before') vanish();
     else if (isChange && trouble.meddle !== undefined) {
       incoming.pause();
       void trouble.meddle(`${incoming.method} ${incoming.url}`).then(() => pass(socketPath, incoming, outgoing));

@@ -1,0 +1,203 @@
+// What a set waits for and what stops it, on one controller with three hosts: prune caps, retries, health of other sets, windows for
+// disruptive changes, canaries, suspensions that end by themselves.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { SetStatus } from '../../../reconciler/controller/http/contract.ts';
+import { troubled, type BreakingProxy } from '../../support/daemons/breaking-proxy.ts';
+import { call } from '../../support/daemons/daemon.ts';
+import {
+  hasStatus,
+  openControllerWorld,
+  profileText,
+  waitMs,
+  type ControllerWorld,
+} from '../../support/controller/world.ts';
+import { until } from '../../support/until.ts';
+
+const sets = ['pruned', 'shaky', 'base', 'web', 'calm', 'fleet'] as const;
+type Name = (typeof sets)[number];
+
+let world: ControllerWorld;
+let proxy: BreakingProxy;
+let isBroken = false;
+const attempts: number[] = [];
+
+/** `open`: the windows of disruptive changes. */
+const config = (open: string): string => `hosts: { file: hosts.yaml }
+sources:
+  - { name: shop, directory: { path: manifests, interval: 200ms } }
+sets:
+  - { name: pruned, source: shop, path: pruned, hosts: h2, prune: { max: 2 } }
+  - { name: shaky, source: shop, path: shaky, hosts: h1, retry: { first: 400ms, longest: 1200ms } }
+  - { name: base, source: shop, path: base, hosts: h3, retry: { first: 200ms, longest: 500ms }, health: { timeout: 1s } }
+  - { name: web, source: shop, path: web, hosts: h3, dependsOn: [base] }
+  - name: calm
+    source: shop
+    path: calm
+    hosts: h2
+    allow: { restart: true }
+    prune: { max: 100% }
+    windows: { disruptive: ${open} }
+  - name: fleet
+    source: shop
+    path: fleet
+    retry: { first: 60s }
+    rollout: { canary: 1, batches: 50%, rollback: true }
+`;
+const inSixHours = (new Date().getUTCHours() + 6) % 24;
+const closed = `{ allow: [{ cron: "0 ${inSixHours} * * *", duration: 1h }] }`;
+
+const write = (set: Name, text: string): void => writeFileSync(join(world.folder, 'manifests', set, 'a.yaml'), text);
+const set = (name: Name): SetStatus => {
+  const found = world.engine.overview().sets.find((one) => one.name === name);
+  if (found === undefined) throw new Error(`there is no set ${name}`);
+  return found;
+};
+const profiles = (...names: readonly string[]): string =>
+  names.map((name) => profileText(name, { 'user.note': name })).join('---\n');
+const container = (name: string, more: string): string =>
+  `${profileText('root', {})}devices: { root: { type: disk, path: /, pool: p1 } }
+---
+kind: storage_pool
+name: p1
+driver: dir
+---
+kind: container
+name: ${name}
+profiles: [root]
+source: { type: none }
+${more}`;
+
+beforeAll(async () => {
+  world = await openControllerWorld(3);
+  proxy = await troubled(world.daemons[0]?.socketPath ?? '', {
+    fails: (change) => {
+      if (!isBroken || !change.includes('/1.0/profiles')) return false;
+      attempts.push(Date.now());
+      return true;
+    },
+  });
+  const hosts = [proxy.host, world.daemons[1]?.host, world.daemons[2]?.host];
+  const lines = hosts.map((host, at) => `  - { name: h${at + 1}, address: "${host}", labels: { rack: r${at + 1} } }`);
+  writeFileSync(join(world.folder, 'hosts.yaml'), `kind: hosts\nhosts:\n${lines.join('\n')}\n`);
+  for (const name of sets) {
+    mkdirSync(join(world.folder, 'manifests', name));
+    write(name, profiles(`of-${name}`));
+  }
+  write('pruned', profiles('p1', 'p2', 'p3', 'p4', 'p5'));
+  await world.start(config(closed));
+  for (const name of sets) await hasStatus(world, name, 'synced');
+}, 60_000);
+afterAll(async () => {
+  await world?.close();
+  await proxy?.close();
+});
+
+describe('gates', { timeout: 60_000 }, () => {
+  test('more objects than prune.max are left, with the reason, and fewer are deleted', async () => {
+    write('pruned', profiles('p1', 'p2'));
+    await hasStatus(world, 'pruned', 'failed');
+    expect(set('pruned').hosts[0]?.error).toContain('3 of the 5 objects of the set are no longer declared');
+    for (const name of ['p3', 'p4', 'p5']) expect(await world.profile(2, name)).toBeDefined();
+    write('pruned', profiles('p1', 'p2', 'p3'));
+    await hasStatus(world, 'pruned', 'synced');
+    await until(async () => (await world.profile(2, 'p5')) === undefined, waitMs);
+    expect([await world.profile(2, 'p3'), await world.profile(2, 'p4')]).toEqual([expect.anything(), undefined]);
+  });
+
+  test('a failed host is tried again after pauses that grow up to the longest, and succeeds when the fault is gone', async () => {
+    isBroken = true;
+    write('shaky', profileText('of-shaky', { 'user.note': 'new' }));
+    await hasStatus(world, 'shaky', 'failed');
+    await until(() => attempts.length >= 5, waitMs);
+    isBroken = false;
+    const pauses = attempts.slice(1, 5).map((at, index) => at - (attempts[index] ?? 0));
+    // Half of 400, 800, 1200, 1200 ms: jitter takes the other half.
+    for (const [index, least] of [200, 400, 600, 600].entries()) expect(pauses[index]).toBeGreaterThanOrEqual(least);
+    await until(async () => (await world.profile(1, 'of-shaky'))?.['user.note'] === 'new', waitMs);
+    await hasStatus(world, 'shaky', 'synced');
+    expect(set('shaky').hosts[0]?.error).toBeUndefined();
+  });
+
+  test('a set waits until the containers of another one are ready, and goes on when they are', async () => {
+    write('base', container('c1', 'manage: { wait: [{ file: /ready, timeout: 20s }] }\n'));
+    await hasStatus(world, 'base', 'failed');
+    expect(set('base').hosts[0]?.error).toContain('the file /ready did not come');
+    write('web', profileText('of-web', { 'user.note': 'new' }));
+    await hasStatus(world, 'web', 'waiting');
+    expect(set('web').hosts[0]?.error).toBe('It waits until base is synced.');
+    expect(await world.profile(3, 'of-web')).toMatchObject({ 'user.note': 'of-web' });
+    const { socketPath } = world.daemons[2] ?? { socketPath: '' };
+    const put = await call({ socketPath }, 'POST', '/1.0/containers/c1/files?path=/ready', Buffer.from('yes'));
+    expect(put.status).toBe(200);
+    await hasStatus(world, 'base', 'synced');
+    await hasStatus(world, 'web', 'synced');
+    expect(await world.profile(3, 'of-web')).toMatchObject({ 'user.note': 'new' });
+  });
+
+  test('changes that restart or prune wait for their own window, others are made at once', async () => {
+    const { client } = world.daemons[1] ?? {};
+    const live = async () => (await client?.get('container', 'c2').catch(() => undefined))?.metadata.config;
+    const says = (): string => set('calm').hosts[0]?.error ?? '';
+    write('calm', `${container('c2', '')}---\n${profiles('of-calm')}`);
+    await until(async () => (await live()) !== undefined, waitMs);
+    await hasStatus(world, 'calm', 'synced');
+    const nested = container('c2', "config: { security.nesting: 'true' }\n");
+    write('calm', `${nested}---\n${profileText('of-calm', { 'user.note': 'new' })}`);
+    await until(async () => (await world.profile(2, 'of-calm'))?.['user.note'] === 'new', waitMs);
+    await hasStatus(world, 'calm', 'waiting');
+    expect((await live())?.['security.nesting']).toBeUndefined();
+    expect(says()).toContain('container/c2');
+    expect(set('calm').nextWindow).toMatch(new RegExp(`T${String(inSixHours).padStart(2, '0')}:00:00`));
+    // Only pruning is left to do.
+    write('calm', container('c2', ''));
+    await until(() => says().includes('deleted when a window for disruptive changes opens'), waitMs);
+    expect(set('calm').status).toBe('waiting');
+    expect(await world.profile(2, 'of-calm')).toBeDefined();
+    write('calm', nested);
+    await world.stop();
+    await world.start(config('{}'));
+    await hasStatus(world, 'calm', 'synced');
+    expect((await live())?.['security.nesting']).toBe('true');
+    expect(await world.profile(2, 'of-calm')).toBeUndefined();
+  });
+
+  test('a rollout that fails on its canary reaches no other host, and the canary is taken back', async () => {
+    const good = set('fleet').revision;
+    const notes = (): Promise<readonly (string | undefined)[]> =>
+      Promise.all([1, 2, 3].map(async (host) => (await world.profile(host, 'of-fleet'))?.['user.note']));
+    const seen = new Set<string>();
+    const stop = world.engine.subscribe(() => void notes().then((all) => seen.add(all.slice(1).join())));
+    const bad = 'kind: container\nname: c3\nsource: { type: image, alias: nothing }\nmanage: { hosts: [rack=r1] }\n';
+    write('fleet', `${profileText('of-fleet', { 'user.note': 'new' })}---\n${bad}`);
+    await until(() => world.engine.history('fleet').some(({ outcome }) => outcome === 'rolled-back'), waitMs);
+    await hasStatus(world, 'fleet', 'synced');
+    stop();
+    expect(await notes()).toEqual(['of-fleet', 'of-fleet', 'of-fleet']);
+    expect([...seen]).toEqual(['of-fleet,of-fleet']);
+    expect(set('fleet')).toMatchObject({ revision: good, message: expect.stringContaining('failed on h1') });
+    write('fleet', profileText('of-fleet', { 'user.note': 'better' }));
+    await until(async () => (await notes()).every((note) => note === 'better'), waitMs);
+  });
+
+  test.each([
+    ['the set', {}],
+    ['an object', { address: 'profile/of-web' }],
+    ['a field', { address: 'profile/of-web', path: 'config.user.note' }],
+  ])('a suspension of %s ends at its time', async (_what, part) => {
+    await hasStatus(world, 'web', 'synced');
+    const before = await world.profile(3, 'of-web');
+    const end = Date.now() + 1500;
+    const made = await world.engine.suspend(
+      'web',
+      { ...part, reason: 'test', until: new Date(end).toISOString() },
+      'ann',
+    );
+    await world.meddle(3, 'of-web', { 'user.note': 'by hand' });
+    expect(set('web').suspensions).toEqual([made]);
+    await until(async () => (await world.profile(3, 'of-web'))?.['user.note'] === before?.['user.note'], waitMs);
+    expect(Date.now()).toBeGreaterThanOrEqual(end);
+    expect(set('web').suspensions).toEqual([]);
+  });
+});
