@@ -128,6 +128,17 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   storage_api_local_volume_handling: ['services/storage/volumes.ts', 'server/services/storage/volumes.test.ts', 'copy'],
   operation_description: ['operations/manager.ts', 'server/operations/operations.test.ts', 'description'],
   clustering: ['services/cluster/cluster-membership.ts', 'e2e/cluster/one-api.test.ts', 'cluster'],
+  clustering_join: ['services/cluster/join.ts', 'e2e/cluster/lxc-cluster.test.ts', 'cluster_password'],
+  clustering_server_address: ['services/cluster/join.ts', 'support/cluster/members.ts', 'server_address'],
+  clustering_join_token: ['services/cluster/accept.ts', 'e2e/cluster/lxc-cluster.test.ts', 'revoke-token'],
+  clustering_roles: ['services/cluster/cluster-membership.ts', 'e2e/cluster/lxc-cluster.test.ts', 'roles'],
+  clustering_failure_domains: [
+    'services/cluster/cluster-membership.ts',
+    'e2e/cluster/lxc-cluster.test.ts',
+    'failure_domain',
+  ],
+  clustering_architecture: ['services/cluster/accept.ts', 'e2e/cluster/lxc-cluster.test.ts', 'architecture'],
+  clustering_description: ['services/cluster/cluster-membership.ts', 'e2e/cluster/lxc-cluster.test.ts', 'description'],
   event_lifecycle: ['events/hub.ts', 'server/operations/operations.test.ts', 'lifecycle'],
   storage_api_remote_volume_handling: [
     'services/migration/volume-target.ts',

@@ -104,9 +104,10 @@ export async function openListeners(
     loop,
     countAnswer: (endpoint, status) => services.metrics.countAnswer(endpoint, status),
   });
-  // Another member ended the trust in a client: what that has open here ends as well.
-  records.onShared((kind, name) => {
-    if (kind === 'certificates') endTrust(name);
+  // Another member ended the trust in a client: what that has open here ends as well. A new one has nothing open but the request
+  // that adds it, of which this may hear before the answer is sent.
+  records.onShared((kind, name, isNew) => {
+    if (kind === 'certificates' && !isNew) endTrust(name);
   });
   pki.onChange((before) => {
     listeners.renewTls();

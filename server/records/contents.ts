@@ -9,7 +9,7 @@ import { OtherMembers } from './other-members.ts';
 /** Keys outside the records: who is there, what runs where. `value`: undefined when it is gone. */
 export type SignalListener = (key: string, value: Uint8Array | undefined) => void;
 /** A record that all members share was changed by another one. */
-export type SharedListener = (kind: Kind, name: string) => void;
+export type SharedListener = (kind: Kind, name: string, isNew: boolean) => void;
 
 export class Contents {
   readonly collections: Collections;
@@ -145,20 +145,21 @@ export class Contents {
 
   #see<K extends Kind>(kind: K, name: string, { value, modRev }: StoreRecord): void {
     const collection = this.collections[kind] as unknown as Collection<K>;
-    if ((collection.get(name)?.modRev ?? 0) >= modRev) return;
+    const before = collection.get(name);
+    if ((before?.modRev ?? 0) >= modRev) return;
     collection.accept(name, { name, document: decodeDocument(kind, name, value), modRev });
-    this.#tellShared(kind, name);
+    this.#tellShared(kind, name, before === undefined);
   }
 
   #seeDeleted(kind: Kind, name: string, rev: Rev): void {
     const collection = this.collections[kind];
     if (!collection.has(name) || collection.isNewerThan(name, rev)) return;
     collection.accept(name, undefined);
-    this.#tellShared(kind, name);
+    this.#tellShared(kind, name, false);
   }
 
-  #tellShared(kind: Kind, name: string): void {
-    if (!memberKinds.has(kind)) for (const listener of this.#sharedListeners) listener(kind, name);
+  #tellShared(kind: Kind, name: string, isNew: boolean): void {
+    if (!memberKinds.has(kind)) for (const listener of this.#sharedListeners) listener(kind, name, isNew);
   }
 
   #signal(key: string, record: StoreRecord | undefined): void {

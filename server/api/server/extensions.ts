@@ -29,6 +29,11 @@ const identityExtensions = ['candid_authentication', 'candid_config', 'candid_co
 
 /** Later extensions, by their public names. */
 const laterExtensions = [
+  'clustering_roles',
+  'clustering_failure_domains',
+  'clustering_architecture',
+  'clustering_description',
+  'clustering_join_token',
   'container_exec_user_group_cwd',
   'instance_pool_move',
   'instance_project_move',
@@ -62,7 +67,6 @@ export const extensions: readonly string[] = [
 ];
 
 const noDriver = (driver: string): string => `there is no storage driver ${driver}`;
-const noCluster = 'there are no clusters';
 const noProvider = 'there is no such identity provider';
 
 /** Extensions of the contract that this release does not have, with the reason. Clients test for names before they use a feature. */
@@ -78,9 +82,7 @@ export const unservedExtensions: Readonly<Record<string, string>> = {
   storage_driver_ceph: noDriver('ceph'),
   storage_ceph_user_name: noDriver('ceph'),
   storage_ceph_force_osd_reuse: noDriver('ceph'),
-  clustering_join: noCluster,
-  clustering_server_address: noCluster,
-  clustering_image_replication: noCluster,
+  clustering_image_replication: 'an image stays on the members that needed it',
   maas_network: 'addresses are not registered with MAAS',
   pprof_http: 'there is no profiling listener',
   candid_authentication: noProvider,

@@ -1,11 +1,23 @@
 // Cluster endpoints: requests to use cases and back.
-import { errors } from '../../api/errors.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
+import { errors } from '../../api/errors.ts';
+import type { Operation } from '../../api/operation.ts';
+import { statusCodes } from '../../api/status.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { async_, collection, done, movedTo, sync, type RouteContext, type RouteTable } from '../route.ts';
 
-export function clusterRoutes(membership: ClusterMembership, moves: ClusterMoves) {
+/** The dialect in which is asked, and the end of an operation. */
+interface ClusterRouteEdge {
+  readonly dialect: string;
+  readonly ended: (operation: Operation) => Promise<Operation>;
+}
+
+export function clusterRoutes(
+  membership: ClusterMembership,
+  moves: ClusterMoves,
+  { dialect, ended }: ClusterRouteEdge,
+) {
   return {
     'cluster.get': () => {
       const { object, etag } = membership.get();
@@ -40,8 +52,14 @@ export function clusterRoutes(membership: ClusterMembership, moves: ClusterMoves
       await membership.rename(caller, params.name, body.server_name);
       return movedTo(`/1.0/cluster/members/${body.server_name}`);
     },
-    'members.delete': ({ caller, params, query }) =>
-      async_(membership.remove(caller, params.name, isTrue(query.force))),
+    // Clients of LXD take the answer for the end of it.
+    'members.delete': async ({ caller, params, query }) => {
+      const operation = membership.remove(caller, params.name, isTrue(query.force));
+      if (dialect !== 'lxd') return async_(operation);
+      const { status_code: code, err } = await ended(operation);
+      if (code !== statusCodes.success) throw errors.internal(err);
+      return done;
+    },
   } satisfies Partial<RouteTable>;
 }
 

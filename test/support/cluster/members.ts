@@ -1,7 +1,7 @@
 // A cluster of daemons in this process, with simulated hosts, on an etcd of its own: formed and joined through the API.
 import { freePort, freePorts } from '../hosts/free-port.ts';
 import { startEtcd, type TestEtcd } from '../store/etcd.ts';
-import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
+import { makeDaemon, type TestDaemon, type TestDaemonOptions } from '../daemons/daemon.ts';
 import { until } from '../store/watching.ts';
 
 export interface TestMember extends TestDaemon {
@@ -24,8 +24,12 @@ export function tokenOf(metadata: Readonly<Record<string, unknown>>): string {
   return Buffer.from(JSON.stringify(token)).toString('base64');
 }
 
-/** The names are m1, m2 and so on. `own`: the members run the etcds themselves. */
-export async function makeCluster(count: number, etcdMembers: number | 'own' = 1): Promise<TestCluster> {
+/** The names are m1, m2 and so on. `own`: the members run the etcds themselves. `optionsOf`: what a member is started with besides. */
+export async function makeCluster(
+  count: number,
+  etcdMembers: number | 'own' = 1,
+  optionsOf: (name: string) => TestDaemonOptions = () => ({}),
+): Promise<TestCluster> {
   const etcd = etcdMembers === 'own' ? undefined : await startEtcd({ members: etcdMembers });
   const members: TestMember[] = [];
   const cleanUp = async (): Promise<void> => {
@@ -35,7 +39,7 @@ export async function makeCluster(count: number, etcdMembers: number | 'own' = 1
   const host = async (name: string, isFirst: boolean): Promise<TestMember> => {
     const address = `127.0.0.1:${await (etcd === undefined ? freePorts(3) : freePort())}`;
     const store = etcd && { clusterStore: { address: `etcd://${etcd.endpoints.join(',')}/east` } };
-    const daemon = await makeDaemon(isFirst ? store : {});
+    const daemon = await makeDaemon({ ...optionsOf(name), ...(isFirst ? store : {}) });
     return Object.assign(daemon, { name, address });
   };
   const add = async (name: string): Promise<TestMember> => {

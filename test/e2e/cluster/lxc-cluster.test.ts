@@ -1,0 +1,127 @@
+// The stock `lxc cluster` on a cluster of gantryd, over the socket and over TLS: each verb has its effect, or is refused with the reason.
+import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { freePort } from '../../support/hosts/free-port.ts';
+import { clientMissing, lxcClient } from '../../support/hosts/lxd-clients.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+
+const missing = clientMissing('lxc') ?? etcdMissing();
+if (missing !== undefined) console.log(`skipped: lxc cluster: ${missing}`);
+
+describe.skipIf(missing !== undefined)('lxc cluster', { timeout: 60_000 }, () => {
+  let work: string;
+  let cluster: TestCluster;
+  let one: TestMember;
+  let three: TestMember;
+  let lxc: ReturnType<typeof lxcClient>;
+
+  beforeAll(async () => {
+    work = await mkdtemp(join(await realpath(tmpdir()), 'gtlc-'));
+    cluster = await makeCluster(3, 1, (name) => {
+      mkdirSync(join(work, name));
+      return { lxd: { socket: join(work, name, 'unix.socket') } };
+    });
+    const [first, , third] = cluster.members;
+    if (first === undefined || third === undefined) throw new Error('the cluster has no three members');
+    [one, three] = [first, third];
+    lxc = lxcClient(join(work, 'm1'), work);
+    const address = `127.0.0.1:${await freePort()}`;
+    await lxc('config', 'set', `core.https_address=${address}`, 'core.trust_password=pw');
+    await lxc('remote', 'add', 'far', `https://${address}`, '--accept-certificate', '--password', 'pw');
+  }, 90_000);
+  afterAll(async () => {
+    await cluster.cleanUp();
+    await rm(work, { recursive: true, force: true });
+  });
+
+  const refusal = async (...words: readonly string[]): Promise<string> => {
+    const ran = await lxc.run(words);
+    expect([words, ran.code]).toEqual([words, 1]);
+    return ran.stderr;
+  };
+  const listed = async (remote: string): Promise<string[][]> =>
+    (await lxc('cluster', 'list', remote, '-f', 'csv'))
+      .trim()
+      .split('\n')
+      .map((line) => line.split(','));
+  const ways = ['local:', 'far:'];
+
+  test.each(ways)('list and show %s tell names, addresses, roles, architecture and status', async (remote) => {
+    expect((await listed(remote)).map(([name, url, , , , , status]) => [name, url, status])).toEqual(
+      cluster.members.map(({ name, address }) => [name, `https://${address}`, 'ONLINE']),
+    );
+    const shown = await lxc('cluster', 'show', `${remote}m2`);
+    for (const line of [
+      'roles:\n- database',
+      'failure_domain: default',
+      'description: ""',
+      'architecture: x86_64',
+      'status: Online',
+      'message: Fully operational',
+    ])
+      expect(shown).toContain(line);
+    expect(await refusal('cluster', 'show', `${remote}nobody`)).toContain('There is no cluster member nobody');
+  });
+
+  test('enable is refused in a cluster', async () => {
+    expect(await refusal('cluster', 'enable', 'again')).toContain('already clustered');
+  });
+
+  test.each(ways)('add %s makes a token that is listed until revoke-token withdraws it', async (remote) => {
+    const token = (await lxc('cluster', 'add', `${remote}new`)).trim().split('\n').at(-1) ?? '';
+    expect(JSON.parse(Buffer.from(token, 'base64').toString())).toMatchObject({ server_name: 'new' });
+    expect(await lxc('cluster', 'list-tokens', remote, '-f', 'csv')).toContain(`new,${token.slice(0, 20)}`);
+    await lxc('cluster', 'revoke-token', `${remote}new`);
+    await until(async () => (await lxc('cluster', 'list-tokens', remote, '-f', 'csv')).trim() === '');
+    expect(await refusal('cluster', 'revoke-token', `${remote}new`)).toContain('No cluster join token');
+    expect(await refusal('cluster', 'add', `${remote}m2`)).toContain('m2');
+  });
+
+  test('a host joins with a token of lxc in place of the password, as an LXD preseed has it, and is removed', async () => {
+    const host = await makeDaemon();
+    try {
+      const token = (await lxc('cluster', 'add', 'far:new')).trim().split('\n').at(-1);
+      await host.ok('PUT', '/1.0/cluster', {
+        server_name: 'new',
+        enabled: true,
+        server_address: `127.0.0.1:${await freePort()}`,
+        cluster_address: one.address,
+        cluster_certificate: readFileSync(join(one.dir, 'cluster.crt'), 'utf8'),
+        cluster_password: token,
+      });
+      await until(async () => (await listed('far:')).some(([name]) => name === 'new'));
+      await lxc('cluster', 'remove', 'far:new');
+      expect(await host.get('/1.0/cluster')).toMatchObject({ enabled: false });
+      expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2', 'm3']);
+    } finally {
+      await host.cleanUp();
+    }
+  });
+
+  test.each(ways)('rename %s holds on every member at once', async (remote) => {
+    await lxc('cluster', 'rename', `${remote}m2`, 'second');
+    expect(await three.get('/1.0/cluster/members')).toContain('/1.0/cluster/members/second');
+    expect(await refusal('cluster', 'rename', `${remote}second`, 'm1')).toContain('m1');
+    await lxc('cluster', 'rename', `${remote}second`, 'm2');
+    expect(await refusal('cluster', 'rename', `${remote}nobody`, 'x')).toContain('There is no cluster member nobody');
+  });
+
+  test('remove ends when the member has left; --force takes one that is gone; the member itself can be asked', async () => {
+    expect(await refusal('cluster', 'remove', 'far:nobody')).toContain('There is no cluster member nobody');
+    await lxcClient(join(work, 'm3'), join(work, 'm3'))('cluster', 'remove', 'm3');
+    expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2']);
+    expect(await three.get('/1.0/cluster')).toMatchObject({ enabled: false });
+    await cluster.members[1]?.stop();
+    await until(async () => (await listed('local:'))[1]?.[6] === 'OFFLINE', 40_000);
+    expect(await refusal('cluster', 'remove', 'm2')).toContain('with force it is removed');
+    await lxc('cluster', 'remove', 'm2', '--force', '--yes');
+    expect((await listed('far:')).map(([name]) => name)).toEqual(['m1']);
+    expect(await refusal('cluster', 'remove', 'm1', '--force', '--yes')).toContain('the only one of its cluster');
+  });
+});
