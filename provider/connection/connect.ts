@@ -15,6 +15,7 @@ import type { Link, Reach, Scope } from './link.ts';
 import { needed } from './entry-or-create.ts';
 import { ObjectReader } from './reader.ts';
 import type { ReadSettings, Settings } from './settings.ts';
+import { tokenOf } from './token.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 /** Throws DiagnosticError. In a package the first client loads its libraries: most processes of a plan never need them. */
@@ -153,24 +154,28 @@ async function trusted(client: Client, settings: Settings, signal: AbortSignal):
     const second = (await client.server(signal)).metadata;
     if (second.auth === 'trusted') return second;
   }
-  const how = hasCertificate
-    ? 'add this client certificate to the trusted certificates of the server, or set trust_password once'
-    : 'set client_certificate and client_key, or their _file forms';
+  const hasToken = settings.token !== null || settings.token_file !== null;
+  const how = hasToken
+    ? 'an administrator must name a group of its user in oidc.groups.trusted or oidc.groups.projects.*'
+    : hasCertificate
+      ? 'add this client certificate to the trusted certificates of the server, or set trust_password once'
+      : 'set client_certificate and client_key, or their _file forms, or token';
   throw new ClientError('untrusted', `${client.host} does not trust this client: ${how}`, { status: 403 });
 }
 
 async function clientOptions(settings: Settings): Promise<ClientOptions> {
   const certificate = await pem(settings, 'client_certificate');
   const key = await pem(settings, 'client_key');
+  const token = await tokenOf(settings, Date.now);
+  const pin = settings.server_certificate ?? token?.serverCertificate;
   const tls = {
     ...(certificate === undefined ? {} : { certificate }),
     ...(key === undefined ? {} : { key }),
-    ...(settings.server_certificate === null
-      ? await authority(settings)
-      : { serverCertificate: settings.server_certificate }),
+    ...(pin === undefined ? await authority(settings) : { serverCertificate: pin }),
   };
   return {
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
+    ...(token === undefined ? {} : { bearer: token.bearer }),
     ...(settings.project === null ? {} : { project: settings.project }),
     // Terraform runs ten operations at once, each with reads of its own.
     connections: 16,

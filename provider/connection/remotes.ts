@@ -14,6 +14,13 @@ const remoteAttributes = {
   client_key: text({ doc: 'Key of the client certificate, as PEM.', sensitive: true }),
   client_key_file: text({ doc: 'Path of the key, instead of `client_key`.' }),
   server_certificate: text({ doc: 'The only server certificate to accept: its SHA-256 fingerprint, or PEM.' }),
+  token: text({
+    doc: 'Token of the OpenID Connect issuer that the server trusts, instead of a client certificate.',
+    sensitive: true,
+  }),
+  token_file: text({
+    doc: 'Path of a file with the token, instead of `token`: the token alone, or the file that `gantry login` keeps.',
+  }),
   trust_password: text({
     doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there.',
     sensitive: true,

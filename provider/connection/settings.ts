@@ -23,6 +23,13 @@ export const settingsAttributes = {
   server_certificate: text({
     doc: 'The only server certificate to accept: its SHA-256 fingerprint, or PEM. Without it the system must trust the certificate. Environment: `GANTRY_SERVER_CERTIFICATE`.',
   }),
+  token: text({
+    doc: 'Token of the OpenID Connect issuer that the server trusts, instead of a client certificate; https only. Environment: `GANTRY_TOKEN`.',
+    sensitive: true,
+  }),
+  token_file: text({
+    doc: 'Path of a file with the token, instead of `token`: the token alone, or the file that `gantry login` keeps (`~/.config/gantry/logins`). It is read again when the token is about to end. Environment: `GANTRY_TOKEN_FILE`.',
+  }),
   trust_password: text({
     doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.',
     sensitive: true,
@@ -72,13 +79,24 @@ export function readSettings(config: SettingsConfig, env: Readonly<Record<string
 const pairs = [
   ['client_certificate', 'client_certificate_file'],
   ['client_key', 'client_key_file'],
+  ['token', 'token_file'],
 ] as const satisfies readonly (readonly [Name, Name])[];
 
-/** A certificate in the configuration hides its other form in the environment. */
+const identities = {
+  certificate: ['client_certificate', 'client_certificate_file', 'client_key', 'client_key_file'],
+  token: ['token', 'token_file'],
+} as const satisfies Readonly<Record<string, readonly Name[]>>;
+
+/** A certificate or a token in the configuration hides its other form, and the other of both, in the environment. */
 const isReplaced = (config: SettingsConfig, name: Name): boolean =>
+  isOther(config, name, identities.certificate, identities.token) ||
+  isOther(config, name, identities.token, identities.certificate) ||
   pairs.some(
     ([inline, file]) => (name === inline && config[file] !== null) || (name === file && config[inline] !== null),
   );
+
+const isOther = (config: SettingsConfig, name: Name, own: readonly Name[], other: readonly Name[]): boolean =>
+  own.includes(name) && other.some((each) => config[each] !== null);
 
 /** Errors in the combination of settings; unknown ones may still be right. */
 export function settingsProblems({ settings, unknown }: ReadSettings): readonly Diagnostic[] {
@@ -96,7 +114,7 @@ export function settingsProblems({ settings, unknown }: ReadSettings): readonly 
   for (const [inline, file] of pairs) {
     if (!has(inline) || !has(file)) continue;
     found.push(
-      failure(`${inline} and ${file} exclude each other`, 'Give the PEM text or the path of a file.', at(file)),
+      failure(`${inline} and ${file} exclude each other`, 'Give the text itself or the path of a file.', at(file)),
     );
   }
   const hasCertificate = has('client_certificate') || has('client_certificate_file');
@@ -105,6 +123,21 @@ export function settingsProblems({ settings, unknown }: ReadSettings): readonly 
     const missing = hasCertificate ? 'client_key' : 'client_certificate';
     found.push(
       failure('Client certificate and key belong together', `Also set ${missing} or ${missing}_file.`, at(missing)),
+    );
+  }
+  const hasToken = has('token') || has('token_file');
+  if (hasToken && hasCertificate) {
+    found.push(
+      failure(
+        'A token and a client certificate exclude each other',
+        'The daemon would decide by the token alone: leave one of them out.',
+        at(has('token') ? 'token' : 'token_file'),
+      ),
+    );
+  }
+  if (settings.address?.startsWith('https:') === false && hasToken) {
+    found.push(
+      failure('A unix socket does not use a token', 'Use an https address, or leave the token out.', at('address')),
     );
   }
   if (settings.address?.startsWith('https:') === false && hasCertificate) {

@@ -1,7 +1,6 @@
 // gantry_snapshot: the state of a container at one moment.
 import { snapshotName } from '../../../server/api/names.ts';
 import type { Snapshot } from '../../../server/api/container/snapshot.ts';
-import { isTimestamp } from '../../../server/api/text/timestamp.ts';
 import { flag, text, type StateOf } from '../../framework/attribute.ts';
 import { at } from '../../framework/path.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
@@ -9,26 +8,14 @@ import { deletePath, readPath, segment } from '../shared/read-by-path.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
+import { expiryAttribute, never, shownExpiry } from '../shared/snapshot-expiry.ts';
 import { perform, performCreate } from '../shared/write.ts';
-
-const never = '0001-01-01T00:00:00Z';
-/** Null means never, unless the configuration has its own spelling of never. */
-const shownExpiry = (live: string, before: string | null): string | null =>
-  !isNever(live) ? live : before !== null && isNever(before) ? before : null;
-const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
 
 const attributes = {
   container: text({ doc: 'Name of the container. A renamed container keeps the snapshot.', required: true }),
   name: nameAttribute('Name of the snapshot.', snapshotName),
   stateful: flag({ doc: 'Whether it includes the memory of running processes.', default: false, replace: true }),
-  expires_at: text({
-    doc: 'Time of its deletion, such as `2030-01-31T12:00:00Z`. Default: never, or the policy of the container.',
-    optional: true,
-    computed: true,
-    keep: true,
-    check: (time: string) => (isTimestamp(time) ? undefined : 'must be a timestamp such as 2030-01-31T12:00:00Z'),
-    same: (before: string, after: string) => Date.parse(before) === Date.parse(after),
-  }),
+  expires_at: expiryAttribute('container'),
   created_at: text({ doc: 'Time of creation.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
 };

@@ -1,16 +1,18 @@
 // gantry_volume_snapshot: the content of a custom volume at one moment.
 import { snapshotName } from '../../../server/api/names.ts';
 import type { VolumeSnapshot } from '../../../server/api/storage/volume.ts';
-import { needExtension } from '../../connection/link.ts';
+import { needExtension, type Link } from '../../connection/link.ts';
 import { text, type StateOf } from '../../framework/attribute.ts';
+import type { Context } from '../../framework/object-type.ts';
 import { at } from '../../framework/path.ts';
 import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import { deletePath, editPath, readPath, segment } from '../shared/read-by-path.ts';
 import { importByParts } from '../shared/import-ids.ts';
 import { descriptionAttribute, gantryResource, nameAttribute } from '../shared/common-attributes.ts';
 import { isOtherOwner, otherOwner, renamePath } from '../shared/rename.ts';
+import { expiryAttribute, never, shownExpiry } from '../shared/snapshot-expiry.ts';
 import { volumePath } from './storage-volume.ts';
-import { keepEtag, performCreate } from '../shared/write.ts';
+import { differing, keepEtag, performCreate } from '../shared/write.ts';
 
 const attributes = {
   pool: text({ doc: 'Name of the storage pool.', required: true, replace: true }),
@@ -20,10 +22,18 @@ const attributes = {
   }),
   name: nameAttribute('Name of the snapshot.', snapshotName),
   description: descriptionAttribute,
+  expires_at: expiryAttribute('volume'),
   timeouts: timeoutsAttribute,
 };
 type State = StateOf<typeof attributes>;
 const listPath = ({ pool, volume }: State): string => `${volumePath({ pool, name: volume })}/snapshots`;
+const shown = (live: VolumeSnapshot, state: State): Pick<State, 'description' | 'expires_at'> => {
+  // Servers without expiry of volume snapshots leave it out.
+  const expires: string | undefined = live.expires_at;
+  return { description: live.description, expires_at: shownExpiry(expires ?? '', state.expires_at) };
+};
+const needExpiry = ({ client }: Context<Link>): void =>
+  needExtension(client, 'custom_volume_snapshot_expiry', 'delete snapshots of volumes at a time');
 const pathOf = (state: State): string => `${listPath(state)}/${segment(state.name)}`;
 
 export const volumeSnapshot = gantryResource({
@@ -33,6 +43,8 @@ export const volumeSnapshot = gantryResource({
   pool   = "default"
   volume = "data"
   name   = "before-upgrade"
+
+  expires_at = "2030-01-31T12:00:00Z"
 }
 `,
   attributes,
@@ -42,12 +54,14 @@ export const volumeSnapshot = gantryResource({
     const found = await readPath<VolumeSnapshot>(context, pathOf(state));
     if (found === undefined) return null;
     keepEtag(context.privateData, found);
-    return { description: found.metadata.description };
+    return shown(found.metadata, state);
   },
   async create({ planned }, context) {
     needExtension(context.client, 'storage_api_volume_snapshots', 'take snapshots of volumes');
     const { http } = context.client.client;
-    const json = { name: planned.name, description: planned.description ?? '' };
+    const { name, description, expires_at: expires } = planned;
+    if (expires !== null) needExpiry(context);
+    const json = { name, description: description ?? '', ...(expires === null ? {} : { expires_at: expires }) };
     await performCreate(context, () => http.send({ method: 'POST', path: listPath(planned), json }, context.signal));
   },
   async plan({ prior, planned, client, replace }) {
@@ -59,11 +73,12 @@ export const volumeSnapshot = gantryResource({
   },
   async update({ planned }, prior, context) {
     const here = { ...prior, volume: planned.volume };
+    if (planned.expires_at !== null && planned.expires_at !== prior.expires_at) needExpiry(context);
     if (planned.volume !== prior.volume && (await readPath(context, pathOf(here))) === undefined)
       throw otherOwner(`snapshot ${prior.name}`, 'volume', planned.volume);
     await editPath<VolumeSnapshot, object>(context, `volume snapshot ${JSON.stringify(prior.name)}`, pathOf(here), {
-      changedSince: (live) => (live.description === prior.description ? [] : ['description']),
-      body: () => ({ description: planned.description ?? '' }),
+      changedSince: (live) => differing(prior, shown(live, prior), ['description', 'expires_at']),
+      body: () => ({ description: planned.description ?? '', expires_at: planned.expires_at ?? never }),
     });
     await renamePath(context, pathOf(here), prior, planned);
   },

@@ -100,6 +100,42 @@ resource "gantry_container_exec" "e" {
     await terraform.expectNoChanges();
   });
 
+  test('A snapshot of a volume is deleted at the time that its configuration says, also after a change by hand', async () => {
+    const snapshot = (expires: string): void =>
+      terraform.write(`${pool}
+resource "gantry_storage_volume" "v" {
+  pool = gantry_storage_pool.p.name
+  name = "data"
+}
+resource "gantry_volume_snapshot" "s" {
+  pool       = "fast"
+  volume     = gantry_storage_volume.v.name
+  name       = "one"
+  expires_at = "${expires}"
+}
+`);
+    const path = '/1.0/storage-pools/fast/volumes/custom/data/snapshots/one';
+    const live = async (): Promise<number> =>
+      Date.parse(((await daemon.get(path)) as { expires_at: string }).expires_at);
+    snapshot('2090-01-31T12:00:00Z');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect(await live()).toBe(Date.parse('2090-01-31T12:00:00Z'));
+    snapshot('2091-01-31T13:00:00+01:00');
+    expect(await terraform.apply()).toContain('0 added, 1 changed, 0 destroyed');
+    expect(await live()).toBe(Date.parse('2091-01-31T12:00:00Z'));
+    await daemon.ok('PUT', path, { expires_at: '2092-01-31T12:00:00Z' });
+    expect((await terraform.plan()).output).toContain('2092-01-31T12:00:00Z');
+    await terraform.apply();
+    expect(await live()).toBe(Date.parse('2091-01-31T12:00:00Z'));
+    snapshot('0001-01-01T00:00:00Z');
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get(path)).expires_at).toMatch(/^0001-01-01/);
+    snapshot('soon');
+    expect(await terraform.fails('plan')).toContain('must be a timestamp');
+  });
+
   test('Another name renames profiles, networks, volumes, their snapshots and aliases, and does not change their users', async () => {
     packImage(terraform.dir, 'image.tar.gz', 'names');
     const all = (n: string): string => `${pool}

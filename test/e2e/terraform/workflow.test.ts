@@ -188,6 +188,8 @@ resource "gantry_volume_snapshot" "v" {
   pool   = "fast"
   volume = gantry_storage_volume.v.name
   name   = "s0"
+
+  expires_at = "2090-01-31T12:00:00Z"
 }
 resource "gantry_snapshot" "s" {
   container = gantry_container.c.name

@@ -44,6 +44,18 @@ export interface GantryProviderConfig {
   */
   readonly serverCertificate?: string;
   /**
+  * Token of the OpenID Connect issuer that the server trusts, instead of a client certificate; https only. Environment: `GANTRY_TOKEN`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#token GantryProvider#token}
+  */
+  readonly token?: string;
+  /**
+  * Path of a file with the token, instead of `token`: the token alone, or the file that `gantry login` keeps (`~/.config/gantry/logins`). It is read again when the token is about to end. Environment: `GANTRY_TOKEN_FILE`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#token_file GantryProvider#token_file}
+  */
+  readonly tokenFile?: string;
+  /**
   * With this password the provider adds the client certificate to the trusted certificates when it is missing there. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#trust_password GantryProvider#trust_password}
@@ -112,6 +124,18 @@ export interface GantryProviderRemotes {
   */
   readonly serverCertificate?: string;
   /**
+  * Token of the OpenID Connect issuer that the server trusts, instead of a client certificate.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#token GantryProvider#token}
+  */
+  readonly token?: string;
+  /**
+  * Path of a file with the token, instead of `token`: the token alone, or the file that `gantry login` keeps.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#token_file GantryProvider#token_file}
+  */
+  readonly tokenFile?: string;
+  /**
   * With this password the provider adds the client certificate to the trusted certificates when it is missing there.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#trust_password GantryProvider#trust_password}
@@ -137,6 +161,8 @@ export function gantryProviderRemotesToTerraform(struct?: GantryProviderRemotes 
     client_key: cdktn.stringToTerraform(struct!.clientKey),
     client_key_file: cdktn.stringToTerraform(struct!.clientKeyFile),
     server_certificate: cdktn.stringToTerraform(struct!.serverCertificate),
+    token: cdktn.stringToTerraform(struct!.token),
+    token_file: cdktn.stringToTerraform(struct!.tokenFile),
     trust_password: cdktn.stringToTerraform(struct!.trustPassword),
     project: cdktn.stringToTerraform(struct!.project),
   }
@@ -181,6 +207,18 @@ export function gantryProviderRemotesToHclTerraform(struct?: GantryProviderRemot
     },
     server_certificate: {
       value: cdktn.stringToHclTerraform(struct!.serverCertificate),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token: {
+      value: cdktn.stringToHclTerraform(struct!.token),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    token_file: {
+      value: cdktn.stringToHclTerraform(struct!.tokenFile),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -255,6 +293,8 @@ export class GantryProvider extends cdktn.TerraformProvider {
     this._clientKey = config.clientKey;
     this._clientKeyFile = config.clientKeyFile;
     this._serverCertificate = config.serverCertificate;
+    this._token = config.token;
+    this._tokenFile = config.tokenFile;
     this._trustPassword = config.trustPassword;
     this._project = config.project;
     this._target = config.target;
@@ -360,6 +400,38 @@ export class GantryProvider extends cdktn.TerraformProvider {
   // Temporarily expose input value. Use with caution.
   public get serverCertificateInput() {
     return this._serverCertificate;
+  }
+
+  // token - computed: false, optional: true, required: false
+  private _token?: string; 
+  public get token() {
+    return this._token;
+  }
+  public set token(value: string | undefined) {
+    this._token = value;
+  }
+  public resetToken() {
+    this._token = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenInput() {
+    return this._token;
+  }
+
+  // token_file - computed: false, optional: true, required: false
+  private _tokenFile?: string; 
+  public get tokenFile() {
+    return this._tokenFile;
+  }
+  public set tokenFile(value: string | undefined) {
+    this._tokenFile = value;
+  }
+  public resetTokenFile() {
+    this._tokenFile = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get tokenFileInput() {
+    return this._tokenFile;
   }
 
   // trust_password - computed: false, optional: true, required: false
@@ -469,6 +541,8 @@ export class GantryProvider extends cdktn.TerraformProvider {
       client_key: cdktn.stringToTerraform(this._clientKey),
       client_key_file: cdktn.stringToTerraform(this._clientKeyFile),
       server_certificate: cdktn.stringToTerraform(this._serverCertificate),
+      token: cdktn.stringToTerraform(this._token),
+      token_file: cdktn.stringToTerraform(this._tokenFile),
       trust_password: cdktn.stringToTerraform(this._trustPassword),
       project: cdktn.stringToTerraform(this._project),
       target: cdktn.stringToTerraform(this._target),
@@ -511,6 +585,18 @@ export class GantryProvider extends cdktn.TerraformProvider {
       },
       server_certificate: {
         value: cdktn.stringToHclTerraform(this._serverCertificate),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      token: {
+        value: cdktn.stringToHclTerraform(this._token),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      token_file: {
+        value: cdktn.stringToHclTerraform(this._tokenFile),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

@@ -32,6 +32,12 @@ export interface VolumeSnapshotConfig extends cdktn.TerraformMetaArguments {
   */
   readonly description?: string;
   /**
+  * Time of its deletion, such as `2030-01-31T12:00:00Z`. Default: never, or the policy of the volume.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#expires_at VolumeSnapshot#expires_at}
+  */
+  readonly expiresAt?: string;
+  /**
   * Time limits of operations.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#timeouts VolumeSnapshot#timeouts}
@@ -306,6 +312,7 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
     this._volume = config.volume;
     this._name = config.name;
     this._description = config.description;
+    this._expiresAt = config.expiresAt;
     this._timeouts.internalValue = config.timeouts;
     this._remote = config.remote;
     this._project = config.project;
@@ -370,6 +377,22 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
     return this._description;
   }
 
+  // expires_at - computed: true, optional: true, required: false
+  private _expiresAt?: string; 
+  public get expiresAt() {
+    return this.getStringAttribute('expires_at');
+  }
+  public set expiresAt(value: string) {
+    this._expiresAt = value;
+  }
+  public resetExpiresAt() {
+    this._expiresAt = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get expiresAtInput() {
+    return this._expiresAt;
+  }
+
   // timeouts - computed: false, optional: true, required: false
   private _timeouts = new VolumeSnapshotTimeoutsOutputReference(this, "timeouts");
   public get timeouts() {
@@ -428,6 +451,7 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
       volume: cdktn.stringToTerraform(this._volume),
       name: cdktn.stringToTerraform(this._name),
       description: cdktn.stringToTerraform(this._description),
+      expires_at: cdktn.stringToTerraform(this._expiresAt),
       timeouts: volumeSnapshotTimeoutsToTerraform(this._timeouts.internalValue),
       remote: cdktn.stringToTerraform(this._remote),
       project: cdktn.stringToTerraform(this._project),
@@ -456,6 +480,12 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
       },
       description: {
         value: cdktn.stringToHclTerraform(this._description),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      expires_at: {
+        value: cdktn.stringToHclTerraform(this._expiresAt),
         isBlock: false,
         type: "simple",
         storageClassType: "string",

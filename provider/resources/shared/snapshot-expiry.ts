@@ -1,0 +1,21 @@
+// When a snapshot of a container or a volume is deleted by itself: the attribute, and what a state shows of it.
+import { isTimestamp } from '../../../server/api/text/timestamp.ts';
+import { text } from '../../framework/attribute.ts';
+
+export const never = '0001-01-01T00:00:00Z';
+const isNever = (time: string): boolean => time === '' || time.startsWith('0001-01-01');
+
+/** Null means never, unless the configuration has its own spelling of never. */
+export const shownExpiry = (live: string, before: string | null): string | null =>
+  !isNever(live) ? live : before !== null && isNever(before) ? before : null;
+
+/** `of`: what has the policy that is followed by default. */
+export const expiryAttribute = (of: 'container' | 'volume') =>
+  text({
+    doc: `Time of its deletion, such as \`2030-01-31T12:00:00Z\`. Default: never, or the policy of the ${of}.`,
+    optional: true,
+    computed: true,
+    keep: true,
+    check: (time: string) => (isTimestamp(time) ? undefined : 'must be a timestamp such as 2030-01-31T12:00:00Z'),
+    same: (before: string, after: string) => Date.parse(before) === Date.parse(after),
+  });
