@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { readSettings, settingsAttributes, settingsProblems } from '../../provider/connection/settings.ts';
-import type { ReadSettings, Settings, SettingsConfig } from '../../provider/connection/settings.ts';
+import type { ReadSettings, Settings } from '../../provider/connection/settings.ts';
 import { tokenOf } from '../../provider/connection/token.ts';
 
 const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gttk-'));
@@ -18,7 +18,7 @@ const settingsOf = (given: Partial<Settings>): Settings => ({
   ...given,
 });
 const read = (given: Partial<Settings>, env: Record<string, string> = {}): ReadSettings =>
-  readSettings(settingsOf(given) as SettingsConfig, env);
+  readSettings(settingsOf(given), env);
 const problems = (given: Partial<Settings>): readonly string[] =>
   settingsProblems(read(given)).map(({ summary }) => summary);
 const login = (token: string, endsAt: number, host = address): void =>
