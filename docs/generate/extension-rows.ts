@@ -198,6 +198,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/storage/volume-schedules.test.ts',
     'snapshots.schedule',
   ],
+  cluster_internal_custom_volume_copy: [
+    'services/cluster/member-volumes.ts',
+    'e2e/cluster/volumes.test.ts',
+    'location',
+  ],
   custom_volume_snapshot_expiry: [
     'services/storage/volume-snapshots.ts',
     'server/services/storage/volume-schedules.test.ts',

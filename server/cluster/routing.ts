@@ -1,8 +1,10 @@
 // Where a request is carried out: here, at the member that has the object, or at several. Pure but for looking up who has what.
 import { errors } from '../api/errors.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import type { ImageDocument } from '../records/documents.ts';
 import type { Records } from '../records/records.ts';
 import { imagesOfCluster, otherHolders } from './cluster-images.ts';
+import { volumeOwner } from './volume-owner.ts';
 import { noMember, type Member, type Members } from './members.ts';
 
 export interface RoutedRequest {
@@ -11,9 +13,6 @@ export interface RoutedRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string | undefined>>;
 }
-
-/** Lists of which every member has a part, which this one puts together. */
-const mergedLists: ReadonlySet<string> = new Set(['operations.list', 'volumes.list', 'volumes.listType']);
 
 export class Routing {
   readonly #records: Records;
@@ -30,12 +29,6 @@ export class Routing {
     return number === undefined || number === this.#members.here ? undefined : this.#members.byNumber(number);
   }
 
-  /** Whether the other members are asked for their part of the list. */
-  isMerged({ endpoint, query }: RoutedRequest): boolean {
-    if (endpoint.id === 'containers.list') return Number.parseInt(query['recursion'] ?? '0', 10) >= 2;
-    return mergedLists.has(endpoint.id) && (query['target'] ?? '') === '';
-  }
-
   /** The other member whose operation it is, by its id. */
   memberOfOperation(id: string): Member | undefined {
     const number = numberInOperation(id);
@@ -49,7 +42,7 @@ export class Routing {
       return isReadHere(id, query) ? undefined : this.#ownerOfContainer(params['name'] ?? '');
     if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
     if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
-      return target ?? this.#ownerOfVolume(params['type'] ?? '', `${params['pool'] ?? ''}/${params['name'] ?? ''}`);
+      return target ?? this.#ownerOfVolume(params['type'] ?? '', params['pool'] ?? '', params['name'] ?? '');
     if (path.startsWith('/1.0/images/:fingerprint')) return this.#holderOfImage(id, params['fingerprint'] ?? '', query);
     return takesTarget(id) ? target : undefined;
   }
@@ -84,15 +77,19 @@ export class Routing {
     return this.#records.others.get('containers', name)?.member;
   }
 
-  #ownerOfVolume(type: string, key: string): number | undefined {
-    if (type === 'container') return this.#ownerOfContainer(key.slice(key.indexOf('/') + 1).split('/')[0] ?? '');
-    if (type !== 'custom' || this.#records.volumes.has(key)) return undefined;
-    const owners = this.#records.others.having('volumes', key);
-    if (owners.length > 1)
-      throw errors.badRequest(
-        `The storage volume ${key} is on ${owners.map(({ member }) => this.#members.nameOf(member)).join(', ')}: name one of them with target`,
-      );
-    return owners[0]?.member;
+  #ownerOfVolume(type: string, pool: string, path: string): number | undefined {
+    const [name = ''] = path.split('/');
+    if (type === 'container') return this.#ownerOfContainer(name);
+    if (type === 'image') return this.#unpackerOf(name, pool);
+    return type === 'custom' ? volumeOwner(this.#records, this.#members, `${pool}/${name}`) : undefined;
+  }
+
+  /** The other member that has it unpacked in the pool when this one has not. */
+  #unpackerOf(image: string, pool: string): number | undefined {
+    const isIt = ({ document }: { readonly document: ImageDocument }): boolean =>
+      document.unpackedIn?.includes(pool) === true;
+    const own = this.#records.images.get(image);
+    return own !== undefined && isIt(own) ? undefined : otherHolders(this.#records, image).find(isIt)?.member;
   }
 }
 

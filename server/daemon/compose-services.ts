@@ -58,6 +58,7 @@ import { ContainerVolumes } from '../services/storage/container-volumes.ts';
 import { VolumeSnapshots } from '../services/storage/volume-snapshots.ts';
 import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
 import type { Caller } from '../services/caller.ts';
+import { MemberVolumes } from '../services/cluster/member-volumes.ts';
 import type { ImagePost } from '../api/image/image.ts';
 import { ContainerFiles } from '../services/containers/files/files.ts';
 export type Services = ReturnType<typeof composeServices>;
@@ -75,7 +76,16 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
   const sagas = new Sagas({ records, clock, log, table: sagaTable({ ...acting, users, ...places }), undoLocks });
   const hosts = new NetworkHosts(acting);
-  const common = { ...acting, operations, sagas, hosts, unprivilegedOnly, ...(paths === undefined ? {} : { paths }) };
+  const location = (): string => base.cluster.ownName;
+  const common = {
+    ...acting,
+    operations,
+    sagas,
+    hosts,
+    unprivilegedOnly,
+    location,
+    ...(paths === undefined ? {} : { paths }),
+  };
   const running = new RunningDevices({ ...common, proxies });
   const damage = isDryRun ? noDamageCheck : damageCheck;
   const addDeps = { ...common, dir: dirs.images, damage };
@@ -174,6 +184,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       certificate: () => base.certificates.current.certPem,
     }),
     memberCopies: new MemberCopies({ records, cluster, certificate: () => base.certificates.current.certPem }),
+    memberVolumes: new MemberVolumes({ records, cluster, certificate: () => base.certificates.current.certPem }),
     metrics: new ServerMetrics({ records, view, operations, loop }),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks,

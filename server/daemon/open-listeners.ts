@@ -66,7 +66,7 @@ export async function openListeners(
     peers.end(fingerprint, asking);
   };
   const listeners = await Listeners.open({
-    routesOf: (dialect) => routesOf(services, { operations, dirs, dialect, endTrust }),
+    routesOf: (dialect) => routesOf(services, { cluster, operations, dirs, dialect, endTrust }),
     peers,
     pki: () => pki.current,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),

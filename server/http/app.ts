@@ -25,7 +25,6 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Placing } from '../services/cluster/placing.ts';
 import type { ContainerCreate } from '../api/container/container.ts';
 import { forward } from './forward.ts';
-import { merged } from './merged-list.ts';
 import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 
@@ -253,11 +252,7 @@ async function serve(
     const owner = subject === undefined ? { fingerprint: username } : { subject };
     if (result.kind === 'async' && (protocol === 'tls' || subject !== undefined))
       deps.claimOperation(result.operation.id, owner, project);
-    const whole =
-      isRouted && deps.cluster.routing.isMerged(asked)
-        ? await merged(deps.cluster, caller, request.raw, result)
-        : result;
-    const shown = sight === undefined ? whole : seen(endpoint, whole, sight);
+    const shown = sight === undefined ? result : seen(endpoint, result, sight);
     return answerResult(deps, endpoint, request, reply, shown);
   } catch (error) {
     return answerError(deps, request, reply, toAppError(error), mayKnowProjects);

@@ -54,6 +54,7 @@ export const networkEndpoints = [
   }),
   endpoint('networks.leases', 'GET /1.0/networks/:name/leases', 'sync', 'Leases.', {
     scope: 'shared',
+    query: ['target'],
     result: Type.Array(NetworkLease),
     extension: 'network_leases',
   }),

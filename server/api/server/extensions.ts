@@ -42,6 +42,7 @@ const laterExtensions = [
   'storage_api_project',
   'volume_snapshot_scheduling',
   'custom_volume_snapshot_expiry',
+  'cluster_internal_custom_volume_copy',
   'cloud_init',
   'network_dns_search',
   'network_nat_address',

@@ -18,6 +18,14 @@ export const VolumeSource = Type.Object({
   name: Type.Optional(Type.String()),
   pool: Type.Optional(Type.String()),
   project: Type.Optional(Type.String(facts({ doc: 'Of the source, on this server.' }))),
+  location: Type.Optional(
+    Type.String(
+      facts({
+        since: 'cluster_internal_custom_volume_copy',
+        doc: 'The member of the cluster that has the source, when several have one of its name.',
+      }),
+    ),
+  ),
   type: Type.Optional(Type.String()),
   mode: Type.Optional(Type.String()),
   volume_only: Type.Optional(Type.Boolean()),

@@ -20,6 +20,7 @@ import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageRefresh } from '../../services/images/image-refresh.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
+import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import type { Networks } from '../../services/networks/networks.ts';
@@ -31,6 +32,8 @@ import type { ServerSettings } from '../../services/server/server.ts';
 import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import type { Volumes } from '../../services/storage/volumes.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import { withOtherMembers } from '../merged-lists.ts';
 import type { Dialect } from '../dialects/dialect.ts';
 import type { RouteTable } from '../route.ts';
 import { backupRoutes, receiveBackup } from './backups.ts';
@@ -66,6 +69,7 @@ export interface RoutedServices {
   readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
   readonly clusterMoves: ClusterMoves;
   readonly memberCopies: MemberCopies;
+  readonly memberVolumes: MemberVolumes;
   readonly metrics: ServerMetrics;
   readonly migrations: Migrations;
   readonly networks: Networks;
@@ -82,6 +86,7 @@ export interface RoutedServices {
 }
 
 export interface RouteEdge {
+  readonly cluster: Cluster;
   readonly operations: Operations;
   /** Where uploads are received. */
   readonly dirs: { readonly backups: string; readonly images: string };
@@ -91,7 +96,10 @@ export interface RouteEdge {
 }
 
 /** One table for each dialect. */
-export function routesOf(services: RoutedServices, { operations, dirs, dialect, endTrust }: RouteEdge): RouteTable {
+export function routesOf(
+  services: RoutedServices,
+  { cluster, operations, dirs, dialect, endTrust }: RouteEdge,
+): RouteTable {
   const { headerPrefix } = dialect;
   const uploads = {
     restore: (caller: Caller, upload: BackupUpload, signal: AbortSignal) =>
@@ -100,7 +108,7 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     dir: dirs.backups,
     headerPrefix,
   };
-  return {
+  const routes: RouteTable = {
     ...serverRoutes(services.server, services.metrics, dialect),
     ...certificateRoutes({
       certificates: services.certificates,
@@ -134,4 +142,5 @@ export function routesOf(services: RoutedServices, { operations, dirs, dialect, 
     ...snapshotRoutes(services.snapshots, services.migrations),
     ...volumeRoutes(services),
   };
+  return withOtherMembers(routes, cluster);
 }

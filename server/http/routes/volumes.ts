@@ -2,6 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
+import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
 import { etagOf } from '../../services/etag.ts';
 import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
@@ -26,11 +27,12 @@ export interface VolumeRouteServices {
   readonly volumes: Volumes;
   readonly volumeSnapshots: VolumeSnapshots;
   readonly containerVolumes: ContainerVolumes;
+  readonly memberVolumes: MemberVolumes;
   readonly migrations: Migrations;
 }
 
 export function volumeRoutes(services: VolumeRouteServices) {
-  const { volumes, volumeSnapshots: snapshots, containerVolumes, migrations } = services;
+  const { volumes, volumeSnapshots: snapshots, containerVolumes, memberVolumes, migrations } = services;
   const list = async (context: ContextOf<'volumes.list'>, type?: string): Promise<RouteReply> => {
     const { pool } = context.params;
     const project = isOfAllProjects(context.query) ? undefined : context.caller.project;
@@ -40,10 +42,13 @@ export function volumeRoutes(services: VolumeRouteServices) {
     );
   };
   const create = async (context: ContextOf<'volumes.create'>, type: string | undefined): Promise<RouteReply> => {
-    const body = context.body;
+    const from = context.namesOf(context.body.source?.project);
+    const body =
+      type === 'custom'
+        ? await memberVolumes.creationHere(context.caller, context.params.pool, context.body, from)
+        : context.body;
     if (body.source?.type === 'migration')
       return async_(migrations.receiveVolume(context.caller, context.params.pool, type, body));
-    const from = context.namesOf(body.source?.project);
     return orDone(await volumes.create(context.caller, context.params.pool, type, body, from));
   };
   const ofSnapshot = async ([pool, type, name, snapshot]: SnapshotPlace): Promise<RouteReply> => {

@@ -2,15 +2,15 @@
 import type { ContainerCreate } from '../../api/container/container.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { isLimited } from '../../api/project/project-problems.ts';
-import { qualifiedName } from '../../api/project/project-names.ts';
+import { plainName, qualifiedName } from '../../api/project/project-names.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
 import type { Member } from '../../cluster/members.ts';
 import { placeContainer } from '../../cluster/placement.ts';
 import type { ContainerDocument, ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
-import { expand } from '../expand.ts';
-import { aliasIn, imageIn, profilesOf } from '../project-scope.ts';
+import { attachedVolumes, expand } from '../expand.ts';
+import { aliasIn, imageIn, profilesOf, volumeKeyIn } from '../project-scope.ts';
 
 export interface PlacingDeps {
   readonly records: Records;
@@ -24,6 +24,8 @@ const comingMs = 5_000;
 interface Need {
   readonly pool?: string | undefined;
   readonly architecture?: string | undefined;
+  /** Keys of the custom volumes that its disks show. */
+  readonly volumes?: readonly string[];
   /** Qualified name of the image it is made from. */
   readonly image?: string | undefined;
   /** The member that has what is copied. */
@@ -91,6 +93,7 @@ export class Placing {
       architecture: body.architecture ?? source?.document.architecture ?? image?.document.architecture,
       image: image?.name,
       near: source?.member,
+      volumes: attachedVolumes(devices).map((disk) => volumeKeyIn(records, caller.project, disk.pool, disk.name)),
     };
   }
 
@@ -114,8 +117,16 @@ export class Placing {
     return records.images.list().find(isIt) ?? [...records.others.list('images')].find(isIt);
   }
 
-  #objection(member: Member, { pool, image }: Need): string | undefined {
+  #objection(member: Member, { pool, image, volumes = [] }: Need): string | undefined {
     const { members } = this.#deps.cluster;
+    // One that no member has is for the use case to name.
+    const isMissing = (key: string): boolean =>
+      !this.#hasReady('volumes', key, member) && members.list().some((each) => this.#hasReady('volumes', key, each));
+    const missing = volumes.find(isMissing);
+    if (missing !== undefined) {
+      const slash = missing.indexOf('/');
+      return `has no storage volume ${plainName(missing.slice(slash + 1))} in the pool ${missing.slice(0, slash)}`;
+    }
     if (pool !== undefined && pool !== '' && !this.#hasReady('pools', pool, member))
       return `has no storage pool ${pool}`;
     if (image === undefined || this.#hasReady('images', image, member)) return undefined;
@@ -124,7 +135,7 @@ export class Placing {
     return canCome ? undefined : 'does not have the image, and the members that have it are offline';
   }
 
-  #hasReady(kind: 'pools' | 'images', name: string, member: Member): boolean {
+  #hasReady(kind: 'pools' | 'images' | 'volumes', name: string, member: Member): boolean {
     const { records } = this.#deps;
     return member.isHere
       ? records[kind].get(name)?.document.lifecycle === 'ready'

@@ -32,6 +32,8 @@ export interface NetworksDeps {
   readonly events: EventHub;
   readonly locks: KeyedMutex;
   readonly log: Log;
+  /** Name of this member of a cluster; `none` outside one. */
+  readonly location: () => string;
 }
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
@@ -155,13 +157,13 @@ export class Networks {
           hwaddr: host.hwaddr,
           address,
           type: 'static',
-          location: 'none',
+          location: this.#deps.location(),
         })),
     );
     const known = new Set(fixed.map((lease) => `${lease.hwaddr} ${lease.address}`));
     const dynamic = (await this.#deps.network.leases(name))
       .filter((lease) => !known.has(`${lease.hwaddr} ${lease.address}`))
-      .map((lease) => ({ ...lease, type: 'dynamic', location: 'none' }));
+      .map((lease) => ({ ...lease, type: 'dynamic', location: this.#deps.location() }));
     return [...fixed, ...dynamic];
   }
 

@@ -41,13 +41,22 @@ interface Listed {
   readonly name: string;
 }
 
+export interface VolumeListsDeps {
+  readonly records: Records;
+  readonly pools: Pools;
+  /** Name of this member of a cluster; `none` outside one. */
+  readonly location: () => string;
+}
+
 export class VolumeLists {
   readonly #records: Records;
   readonly #pools: Pools;
+  readonly #location: () => string;
 
-  constructor({ records, pools }: { readonly records: Records; readonly pools: Pools }) {
+  constructor({ records, pools, location }: VolumeListsDeps) {
     this.#records = records;
     this.#pools = pools;
+    this.#location = location;
   }
 
   /** With their snapshots. Without a project: of all projects. */
@@ -91,21 +100,21 @@ export class VolumeLists {
     const [name, project] = [plainName(qualified), projectOf(qualified)];
     if (type === 'image') {
       const used_by = [imageUrl(qualified)];
-      return { name, type, description: '', config: {}, location: 'none', project, used_by };
+      return { name, type, description: '', config: {}, location: this.#location(), project, used_by };
     }
     if (type === 'container') {
       const document = this.#records.containers.get(qualified)?.document;
       if (document === undefined) throw errors.notFound('storage volume', `${pool}/container/${qualified}`);
       const used_by = [containerUrl(qualified)];
       const described = describedVolume(this.#records, qualified, document);
-      return { name, type, ...described, location: 'none', project, used_by };
+      return { name, type, ...described, location: this.#location(), project, used_by };
     }
     const volume = { pool, name: qualified };
     const document = this.#records.volumes.get(volumeKey(volume))?.document;
     if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
     const { description, config } = document;
     const used_by = [...volumeUsers(this.#records, volume)];
-    return { name, type, description, config: { ...config }, location: 'none', project, used_by };
+    return { name, type, description, config: { ...config }, location: this.#location(), project, used_by };
   }
 
   /** Throws AppError notFound. */

@@ -42,6 +42,8 @@ export interface VolumesDeps {
   readonly events: EventHub;
   readonly locks: KeyedMutex;
   readonly clock: Clock;
+  /** Name of this member of a cluster; `none` outside one. */
+  readonly location: () => string;
 }
 
 /** Records of a volume, its users and two of its own must fit into one transaction. */

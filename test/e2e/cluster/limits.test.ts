@@ -39,7 +39,7 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
     );
     expect(results.filter((result) => result === 'Success')).toHaveLength(3);
     for (const result of results.filter((each) => each !== 'Success'))
-      expect(result).toMatch(/limits\.containers would be 4, and the project race has at most 3/);
+      expect(result).toMatch(/limits\.containers would be \d+, and the project race has at most 3/);
     expect(await two.get('/1.0/containers?project=race')).toHaveLength(3);
     for (const member of cluster.members)
       expect(await usage(member, 'race')).toMatchObject({ containers: { Limit: 3, Usage: 3 } });

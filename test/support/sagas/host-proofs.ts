@@ -79,7 +79,7 @@ async function world() {
     view,
     users: new ImageUsers(),
     storagePools: new StoragePools({ records, pools, sagas, events, locks, log }),
-    networks: new Networks({ records, network, hosts, view, sagas, events, locks, log }),
+    networks: new Networks({ records, network, hosts, view, sagas, events, locks, log, location: () => 'none' }),
     imagesDir: join(dir, 'images'),
     logsDir: join(dir, 'logs'),
     backupsDir: join(dir, 'backups'),
