@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -70,8 +70,9 @@ afterAll(async () => {
   statusServer.close();
 });
 
-const hook = async (secret: string): Promise<number> => {
-  const body = JSON.stringify({ ref: 'refs/heads/main', after: repository.head() });
+let sent = 0;
+const hook = async (secret: string, more: object = {}): Promise<number> => {
+  const body = JSON.stringify({ ref: 'refs/heads/main', after: repository.head(), sent: (sent += 1), ...more });
   const signature = createHmac('sha256', secret).update(body).digest('hex');
   const headers = { 'content-type': 'application/json', 'x-gitea-signature': signature };
   return (await fetch(`${api?.url ?? ''}/api/v1/webhooks/site`, { method: 'POST', body, headers })).status;
@@ -98,4 +99,48 @@ test('a forged webhook is refused and reads nothing', async () => {
   const before = git.requests.length;
   expect(await hook('another secret')).toBe(401);
   expect(git.requests.length).toBe(before);
+});
+
+test('a repository that turns hostile changes nothing, while drift is healed with the last good commit', async () => {
+  const good = repository.commit({ 'web/a.yaml': profileText('web', { 'user.note': 'good' }) });
+  expect(await hook('the secret of the hook')).toBe(202);
+  await until(() => world.engine.overview().sets[0]?.revision === good, waitMs);
+  const link = join(repository.work, 'web/evil.yaml');
+  symlinkSync('../../../../etc/passwd', link);
+  const submodule = (): void => {
+    repository.git('rm', '-q', '--cached', 'web/evil.yaml');
+    rmSync(link);
+    repository.git('update-index', '--add', '--cacheinfo', `160000,${good},web/module`);
+    repository.git('commit', '-q', '-m', 'module');
+    repository.push();
+  };
+  for (const [turn, said] of [
+    [() => repository.commit({}), 'evil.yaml'],
+    [submodule, 'submodule "module"'],
+  ] as const) {
+    turn();
+    // A second passes between two looks of one source, so the last of these is the one that counts.
+    await until(async () => {
+      await hook('the secret of the hook');
+      return world.engine.overview().sources[0]?.error?.includes(said) === true;
+    }, waitMs);
+    expect(world.engine.overview().sets[0]).toMatchObject({ revision: good });
+    await world.meddle(1, 'web', { 'user.note': 'by hand' });
+    await until(async () => (await world.profile(1, 'web'))?.['user.note'] === 'good', waitMs);
+  }
+  repository.git('reset', '-q', '--hard', good);
+  const anew = repository.commit({ 'web/a.yaml': profileText('web', { 'user.note': 'better' }) });
+  expect(await hook('the secret of the hook')).toBe(202);
+  await until(() => world.engine.overview().sets[0]?.revision === anew, waitMs);
+  expect(world.engine.overview().sources[0]?.error).toBeUndefined();
+});
+
+test('a flood of signed webhooks asks the git server a few times only', async () => {
+  const before = git.requests.length;
+  const beganMs = Date.now();
+  for (let at = 0; at < 300; at += 1) expect(await hook('the secret of the hook', { at })).toBe(202);
+  const seconds = (Date.now() - beganMs) / 1000;
+  // One look a second, of two or three requests each, and one at each end.
+  expect(git.requests.length - before).toBeLessThanOrEqual(3 * (seconds + 3));
+  expect((await fetch(`${api?.url ?? ''}/healthz`)).status).toBe(200);
 });
