@@ -24,6 +24,9 @@ export interface Self {
   readonly present: () => PresentSignal;
   readonly statusOf: (container: string) => StatusCode;
   readonly ttlSeconds: () => number;
+  /** See PresenceDeps. */
+  readonly isFenced: () => boolean;
+  readonly beforeTelling: (untilMs: number) => Promise<void>;
 }
 
 export class Cluster {
@@ -93,6 +96,8 @@ export class Cluster {
       store: store(),
       member: this.members.here,
       ttlSeconds: self.ttlSeconds,
+      isFenced: self.isFenced,
+      beforeTelling: self.beforeTelling,
       present: self.present,
       statusOf: self.statusOf,
       containers: () => records.containers.list().map(({ name }) => name),
@@ -100,6 +105,16 @@ export class Cluster {
       onLost: () => this.#onLost.forEach((listener) => listener()),
     });
     await this.#presence.start();
+  }
+
+  /** On the clock of performance.now(): until then no other member takes this one for lost. */
+  get heldUntilMs(): number {
+    return this.#presence?.heldUntilMs ?? Number.NEGATIVE_INFINITY;
+  }
+
+  /** Whether the others know that what runs here ends with the lease of this member; undefined: they may. */
+  get isToldFenced(): boolean | undefined {
+    return this.#presence?.isToldFenced;
   }
 
   /** This member lost its lease: the others may act on what it had. */

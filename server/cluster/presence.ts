@@ -4,7 +4,15 @@ import { statusCodes } from '../api/status.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import { pause } from '../lib/shared/deadline.ts';
 import type { Lease, Op, Store } from '../store/store.ts';
-import { encodePresent, encodeStatus, presentKey, type PresentSignal, statusKey } from './signals.ts';
+import {
+  encodeFence,
+  encodePresent,
+  encodeStatus,
+  fenceKey,
+  presentKey,
+  type PresentSignal,
+  statusKey,
+} from './signals.ts';
 
 export interface PresenceDeps {
   readonly store: Store;
@@ -19,7 +27,10 @@ export interface PresenceDeps {
   readonly log: Log;
   /** The lease has ended although this member still runs. `ended`: when it was noticed that the others may act. */
   readonly onLost?: () => void;
-  readonly onHeld?: () => void;
+  /** What ends here in time when the lease does is ended by others than this daemon, too. */
+  readonly isFenced: () => boolean;
+  /** Resolves when what runs here ends by then, on the clock of performance.now(), whatever becomes of this daemon. Never throws. */
+  readonly beforeTelling: (untilMs: number) => Promise<void>;
 }
 
 /** All containers are looked at this often, the load is told this often when it changed much. */
@@ -34,6 +45,8 @@ export class Presence {
   readonly #deps: PresenceDeps;
   readonly #ended = new AbortController();
   #lease: Lease | undefined;
+  /** The lease of the sign of life that the others see. */
+  #toldLease: Lease | undefined;
   #ttlSeconds = 0;
   #retiming: Promise<void> | undefined;
   /** What the others were told, and those whose status may be another now. */
@@ -41,6 +54,7 @@ export class Presence {
   readonly #dirty = new Set<string>();
   #isAllDirty = true;
   #present: PresentSignal | undefined;
+  #isToldFenced: boolean | undefined;
   #flushing: Promise<void> | undefined;
   #again = false;
   #timer: NodeJS.Timeout | undefined;
@@ -66,6 +80,18 @@ export class Presence {
     return this.#lease !== undefined;
   }
 
+  /** On the clock of performance.now(): until then no other member takes this one for lost. */
+  get heldUntilMs(): number {
+    const [lease, told] = [this.#lease, this.#toldLease];
+    if (lease === undefined || told === undefined) return Number.NEGATIVE_INFINITY;
+    return Math.min(lease.heldUntilMs(), told.heldUntilMs());
+  }
+
+  /** Whether the others know that what runs here ends with the lease; undefined: this member does not know what they know. */
+  get isToldFenced(): boolean | undefined {
+    return this.#isToldFenced;
+  }
+
   /** Its status may have changed; the others hear of it soon, or with the next `flush`. */
   touch(container: string): void {
     this.#dirty.add(container);
@@ -74,7 +100,8 @@ export class Presence {
 
   /** When it resolves, the others can see what the containers of this member did when it was called. */
   async flush(): Promise<void> {
-    if (this.#dirty.size === 0 && !this.#isAllDirty && this.#flushing === undefined) return;
+    const isFenceTold = this.#deps.isFenced() === this.#isToldFenced;
+    if (this.#dirty.size === 0 && !this.#isAllDirty && isFenceTold && this.#flushing === undefined) return;
     this.#again = true;
     this.#flushing ??= this.#flushAll().finally(() => {
       this.#flushing = undefined;
@@ -105,15 +132,21 @@ export class Presence {
 
   async #grant(): Promise<void> {
     const ttlSeconds = this.#deps.ttlSeconds();
-    this.#hold(await this.#deps.store.lease(ttlSeconds), ttlSeconds);
-    await this.flush();
-    this.#deps.onHeld?.();
+    const lease = await this.#deps.store.lease(ttlSeconds);
+    await this.#deps.beforeTelling(lease.heldUntilMs());
+    this.#hold(lease, ttlSeconds);
+    await this.flush().catch((error: unknown) => {
+      // It would be renewed for ever.
+      void lease.revoke().catch(() => {});
+      throw error;
+    });
   }
 
   /** All keys are put anew, under this lease. */
   #hold(lease: Lease, ttlSeconds: number): void {
     this.#told = new Map();
     this.#present = undefined;
+    this.#isToldFenced = undefined;
     this.#isAllDirty = true;
     this.#lease = lease;
     this.#ttlSeconds = ttlSeconds;
@@ -126,6 +159,7 @@ export class Presence {
     if (former === undefined || ttlSeconds === this.#ttlSeconds) return;
     const lease = await this.#deps.store.lease(ttlSeconds);
     // It was lost, or given up, meanwhile.
+    await this.#deps.beforeTelling(Math.min(former.heldUntilMs(), lease.heldUntilMs()));
     if (this.#lease !== former || this.#ended.signal.aborted) return await lease.revoke();
     this.#hold(lease, ttlSeconds);
     while (!this.#ended.signal.aborted) {
@@ -148,6 +182,7 @@ export class Presence {
       if (this.#ended.signal.aborted) return;
       if (this.#lease !== held) continue;
       this.#lease = undefined;
+      this.#toldLease = undefined;
       this.#deps.log.warn('The lease of this member has ended: the others count it as offline until it is renewed');
       this.#deps.onLost?.();
       while (this.#lease === undefined && !this.#ended.signal.aborted) {
@@ -164,20 +199,31 @@ export class Presence {
       this.#again = false;
       const lease = this.#lease;
       if (lease === undefined) return;
-      const ops = this.#changes(lease.id);
+      const isFenced = this.#deps.isFenced();
+      const ops = this.#changes(lease.id, isFenced);
       for (let from = 0; from < ops.length; from += opsPerTxn)
         await this.#deps.store.txn([], ops.slice(from, from + opsPerTxn)).catch((error: unknown) => {
           this.#isAllDirty = true;
           this.#told = new Map();
+          this.#present = undefined;
+          this.#isToldFenced = undefined;
           this.#deps.log.warn(`Telling the other members what runs here failed: ${errorText(error)}`);
           throw error;
         });
+      if (this.#lease !== lease) continue;
+      this.#isToldFenced = isFenced;
+      this.#toldLease = lease;
     }
   }
 
-  #changes(lease: string): Op[] {
+  #changes(lease: string, isFenced: boolean): Op[] {
     const { member, statusOf, containers, present } = this.#deps;
     const ops: Op[] = [];
+    // In one transaction with the sign of life: who saw an earlier one of these knows that this member was there meanwhile.
+    if (isFenced !== this.#isToldFenced) {
+      const key = fenceKey(member);
+      ops.push(isFenced ? { put: key, value: encodeFence({ ttlSeconds: this.#ttlSeconds }) } : { del: key });
+    }
     const signal = present();
     if (this.#present === undefined || isOther(this.#present, signal)) {
       ops.push({ put: presentKey(member), value: encodePresent(signal), lease });

@@ -17,6 +17,26 @@ export interface PresentSignal {
   readonly hasEtcd?: boolean;
 }
 
+/** A member says with it: when my lease ends, what runs here on shared storage ends in time, also when my daemon does not. It stays after the
+ *  lease, and is written anew with each. */
+export interface FenceSignal {
+  readonly ttlSeconds: number;
+}
+
+export const fencePrefix = '/signals/fence/';
+export const fenceKey = (member: number): string => `${fencePrefix}${member}`;
+export const encodeFence = (signal: FenceSignal): Uint8Array => Buffer.from(JSON.stringify(signal));
+
+/** Undefined for what another release wrote in a way that is not known here. */
+export function decodeFence(value: Uint8Array): FenceSignal | undefined {
+  try {
+    const { ttlSeconds } = JSON.parse(Buffer.from(value).toString()) as Partial<FenceSignal>;
+    return typeof ttlSeconds === 'number' && ttlSeconds > 0 ? { ttlSeconds } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 export const presentPrefix = '/signals/present/';
 export const statusPrefix = '/signals/status/';
 

@@ -14,6 +14,8 @@ import type { Listeners } from './listeners.ts';
 
 /** What a member missed while another one changed it is made up for in this time. */
 const realiseEveryMs = 60_000;
+/** For lost members, and whether this one is cut off. */
+const lookEveryMs = 1_000;
 
 export class ClusterPart {
   readonly relay: EventRelay;
@@ -23,6 +25,7 @@ export class ClusterPart {
   readonly #unfollow: () => void;
   readonly #unfollowSettings: () => void;
   readonly #realising: NodeJS.Timeout;
+  readonly #looking: NodeJS.Timeout;
   #listeners: Listeners | undefined;
   #isWatching = false;
 
@@ -51,6 +54,8 @@ export class ClusterPart {
     });
     this.#realising = setInterval(() => void this.#realise(), realiseEveryMs);
     this.#realising.unref();
+    this.#looking = setInterval(() => this.#lookAfter(), lookEveryMs);
+    this.#looking.unref();
     base.membership.set({
       listen: async (address) => {
         await this.#listen(address);
@@ -70,6 +75,8 @@ export class ClusterPart {
     this.#unfollow();
     this.#unfollowSettings();
     clearInterval(this.#realising);
+    clearInterval(this.#looking);
+    this.#services.fencing.close();
     this.relay.close();
     await this.#base.cluster.disappear();
   }
@@ -80,7 +87,10 @@ export class ClusterPart {
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
     await this.#realise();
     this.#watchEtcds();
+    this.#services.fencing.begin(this.#services.goOn);
     await cluster.appear({
+      isFenced: this.#services.fencing.isFenced,
+      beforeTelling: this.#services.fencing.beforeTelling,
       ttlSeconds: () => Number(settingOf(records, 'cluster.offline_threshold')),
       statusOf: (container) =>
         records.containers.has(container) ? view.settledStatusCode(container) : statusCodes.stopped,
@@ -95,6 +105,7 @@ export class ClusterPart {
         },
       }),
     });
+    this.#lookAfter();
   }
 
   /** A cluster whose members run etcds keeps that with the first of them. */
@@ -107,6 +118,14 @@ export class ClusterPart {
       useEndpoints: (endpoints) => stores.useEndpoints(endpoints),
       maxVoters: () => Number(settingOf(records, 'cluster.max_voters')),
     });
+  }
+
+  /** What is this member's own waits for nothing that is done for a lost one. */
+  #lookAfter(): void {
+    const { fencing, goOn, healing } = this.#services;
+    void fencing.tick();
+    goOn.tick();
+    void healing.tick();
   }
 
   /** Makes here what the cluster defines and this member lacks. */

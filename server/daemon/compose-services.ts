@@ -60,6 +60,11 @@ import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
 import type { Caller } from '../services/caller.ts';
 import { MemberVolumes } from '../services/cluster/member-volumes.ts';
 import type { ImagePost } from '../api/image/image.ts';
+import { clusterDir } from '../cluster/membership.ts';
+import { Guard } from '../drivers/runtime/guard/guard.ts';
+import { Fencing } from '../services/cluster/healing/fencing.ts';
+import { GoOn } from '../services/cluster/healing/go-on.ts';
+import { Healing } from '../services/cluster/healing/healing.ts';
 import { ContainerFiles } from '../services/containers/files/files.ts';
 export type Services = ReturnType<typeof composeServices>;
 
@@ -77,7 +82,17 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const sagas = new Sagas({ records, clock, log, table: sagaTable({ ...acting, users, ...places }), undoLocks });
   const hosts = new NetworkHosts(acting);
   const location = (): string => base.cluster.ownName;
+  const fencing = new Fencing({
+    records,
+    cluster: base.cluster,
+    runtime,
+    guard: new Guard(clusterDir(options.stateDir)),
+    missing: Guard.missing(),
+    log,
+    nowMs: () => performance.now(),
+  });
   const common = {
+    fencing,
     ...acting,
     operations,
     sagas,
@@ -123,7 +138,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const volumes = new Volumes(common);
   const volumeSnapshots = new VolumeSnapshots(common);
   const backups = new Backups({ ...common, dir: dirs.backups });
-  const containers = new Containers({
+  const stateDeps = {
     ...common,
     ...places,
     images,
@@ -131,8 +146,9 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     running,
     guests,
     architecture,
-    snapshotAtStart: (name, signal) => snapshotAtStart({ ...common, snapshots }, name, signal),
-  });
+    snapshotAtStart: (name: string, signal: AbortSignal) => snapshotAtStart({ ...common, snapshots }, name, signal),
+  };
+  const containers = new Containers(stateDeps);
   const networks = new Networks(common);
   const storagePools = new StoragePools(common);
   const { cluster } = base;
@@ -167,8 +183,11 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     containerFiles: new ContainerFiles(common),
     containerMetadata: new ContainersMetadata(common),
     containers,
+    fencing,
+    goOn: new GoOn(stateDeps),
     guests,
     guestSockets,
+    healing: new Healing({ ...common, cluster, nowMs: () => performance.now() }),
     imageDeps,
     imageRefresh,
     images,

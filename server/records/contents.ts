@@ -79,6 +79,10 @@ export class Contents {
     return [...this.#signals.values()].filter(({ key }) => key.startsWith(prefix));
   }
 
+  signal(key: string): StoreRecord | undefined {
+    return this.#signals.get(key);
+  }
+
   onSignal(listener: SignalListener): () => void {
     this.#signalListeners.add(listener);
     return () => this.#signalListeners.delete(listener);

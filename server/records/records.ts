@@ -1,5 +1,5 @@
 // Typed documents over the store: an in-memory view of every record, and transactions that update both together.
-import type { Store } from '../store/store.ts';
+import type { Compare, Op, Store } from '../store/store.ts';
 import { Changes, type Guard } from './changes.ts';
 import type { Collection, Collections } from './collection.ts';
 import { Contents, type SharedListener } from './contents.ts';
@@ -207,6 +207,11 @@ export class Records {
       [],
       keys.map((del) => ({ del })),
     );
+  }
+
+  /** Records by their keys, also of other members; this one hears of it by following. False: a compare did not hold. */
+  async writeKeys(compares: readonly Compare[], ops: readonly Op[]): Promise<boolean> {
+    return (await this.#store.txn(compares, ops)).ok;
   }
 
   /** No transaction is under way while `work` moves the records to the store that it returns; from then on they are there. When

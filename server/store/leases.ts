@@ -50,7 +50,8 @@ export class LeaseBook {
     });
     const stopTicking = clock.every(ttlMs / 3, () => this.#tick(id));
     this.#held.set(id, { ttlMs, settle, stopTicking, renewedAtMs: clock.nowMs(), expired: false, ending: undefined });
-    return { id, lost, revoke: () => this.#end(id) };
+    const heldUntilMs = (): number => (this.#held.get(id)?.renewedAtMs ?? Number.NEGATIVE_INFINITY) + ttlMs;
+    return { id, lost, heldUntilMs, revoke: () => this.#end(id) };
   }
 
   /** Ends every lease; one whose keys cannot be deleted now counts as lost too, and the next open deletes them. */

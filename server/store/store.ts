@@ -33,6 +33,8 @@ export interface Lease {
   readonly id: string;
   /** Resolves when the lease has ended (revoked, expired or the store closed) and its keys are deleted. */
   readonly lost: Promise<void>;
+  /** On the clock of performance.now(), from before the last renewal was sent: the store itself ends the lease no earlier. */
+  heldUntilMs(): number;
   revoke(): Promise<void>;
 }
 

@@ -210,6 +210,11 @@ export const containerConfigKeys = {
   'volatile.apply_quota': text('none', 'Root size to apply at the next start.', server),
   'volatile.apply_template': text('none', 'Trigger of the templates that are applied at the next start.', server),
   'volatile.base_image': text('none', 'Fingerprint of the image it was made from.', server),
+  'volatile.cluster.lost_member': text(
+    'none',
+    'The member that was lost with it; goes when it was started here.',
+    server,
+  ),
   'volatile.idmap.base': make('integer', is.integer(0))('none', 'First host id of its map.', server),
   'volatile.idmap.current': text('none', 'Id map in use.', server),
   'volatile.idmap.next': text('none', 'Id map of the next start.', server),

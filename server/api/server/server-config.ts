@@ -78,6 +78,10 @@ export const serverConfigKeys = {
   'candid.expiry': integer(1)('Seconds for which the word of Candid is good; kept and shown only.', {
     default: '3600',
   }),
+  'cluster.healing_threshold': integer(0)(
+    'Seconds for which a member must be offline until other members start its containers on shared storage; 0: never. At least 10 more than cluster.offline_threshold, else that is taken.',
+    { default: '0' },
+  ),
   'cluster.https_address': row('text', listen)('Address for the other members of the cluster.', local),
   'cluster.images_minimal_replica': row('integer', replicas)('Members that keep a copy of an image; -1: all.', {
     default: '3',

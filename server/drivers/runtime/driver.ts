@@ -267,6 +267,9 @@ export interface RuntimeDriver {
   /** Power of runtimes whose containers have processes of this host: asks the kernel about a connected local socket, given as
    *  its descriptor. An unknown peer is a stranger. */
   peer?(name: string, socketFd: number): RuntimePeer;
+  /** Power of runtimes whose containers a guard can end without the daemon: control groups, whose processes are the container, or the
+   *  file that a simulated one runs by. Also of one that does not run, or only starts. */
+  killPaths?(name: string): readonly string[];
   /** Forgets a stopped container: config, run directory, stale cgroups. Idempotent. Logs are not touched. */
   forget(name: string): Promise<void>;
   onExit(listener: (exit: RuntimeExit) => void): () => void;

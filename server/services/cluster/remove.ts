@@ -3,6 +3,7 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { Member } from '../../cluster/members.ts';
+import { fenceKey } from '../../cluster/signals.ts';
 import { errorText } from '../../lib/log.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
 import type { Caller } from '../caller.ts';
@@ -80,7 +81,7 @@ const keysPerTxn = 100;
 /** All that it had for itself, and the names that it held. */
 async function forgetMember({ records }: ClusterUseCaseDeps, number: number): Promise<void> {
   const space = new KeySpace(number);
-  const keys: string[] = [];
+  const keys: string[] = [fenceKey(number)];
   for (const kind of records.others.kinds())
     for (const { name } of records.others.of(kind, number)) {
       keys.push(space.keyOf(kind, name));

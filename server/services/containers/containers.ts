@@ -138,7 +138,8 @@ export class Containers {
       else this.#unsettled.push(exit);
     });
     this.#stopBetween = this.#deps.runtime.betweenBoots((name) => templatesBetweenBoots(this.#deps, name));
-    await this.#deps.runtime.recover(this.#deps.records.containers.list().map((entry) => entry.name));
+    const own = this.#deps.records.containers.list().map((entry) => entry.name);
+    await this.#deps.runtime.recover([...new Set([...own, ...this.#deps.fencing.formerNames])]);
   }
 
   /** Once recovery is done: records what ended while no daemon looked, and what was started but not yet recorded. */
@@ -226,7 +227,7 @@ export class Containers {
       return;
     }
     // That they ran is what the next daemon has to know.
-    if (this.#hostGoesDown) return;
+    if (this.#hostGoesDown || this.#deps.fencing.hasEnded(name)) return;
     try {
       await this.#deps.locks.run(lockOf(name), async () => {
         const entry = this.#deps.records.containers.get(name);

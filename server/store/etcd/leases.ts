@@ -18,11 +18,13 @@ export class EtcdLeases {
   }
 
   async grant(ttlSeconds: number): Promise<Lease> {
+    const askedAtMs = performance.now();
     const granted = await this.#link.call('LeaseGrant', { TTL: Math.ceil(ttlSeconds) });
     if (granted.error !== '') throw new StoreError('Unavailable', `etcd grants no lease: ${granted.error}`);
     const lease = this.#book.hold(granted.ID, ttlSeconds);
-    this.#keepAlive(lease, Number(granted.TTL) * 1000);
-    return lease;
+    const confirmedAtMs = this.#keepAlive(lease, Number(granted.TTL) * 1000, askedAtMs);
+    const ttlMs = Math.min(ttlSeconds, Number(granted.TTL)) * 1000;
+    return { ...lease, heldUntilMs: () => confirmedAtMs() + ttlMs };
   }
 
   get isClosing(): boolean {
@@ -34,9 +36,10 @@ export class EtcdLeases {
     return this.#book.closeAll();
   }
 
-  /** Three times within the time to live; each in real time, since etcd counts in real time. */
-  #keepAlive({ id, lost }: Lease, ttlMs: number): void {
-    let confirmedAtMs = performance.now();
+  /** Three times within the time to live; each in real time, since etcd counts in real time. Returns when the last renewal that etcd
+   *  confirmed was sent. */
+  #keepAlive({ id, lost }: Lease, ttlMs: number, grantedAtMs: number): () => number {
+    let confirmedAtMs = grantedAtMs;
     let isAsking = false;
     const ask = async (): Promise<void> => {
       const askedAtMs = performance.now();
@@ -56,6 +59,7 @@ export class EtcdLeases {
     const timer = setInterval(() => void ask(), ttlMs / 3);
     timer.unref();
     void lost.then(() => clearInterval(timer));
+    return () => confirmedAtMs;
   }
 
   async #revoke(id: string): Promise<void> {

@@ -142,6 +142,11 @@ function pidsBelow(dir: string): readonly number[] {
   });
 }
 
+/** Where the processes of a group are found and thawed; undefined when the host has no such hierarchy. */
+export function killDir(tree: CgroupTree, group: string): string | undefined {
+  return groupDir(tree, 'freezer', group) ?? allGroupDirs(tree, group)[0];
+}
+
 /** Names of the groups directly below `group`, in any hierarchy. */
 export function listGroups(tree: CgroupTree, group: string): readonly string[] {
   const names = new Set<string>();

@@ -8,6 +8,7 @@ import {
   type CgroupTree,
   groupPids,
   isFrozen,
+  killDir,
   listGroups,
   removeEmptyGroup,
   removeGroup,
@@ -172,6 +173,10 @@ export async function clearAfterFailedStart(
   }
   await clearRemains(tree, paths, state, log);
 }
+
+/** See RuntimeDriver.killPaths: also of the monitor, which may be about to start the container. */
+export const killPathsOf = ({ tree, paths }: { readonly tree: CgroupTree; readonly paths: LxcPaths }, name: string) =>
+  [paths.group(name), paths.monitorGroup(name)].flatMap((group) => killDir(tree, group) ?? []);
 
 const freezeTimeoutMs = 10_000;
 

@@ -24,7 +24,7 @@ import { ExitSpool, type BetweenBoots } from './exit-spool.ts';
 import { GroupMoves } from '../cgroup/group-moves.ts';
 import { requestShutdown } from './halt-signal.ts';
 import { applyKeys, sweepKeys } from './live-keys.ts';
-import { awaitRunning, findRemains, isAlive, makeReceptive, removeEmptyPlaces } from './liveness.ts';
+import { awaitRunning, findRemains, isAlive, killPathsOf, makeReceptive, removeEmptyPlaces } from './liveness.ts';
 import { LxcCommands } from './spawn.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { LxcLive } from './live-devices.ts';
@@ -272,6 +272,7 @@ export class LxcRuntime implements RuntimeDriver {
     });
   }
 
+  killPaths = (name: string): readonly string[] => killPathsOf(this.#deps, name);
   betweenBoots = (listener: BetweenBoots): (() => void) => this.#spool.betweenBoots(listener);
   onExit = (listener: (exit: RuntimeExit) => void): (() => void) => this.#exits.onExit(listener);
 

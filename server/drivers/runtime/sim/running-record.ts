@@ -21,6 +21,8 @@ export interface SimRunningRecords {
   readAll(): readonly SimRunningRecord[];
   write(state: SimRunningRecord): void;
   remove(name: string): void;
+  /** Absent: they are in no files. */
+  fileOf?(name: string): string;
 }
 
 export class SimRecordFiles implements SimRunningRecords {
@@ -37,16 +39,16 @@ export class SimRecordFiles implements SimRunningRecords {
   }
 
   write(state: SimRunningRecord): void {
-    const file = this.#fileOf(state.run.name);
+    const file = this.fileOf(state.run.name);
     writeFileSync(`${file}.new`, JSON.stringify(state), { mode: 0o600 });
     renameSync(`${file}.new`, file);
   }
 
   remove(name: string): void {
-    rmSync(this.#fileOf(name), { force: true });
+    rmSync(this.fileOf(name), { force: true });
   }
 
-  #fileOf(name: string): string {
+  fileOf(name: string): string {
     // Names that differ in case only get different files, also on a case-insensitive file system.
     const marked = encodeName(name).replace(/[A-Z]/g, (letter) => `@@${letter}`);
     return join(this.#dir, `${marked}.json`);

@@ -243,6 +243,11 @@ class Sim implements SimRuntime {
     return captureOutput(command, `${argv[0] ?? ''} in container "${name}"`, timeoutMs, signal);
   }
 
+  killPaths(name: string): readonly string[] {
+    const file = this.#files.fileOf?.(name);
+    return file === undefined ? [] : [file];
+  }
+
   async forget(name: string): Promise<void> {
     await this.#mutex.run(name, async () => {
       if (this.#live.has(name)) throw new DriverError('InUse', `Container "${name}" is running`);

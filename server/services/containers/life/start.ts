@@ -59,7 +59,9 @@ export async function startNow(
     if (!stateful) await applyTemplates(deps, entry, rootfs, signal);
     const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
     await deps.guests.whileStarting(entry, () =>
-      deps.hosts.whileStarting(name, prepared.networks, () => launch(deps, entry, run, stateful, signal)),
+      deps.hosts.whileStarting(name, prepared.networks, () =>
+        deps.fencing.whileStarting(name, () => launch(deps, entry, run, stateful, signal)),
+      ),
     );
     await followStart(deps, name, prepared);
     await remember(deps, name, volatileOf(deps, prepared, entry));

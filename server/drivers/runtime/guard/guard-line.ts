@@ -1,0 +1,28 @@
+// What the guard is fed, and until when: from the clock of this process to the one that the guard goes by. Pure but for reading clocks.
+import { readFileSync } from 'node:fs';
+
+export interface Feed {
+  /** On the clock of performance.now(). */
+  readonly untilMs: number;
+  readonly paths: readonly string[];
+}
+
+/** Seconds since the host was booted, with the time in which it was suspended. */
+export function bootSeconds(): number {
+  return Number(readFileSync('/proc/uptime', 'utf8').split(' ')[0]);
+}
+
+/**
+ * The end on the clock of the guard. A pause of this process between the two readings makes the end earlier, never later: `bootS` must be
+ * read first. Pure.
+ */
+export function guardEnd(untilMs: number, bootS: number, nowMs: number): number {
+  return bootS + (untilMs - nowMs) / 1000;
+}
+
+/** Throws an Error for a path that would be taken for two. */
+export function guardLine(number: number, endS: number, paths: readonly string[]): string {
+  const odd = paths.find((path) => /[\t\n]/.test(path));
+  if (odd !== undefined) throw new Error(`${JSON.stringify(odd)} cannot be guarded`);
+  return `${[String(number), endS.toFixed(2), ...paths].join('\t')}\n`;
+}

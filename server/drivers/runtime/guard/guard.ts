@@ -1,0 +1,179 @@
+// A process apart from the daemon that ends containers when the daemon stops feeding it: the daemon may be dead, frozen or cut off. It
+// outlives the daemon; the next daemon starts one of its own and ends the former.
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { isSameProcess, readProcess } from '../host/proc.ts';
+import { findProgram } from '../host/programs.ts';
+import { bootSeconds, type Feed, guardEnd, guardLine } from './guard-line.ts';
+import { guardScript } from './guard-script.ts';
+
+/** What the daemon has noted of its guard, for the next daemon. */
+export interface GuardNote {
+  readonly pid: number;
+  readonly startTime: number;
+  /** Of the containers that it guards. */
+  readonly names: readonly string[];
+}
+
+/** A guard that does not answer in this time is of no use. */
+const answerMs = 3_000;
+
+export class Guard {
+  readonly #dir: string;
+  #child: ChildProcessByStdio<Writable, Readable, null> | undefined;
+  #number = 0;
+  readonly #waiting = new Map<number, () => void>();
+  #noted = '';
+
+  /** `dir`: where it is noted; it exists. */
+  constructor(dir: string) {
+    this.#dir = dir;
+  }
+
+  /** The reason why this host can have none; undefined when it can. */
+  static missing(): string | undefined {
+    if (process.platform !== 'linux') return 'containers are only guarded on Linux';
+    return findProgram('perl') === undefined ? 'perl is missing (package perl-base)' : undefined;
+  }
+
+  get isRunning(): boolean {
+    return this.#child !== undefined;
+  }
+
+  /** When it resolves, the guard ends these at that time, unless it is fed again. Throws an Error: there is no guard that would. */
+  async feed({ untilMs, paths }: Feed, names: readonly string[]): Promise<void> {
+    const former = this.#child === undefined ? this.note() : undefined;
+    const child = this.#child ?? this.#start();
+    await this.#write(child.pid ?? 0, names);
+    const number = (this.#number += 1);
+    const bootS = bootSeconds();
+    const line = guardLine(number, guardEnd(untilMs, bootS, performance.now()), paths);
+    await this.#answered(child, number, line);
+    if (former !== undefined) endFormer(former);
+  }
+
+  /** What a former daemon, or this one, noted. */
+  note(): GuardNote | undefined {
+    try {
+      const { pid, startTime, names } = JSON.parse(readFileSync(this.#file, 'utf8')) as Partial<GuardNote>;
+      if (typeof pid !== 'number' || typeof startTime !== 'number' || !Array.isArray(names)) return undefined;
+      return { pid, startTime, names };
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Whether a guard has ended containers since `forgetEnd`. */
+  get hasEnded(): boolean {
+    return exists(this.#endedFile);
+  }
+
+  forgetEnd(): void {
+    rmSync(this.#endedFile, { force: true });
+  }
+
+  /** Nothing is left to guard: none runs any more. */
+  quit(): void {
+    const former = this.#child === undefined ? this.note() : undefined;
+    this.#child?.stdin.write('quit\n');
+    this.letGo();
+    this.#noted = '';
+    if (former !== undefined) endFormer(former);
+    rmSync(this.#file, { force: true });
+  }
+
+  /** The daemon ends; the guard goes on until its time. */
+  letGo(): void {
+    this.#child?.stdin.end();
+    this.#child?.stdout.destroy();
+    this.#child?.unref();
+    this.#child = undefined;
+  }
+
+  get #file(): string {
+    return join(this.#dir, 'guard.json');
+  }
+
+  get #endedFile(): string {
+    return join(this.#dir, 'guard-ended');
+  }
+
+  #start(): ChildProcessByStdio<Writable, Readable, null> {
+    const perl = findProgram('perl');
+    if (perl === undefined) throw new Error('perl is missing (package perl-base)');
+    // In a session of its own: what ends the daemon does not end it.
+    const child = spawn(perl, ['-e', guardScript(process.arch), '--', this.#endedFile], {
+      detached: true,
+      cwd: '/',
+      env: {},
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+    this.#child = child;
+    child.stdin.on('error', () => {});
+    child.on('error', () => this.#forget(child));
+    child.on('exit', () => this.#forget(child));
+    let text = '';
+    child.stdout.on('data', (bytes: Buffer) => {
+      const lines = (text + bytes.toString()).split('\n');
+      text = lines.pop() ?? '';
+      for (const line of lines) this.#waiting.get(Number(line))?.();
+    });
+    return child;
+  }
+
+  #forget(child: object): void {
+    if (this.#child === child) this.#child = undefined;
+  }
+
+  async #answered(child: ChildProcessByStdio<Writable, Readable, null>, number: number, line: string): Promise<void> {
+    let late: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#waiting.set(number, resolve);
+        late = setTimeout(() => reject(new Error(`the guard has not answered in ${answerMs} ms`)), answerMs);
+        child.once('exit', () => reject(new Error('the guard has ended')));
+        child.stdin.write(line);
+      });
+    } catch (error) {
+      // A frozen one is replaced by the next feed.
+      child.kill('SIGKILL');
+      this.#forget(child);
+      throw error;
+    } finally {
+      clearTimeout(late);
+      this.#waiting.delete(number);
+      child.removeAllListeners('exit').on('exit', () => this.#forget(child));
+    }
+  }
+
+  /** Before it is fed: whatever happens then, the next daemon knows what may have been ended. */
+  async #write(pid: number, names: readonly string[]): Promise<void> {
+    const note: GuardNote = { pid, startTime: readProcess(pid)?.startTime ?? 0, names: names.toSorted() };
+    const text = `${JSON.stringify(note)}\n`;
+    if (text === this.#noted) return;
+    writeFileSync(`${this.#file}.new`, text, { mode: 0o600 });
+    await rename(`${this.#file}.new`, this.#file);
+    this.#noted = text;
+  }
+}
+
+function endFormer({ pid, startTime }: GuardNote): void {
+  if (pid <= 1 || pid === process.pid || !isSameProcess(pid, startTime)) return;
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // Gone in between.
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,264 @@
+// Makes sure that containers on shared storage do not outlive the lease of this member: others may start them then. The guard ends them also
+// when this daemon is dead or frozen; what ended so is started again here when it is still this member's.
+import { errors } from '../../../api/errors.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import type { Cluster } from '../../../cluster/cluster.ts';
+import { fenceKey } from '../../../cluster/signals.ts';
+import type { RuntimeDriver } from '../../../drivers/runtime/driver.ts';
+import type { Guard } from '../../../drivers/runtime/guard/guard.ts';
+import { errorText, type Log } from '../../../lib/log.ts';
+import type { Records } from '../../../records/records.ts';
+import { settingOf } from '../../server/settings.ts';
+
+export interface FencingDeps {
+  readonly records: Records;
+  readonly cluster: Cluster;
+  readonly runtime: RuntimeDriver;
+  readonly guard: Guard;
+  /** Why there can be no guard here; undefined: there can. */
+  readonly missing: string | undefined;
+  readonly log: Log;
+  /** The clock of performance.now(). */
+  readonly nowMs: () => number;
+}
+
+/** What follows when the lease is held again. */
+export interface AfterFence {
+  /** Starts a container that is still this member's, if it ran. */
+  resume(name: string): Promise<void>;
+  /** The container is another member's now: what the runtime of this host has of it goes, its files stay. */
+  forget(name: string): Promise<void>;
+}
+
+/** A start must not take longer than the lease lasts. */
+const shortestMs = 1_000;
+
+export class Fencing {
+  readonly #deps: FencingDeps;
+  readonly #starting = new Set<string>();
+  /** They ended with the lease, or may have. */
+  readonly #ended: Set<string>;
+  #after: AfterFence | undefined;
+  /** The guard ends what runs here, when it is not fed. */
+  #isGuarded = false;
+  /** The others may know that. */
+  #mayBeTold = false;
+  #untilMs = Number.NEGATIVE_INFINITY;
+  #feeding: Promise<void> = Promise.resolve();
+  #complaint = '';
+  #isGoingOn = false;
+  readonly #ending = new Set<string>();
+
+  constructor(deps: FencingDeps) {
+    this.#deps = deps;
+    const { guard } = deps;
+    this.#ended = new Set(guard.hasEnded ? guard.note()?.names : []);
+  }
+
+  /** Names that a former daemon guarded: of some this member may have no record any more. */
+  get formerNames(): readonly string[] {
+    return this.#deps.guard.note()?.names ?? [];
+  }
+
+  begin(after: AfterFence): void {
+    for (const name of this.formerNames) if (!this.#deps.records.containers.has(name)) this.#ended.add(name);
+    this.#after = after;
+  }
+
+  /** Of each new lease, which may end before the former one would have. */
+  readonly beforeTelling = async (untilMs: number): Promise<void> => {
+    if (this.#isWanted || this.#isActive) await this.#feed(untilMs).catch((error: unknown) => this.#complain(error));
+  };
+
+  /** For the others: what runs here ends with the lease. */
+  readonly isFenced = (): boolean => {
+    const isIt = this.#isWanted && this.#isGuarded;
+    this.#mayBeTold ||= isIt;
+    return isIt;
+  };
+
+  /** The container has ended because the lease had: that is no stop, and it is not recorded as one. */
+  hasEnded(name: string): boolean {
+    return (
+      this.#ended.has(name) || (this.#after !== undefined && this.#isActive && this.#isOver && this.#isShared(name))
+    );
+  }
+
+  /** Starts a container. Throws AppError unavailable when another member might start it, too. */
+  async whileStarting<T>(name: string, start: () => Promise<T>): Promise<T> {
+    if (!this.#isShared(name) || !(this.#isWanted || this.#isActive)) return await start();
+    this.#starting.add(name);
+    try {
+      if (this.#isActive) await this.#allow(name);
+      const result = await start();
+      if (this.#isActive && this.#isOver) {
+        await this.#end(name);
+        throw refused(name, 'its lease ended during the start');
+      }
+      return result;
+    } finally {
+      this.#starting.delete(name);
+    }
+  }
+
+  /** To be called each second. Never throws. */
+  async tick(): Promise<void> {
+    const { cluster, guard, nowMs } = this.#deps;
+    if (cluster.isToldFenced === false && !this.#isWanted) this.#mayBeTold = false;
+    if (!cluster.isOn || !(this.#isWanted || this.#isActive)) {
+      if (this.#isGuarded) guard.quit();
+      this.#isGuarded = false;
+      return;
+    }
+    if (this.#isActive && this.#isOver) this.#endAll();
+    // Before the first lease a former guard knows the time better.
+    if (Math.max(this.#untilMs, cluster.heldUntilMs) === Number.NEGATIVE_INFINITY) return;
+    try {
+      await this.#feed();
+      if (this.isFenced() !== cluster.isToldFenced) await cluster.settle();
+    } catch (error) {
+      this.#complain(error);
+    }
+    if (this.#isGoingOn || this.#ended.size === 0 || cluster.heldUntilMs <= nowMs()) return;
+    this.#isGoingOn = true;
+    void this.#goOn().finally(() => {
+      this.#isGoingOn = false;
+    });
+  }
+
+  /** The daemon ends, the containers run on: for as long as the lease would have lasted. */
+  close(): void {
+    if (this.#guarded().length === 0) this.#deps.guard.quit();
+    else this.#deps.guard.letGo();
+  }
+
+  get #isWanted(): boolean {
+    const { cluster, records } = this.#deps;
+    return cluster.isOn && Number(settingOf(records, 'cluster.healing_threshold')) > 0;
+  }
+
+  /** The others may act on what this member has when its lease is gone. */
+  get #isActive(): boolean {
+    const { cluster, records } = this.#deps;
+    if (!cluster.isOn) return false;
+    if (this.#mayBeTold || cluster.isToldFenced === true) return true;
+    return cluster.isToldFenced === undefined && records.contents.signal(fenceKey(cluster.members.here)) !== undefined;
+  }
+
+  get #isOver(): boolean {
+    return this.#deps.nowMs() >= this.#deps.cluster.heldUntilMs;
+  }
+
+  #isShared(name: string): boolean {
+    const { containers, pools } = this.#deps.records;
+    const pool = containers.get(name)?.document.pool;
+    return pool !== undefined && isTrue(pools.get(pool)?.document.config['source.shared']);
+  }
+
+  /** Containers that a guard has to know: those that run or may come up, and those that are another member's now. */
+  #guarded(): readonly string[] {
+    const { records, runtime } = this.#deps;
+    const shared = records.pools.list().filter(({ document }) => isTrue(document.config['source.shared']));
+    if (shared.length === 0 && this.#ended.size === 0) return [];
+    const own = records.containers.list().map(({ name }) => name);
+    const names = own.filter((name) => this.#isShared(name) && runtime.probe(name).status !== 'stopped');
+    return [...new Set([...names, ...this.#starting, ...this.#ended])];
+  }
+
+  async #allow(name: string): Promise<void> {
+    const { cluster, records, nowMs } = this.#deps;
+    const uuid = records.containers.get(name)?.document.uuid;
+    if (cluster.heldUntilMs - nowMs() < shortestMs) throw refused(name, 'it does not reach the store of the cluster');
+    // From here on nobody takes it away, and what was taken away before is seen.
+    if (!(await cluster.readBarrier())) throw refused(name, 'the store of the cluster does not answer');
+    if (records.containers.get(name)?.document.uuid !== uuid) throw errors.notFound('container', name);
+    await this.#feed().catch((error: unknown) => {
+      throw refused(name, `it cannot guard it: ${errorText(error)}`);
+    });
+    if (cluster.heldUntilMs - nowMs() < shortestMs) throw refused(name, 'it does not reach the store of the cluster');
+  }
+
+  /** One after the other: the last one has the newest time and all names. */
+  #feed(untilMs?: number): Promise<void> {
+    const feeding = this.#feeding.then(() => this.#feedNow(untilMs ?? this.#deps.cluster.heldUntilMs));
+    this.#feeding = feeding.catch(() => {});
+    return feeding;
+  }
+
+  async #feedNow(untilMs: number): Promise<void> {
+    const { guard, runtime, missing } = this.#deps;
+    // Without a lease the end of the last one holds.
+    if (untilMs !== Number.NEGATIVE_INFINITY) this.#untilMs = untilMs;
+    const names = this.#guarded();
+    try {
+      if (missing !== undefined) throw new Error(missing);
+      const paths = names.flatMap((name) => runtime.killPaths?.(name) ?? []);
+      // Without containers nobody needs a guard.
+      if (names.length > 0 || guard.isRunning) await guard.feed({ untilMs: this.#untilMs, paths }, names);
+      this.#isGuarded = true;
+      this.#complaint = '';
+    } catch (error) {
+      this.#isGuarded = false;
+      throw error;
+    }
+  }
+
+  #complain(error: unknown): void {
+    const text = errorText(error);
+    if (this.#complaint !== text)
+      this.#deps.log.error(
+        `Containers on shared storage are not guarded, and stay here when this member is lost: ${text}`,
+      );
+    this.#complaint = text;
+  }
+
+  /** Waits for nothing: each is tried again with the next tick. */
+  #endAll(): void {
+    const { runtime, log } = this.#deps;
+    const isLeft = (name: string): boolean => !this.#ending.has(name) && runtime.probe(name).status !== 'stopped';
+    const names = this.#guarded().filter(isLeft);
+    if (names.length > 0)
+      log.error(
+        `This member is cut off from its cluster: it ends its containers on shared storage: ${names.join(', ')}`,
+      );
+    for (const name of names) void this.#end(name);
+  }
+
+  async #end(name: string): Promise<void> {
+    const { runtime, log } = this.#deps;
+    this.#ended.add(name);
+    this.#ending.add(name);
+    try {
+      await runtime.stop(name, { force: true }, new AbortController().signal);
+    } catch (error) {
+      if (runtime.probe(name).status !== 'stopped') log.error(`Ending ${name} failed: ${errorText(error)}`);
+    } finally {
+      this.#ending.delete(name);
+    }
+  }
+
+  /** The lease is held again, and everything that the others did meanwhile is seen. */
+  async #goOn(): Promise<void> {
+    const { cluster, guard, records, log, nowMs } = this.#deps;
+    if (this.#after === undefined || !(await cluster.readBarrier())) return;
+    for (const name of this.#ended) {
+      try {
+        const isOwn = records.containers.has(name);
+        await (isOwn ? this.#after.resume(name) : this.#after.forget(name));
+        if (records.others.get('containers', name) !== undefined)
+          log.warn(`The container ${name} is another member's since this one was lost: nothing of it runs here`);
+      } catch (error) {
+        log.error(`After this member was cut off, ${name} could not go on: ${errorText(error)}`);
+      }
+      // Cut off once more: it is tried again then.
+      if (cluster.heldUntilMs <= nowMs()) return;
+      this.#ended.delete(name);
+    }
+    guard.forgetEnd();
+  }
+}
+
+const refused = (name: string, why: string) =>
+  errors.unavailable(
+    `The container ${name} is on shared storage and another member might start it, so this one does not start it now: ${why}`,
+  );

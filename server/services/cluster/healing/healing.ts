@@ -1,0 +1,273 @@
+// Gives what a lost member had on shared storage to other members. One member acts: the present one with the lowest number.
+import { isTrue } from '../../../api/text/value-checks.ts';
+import type { Cluster } from '../../../cluster/cluster.ts';
+import type { Member } from '../../../cluster/members.ts';
+import { placeContainer } from '../../../cluster/placement.ts';
+import { decodeFence, fenceKey } from '../../../cluster/signals.ts';
+import type { EventHub } from '../../../events/hub.ts';
+import { errorText, type Log } from '../../../lib/log.ts';
+import type { Operations } from '../../../operations/manager.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { OtherEntry } from '../../../records/other-members.ts';
+import type { Records } from '../../../records/records.ts';
+import type { Rev } from '../../../store/store.ts';
+import { daemonCaller } from '../../caller.ts';
+import { expand, nicNetworks } from '../../expand.ts';
+import { profilesOf } from '../../project-scope.ts';
+import { settingOf } from '../../server/settings.ts';
+import { usesOf } from '../../used-by.ts';
+import { type HealingPlan, healingWaitMs, planHealing, type Unit } from './plan.ts';
+import { takeOver, type Taken } from './take-over.ts';
+
+export interface HealingDeps {
+  readonly records: Records;
+  readonly cluster: Cluster;
+  readonly operations: Operations;
+  readonly events: EventHub;
+  readonly log: Log;
+  /** A clock that nobody sets. */
+  readonly nowMs: () => number;
+}
+
+/** In the config of a container: the member that was lost with it. It is started once, and the key goes. */
+export const lostMemberKey = 'volatile.cluster.lost_member';
+
+interface Absence {
+  readonly fenceRev: Rev;
+  readonly sinceMs: number;
+  /** Nothing is tried before. */
+  notBeforeMs: number;
+  isLogged: boolean;
+}
+
+/** After an attempt that left something, and while nothing is left to do. */
+const againMs = 10_000;
+
+export class Healing {
+  readonly #deps: HealingDeps;
+  readonly #absences = new Map<number, Absence>();
+  #healing: Promise<void> | undefined;
+
+  constructor(deps: HealingDeps) {
+    this.#deps = deps;
+  }
+
+  /** To be called each second. Never throws. */
+  async tick(): Promise<void> {
+    const { cluster, records, log } = this.#deps;
+    const threshold = cluster.isOn ? Number(settingOf(records, 'cluster.healing_threshold')) : 0;
+    for (const { number, isPresent } of cluster.members.list()) this.#look(number, isPresent);
+    if (threshold === 0 || this.#healing !== undefined || !this.#isMine()) return;
+    const due = cluster.members.list().find((member) => this.#isDue(member, threshold));
+    if (due === undefined) return;
+    this.#healing = this.#heal(due)
+      .catch((error: unknown) => log.error(`Healing the lost member ${due.name} failed: ${errorText(error)}`))
+      .finally(() => {
+        this.#healing = undefined;
+      });
+    await this.#healing;
+  }
+
+  /** The time begins anew when the member was back, however short. */
+  #look(number: number, isPresent: boolean): void {
+    const fenceRev = this.#fenceOf(number)?.modRev ?? 0;
+    const known = this.#absences.get(number);
+    if (isPresent) this.#absences.delete(number);
+    else if (known?.fenceRev !== fenceRev) {
+      const sinceMs = this.#deps.nowMs();
+      this.#absences.set(number, { fenceRev, sinceMs, notBeforeMs: sinceMs, isLogged: false });
+    }
+  }
+
+  #isMine(): boolean {
+    const { cluster, nowMs } = this.#deps;
+    const present = cluster.members.list().filter(({ isPresent }) => isPresent);
+    return cluster.heldUntilMs > nowMs() && Math.min(...present.map(({ number }) => number)) === cluster.members.here;
+  }
+
+  #isDue(member: Member, threshold: number): boolean {
+    const { log, nowMs } = this.#deps;
+    const absence = this.#absences.get(member.number);
+    if (absence === undefined || nowMs() < absence.notBeforeMs) return false;
+    const ttlSeconds = this.#fenceOf(member.number)?.ttlSeconds;
+    if (nowMs() - absence.sinceMs < healingWaitMs(threshold, ttlSeconds ?? 0)) return false;
+    if (ttlSeconds !== undefined) return true;
+    if (!absence.isLogged)
+      log.warn(
+        `The containers of the lost member ${member.name} stay with it: it never said that it ends them when it is cut off`,
+      );
+    absence.isLogged = true;
+    return false;
+  }
+
+  #fenceOf(number: number): { readonly ttlSeconds: number; readonly modRev: Rev } | undefined {
+    const key = fenceKey(number);
+    const found = this.#deps.records.contents.signal(key);
+    const fence = found && decodeFence(found.value);
+    return found && fence && { ...fence, modRev: found.modRev };
+  }
+
+  async #heal(member: Member): Promise<void> {
+    const { log, operations } = this.#deps;
+    const absence = this.#absences.get(member.number);
+    if (absence === undefined) return;
+    absence.notBeforeMs = this.#deps.nowMs() + againMs;
+    const plan = this.#planOf(member.number);
+    if (!absence.isLogged)
+      for (const { name, reason } of plan.left)
+        log.warn(`The container ${name} waits for the lost member ${member.name}: it ${reason}`);
+    absence.isLogged = true;
+    if (plan.units.length === 0) return;
+    const operation = operations.start({
+      description: 'Healing cluster member',
+      resources: { cluster: [] },
+      run: () => this.#move(member, absence.fenceRev, plan),
+    });
+    await operations.wait(operation.id, undefined);
+  }
+
+  async #move(member: Member, fenceRev: Rev, plan: HealingPlan): Promise<void> {
+    const { events, log } = this.#deps;
+    const coming = new Map<number, number>();
+    const moved: string[] = [];
+    for (const unit of plan.units) {
+      try {
+        const target = this.#targetOf(unit, member.number, coming);
+        if (!(await this.#give(unit, member, target, fenceRev))) {
+          log.info(`The member ${member.name} is back, or its records were changed: healing it ends`);
+          break;
+        }
+        coming.set(target.number, (coming.get(target.number) ?? 0) + unit.containers.length);
+        moved.push(...unit.containers);
+        log.warn(`The member ${member.name} is lost: ${target.name} has its ${namesOf(unit)} now`);
+      } catch (error) {
+        log.error(`The ${namesOf(unit)} of the lost member ${member.name} cannot go on: ${errorText(error)}`);
+      }
+    }
+    const url = `/1.0/cluster/members/${member.name}`;
+    if (moved.length > 0) events.lifecycle('cluster-member-healed', url, { containers: moved }, daemonCaller.requestor);
+  }
+
+  #planOf(number: number): HealingPlan {
+    const { records } = this.#deps;
+    const sharedPools = new Set(
+      records.poolDefinitions
+        .list()
+        .filter(({ document }) => document.state === 'created' && isTrue(document.config['source.shared']))
+        .map(({ name }) => name),
+    );
+    const changing = new Set<string>();
+    for (const { document } of records.others.of('sagas', number))
+      for (const { kind, name } of document.holds ?? []) if (kind === 'containers') changing.add(name);
+    const containers = [...records.others.of('containers', number)].map(({ name, document }) => ({
+      name,
+      isReady: document.lifecycle === 'ready',
+      pool: document.pool,
+      volumes: volumesOf(records, name, document),
+      ...expand(document, profilesOf(records, name)),
+    }));
+    const volumes = [...records.others.of('volumes', number)]
+      .filter(({ name, document }) => document.lifecycle === 'ready' && sharedPools.has(poolOfVolume(name)))
+      .map(({ name }) => name);
+    return planHealing({ containers, volumes, sharedPools, changing });
+  }
+
+  #targetOf(unit: Unit, lost: number, coming: ReadonlyMap<number, number>): Member {
+    const { cluster, records } = this.#deps;
+    const members = cluster.members.list().filter(({ number }) => number !== lost);
+    const begun = this.#begunAt(unit, lost);
+    const lostOnes = unit.containers.map((name) => records.others.get('containers', name));
+    const pools = [...unit.volumes.map(poolOfVolume), ...lostOnes.flatMap((each) => each?.document.pool ?? [])];
+    const networks = lostOnes.flatMap((each) =>
+      each === undefined ? [] : nicNetworks(expand(each.document, profilesOf(records, each.name)).devices),
+    );
+    return placeContainer(begun === undefined ? members : members.filter(({ number }) => number === begun), {
+      target: '',
+      architecture: lostOnes[0]?.document.architecture,
+      coming: ({ number }) => coming.get(number) ?? 0,
+      objection: (member) => {
+        const pool = pools.find((each) => !hasReady(records, 'pools', each, member));
+        if (pool !== undefined) return `has no storage pool ${pool}`;
+        const defined = networks.filter((each) => records.networkDefinitions.has(each));
+        const network = defined.find((each) => !hasReady(records, 'networks', each, member));
+        return network === undefined ? undefined : `has no network ${network}`;
+      },
+    });
+  }
+
+  /** The member that has a part of it: an earlier attempt did not come to its end. */
+  #begunAt(unit: Unit, lost: number): number | undefined {
+    const { records, cluster } = this.#deps;
+    for (const container of unit.containers) {
+      const uuid = records.others.get('containers', container)?.document.uuid ?? '';
+      const isIts = ({ name }: { readonly name: string }): boolean => name.startsWith(`${uuid}/`);
+      if (records.snapshots.list().some(isIts)) return cluster.members.here;
+      const other = [...records.others.list('snapshots')].find((entry) => entry.member !== lost && isIts(entry));
+      if (other !== undefined) return other.member;
+    }
+    return undefined;
+  }
+
+  /** False: the lost member is back, or something was changed meanwhile. */
+  async #give(unit: Unit, from: Member, to: Member, fenceRev: Rev): Promise<boolean> {
+    const { records } = this.#deps;
+    const taken = [
+      ...unit.volumes.flatMap((volume) => this.#volume(from.number, volume)),
+      ...unit.containers.flatMap((container) => this.#container(from, container)),
+    ];
+    for (const { compares, ops } of takeOver(taken, { from: from.number, to: to.number, fenceRev }))
+      if (!(await records.writeKeys(compares, ops))) return false;
+    return true;
+  }
+
+  #volume(member: number, key: string): readonly Taken[] {
+    const { others } = this.#deps.records;
+    const found = others.having('volumes', key).find((entry) => entry.member === member);
+    if (found === undefined) return [];
+    const prefix = `${found.document.uuid}/`;
+    const snapshots = [...others.of('volumeSnapshots', member)].filter(({ name }) => name.startsWith(prefix));
+    return [
+      ...snapshots.map(({ name, document, modRev }) => ({ kind: 'volumeSnapshots' as const, name, document, modRev })),
+      { kind: 'volumes', name: key, document: found.document, modRev: found.modRev },
+    ];
+  }
+
+  /** The container itself last: it is there when all of it is. */
+  #container(member: Member, container: string): readonly Taken[] {
+    const { others } = this.#deps.records;
+    const found = others.having('containers', container).find((entry) => entry.member === member.number);
+    if (found === undefined) return [];
+    const prefix = `${found.document.uuid}/`;
+    const snapshots = [...others.of('snapshots', member.number)].filter(({ name }) => name.startsWith(prefix));
+    return [
+      ...snapshots.map(({ name, document, modRev }) => ({ kind: 'snapshots' as const, name, document, modRev })),
+      { kind: 'containers', name: container, document: ofLost(found, member.name), modRev: found.modRev },
+    ];
+  }
+}
+
+const ofLost = ({ document }: OtherEntry<ContainerDocument>, member: string): ContainerDocument => ({
+  ...document,
+  config: { ...document.config, [lostMemberKey]: member },
+});
+
+const poolOfVolume = (key: string): string => key.slice(0, key.indexOf('/'));
+
+function volumesOf(records: Records, name: string, document: ContainerDocument): readonly string[] {
+  const prefix = 'volume ';
+  return [...usesOf(name, document, records)]
+    .filter((use) => use.startsWith(prefix))
+    .map((use) => use.slice(prefix.length));
+}
+
+function hasReady(records: Records, kind: 'pools' | 'networks', name: string, { number, isHere }: Member): boolean {
+  if (isHere) return records[kind].get(name)?.document.lifecycle === 'ready';
+  return records.others
+    .having(kind, name)
+    .some((entry) => entry.member === number && entry.document.lifecycle === 'ready');
+}
+
+function namesOf({ containers, volumes }: Unit): string {
+  const shown = [...containers.map((name) => `container ${name}`), ...volumes.map((name) => `volume ${name}`)];
+  return shown.join(', ');
+}

@@ -1,0 +1,97 @@
+// What of a lost member goes on elsewhere, and what must stay together. Pure.
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { devicePools } from '../../expand.ts';
+
+export interface LostContainer {
+  readonly name: string;
+  readonly isReady: boolean;
+  /** Of its root volume. */
+  readonly pool: string;
+  /** Keys of the custom volumes that it uses. */
+  readonly volumes: readonly string[];
+  /** With its profiles. */
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+}
+
+export interface Lost {
+  readonly containers: readonly LostContainer[];
+  /** Keys of its custom volumes in shared pools. */
+  readonly volumes: readonly string[];
+  readonly sharedPools: ReadonlySet<string>;
+  /** Names of containers in the middle of a change. */
+  readonly changing: ReadonlySet<string>;
+}
+
+/** Containers and volumes that need the same member. */
+export interface Unit {
+  readonly containers: readonly string[];
+  readonly volumes: readonly string[];
+}
+
+export interface HealingPlan {
+  readonly units: readonly Unit[];
+  /** What has to wait for its member, and why. */
+  readonly left: readonly { readonly name: string; readonly reason: string }[];
+}
+
+/** Devices that are hardware of one host. */
+const ofHost: ReadonlySet<string> = new Set([
+  'unix-char',
+  'unix-block',
+  'unix-hotplug',
+  'usb',
+  'gpu',
+  'infiniband',
+  'tpm',
+]);
+
+export function planHealing(lost: Lost): HealingPlan {
+  const judged = lost.containers.map((container) => ({ container, reason: reasonToStay(container, lost) }));
+  const going = judged.filter(({ reason }) => reason === undefined).map(({ container }) => container);
+  const left = judged.flatMap(({ container: { name }, reason }) => (reason === undefined ? [] : [{ name, reason }]));
+  return { units: unitsOf(going, lost.volumes), left };
+}
+
+function reasonToStay(container: LostContainer, { sharedPools, changing }: Lost): string | undefined {
+  const { name, isReady, pool, config, devices } = container;
+  if (!isReady || changing.has(name)) return 'was being changed when its member was lost';
+  if (config['cluster.evacuate'] === 'stop') return 'has cluster.evacuate set to stop';
+  const local = [pool, ...devicePools(devices)].find((each) => !sharedPools.has(each));
+  if (local !== undefined) return `has a disk in the pool ${local}, which is not shared`;
+  const bound = Object.entries(devices).find(([, device]) => isOfHost(device));
+  return bound === undefined ? undefined : `has the device ${bound[0]}, which is of its host`;
+}
+
+function isOfHost({ type = '', nictype, pool = '', source = '' }: ConfigMap): boolean {
+  if (type === 'disk') return pool === '' && source !== '';
+  return ofHost.has(type) || (type === 'nic' && (nictype === 'physical' || nictype === 'sriov'));
+}
+
+/** Containers that use a volume in common are one unit; a volume that none uses is one by itself. */
+function unitsOf(containers: readonly LostContainer[], volumes: readonly string[]): readonly Unit[] {
+  const known = new Set(volumes);
+  let units: Unit[] = [];
+  for (const { name, volumes: used } of containers) {
+    const own = used.filter((volume) => known.has(volume));
+    const joined = units.filter((unit) => unit.volumes.some((volume) => own.includes(volume)));
+    units = units.filter((unit) => !joined.includes(unit));
+    units.push({
+      containers: [...joined.flatMap((unit) => unit.containers), name],
+      volumes: [...new Set([...joined.flatMap((unit) => unit.volumes), ...own])],
+    });
+  }
+  const used = new Set(units.flatMap((unit) => unit.volumes));
+  return [
+    ...units,
+    ...volumes.filter((volume) => !used.has(volume)).map((volume) => ({ containers: [], volumes: [volume] })),
+  ];
+}
+
+/** Besides its time to live: so long may the end of what runs on a member take after its lease. */
+export const fenceMarginSeconds = 10;
+
+/** For how long the lease of a member must be gone. Pure. */
+export function healingWaitMs(thresholdSeconds: number, ttlSeconds: number): number {
+  return Math.max(thresholdSeconds, ttlSeconds + fenceMarginSeconds) * 1000;
+}

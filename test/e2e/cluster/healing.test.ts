@@ -1,0 +1,102 @@
+// What a lost member of a cluster had on shared storage goes on at another one, and the lost member keeps off it when it is back.
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { statusOf } from '../../support/daemons/daemon.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/until.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  let mount: string;
+
+  beforeAll(async () => {
+    mount = mkdtempSync(join(realpathSync(tmpdir()), 'gtcs-'));
+    cluster = await makeCluster(3);
+    [one, two] = cluster.members as [TestMember, TestMember];
+    const config = { 'cluster.offline_threshold': '5', 'cluster.healing_threshold': '15' };
+    expect((await one.call('PATCH', '/1.0', { config })).status).toBe(200);
+    // The time to live is that of the next lease.
+    for (const member of cluster.members) await member.restart();
+  }, 120_000);
+  afterAll(async () => {
+    await cluster.cleanUp();
+    rmSync(mount, { recursive: true, force: true });
+  });
+
+  const onShared = (name: string, more: object = {}) => ({
+    name,
+    source: { type: 'none' },
+    devices: { root: { type: 'disk', path: '/', pool: 'nfs' } },
+    ...more,
+  });
+  const pool = (source: string) => ({ name: 'nfs', driver: 'dir', config: { source, 'source.shared': 'true' } });
+  const locationOf = async (name: string): Promise<string> => (await one.get(`/1.0/containers/${name}`)).location;
+
+  test('a shared pool needs the same file system on every member, or is made on none', async () => {
+    const other = join(mount, 'other');
+    const shared = join(mount, 'shared');
+    for (const dir of [other, shared]) mkdirSync(dir);
+    const overrides = { member_overrides: { m3: { source: other } } };
+    const refused = await one.call('POST', '/1.0/storage-pools', { ...pool(shared), ...overrides });
+    expect(refused.status).toBe(400);
+    expect(refused.bytes.toString()).toContain('On the cluster member m3');
+    expect(refused.bytes.toString()).toContain('mount that one there first');
+    expect(await one.get('/1.0/storage-pools')).toEqual([]);
+    expect((await one.call('POST', '/1.0/storage-pools', pool(shared))).status).toBeLessThan(300);
+    for (const member of cluster.members) expect((await member.get('/1.0/storage-pools/nfs')).status).toBe('Created');
+    expect((await one.call('PATCH', '/1.0/storage-pools/nfs', { config: { 'source.shared': 'false' } })).status).toBe(
+      400,
+    );
+  });
+
+  test('containers and volumes of a lost member go on elsewhere with their snapshots; what must stay stays', async () => {
+    expect((await two.call('POST', '/1.0/storage-pools/nfs/volumes/custom', { name: 'data' })).status).toBe(200);
+    const data = { type: 'disk', pool: 'nfs', source: 'data', path: '/data' };
+    const root = { type: 'disk', path: '/', pool: 'nfs' };
+    for (const name of ['web', 'worker'])
+      await one.ok('POST', '/1.0/containers?target=m2', onShared(name, { devices: { root, data } }));
+    await one.ok('POST', '/1.0/containers?target=m2', onShared('idle'));
+    await one.ok('POST', '/1.0/containers?target=m2', onShared('stays', { config: { 'cluster.evacuate': 'stop' } }));
+    await one.ok('POST', '/1.0/containers/web/snapshots', { name: 'before' });
+    for (const name of ['web', 'worker', 'stays'])
+      await one.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
+    const before = await one.get('/1.0/containers/web');
+    const events = await one.listen('lifecycle');
+    await two.stop();
+    await until(async () => (await locationOf('web')) !== 'm2' && (await statusOf(one, 'web')) === 'Running', 60_000);
+    await until(async () => (await locationOf('idle')) !== 'm2', 30_000);
+    expect(await locationOf('worker')).toBe(await locationOf('web'));
+    expect(await statusOf(one, 'idle')).toBe('Stopped');
+    expect(await locationOf('stays')).toBe('m2');
+    expect(await statusOf(one, 'stays')).toBe('Error');
+    expect(await one.get('/1.0/containers/web/snapshots')).toEqual(['/1.0/containers/web/snapshots/before']);
+    await until(async () => (await statusOf(one, 'worker')) === 'Running', 30_000);
+    expect((await one.get('/1.0/containers/web')).created_at).toBe(before.created_at);
+    await until(async () => !('volatile.cluster.lost_member' in (await one.get('/1.0/containers/web')).config), 30_000);
+    expect(await one.get('/1.0/storage-pools/nfs/volumes/custom')).toHaveLength(1);
+    const healed = await events.next((event) => JSON.stringify(event).includes('cluster-member-healed'));
+    expect(JSON.stringify(healed)).toContain('web');
+    expect(one.logged.join('\n')).toContain('stays waits for the lost member m2: it has cluster.evacuate set to stop');
+  }, 120_000);
+
+  test('the lost member ended its containers in time, and when it is back nothing of them is left there', async () => {
+    const runsBy = (name: string): string => join(two.dir, 'runtime', `${name}.json`);
+    for (const name of ['web', 'worker', 'stays']) expect(existsSync(runsBy(name))).toBe(false);
+    await two.restart();
+    await until(async () => (await statusOf(one, 'stays')) === 'Running', 60_000);
+    for (const name of ['web', 'worker']) {
+      expect(await locationOf(name)).not.toBe('m2');
+      expect(two.sim.probe(name).status).toBe('stopped');
+      expect(existsSync(join(two.dir, 'logs', name))).toBe(false);
+      expect(existsSync(join(mount, 'shared/containers', name, 'rootfs'))).toBe(true);
+    }
+    await one.ok('POST', '/1.0/containers?target=m2', onShared('new'));
+    await one.ok('PUT', '/1.0/containers/new/state', { action: 'start' });
+    expect(await statusOf(one, 'new')).toBe('Running');
+  }, 120_000);
+});

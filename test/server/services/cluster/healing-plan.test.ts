@@ -1,0 +1,119 @@
+// Which containers of a lost member go on elsewhere, what stays together, and when; and the transactions that move their records.
+import { describe, expect, test } from 'vitest';
+import {
+  fenceMarginSeconds,
+  healingWaitMs,
+  type Lost,
+  type LostContainer,
+  planHealing,
+} from '../../../../server/services/cluster/healing/plan.ts';
+import { takeOver, type Taken } from '../../../../server/services/cluster/healing/take-over.ts';
+import type { ContainerDocument, SnapshotDocument } from '../../../../server/records/documents.ts';
+import { storeLimits } from '../../../../server/store/store.ts';
+
+const container = (name: string, more: Partial<LostContainer> = {}): LostContainer => ({
+  name,
+  isReady: true,
+  pool: 'nfs',
+  volumes: [],
+  config: {},
+  devices: { root: { type: 'disk', path: '/', pool: 'nfs' } },
+  ...more,
+});
+
+const plan = (containers: readonly LostContainer[], more: Partial<Lost> = {}) =>
+  planHealing({ containers, volumes: [], sharedPools: new Set(['nfs']), changing: new Set(), ...more });
+
+describe('the plan', () => {
+  test('containers on shared pools go, each by itself', () => {
+    expect(plan([container('a'), container('b')])).toEqual({
+      units: [
+        { containers: ['a'], volumes: [] },
+        { containers: ['b'], volumes: [] },
+      ],
+      left: [],
+    });
+  });
+
+  test.each([
+    ['a local root', { pool: 'local' }, 'has a disk in the pool local, which is not shared'],
+    ['a local volume', { devices: { d: { type: 'disk', pool: 'local', source: 'v', path: '/v' } } }, 'pool local'],
+    ['a directory of the host', { devices: { d: { type: 'disk', source: '/srv', path: '/s' } } }, 'has the device d'],
+    ['a device of the host', { devices: { tty: { type: 'unix-char', path: '/dev/ttyS0' } } }, 'has the device tty'],
+    [
+      'a card of the host',
+      { devices: { n: { type: 'nic', nictype: 'physical', parent: 'eth1' } } },
+      'has the device n',
+    ],
+    ['cluster.evacuate', { config: { 'cluster.evacuate': 'stop' } }, 'has cluster.evacuate set to stop'],
+    ['a creation', { isReady: false }, 'was being changed'],
+  ] as const)('a container with %s stays, and the plan says why', (_what, more, reason) => {
+    const { units, left } = plan([container('a', more)]);
+    expect(units).toEqual([]);
+    expect(left).toEqual([{ name: 'a', reason: expect.stringContaining(reason) as string }]);
+  });
+
+  test('a container in the middle of a change stays; other devices and networks do not matter', () => {
+    expect(plan([container('a')], { changing: new Set(['a']) }).left).toHaveLength(1);
+    const devices = { eth0: { type: 'nic', network: 'br' }, off: { type: 'none' }, p: { type: 'proxy' } };
+    expect(plan([container('a', { devices })]).units).toHaveLength(1);
+  });
+
+  test('containers that have volumes in common go together with them, also in a chain; unused volumes go by themselves', () => {
+    const containers = [
+      container('a', { volumes: ['nfs/1'] }),
+      container('b', { volumes: ['nfs/2'] }),
+      container('c', { volumes: ['nfs/2', 'nfs/1', 'nfs/of-another-member'] }),
+      container('d', { volumes: ['nfs/3'] }),
+    ];
+    expect(plan(containers, { volumes: ['nfs/1', 'nfs/2', 'nfs/3', 'nfs/4'] }).units).toEqual([
+      { containers: ['a', 'b', 'c'], volumes: ['nfs/1', 'nfs/2'] },
+      { containers: ['d'], volumes: ['nfs/3'] },
+      { containers: [], volumes: ['nfs/4'] },
+    ]);
+  });
+
+  test('others wait for longer than a member needs to end what runs there, whatever the threshold says', () => {
+    expect(healingWaitMs(60, 20)).toBe(60_000);
+    expect(healingWaitMs(1, 20)).toBe((20 + fenceMarginSeconds) * 1000);
+  });
+});
+
+describe('taking over', () => {
+  const document = { v: 1, config: { 'user.text': 'x'.repeat(500) } } as unknown as ContainerDocument &
+    SnapshotDocument;
+  const taken = (snapshots: number): readonly Taken[] => [
+    ...Array.from({ length: snapshots }, (_, index) => {
+      return { kind: 'snapshots', name: `uuid/s${index}`, document, modRev: 7 } as const;
+    }),
+    { kind: 'containers', name: 'web', document, modRev: 9 },
+  ];
+  const place = { from: 2, to: 3, fenceRev: 5 };
+
+  test('one transaction compares that the member is gone, moves the record and gives its name to the other member', () => {
+    const [txn, ...more] = takeOver(taken(0), place);
+    expect(more).toEqual([]);
+    expect(txn?.compares).toEqual([
+      { key: '/signals/present/2', modRev: 0 },
+      { key: '/signals/fence/2', modRev: 5 },
+      { key: '/member/2/containers/web', modRev: 9 },
+      { key: '/member/3/containers/web', modRev: 0 },
+    ]);
+    const keys = txn?.ops.map((op) => ('put' in op ? `put ${op.put}` : `del ${op.del}`));
+    expect(keys).toEqual(['del /member/2/containers/web', 'put /member/3/containers/web', 'put /names/containers/web']);
+    const name = txn?.ops.find((op) => 'put' in op && op.put === '/names/containers/web');
+    expect(name !== undefined && 'put' in name && Buffer.from(name.value).toString()).toBe('3');
+  });
+
+  test('many snapshots take several transactions within the limits of the store, the container comes last, each compares', () => {
+    const txns = takeOver(taken(200), place);
+    expect(txns.length).toBeGreaterThan(1);
+    for (const { compares, ops } of txns) {
+      expect(compares.length).toBeLessThanOrEqual(storeLimits.comparesPerTxn);
+      expect(ops.length).toBeLessThanOrEqual(storeLimits.opsPerTxn);
+      expect(compares[0]).toEqual({ key: '/signals/present/2', modRev: 0 });
+    }
+    expect(txns.flatMap(({ ops }) => ops).filter((op) => 'put' in op)).toHaveLength(202);
+    expect(JSON.stringify(txns.at(-1)?.compares)).toContain('/member/2/containers/web');
+  });
+});
