@@ -12,10 +12,12 @@ import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './stores/stor
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
        gantryd store migrate --state-dir DIR --to etcd://... | backup FILE | restore FILE [--replace]
+       gantryd cluster list|show|leave|recover-from-quorum-loss --state-dir DIR [--yes]
        gantryd openapi
 
 shutdown stops all containers, in order, and then the daemon, as for a host that goes down; the next start of the daemon
 brings them back. So does the signal SIGPWR. SIGTERM and SIGINT end only the daemon.
+cluster looks after a member whose daemon, or whose cluster, is gone; gantryd cluster --help says more.
 store moves records into an etcd (and ends a running daemon for that), writes them to a file, or takes them from one.
 
 Options:
@@ -55,6 +57,7 @@ interface Flags {
 export async function runDaemonCommand(argv: readonly string[]): Promise<number> {
   if (argv[0] === 'openapi') return printOpenApi();
   if (argv[0] === 'shutdown') return runShutdownCommand(argv.slice(1));
+  if (argv[0] === 'cluster') return (await import('./cluster/cluster-command.ts')).runClusterCommand(argv.slice(1));
   if (argv[0] === 'store') return (await import('./stores/store-command.ts')).runStoreCommand(argv.slice(1));
   if (argv.includes('--help')) return print(daemonUsage);
   if (argv.includes('--version')) return print(`${(await import('../api/version.ts')).version}\n`);

@@ -22,9 +22,13 @@ import { MembershipHooks } from './membership-hooks.ts';
 import { OwnEtcd } from './stores/own-etcd.ts';
 import { CurrentStore } from './stores/current-store.ts';
 import { SingleStoreFiles } from './stores/single-store.ts';
+import { lockState, stateInUse } from './stores/state-lock.ts';
 import type { OpenParts } from './open-parts.ts';
 import { openStore, type OpenedStore } from './stores/open-store.ts';
 import { makeDirectories } from './state-directories.ts';
+
+/** For a daemon before this one that is ending. */
+const lockMs = 3_000;
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
@@ -32,6 +36,11 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const { stateDir } = options;
   const isDryRun = options.dryRun !== undefined;
   const dirs = await makeDirectories(stateDir);
+  const membership = isDryRun ? undefined : await readMembership(stateDir);
+  // The file of a host on its own has a lock of its own; that of a cluster is open to all members.
+  let lock = isDryRun ? undefined : await lockState(stateDir, membership === undefined ? 0 : lockMs);
+  if (lock === undefined && membership !== undefined) throw stateInUse(stateDir);
+  open.add(() => lock?.release());
   const clock = options.time?.clock ?? systemClock();
   let cluster: Cluster | undefined;
   const events = new EventHub(clock, () => cluster?.ownName ?? 'none');
@@ -50,12 +59,13 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   // Before the store, which cannot be opened without any room.
   const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   open.add(() => room?.close());
-  const membership = isDryRun ? undefined : await readMembership(stateDir);
   const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath });
   open.add(() => ownEtcd.stop());
   if (membership?.store.own === true) await ownEtcd.resume();
   const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership), log);
   open.add(() => stores.close());
+  // A daemon that was ending had it before.
+  if (!isDryRun) lock ??= await lockState(stateDir, lockMs);
   const records = await Records.open(stores.store, membership?.number);
   if (membership !== undefined) checkStillMember(records, membership.number, stateDir);
   stores.follow(records);

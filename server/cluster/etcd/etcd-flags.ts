@@ -13,6 +13,8 @@ export interface EtcdStart {
   readonly first: EtcdFirstStart;
   readonly tls: EtcdTlsFiles;
   readonly tuning?: EtcdTuning;
+  /** Forgets the other etcds of its cluster: for a start that is left of them, never for one beside them. */
+  readonly isAlone?: boolean;
 }
 
 /** `peers`: every etcd of the cluster by name, this one included, with its peer address. `token` tells clusters apart. */
@@ -69,6 +71,7 @@ export function etcdFlags(start: EtcdStart, version: string): string[] {
       isAtLeast(version, 3, 6) ? 'peer-skip-client-san-verification' : 'experimental-peer-skip-client-san-verification',
       'true',
     ],
+    ...(start.isAlone === true ? [['force-new-cluster', 'true'] as const] : []),
     ['logger', 'zap'],
     ['log-outputs', 'stderr'],
   ];

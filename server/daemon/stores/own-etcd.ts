@@ -1,9 +1,9 @@
 // The etcds that the members of a cluster run themselves: which of them this host runs, and its part in changing that.
-import { mkdir, readFile, rm } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import { EtcdCare } from '../../cluster/etcd/care.ts';
-import { type EtcdTlsFiles, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
+import { writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
 import { etcdQuotaBytes, type EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
 import { findEtcd } from '../../cluster/etcd/etcd-program.ts';
@@ -14,6 +14,7 @@ import type { Members } from '../../cluster/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
+import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';
 import { etcdSettings } from './store-choice.ts';
 
 export interface OwnEtcdDeps {
@@ -31,16 +32,12 @@ export interface EtcdWatchDeps {
   readonly maxVoters: () => number;
 }
 
-/** What this host has noted of the etcd that it runs. */
-type Noted = Pick<EtcdStart, 'name' | 'clientAddress' | 'peerAddress' | 'first'>;
-
 /** Which members run one is looked at this often. */
 const lookEveryMs = 2_000;
 /** A learner gets its vote with a later look when it has not caught up. */
 const promoteMs = 1_500;
 /** A program that was missing is looked for again after this time. */
 const programEveryMs = 60_000;
-const storeName = 'gantry';
 
 export class OwnEtcd {
   readonly #deps: OwnEtcdDeps;
@@ -82,7 +79,7 @@ export class OwnEtcd {
 
   /** At daemon start, before the store is opened. The etcd of this host serves once most of them run. */
   async resume(): Promise<void> {
-    const noted = await this.#noted();
+    const noted = await readEtcdNote(this.#deps.stateDir);
     if (noted === undefined) return;
     this.#process = this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
@@ -263,27 +260,13 @@ export class OwnEtcd {
     return join(clusterDir(this.#deps.stateDir), name);
   }
 
-  #startOf(noted: Noted): EtcdStart {
-    const tls: EtcdTlsFiles = {
-      ca: join(this.#dir('tls'), 'ca.crt'),
-      cert: join(this.#dir('tls'), 'member.crt'),
-      key: join(this.#dir('tls'), 'member.key'),
-    };
-    return { ...noted, dir: this.#dir('etcd'), tls };
+  #startOf(noted: EtcdNote): EtcdStart {
+    return etcdStartOf(this.#deps.stateDir, noted);
   }
 
-  async #note(noted: Noted): Promise<void> {
+  async #note(noted: EtcdNote): Promise<void> {
     await mkdir(clusterDir(this.#deps.stateDir), { recursive: true, mode: 0o700 });
-    await writeDurably(this.#dir('etcd.json'), `${JSON.stringify(noted)}\n`, 0o600);
-  }
-
-  async #noted(): Promise<Noted | undefined> {
-    try {
-      return JSON.parse(await readFile(this.#dir('etcd.json'), 'utf8')) as Noted;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw new Error(`Reading ${this.#dir('etcd.json')} failed`, { cause: error });
-    }
+    await writeDurably(etcdNotePath(this.#deps.stateDir), `${JSON.stringify(noted)}\n`, 0o600);
   }
 }
 

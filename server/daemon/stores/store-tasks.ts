@@ -12,6 +12,7 @@ import { daemonPid, untilEnded } from '../daemon-process.ts';
 import { absolute, holderOf, sqlitePath } from './open-store.ts';
 import { type EtcdChoice, etcdSettings } from './store-choice.ts';
 import { readNote, writeNote } from './store-note.ts';
+import { readMembership } from '../../cluster/membership.ts';
 
 export interface StoreTask {
   readonly stateDir: string;
@@ -29,6 +30,7 @@ const lockTimeoutMs = 10_000;
 export async function migrate(task: StoreTask): Promise<string> {
   const { databaseDir, etcd, stateDir } = task;
   if (etcd === undefined) throw new Error('--to is required');
+  await refuseMember(stateDir, 'they are where the cluster has them');
   const note = await readNote(databaseDir);
   if (note !== undefined) throw new Error(`the records of this host are in ${note.etcd.address} already`);
   if (!existsSync(sqlitePath(databaseDir))) throw new Error(`there are no records in ${databaseDir}`);
@@ -98,6 +100,7 @@ export async function backUp(task: StoreTask, path: string): Promise<string> {
 export async function restore(task: StoreTask, path: string, replace: boolean): Promise<string> {
   const { records } = await checkDump(path);
   const { databaseDir, etcd, stateDir } = task;
+  await refuseMember(stateDir, 'a backup would change those of all members');
   const note = await readNote(databaseDir);
   const choice = etcd ?? note?.etcd;
   if (choice === undefined) {
@@ -160,14 +163,20 @@ async function removeDatabase(path: string): Promise<void> {
 }
 
 /** For reading: a store in etcd is read beside its daemon, a file only without one. */
-async function openSource({ databaseDir, etcd }: StoreTask): Promise<Store> {
-  const choice = etcd ?? (await readNote(databaseDir))?.etcd;
+async function openSource({ stateDir, databaseDir, etcd }: StoreTask): Promise<Store> {
+  const choice = etcd ?? (await readMembership(stateDir))?.store ?? (await readNote(databaseDir))?.etcd;
   if (choice !== undefined) {
     const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
     return await openEtcdStore(await etcdSettings(choice));
   }
   if (!existsSync(sqlitePath(databaseDir))) throw new Error(`there are no records in ${databaseDir}`);
   return await openSqliteStore({ path: sqlitePath(databaseDir) });
+}
+
+/** Its own file is from before it joined, and the others write to the store of the cluster. */
+async function refuseMember(stateDir: string, why: string): Promise<void> {
+  if ((await readMembership(stateDir)) === undefined) return;
+  throw new Error(`this host is a member of a cluster, whose records it shares: ${why}`);
 }
 
 async function openTarget(choice: EtcdChoice, stateDir: string): Promise<EtcdBackend> {

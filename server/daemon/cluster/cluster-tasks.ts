@@ -1,0 +1,128 @@
+// The work of gantryd cluster. Until the membership file is written, or gone, a host is what it was, and the command can be repeated.
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import {
+  membershipPath,
+  readMembership,
+  removeMembership,
+  type Membership,
+  writeMembership,
+} from '../../cluster/membership.ts';
+import { decodeDocument, encodeDocument } from '../../records/codec.ts';
+import type { Store } from '../../store/store.ts';
+import { lockState, type StateLock, stateInUse } from '../stores/state-lock.ts';
+import { etcdSettings } from '../stores/store-choice.ts';
+import { hasOwnCopy, ownCopyOf, recoverCopy } from './own-copy.ts';
+
+/** Before the copy on this host is looked at. */
+const lookMs = 4_000;
+
+export interface ClusterTask {
+  readonly stateDir: string;
+  /** The program; absent: that of PATH. */
+  readonly etcdPath?: string;
+}
+
+export async function showMember({ stateDir }: ClusterTask): Promise<string> {
+  const { number, clusterUuid, store } = await membershipOf(stateDir);
+  const copy = hasOwnCopy(stateDir) ? 'yes' : 'no';
+  return [
+    `number: ${number}`,
+    `cluster: ${clusterUuid}`,
+    `records: ${store.address}${store.own === true ? ' (run by the members)' : ''}`,
+    `copy on this host: ${copy}`,
+  ].join('\n');
+}
+
+export async function listMembers(task: ClusterTask): Promise<string> {
+  const membership = await membershipOf(task.stateDir);
+  const away = await readFrom(membership, membersIn).catch((error: unknown) => error as Error);
+  if (typeof away === 'string') return away;
+  if (membership.store.own !== true || !hasOwnCopy(task.stateDir)) throw away;
+  const list = await alone(task.stateDir, () => ownCopyOf(task, membersIn));
+  return `${list}\n(as the copy on this host has it, which may be behind: ${away.message})`;
+}
+
+/** The daemon of this host is stopped; the cluster, if there still is one, removes the member by force. */
+export async function leaveAlone({ stateDir }: ClusterTask): Promise<string> {
+  await membershipOf(stateDir);
+  await alone(stateDir, async () => {
+    await removeMembership(stateDir);
+  });
+  return 'This host is in no cluster any more. Its next start has the records from before it joined; where it is still listed as a member, remove it there with --force';
+}
+
+export async function recover(task: ClusterTask): Promise<string> {
+  const { stateDir } = task;
+  const membership = await membershipOf(stateDir);
+  if (membership.store.own !== true)
+    throw new Error(
+      `the records are in the etcd ${membership.store.address}, which the members do not run: recover that as its manual says`,
+    );
+  if (!hasOwnCopy(stateDir))
+    throw new Error(
+      'this host has no copy of the records: recover on a member that runs, or ran, an etcd of the cluster',
+    );
+  return await alone(stateDir, async () => {
+    const clusterUuid = randomUUID();
+    const { store, result } = await recoverCopy(task, membership.store, async (opened) => {
+      await renameCluster(opened, clusterUuid);
+      return await membersIn(opened);
+    });
+    await writeMembership(stateDir, { ...membership, clusterUuid, store });
+    return [
+      'This host alone keeps the records of the cluster now. Start gantryd. Members:',
+      result,
+      'Remove those that are lost with gantry cluster remove NAME --force. Their hosts may join again, after gantryd cluster leave',
+    ].join('\n');
+  });
+}
+
+/** What was lost must not be taken for this cluster when it comes back: it is another one from now on. */
+async function renameCluster(store: Store, uuid: string): Promise<void> {
+  const key = '/cluster/config';
+  const record = await store.get(key);
+  if (record === undefined) throw new Error('the copy on this host holds no cluster');
+  const document = decodeDocument('cluster', 'config', record.value);
+  const value = encodeDocument<'cluster'>({ ...document, uuid });
+  const { ok } = await store.txn([{ key, modRev: record.modRev }], [{ put: key, value }]);
+  if (!ok) throw new Error('the records are being changed by another program');
+}
+
+async function membersIn(store: Store): Promise<string> {
+  const { records } = await store.range('/members/');
+  const rows = records.map(({ key, value }) => {
+    const name = key.slice('/members/'.length);
+    const { number, address } = decodeDocument('members', name, value);
+    return `${name}  member ${number}  ${address}`;
+  });
+  return rows.join('\n');
+}
+
+async function readFrom<T>(membership: Membership, read: (store: Store) => Promise<T>): Promise<T> {
+  const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
+  const store = await openEtcdStore({ ...(await etcdSettings(membership.store)), attemptMs: 1_000, totalMs: lookMs });
+  try {
+    return await read(store);
+  } finally {
+    await store.close();
+  }
+}
+
+async function membershipOf(stateDir: string): Promise<Membership> {
+  if (!existsSync(stateDir)) throw new Error(`there is no directory ${stateDir}`);
+  const membership = await readMembership(stateDir);
+  if (membership === undefined) throw new Error(`this host is in no cluster: there is no ${membershipPath(stateDir)}`);
+  return membership;
+}
+
+/** Nothing else works on the directory meanwhile. */
+async function alone<T>(stateDir: string, work: () => Promise<T>): Promise<T> {
+  const lock: StateLock | undefined = await lockState(stateDir);
+  if (lock === undefined) throw stateInUse(stateDir);
+  try {
+    return await work();
+  } finally {
+    lock.release();
+  }
+}

@@ -1,0 +1,90 @@
+// The copy of a cluster's records on this host, opened without the other members: its etcd is made one of its own, which needs no majority.
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
+import type { EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
+import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
+import { clusterCertificateFiles, clusterDir, type ClusterStore } from '../../cluster/membership.ts';
+import { silentLog } from '../../lib/log.ts';
+import type { Store } from '../../store/store.ts';
+import { etcdNotePath, etcdStartOf, readEtcdNote, storeName } from '../stores/etcd-note.ts';
+import { etcdSettings } from '../stores/store-choice.ts';
+
+interface OwnCopy {
+  readonly stateDir: string;
+  readonly etcdPath?: string;
+}
+
+export const hasOwnCopy = (stateDir: string): boolean =>
+  existsSync(etcdNotePath(stateDir)) && existsSync(join(clusterDir(stateDir), 'etcd', 'data'));
+
+/** Works on a copy of the copy: nothing on the host changes. */
+export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promise<T>): Promise<T> {
+  const { stateDir } = copy;
+  const noted = await noteOf(stateDir);
+  const dir = await mkdtemp(join(clusterDir(stateDir), 'look-'));
+  try {
+    const start = etcdStartOf(stateDir, noted);
+    await cp(join(start.dir, 'data'), join(dir, 'etcd', 'data'), { recursive: true });
+    const keyPem = await readFile(clusterCertificateFiles(stateDir).key, 'utf8');
+    const [clientAddress, peerAddress] = [await freeAddress(), await freeAddress()];
+    const tls = await writeEtcdCertificates(join(dir, 'tls'), keyPem, { name: noted.name, hosts: ['127.0.0.1'] });
+    return await runAlone({ ...start, dir: join(dir, 'etcd'), clientAddress, peerAddress, tls }, copy, read);
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** From now on the etcd of this host has no others. What it had before stays beside it. */
+export async function recoverCopy<T>(
+  copy: OwnCopy,
+  former: ClusterStore,
+  work: (store: Store) => Promise<T>,
+): Promise<{ readonly store: ClusterStore; readonly result: T }> {
+  const { stateDir } = copy;
+  const start = etcdStartOf(stateDir, await noteOf(stateDir));
+  const before = join(clusterDir(stateDir), 'etcd.before-recovery');
+  await rm(before, { recursive: true, force: true });
+  await cp(start.dir, before, { recursive: true });
+  const result = await runAlone(start, copy, work);
+  return { store: { ...former, address: `etcd://${start.clientAddress}/${storeName}` }, result };
+}
+
+async function runAlone<T>(start: EtcdStart, { etcdPath }: OwnCopy, work: (store: Store) => Promise<T>): Promise<T> {
+  const etcd = new EtcdProcess({ log: silentLog, ...(etcdPath === undefined ? {} : { etcdPath }) });
+  await etcd.start({ ...start, isAlone: true });
+  try {
+    const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
+    const { ca, cert, key } = start.tls;
+    const settings = await etcdSettings({ address: `etcd://${start.clientAddress}/${storeName}`, ca, cert, key });
+    const store = await openEtcdStore(settings);
+    try {
+      return await work(store);
+    } finally {
+      await store.close();
+    }
+  } finally {
+    await etcd.stop();
+  }
+}
+
+async function noteOf(stateDir: string) {
+  const noted = await readEtcdNote(stateDir);
+  if (noted === undefined) throw new Error(`there is no ${etcdNotePath(stateDir)}`);
+  return noted;
+}
+
+/** Of the loopback interface. */
+function freeAddress(): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address !== null ? address.port : 0;
+      server.close(() => resolve(`127.0.0.1:${port}`));
+    });
+  });
+}

@@ -1,0 +1,33 @@
+// DIR/cluster/etcd.json: the etcd of the cluster that this host runs, so that every start is that of the same one.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
+import { clusterDir } from '../../cluster/membership.ts';
+
+/** What this host has noted of the etcd that it runs. */
+export type EtcdNote = Pick<EtcdStart, 'name' | 'clientAddress' | 'peerAddress' | 'first'>;
+
+/** Of the records in the etcds of a cluster. */
+export const storeName = 'gantry';
+
+export const etcdNotePath = (stateDir: string): string => join(clusterDir(stateDir), 'etcd.json');
+
+/** Undefined: this host runs none. Throws an Error that names the file when it is damaged. */
+export async function readEtcdNote(stateDir: string): Promise<EtcdNote | undefined> {
+  const path = etcdNotePath(stateDir);
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as EtcdNote;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Error(`Reading ${path} failed`, { cause: error });
+  }
+}
+
+export function etcdStartOf(stateDir: string, noted: EtcdNote): EtcdStart {
+  const tls = join(clusterDir(stateDir), 'tls');
+  return {
+    ...noted,
+    dir: join(clusterDir(stateDir), 'etcd'),
+    tls: { ca: join(tls, 'ca.crt'), cert: join(tls, 'member.crt'), key: join(tls, 'member.key') },
+  };
+}

@@ -1,0 +1,41 @@
+// One program at a time works on a state directory: a name of the kernel that is free again when its process ends, however it ends.
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { realpathSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { pause } from '../../lib/shared/deadline.ts';
+
+export interface StateLock {
+  release(): void;
+}
+
+const lookAgainMs = 100;
+
+/** Undefined when another program still has it after `waitMs`. Names hold within one network namespace, and only on Linux. */
+export async function lockState(stateDir: string, waitMs = 0): Promise<StateLock | undefined> {
+  if (process.platform !== 'linux') return { release() {} };
+  const end = performance.now() + waitMs;
+  for (;;) {
+    const lock = await tryLock(stateDir);
+    if (lock !== undefined || performance.now() >= end) return lock;
+    await pause(lookAgainMs, undefined);
+  }
+}
+
+async function tryLock(stateDir: string): Promise<StateLock | undefined> {
+  const digest = createHash('sha256').update(realpathSync(stateDir)).digest('hex').slice(0, 40);
+  const server = createServer((socket) => socket.destroy());
+  server.unref();
+  const bound = once(server, 'listening');
+  server.listen({ path: `\0gantryd-${digest}` });
+  try {
+    await bound;
+    return { release: () => void server.close() };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') return undefined;
+    throw error;
+  }
+}
+
+export const stateInUse = (stateDir: string): Error =>
+  new Error(`another gantryd works on ${stateDir}: stop it first; containers run on`);

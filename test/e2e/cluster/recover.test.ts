@@ -1,0 +1,112 @@
+// Two of the three hosts that keep the records of a cluster are lost for good: the third one goes on alone, with everything that was
+// acknowledged, and hosts join it anew.
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { runClusterCommand } from '../../../server/daemon/cluster/cluster-command.ts';
+import { backUp, restore } from '../../../server/daemon/stores/store-tasks.ts';
+import { startDaemon } from '../../../server/daemon/daemon.ts';
+import { silentLog } from '../../../server/lib/log.ts';
+import { readMembership } from '../../../server/cluster/membership.ts';
+import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+describe.skipIf(etcdMissing() !== undefined)('gantryd cluster', { timeout: 120_000 }, () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  let three: TestMember;
+  beforeAll(async () => {
+    cluster = await makeCluster(3, 'own');
+    const [first, second, third] = cluster.members;
+    if (first === undefined || second === undefined || third === undefined) throw new Error('three were asked for');
+    [one, two, three] = [first, second, third];
+    await one.call('PATCH', '/1.0', { config: { 'cluster.offline_threshold': '5' } });
+    const storeOf = async (member: TestMember) => (await readMembership(member.dir))?.store.address ?? '';
+    for (const member of cluster.members)
+      await until(async () => (await storeOf(member)).split(',').length === 3, 90_000);
+  }, 120_000);
+  afterAll(() => cluster.cleanUp());
+
+  const run = async (...words: readonly string[]) => {
+    const said = { out: '', err: '' };
+    const spies = (['stdout', 'stderr'] as const).map((stream) =>
+      vi.spyOn(process[stream], 'write').mockImplementation((text) => {
+        said[stream === 'stdout' ? 'out' : 'err'] += String(text);
+        return true;
+      }),
+    );
+    const code = await runClusterCommand(words).finally(() => spies.forEach((spy) => spy.mockRestore()));
+    return { code, ...said };
+  };
+
+  test('says what is missing or wrong', async () => {
+    expect(await run()).toMatchObject({ code: 64, err: expect.stringContaining('one of these is required') });
+    expect(await run('list')).toMatchObject({ code: 64, err: expect.stringContaining('--state-dir is required') });
+    expect(await run('leave', '--state-dir', one.dir)).toMatchObject({
+      code: 64,
+      err: expect.stringContaining('--yes'),
+    });
+    const nowhere = await run('list', '--state-dir', '/none');
+    expect(nowhere).toMatchObject({ code: 1, err: expect.stringContaining('there is no directory /none') });
+  });
+
+  test('works on no host whose daemon runs, and neither does a second daemon', async () => {
+    const inUse = expect.stringContaining(`another gantryd works on ${one.dir}`);
+    for (const verb of ['leave', 'recover-from-quorum-loss'])
+      expect(await run(verb, '--state-dir', one.dir, '--yes')).toMatchObject({ code: 1, err: inUse });
+    const second = startDaemon({ stateDir: one.dir, runtime: 'sim', log: silentLog });
+    await expect(second).rejects.toThrow(`another gantryd works on ${one.dir}`);
+    expect((await one.call('POST', '/1.0/profiles', { name: 'still' })).status).toBe(200);
+  });
+
+  test('list and show tell the members; a backup has the records of the cluster, which no restore may replace', async () => {
+    const { out } = await run('list', '--state-dir', two.dir);
+    for (const { name, address } of cluster.members) expect(out).toMatch(new RegExp(`${name} .*${address}`));
+    expect((await run('show', '--state-dir', two.dir)).out).toContain('number: 2');
+    const file = join(two.dir, 'backup');
+    const task = { stateDir: two.dir, databaseDir: join(two.dir, 'database'), etcd: undefined, say: () => {} };
+    await backUp(task, file);
+    expect(readFileSync(file, 'utf8')).toContain('"/profiles/still"');
+    await expect(restore(task, file, true)).rejects.toThrow('member of a cluster, whose records it shares');
+  });
+
+  test('the one that is left recovers: what was acknowledged is there, and the lost hosts join anew', async () => {
+    await one.call('POST', '/1.0/profiles', { name: 'kept', config: { 'user.a': 'b' } });
+    await Promise.all(cluster.members.map((member) => member.stop()));
+    const alone = await run('list', '--state-dir', three.dir);
+    expect(alone).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/m1 .*\n.*m2 .*\n.*m3 .*as the copy on this host/s),
+    });
+
+    const recovered = await run('recover-from-quorum-loss', '--state-dir', three.dir, '--yes');
+    expect([recovered.code, recovered.out, recovered.err]).toEqual([0, expect.stringContaining('m3'), '']);
+    await three.restart();
+    expect(await three.get('/1.0/profiles/kept')).toMatchObject({ config: { 'user.a': 'b' } });
+    expect((await three.call('POST', '/1.0/profiles', { name: 'after' })).status).toBe(200);
+    await until(async () => (await three.get('/1.0/cluster/members/m1')).status === 'Offline', 60_000);
+    // What comes back does not take the cluster that went on without it for its own.
+    await one.restart().then(
+      () => expect.unreachable('it started'),
+      (error: unknown) => expect(String(error)).toContain('is not that of the cluster'),
+    );
+    for (const name of ['m1', 'm2']) await three.ok('DELETE', `/1.0/cluster/members/${name}?force=1`);
+
+    expect(await run('leave', '--state-dir', one.dir, '--yes')).toMatchObject({ code: 0 });
+    expect(existsSync(join(one.dir, 'cluster', 'membership.json'))).toBe(false);
+    await one.restart();
+    expect(await one.get('/1.0/cluster')).toMatchObject({ enabled: false });
+    const asked = await three.call('POST', '/1.0/cluster/members', { server_name: 'anew' });
+    await one.ok('PUT', '/1.0/cluster', {
+      server_name: 'anew',
+      enabled: true,
+      server_address: one.address,
+      cluster_token: tokenOf(asked.body.metadata.metadata as Record<string, unknown>),
+    });
+    expect(await one.get('/1.0/profiles')).toEqual(
+      expect.arrayContaining(['/1.0/profiles/kept', '/1.0/profiles/after']),
+    );
+  });
+});
