@@ -8,15 +8,14 @@ import { AppError, errors } from '../api/errors.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import { originProblem } from '../auth/origin.ts';
 import type { Sight } from '../auth/restricted-view.ts';
-import { jsonOf } from '../lib/cached-json.ts';
-import { errorText, type Log } from '../lib/log.ts';
+import { errorText } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
+import { answer, answerError, answerResult, labelOf, type AnswerDeps } from './answer.ts';
 import { readBody } from './request-body.ts';
 import { discardBody } from './discard-body.ts';
 import { logRequest } from './log-request.ts';
 import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
-import type { Dialect, Rendered } from './dialects/dialect.ts';
-import { readableError, toAppError } from '../services/translate-errors.ts';
+import { toAppError } from '../services/translate-errors.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
 import { qualifiedParams } from './project-params.ts';
 import { isTrustedCaller, type Caller } from '../services/caller.ts';
@@ -25,25 +24,21 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Placing } from '../services/cluster/placing.ts';
 import type { ContainerCreate } from '../api/container/container.ts';
 import { forward } from './forward.ts';
-import { handlerOf, type RouteHandler, type RouteReply, type RouteTable } from './route.ts';
+import { handlerOf, type RouteHandler, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 
 export type OperationOwner = { readonly fingerprint: string } | { readonly subject: string };
 
-export interface AppDeps {
+export interface AppDeps extends AnswerDeps {
   readonly routes: RouteTable;
-  readonly dialect: Dialect;
   readonly identify: Identify;
   readonly bearers: Bearers;
-  /** Headers for every answer (cross-origin settings), given the request's Origin. */
-  readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
   /** Why the server cannot take this request at the moment. */
   readonly refusal: (endpoint: Endpoint) => AppError | undefined;
   /** Throws AppError notFound when there is no such project. */
   readonly namesIn: (project: string) => ProjectNames;
   /** What a restricted caller may know of. */
   readonly sightOf: (caller: Caller) => Sight;
-  readonly log: Log;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
   /** An endpoint answered with this HTTP status. */
   readonly countAnswer: (endpoint: string, status: number) => void;
@@ -53,16 +48,12 @@ export interface AppDeps {
   readonly claimOperation: (id: string, owner: OperationOwner, project: string) => void;
   /** The operation was started by a request in this project. */
   readonly placeOperation: (id: string, project: string) => void;
-  /** Makes a text readable for people in this project. */
-  readonly readable: (text: string, project: string, mayKnowProjects: boolean) => string;
   readonly cluster: Cluster;
   readonly placing: Pick<Placing, 'memberFor' | 'isLimited'>;
 }
 
 export type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** What is read of a refused request's body rather than closing the connection. */
-const discardedBytes = 64 * 1024;
 const methods: readonly HTTPMethods[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 /** Bodies that the endpoint reads itself. */
 const bodyOf = async (endpoint: Endpoint, request: IncomingMessage): Promise<unknown> =>
@@ -115,10 +106,6 @@ function withoutLastSlash(url: string): string {
   const path = end < 0 ? url : url.slice(0, end);
   return /^\/1\.0\/.*[^/]\/$/.test(path) ? path.slice(0, -1) + url.slice(path.length) : url;
 }
-
-/** Without the query, which may hold secrets. */
-export const labelOf = ({ method = '', url = '' }: IncomingMessage): string =>
-  `${method} ${url.split('?', 1)[0] ?? ''}`.slice(0, 200);
 
 function refuseSchemas(): never {
   throw new Error('routes have no fastify schemas: declare body and query in the endpoint table');
@@ -289,62 +276,4 @@ function unservable(endpoint: Endpoint): AppError {
   if (endpoint.mode === 'websocket')
     return errors.badRequest(`${endpoint.method} ${endpoint.path} needs a websocket upgrade`);
   return errors.notImplemented(`${endpoint.method} ${endpoint.path} is not available in this release`);
-}
-
-function answerResult(
-  deps: AppDeps,
-  endpoint: Endpoint,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  result: RouteReply,
-): FastifyReply {
-  if (result.kind === 'sync') {
-    const rendered = deps.dialect.sync(endpoint, result);
-    return answer(deps, request, reply, { ...rendered, headers: { ...rendered.headers, ...result.headers } });
-  }
-  if (result.kind === 'async') return answer(deps, request, reply, deps.dialect.async(result.operation));
-  const headers = { ...deps.commonHeaders(request.headers.origin), ...result.headers };
-  return reply
-    .code(result.status ?? 200)
-    .headers(headers)
-    .send(result.stream);
-}
-
-/** `mayKnowProjects`: the caller may learn which projects there are; others would learn it from how their own words are shown. */
-function answerError(
-  deps: AppDeps,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: AppError,
-  mayKnowProjects = false,
-): FastifyReply {
-  // A caller who went away breaks the request off; that is no failure of ours.
-  if (error.code === 'internal' && !reply.raw.destroyed)
-    deps.log.error(`${labelOf(request.raw)} failed: ${errorText(error)}`);
-  // Of a malformed request there is no query.
-  const { project } = (request.query ?? {}) as { readonly project?: unknown };
-  const isNamed = typeof project === 'string' && project !== '';
-  const rendered = deps.dialect.error(
-    readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject, mayKnowProjects)),
-  );
-  // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
-  // Ansible with a body in every GET, a closed connection looks like no answer.
-  const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= discardedBytes);
-  const headers = isLeft ? { ...rendered.headers, connection: 'close' } : rendered.headers;
-  return answer(deps, request, reply, { ...rendered, headers });
-}
-
-function answer(deps: AppDeps, request: FastifyRequest, reply: FastifyReply, rendered: Rendered): FastifyReply {
-  reply.code(rendered.status).headers({ ...deps.commonHeaders(request.headers.origin), ...rendered.headers });
-  if (rendered.body === undefined) return reply.send();
-  return reply.type('application/json').send(bodyText(rendered.body));
-}
-
-/** Envelopes are made anew; what they carry may have its JSON already. */
-function bodyText({ metadata, ...envelope }: NonNullable<Rendered['body']>): string | Buffer {
-  const head = JSON.stringify(envelope);
-  if (metadata === undefined) return head;
-  const opened = `${head.slice(0, -1)},"metadata":`;
-  const json = jsonOf(metadata);
-  return typeof json === 'string' ? `${opened}${json}}` : Buffer.concat([Buffer.from(opened), json, Buffer.from('}')]);
 }

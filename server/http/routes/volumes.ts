@@ -105,8 +105,8 @@ export function volumeRoutes(services: VolumeRouteServices) {
       const target = body.pool === undefined || body.pool === '' ? pool : body.pool;
       const to = { pool: target, name: context.namesOf(body.project).volume(body.name) };
       if (to.pool !== pool || projectOf(to.name) !== projectOf(context.params.name))
-        return async_(volumes.move(context.caller, ...whole(context), to));
-      return movedTo(await volumes.rename(context.caller, ...whole(context), body.name));
+        return async_(volumes.moves.move(context.caller, ...whole(context), to));
+      return movedTo(await volumes.moves.rename(context.caller, ...whole(context), body.name));
     },
     'volumeSnapshots.list': (context) => {
       const [pool, type, name] = place(context);

@@ -6,7 +6,8 @@ import type { Caller } from '../caller.ts';
 import type { VolumeId } from '../storage/volume-users.ts';
 import { migrateContainer, migrateSnapshot, type ContainerSourceDeps } from './container-source.ts';
 import { receiveContainer, type ContainerTargetDeps } from './container-target.ts';
-import { refreshContainer, refreshed, type RefreshDeps } from './refresh.ts';
+import { refreshContainer, refreshed } from './refresh.ts';
+import type { RefreshDeps } from './refresh-run.ts';
 import { migrateVolume, type VolumeSourceDeps } from './volume-source.ts';
 import { receiveVolume, type VolumeTargetDeps } from './volume-target.ts';
 

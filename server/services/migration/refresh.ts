@@ -1,47 +1,27 @@
 // Bringing an older copy of a container up to date (`refresh: true`), from a container of this server or from another server.
 import { isWithoutSnapshots, type ContainerCreate } from '../../api/container/container.ts';
-import { errors } from '../../api/errors.ts';
 import {
   ContainerMigrationOffer,
   MigrationStep,
   migrationVersion,
   type ContainerSnapshotOffer,
 } from '../../api/container/migration-messages.ts';
+import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
+import { containerUrl, qualifiedName } from '../../api/project/project-names.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
 import type { SagaContext } from '../../operations/saga.ts';
-import type { ContainerDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
-import { copyOrigin } from '../containers/life/copy.ts';
-import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
-import { containerUrl, plainName, qualifiedName } from '../../api/project/project-names.ts';
-import { withRootIn } from '../containers/life/draft.ts';
-import { snapshotsOf, type SnapshotEntry } from '../containers/snapshots/records.ts';
-import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
-import type { ConnectDeps } from './connect.ts';
-import { receivedSnapshotKeys, snapshotEntry } from './container-target.ts';
-import { ownersOf } from './owners.ts';
-import { PeerError, type Peer } from './peer.ts';
-import { trackProgress, type Progress } from './progress.ts';
-import { planRefresh, type PlannedSnapshot, type RefreshPart, type RefreshPlan } from './refresh-plan.ts';
-import { refreshContainerSaga, type RefreshParams } from './sagas/container-refresh.ts';
-import { formatsOf, receiveChanges } from './streams.ts';
+import { snapshotEntry } from './container-target.ts';
 import { startMigration } from './operation.ts';
-import { takeOffer, targetMeeting, type TargetDeps } from './target.ts';
-import { applyChanges, changedMembers, listTree, removedNames } from './tree-changes.ts';
-import { deleteSnapshotSaga } from '../containers/sagas/snapshot-delete.ts';
-
-export type RefreshDeps = Pick<ContainerDeps, 'operations' | 'events' | 'locks' | 'sagas' | 'runtime' | 'idMaps'> &
-  TargetDeps &
-  ConnectDeps;
-
-const refOf = (name: string): VolumeRef => ({ type: 'container', name });
-const treeOf = (volume: VolumeRef, snapshot: string | undefined): TreeRef => ({
-  volume,
-  ...(snapshot === undefined ? {} : { snapshot }),
-});
+import { PeerError, type Peer } from './peer.ts';
+import { trackProgress } from './progress.ts';
+import { refreshFromHere } from './refresh-here.ts';
+import { planRefresh, type PlannedSnapshot, type RefreshPart } from './refresh-plan.ts';
+import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, treeOf, type RefreshDeps } from './refresh-run.ts';
+import { formatsOf, receiveChanges } from './streams.ts';
+import { takeOffer, targetMeeting } from './target.ts';
 
 /** The container that a creation with `refresh` is about; undefined when there is none: it is then an ordinary copy. */
 export function refreshed(
@@ -58,103 +38,9 @@ export function refreshed(
 /** Config and devices of the copy stay as they are. Throws badRequest when it runs. */
 export function refreshContainer(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
   stopped(deps, name);
-  return body.source.type === 'copy' ? fromHere(deps, caller, name, body) : fromElsewhere(deps, caller, name, body);
-}
-
-function fromHere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
-  const { from, locks } = copyOrigin(deps.records, caller.project, body.source);
-  if (from.container === name)
-    throw errors.badRequest(`The container ${name} cannot be brought up to date from itself`);
-  return deps.operations.start({
-    description: 'Refreshing container',
-    resources: { containers: [containerUrl(name)] },
-    mayCancel: true,
-    run: (handle, signal) =>
-      deps.locks.runAll([lockOf(name), ...locks], async () => {
-        await deps.locks.unshared(lockOf(name));
-        const origin = copyOrigin(deps.records, caller.project, body.source);
-        const document = stopped(deps, name);
-        const snapshots = origin.snapshots.toSorted(byAge).map((one) => asArrived(deps, name, one, document.pool));
-        const { driver } = deps.pools.use(document.pool);
-        const plan = planRefresh({
-          source: snapshots.map(plannedOf),
-          target: mine(deps, document).map(plannedOf),
-          canBeNative: false,
-          cheapCopies: driver.capabilities.cheapCopies,
-        });
-        const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
-        const source = { pool: origin.from.pool, volume: refOf(origin.from.container), snapshot: origin.from.snapshot };
-        const owners = await ownersOf(deps, source.pool, treeOf(source.volume, source.snapshot));
-        const isCheap = source.pool === document.pool && driver.capabilities.cheapCopies && owners === undefined;
-        const bring = (part: RefreshPart, context: SagaContext): Promise<void> =>
-          isCheap
-            ? cloneHere(deps, document.pool, source, refOf(name), part, context.signal)
-            : compareHere(deps, source, { pool: document.pool, volume: refOf(name) }, part, progress, context.signal);
-        await refreshNow(deps, caller, name, document, plan, snapshots, bring, progress, signal);
-      }),
-  });
-}
-
-interface LocalSource {
-  readonly pool: string;
-  readonly volume: VolumeRef;
-  /** When a snapshot is what is copied. */
-  readonly snapshot: string | undefined;
-}
-
-/** Copies share their blocks: nothing needs to be compared. */
-async function cloneHere(
-  deps: RefreshDeps,
-  poolOf: string,
-  source: LocalSource,
-  volume: VolumeRef,
-  part: RefreshPart,
-  signal: AbortSignal,
-): Promise<void> {
-  const { driver, pool } = deps.pools.use(poolOf);
-  const from = treeOf(source.volume, part.snapshot ?? source.snapshot);
-  await driver.deriveVolume(pool, from, treeOf(volume, part.snapshot), () => Promise.resolve(), signal);
-}
-
-async function compareHere(
-  deps: RefreshDeps,
-  source: LocalSource,
-  target: { readonly pool: string; readonly volume: VolumeRef },
-  part: RefreshPart,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
-  const [there, here] = [deps.pools.use(source.pool), deps.pools.use(target.pool)];
-  const from = treeOf(source.volume, part.snapshot ?? source.snapshot);
-  const [base, to] = [treeOf(target.volume, part.base), treeOf(target.volume, part.snapshot)];
-  progress.begin(labelOf(target.volume, part));
-  const listing = await listTree(here.driver, here.pool, base, signal);
-  const ownerOf = await ownersOf(deps, source.pool, from);
-  await here.driver.deriveVolume(
-    here.pool,
-    base,
-    to,
-    (tree) =>
-      there.driver.exportVolume(
-        there.pool,
-        from,
-        { kind: 'tar', ...(ownerOf === undefined ? {} : { ownerOf }) },
-        (archive) => {
-          const seen = new Set<string>();
-          const changed = counted(changedMembers(archive, listing, seen), progress);
-          return applyChanges(tree, listing, changed, () => Promise.resolve(removedNames(listing, seen)));
-        },
-        signal,
-      ),
-    signal,
-  );
-}
-
-async function* counted(bytes: AsyncIterable<Buffer>, progress: Progress): AsyncGenerator<Buffer> {
-  for await (const piece of bytes) {
-    void progress.add(piece.length);
-    yield piece;
-  }
+  return body.source.type === 'copy'
+    ? refreshFromHere(deps, caller, name, body)
+    : fromElsewhere(deps, caller, name, body);
 }
 
 function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: ContainerCreate): Operation {
@@ -240,69 +126,3 @@ async function receiveRefresh(
   const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool));
   await refreshNow(deps, caller, name, document, plan, arriving, bring, progress, signal);
 }
-
-/** The caller holds the locks. Snapshots of a name that comes anew go first, other stale ones when all is here. */
-async function refreshNow(
-  deps: RefreshDeps,
-  caller: Caller,
-  name: string,
-  { uuid, pool }: ContainerDocument,
-  plan: RefreshPlan,
-  offered: readonly SnapshotEntry[],
-  bring: (part: RefreshPart, context: SagaContext) => Promise<void>,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
-  const coming = new Set(plan.parts.map((part) => part.snapshot));
-  const added = offered.filter((one) => coming.has(one.name));
-  const drop = async (snapshot: string): Promise<void> => {
-    const params = { container: name, uuid, pool, snapshot };
-    await deps.sagas.run(deleteSnapshotSaga(deps), params, { signal });
-    const context = { snapshot_name: `${plainName(name)}/${snapshot}` };
-    deps.events.lifecycle('container-snapshot-deleted', snapshotUrlOf(name, snapshot), context, caller.requestor);
-  };
-  for (const snapshot of plan.stale.filter((one) => coming.has(one))) await drop(snapshot);
-  const params: RefreshParams = { name, uuid, pool, added };
-  const work = {
-    bring: async (_params: RefreshParams, context: SagaContext): Promise<void> => {
-      for (const part of plan.parts) {
-        await bring(part, context);
-        progress.end();
-      }
-    },
-  };
-  await deps.sagas.run(refreshContainerSaga(deps, work), params, { signal });
-  for (const snapshot of plan.stale.filter((one) => !coming.has(one))) await drop(snapshot);
-  deps.events.lifecycle('container-updated', containerUrl(name), undefined, caller.requestor);
-}
-
-function stopped(deps: RefreshDeps, name: string): ContainerDocument {
-  const { document } = readyContainer(deps.records, name);
-  if (deps.runtime.probe(name).status !== 'stopped') throw errors.running(name, 'bringing it up to date');
-  return document;
-}
-
-const mine = (deps: RefreshDeps, { uuid }: ContainerDocument): readonly SnapshotEntry[] =>
-  snapshotsOf(deps.records, uuid).filter(({ document }) => document.lifecycle === 'ready');
-
-const plannedOf = ({ name, document }: SnapshotEntry): PlannedSnapshot => ({ name, createdAt: document.createdAt });
-
-const byAge = (a: SnapshotEntry, b: SnapshotEntry): number =>
-  Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt) || (a.name < b.name ? -1 : 1);
-
-const asArrived = (
-  { records }: RefreshDeps,
-  container: string,
-  { name, document }: SnapshotEntry,
-  pool: string,
-): SnapshotEntry => ({
-  name,
-  document: {
-    ...document,
-    config: receivedSnapshotKeys(document.config),
-    devices: withRootIn(records, container, document, pool),
-  },
-});
-
-const labelOf = (volume: VolumeRef, { snapshot }: RefreshPart): string =>
-  [plainName(volume.name), ...(snapshot === undefined ? [] : [snapshot])].join('/');

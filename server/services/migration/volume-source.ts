@@ -11,7 +11,7 @@ import { ownedBy } from '../owned-records.ts';
 import { readyVolume } from '../storage/custom-volumes.ts';
 import type { VolumeId } from '../storage/volume-users.ts';
 import { customUrl } from '../storage/volume-urls.ts';
-import { volumeLock } from '../storage/volumes.ts';
+import { volumeLock } from '../storage/volume-checks.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
 import { offerHead, serve, type ServeDeps } from './source.ts';

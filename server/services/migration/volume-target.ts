@@ -17,7 +17,7 @@ import { volumeIn } from '../project-scope.ts';
 import { refOf } from '../storage/custom-volumes.ts';
 import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
 import { customUrl } from '../storage/volume-urls.ts';
-import { volumeLock } from '../storage/volumes.ts';
+import { volumeLock } from '../storage/volume-checks.ts';
 import type { ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
 import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';

@@ -7,7 +7,7 @@ import { imageFilesLock, imageLock } from '../images/image-deps.ts';
 import { networkLock } from '../networks/networks.ts';
 import { poolLock } from '../storage/pools.ts';
 import { containersUsing } from '../storage/volume-users.ts';
-import { volumeLock } from '../storage/volumes.ts';
+import { volumeLock } from '../storage/volume-checks.ts';
 
 export function undoLocksOf(records: Records, { kind, name }: RecordName): readonly string[] {
   switch (kind) {

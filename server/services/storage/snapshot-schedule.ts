@@ -8,7 +8,7 @@ import { inOneOperation, isScheduledAt } from '../snapshot-tasks.ts';
 import type { VolumeSnapshots } from './volume-snapshots.ts';
 import { customUrl } from './volume-urls.ts';
 import { volumeKey, type VolumeId } from './volume-users.ts';
-import { volumeLock, type VolumesDeps } from './volumes.ts';
+import { volumeLock, type VolumesDeps } from './volume-checks.ts';
 
 type ScheduleDeps = Pick<VolumesDeps, 'records' | 'operations' | 'locks'> & { readonly snapshots: VolumeSnapshots };
 

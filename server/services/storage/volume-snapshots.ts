@@ -12,7 +12,7 @@ import { configuredExpiry, nextSnapshotName, sentExpiry } from '../snapshot-name
 import { readyVolume, readyVolumeSnapshot } from './custom-volumes.ts';
 import { volumeKey, type VolumeId } from './volume-users.ts';
 import { customUrl } from './volume-urls.ts';
-import { volumeLock, type VolumesDeps } from './volumes.ts';
+import { volumeLock, type VolumesDeps } from './volume-checks.ts';
 import { createVolumeSnapshotSaga } from './sagas/volume-snapshot-create.ts';
 import { renameVolumeSnapshotSaga } from './sagas/volume-snapshot-rename.ts';
 import { deleteVolumeSnapshotSaga } from './sagas/volume-snapshot-delete.ts';

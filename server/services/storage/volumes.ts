@@ -2,64 +2,47 @@
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
-import { plainName, projectOf, qualifiedName } from '../../api/project/project-names.ts';
+import { plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
-import { validateVolumeConfig, withPoolDefaults, type PoolDriver } from '../../api/storage/storage-config.ts';
+import { withPoolDefaults } from '../../api/storage/storage-config.ts';
 import type { StorageVolume, StorageVolumeCreate, StorageVolumePut } from '../../api/storage/volume.ts';
-import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
-import type { EventHub } from '../../events/hub.ts';
-import type { Clock } from '../../lib/clock.ts';
-import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import type { Operations } from '../../operations/manager.ts';
-import type { Sagas } from '../../operations/saga.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
-import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
-import { lockOf as containerLock } from '../containers/find.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { isServerKey } from '../expand.ts';
 import { ownedBy } from '../owned-records.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { volumeIn, type ProjectNames } from '../project-scope.ts';
 import { unpackedImages } from '../images/unpacked-images.ts';
-import type { Pools } from './pools.ts';
 import { limitVolume, readyVolume, readyVolumeSnapshot, refOf } from './custom-volumes.ts';
-import { containersUsing, profilesUsing, runningUsers, volumeKey, type VolumeId } from './volume-users.ts';
+import { volumeKey, type VolumeId } from './volume-users.ts';
 import { customUrl, volumeUrl } from './volume-urls.ts';
+import {
+  checkedVolumeConfig,
+  customVolume,
+  findVolume,
+  refuseRunningUsers,
+  volumeLock,
+  withVolumes,
+  type VolumesDeps,
+} from './volume-checks.ts';
 import { checkVolumeType, VolumeLists } from './volume-lists.ts';
+import { VolumeMoves } from './volume-moves.ts';
 import { deleteVolumeSaga } from './sagas/volume-delete.ts';
-import { refuseLeavingUsers, renameVolumeSaga } from './sagas/volume-rename.ts';
-import { moveVolumeSaga } from './sagas/volume-move.ts';
 import { createVolumeSaga, type CreateVolumeParams } from './sagas/volume-create.ts';
 import { restoreVolumeSaga } from './sagas/volume-restore.ts';
-
-export interface VolumesDeps {
-  readonly records: Records;
-  readonly runtime: RuntimeDriver;
-  readonly pools: Pools;
-  readonly operations: Operations;
-  readonly sagas: Sagas;
-  readonly events: EventHub;
-  readonly locks: KeyedMutex;
-  readonly clock: Clock;
-  /** Name of this member of a cluster; `none` outside one. */
-  readonly location: () => string;
-}
-
-/** Records of a volume, its users and two of its own must fit into one transaction. */
-const mostUsers = 100;
-
-export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
 
 const never = new AbortController().signal;
 
 export class Volumes {
   readonly #deps: VolumesDeps;
   readonly lists: VolumeLists;
+  readonly moves: VolumeMoves;
 
   constructor(deps: VolumesDeps) {
     this.#deps = deps;
     this.lists = new VolumeLists(deps);
+    this.moves = new VolumeMoves(deps);
   }
 
   async get(
@@ -69,7 +52,7 @@ export class Volumes {
   ): Promise<{ readonly object: StorageVolume; readonly etag: string }> {
     const known = checkVolumeType(type);
     await this.lists.need(pool, known, name);
-    const document = known === 'custom' ? this.#find({ pool, name }) : { config: {}, description: '' };
+    const document = known === 'custom' ? findVolume(this.#deps, { pool, name }) : { config: {}, description: '' };
     return { object: this.lists.render(pool, known, name), etag: etagOf.volume(document) };
   }
 
@@ -95,7 +78,7 @@ export class Volumes {
     if ((body.source?.type || 'copy') !== 'copy')
       throw errors.invalid('storage volume', [{ path: 'source.type', message: 'must be copy or migration' }]);
     if (sourceName === '') {
-      const config = this.#checked(pool, replaceConfig(body.config));
+      const config = checkedVolumeConfig(this.#deps.pools, pool, replaceConfig(body.config));
       const document = this.#draft(volume.pool, config, body.description ?? '');
       await this.#createNow(caller, { volume, document, source: { kind: 'empty' } }, never, []);
       return undefined;
@@ -112,7 +95,7 @@ export class Volumes {
     body: StorageVolumePut,
     ifMatch?: string,
   ): Promise<void> {
-    const volume = this.#custom(pool, type, name);
+    const volume = customVolume(pool, type, name);
     if (body.restore !== undefined && body.restore !== '') {
       return this.#restore(caller, volume, body.restore, ifMatch);
     }
@@ -132,7 +115,7 @@ export class Volumes {
     ifMatch?: string,
   ): Promise<void> {
     if (body.restore !== undefined) throw errors.badRequest('restore is only possible with PUT');
-    return this.#change(caller, this.#custom(pool, type, name), ifMatch, (document) => ({
+    return this.#change(caller, customVolume(pool, type, name), ifMatch, (document) => ({
       ...document,
       config: mergeConfig(document.config, body.config),
       description: body.description ?? document.description,
@@ -147,11 +130,11 @@ export class Volumes {
       await this.#dropImage(pool, name);
     } else {
       const volume = { pool, name };
-      this.#find(volume);
+      findVolume(this.#deps, volume);
       await this.#deps.sagas.settle('volumes', volumeKey(volume));
       // One that was being made is gone once that is undone.
       if (!this.#deps.records.volumes.has(volumeKey(volume))) return;
-      await this.#locked([volume], async () => {
+      await withVolumes(this.#deps, [volume], async () => {
         await this.#deps.sagas.run(deleteVolumeSaga(this.#deps), volume);
       });
     }
@@ -172,51 +155,6 @@ export class Volumes {
     if (others.length === 0) await pools.deleteVolume(pool, { type: 'image', name: plainName(image) });
   }
 
-  /** An existing target answers 409 before anything else. Within the pool it is done when it resolves. */
-  async rename(caller: Caller, pool: string, type: string, name: string, to: string): Promise<string> {
-    const from = this.#custom(pool, type, name);
-    // In the project that the volume is in.
-    const target = { pool, name: qualifiedName(projectOf(name), to) };
-    this.#checkTarget(from, target);
-    await this.#locked([from, target], async () => {
-      this.#refuseRunning(from, 'renaming it');
-      await this.#deps.sagas.run(renameVolumeSaga(this.#deps), { from, to: target });
-    });
-    this.#moved(caller, from, target);
-    return customUrl(target);
-  }
-
-  move(caller: Caller, pool: string, type: string, name: string, to: VolumeId): Operation {
-    const from = this.#custom(pool, type, name);
-    const document = this.#find(from);
-    this.#checkTarget(from, to);
-    this.#checked(to.pool, document.config);
-    this.#deps.records.check((changes) => {
-      changes.delete('volumes', volumeKey(from));
-      changes.put('volumes', volumeKey(to), document);
-    });
-    return this.#deps.operations.start({
-      description: 'Moving storage volume',
-      resources: { storage_volumes: [customUrl(from)] },
-      run: (_handle, signal) =>
-        this.#locked([from, to], async () => {
-          this.#refuseRunning(from, 'moving it');
-          // Not a step: after a crash what is there is our own copy.
-          await this.#deps.pools.refuseVolume(to.pool, refOf(to.name));
-          await this.#moveNow(from, to, signal);
-          this.#moved(caller, from, to);
-        }),
-    });
-  }
-
-  /** In one pool only its name changes, which holds its project. */
-  async #moveNow(from: VolumeId, to: VolumeId, signal: AbortSignal): Promise<void> {
-    const { records, sagas } = this.#deps;
-    if (from.pool === to.pool) return sagas.run(renameVolumeSaga(this.#deps), { from, to }, { signal });
-    const snapshots = ownedBy(records, 'volumeSnapshots', readyVolume(records, from).uuid);
-    return sagas.run(moveVolumeSaga(this.#deps), { from, to, snapshots }, { signal });
-  }
-
   #copy(caller: Caller, volume: VolumeId, source: VolumeId, body: StorageVolumeCreate): Operation {
     const slash = source.name.indexOf('/');
     const from = slash < 0 ? source : { pool: source.pool, name: source.name.slice(0, slash) };
@@ -224,7 +162,11 @@ export class Volumes {
     const origin = readyVolume(this.#deps.records, from);
     if (snapshot !== undefined) readyVolumeSnapshot(this.#deps.records, { volume: from, uuid: origin.uuid, snapshot });
     const sent = body.config === undefined || body.config === null ? userConfig(origin) : replaceConfig(body.config);
-    const document = this.#draft(volume.pool, this.#checked(volume.pool, sent), body.description ?? origin.description);
+    const document = this.#draft(
+      volume.pool,
+      checkedVolumeConfig(this.#deps.pools, volume.pool, sent),
+      body.description ?? origin.description,
+    );
     this.#deps.records.check((changes) => changes.put('volumes', volumeKey(volume), document));
     return this.#deps.operations.start({
       description: 'Copying storage volume',
@@ -257,11 +199,11 @@ export class Volumes {
   }
 
   async #restore(caller: Caller, volume: VolumeId, snapshot: string, ifMatch: string | undefined): Promise<void> {
-    const { uuid } = this.#find(volume);
+    const { uuid } = findVolume(this.#deps, volume);
     readyVolumeSnapshot(this.#deps.records, { volume, uuid, snapshot });
-    await this.#locked([volume], async () => {
-      checkIfMatch(ifMatch, etagOf.volume(this.#find(volume)), 'storage volume', volumeKey(volume));
-      this.#refuseRunning(volume, 'restoring it');
+    await withVolumes(this.#deps, [volume], async () => {
+      checkIfMatch(ifMatch, etagOf.volume(findVolume(this.#deps, volume)), 'storage volume', volumeKey(volume));
+      refuseRunningUsers(this.#deps, volume, 'restoring it');
       await this.#deps.sagas.run(restoreVolumeSaga(this.#deps), { volume, uuid, snapshot });
     });
     const context = { snapshot };
@@ -274,12 +216,12 @@ export class Volumes {
     ifMatch: string | undefined,
     next: (document: VolumeDocument) => VolumeDocument,
   ): Promise<void> {
-    this.#find(volume);
-    await this.#locked([volume], async () => {
+    findVolume(this.#deps, volume);
+    await withVolumes(this.#deps, [volume], async () => {
       const before = readyVolume(this.#deps.records, volume);
       checkIfMatch(ifMatch, etagOf.volume(before), 'storage volume', volumeKey(volume));
       const wanted = next(before);
-      this.#checked(volume.pool, wanted.config, before.config);
+      checkedVolumeConfig(this.#deps.pools, volume.pool, wanted.config, before.config);
       const isResized = before.config['size'] !== wanted.config['size'];
       // A daemon that dies before it is recorded: settleLimits.
       if (isResized) await limitVolume(this.#deps.pools, volume, wanted.config, { mustHold: true });
@@ -293,71 +235,10 @@ export class Volumes {
     this.#deps.events.lifecycle('storage-volume-updated', customUrl(volume), undefined, caller.requestor);
   }
 
-  /** Nobody starts a container that uses one of the volumes meanwhile. */
-  async #locked<T>(volumes: readonly VolumeId[], work: () => Promise<T>): Promise<T> {
-    const users = volumes.flatMap((volume) => containersUsing(this.#deps.records, volume));
-    return this.#deps.locks.runAll([...volumes.map(volumeLock), ...users.map(containerLock)], work);
-  }
-
-  #refuseRunning(volume: VolumeId, what: string): void {
-    const running = runningUsers(this.#deps.records, this.#deps.runtime, volume);
-    if (running.length === 0) return;
-    throw errors.badRequest(
-      `The storage volume ${volumeKey(volume)} is used by running containers (${running.join(', ')}): stop them before ${what}`,
-    );
-  }
-
-  #checkTarget(from: VolumeId, to: VolumeId): void {
-    const { records } = this.#deps;
-    this.#find(from);
-    this.#deps.pools.use(to.pool);
-    if (records.volumes.has(volumeKey(to))) throw errors.exists('storage volume', volumeKey(to));
-    const rule = volumeName(plainName(to.name));
-    if (rule !== undefined) throw errors.invalidName('storage volume', plainName(to.name), rule);
-    refuseLeavingUsers(records, from, to);
-    const count = containersUsing(records, from).length + profilesUsing(records, from).length;
-    if (count > mostUsers)
-      throw errors.badRequest(
-        `The storage volume ${volumeKey(from)} has ${count} users; at most ${mostUsers} can follow it`,
-      );
-  }
-
-  #moved(caller: Caller, from: VolumeId, to: VolumeId): void {
-    const [before, after] = [projectOf(from.name), projectOf(to.name)];
-    const context = {
-      new_name: plainName(to.name),
-      ...(from.pool === to.pool ? {} : { new_pool: to.pool }),
-      ...(before === after ? {} : { new_project: after }),
-    };
-    this.#deps.events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
-  }
-
-  #checked<C extends VolumeDocument['config']>(pool: string, config: C, old?: VolumeDocument['config']): C {
-    const driver = this.#deps.pools.use(pool).driver.name as PoolDriver;
-    const problems = validateVolumeConfig(driver, config, old);
-    if (problems.length > 0) throw errors.invalid('storage volume', problems);
-    return config;
-  }
-
   #draft(pool: string, sent: Record<string, string>, description: string): VolumeDocument {
     const createdAt = this.#deps.clock.timestamp();
     const config = withPoolDefaults(this.#deps.pools.use(pool).pool.config, sent);
     return { v: 1, uuid: randomUUID(), description, config, createdAt, lifecycle: 'ready' };
-  }
-
-  #custom(pool: string, type: string, name: string): VolumeId {
-    if (checkVolumeType(type) !== 'custom')
-      throw errors.badRequest(
-        `Volumes of type ${type} change with what they belong to; only custom ones can be changed here`,
-      );
-    return { pool, name };
-  }
-
-  #find(volume: VolumeId): VolumeDocument {
-    this.#deps.pools.use(volume.pool);
-    const document = this.#deps.records.volumes.get(volumeKey(volume))?.document;
-    if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
-    return document;
   }
 }
 

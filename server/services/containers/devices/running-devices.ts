@@ -1,6 +1,7 @@
 // Keeps the devices of running containers as they are wanted: plugs and unplugs when they change, forwards connections, and
 // follows hardware that comes and goes.
 import { keepAddresses } from './keep-addresses.ts';
+import { keepVolatile } from './keep-volatile.ts';
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import { type DeviceRun, nothing } from '../../../drivers/devices/device.ts';
@@ -16,7 +17,7 @@ import { withRevert, type Revert } from '../../../lib/revert.ts';
 import type { Records } from '../../../records/records.ts';
 import { nicNetworks } from '../../expand.ts';
 import type { Pools } from '../../storage/pools.ts';
-import { deviceRuns, rootfsOf, volatileKeys } from './prepare-devices.ts';
+import { deviceRuns, rootfsOf } from './prepare-devices.ts';
 import { planDevices, type DeviceStep } from './plan.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
 import { lockOf, readyContainer } from '../find.ts';
@@ -149,7 +150,7 @@ export class RunningDevices {
     const runs = await this.#resolve(name, before, steps);
     await withRevert(async (revert) => {
       for (const step of steps) await this.#step(live, name, step, after, runs, revert);
-      await this.#keepVolatile(name, runs, before, after);
+      await keepVolatile(this.#deps.records, name, runs, before, after);
     });
     await this.#followHardware(name, live.plugged(name) ?? {});
   }
@@ -256,26 +257,6 @@ export class RunningDevices {
       this.#deps.log.error(`Putting the device ${device} of ${name} back failed: ${errorText(error)}`);
     });
   }
-
-  async #keepVolatile(
-    name: string,
-    runs: ReadonlyMap<string, DeviceRun>,
-    before: DeviceMap,
-    after: DeviceMap,
-  ): Promise<void> {
-    const lost = Object.keys(before).filter((device) => !(device in after));
-    const added = volatileKeys(runs);
-    const isLost = (key: string): boolean => lost.some((device) => key.startsWith(`volatile.${device}.`));
-    const { config } = readyContainer(this.#deps.records, name).document;
-    const kept = Object.fromEntries(Object.entries(config).filter(([key]) => !isLost(key)));
-    const wanted: ConfigMap = { ...kept, ...added };
-    if (isSame(config, wanted)) return;
-    await this.#deps.records.retry((changes) => {
-      const { document } = readyContainer(this.#deps.records, name);
-      const now = Object.fromEntries(Object.entries(document.config).filter(([key]) => !isLost(key)));
-      changes.put('containers', name, { ...document, config: { ...now, ...added } });
-    });
-  }
 }
 
 /** The plugged devices are unknown when the record of the start was lost, or an older release started the container. */
@@ -291,9 +272,6 @@ const followsHardware = (properties: ConfigMap | undefined): boolean =>
   properties !== undefined && deviceHandler(properties)?.followsHardware?.(properties) === true;
 
 const verbs = { unplug: 'unplugged', plug: 'plugged in', adjust: 'changed', wait: 'changed' } as const;
-
-const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
-  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);
 
 function plugOf(device: string, properties: ConfigMap, run: DeviceRun = nothing): Plug {
   const { nics, mounts, nodes, diskRates } = run;

@@ -1,0 +1,90 @@
+// Answers: results and errors in the dialect of the listener, with the headers that every answer has.
+import type { IncomingMessage } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import type { AppError } from '../api/errors.ts';
+import { defaultProject } from '../api/project/project-names.ts';
+import { jsonOf } from '../lib/cached-json.ts';
+import { errorText, type Log } from '../lib/log.ts';
+import { readableError } from '../services/translate-errors.ts';
+import type { Dialect, Rendered } from './dialects/dialect.ts';
+import type { RouteReply } from './route.ts';
+
+export interface AnswerDeps {
+  readonly dialect: Dialect;
+  /** Headers for every answer (cross-origin settings), given the request's Origin. */
+  readonly commonHeaders: (origin: string | undefined) => Readonly<Record<string, string>>;
+  readonly log: Log;
+  /** Makes a text readable for people in this project. */
+  readonly readable: (text: string, project: string, mayKnowProjects: boolean) => string;
+}
+
+/** What is read of a refused request's body rather than closing the connection. */
+const discardedBytes = 64 * 1024;
+
+/** Without the query, which may hold secrets. */
+export const labelOf = ({ method = '', url = '' }: IncomingMessage): string =>
+  `${method} ${url.split('?', 1)[0] ?? ''}`.slice(0, 200);
+
+export function answerResult(
+  deps: AnswerDeps,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  result: RouteReply,
+): FastifyReply {
+  if (result.kind === 'sync') {
+    const rendered = deps.dialect.sync(endpoint, result);
+    return answer(deps, request, reply, { ...rendered, headers: { ...rendered.headers, ...result.headers } });
+  }
+  if (result.kind === 'async') return answer(deps, request, reply, deps.dialect.async(result.operation));
+  const headers = { ...deps.commonHeaders(request.headers.origin), ...result.headers };
+  return reply
+    .code(result.status ?? 200)
+    .headers(headers)
+    .send(result.stream);
+}
+
+/** `mayKnowProjects`: the caller may learn which projects there are; others would learn it from how their own words are shown. */
+export function answerError(
+  deps: AnswerDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: AppError,
+  mayKnowProjects = false,
+): FastifyReply {
+  // A caller who went away breaks the request off; that is no failure of ours.
+  if (error.code === 'internal' && !reply.raw.destroyed)
+    deps.log.error(`${labelOf(request.raw)} failed: ${errorText(error)}`);
+  // Of a malformed request there is no query.
+  const { project } = (request.query ?? {}) as { readonly project?: unknown };
+  const isNamed = typeof project === 'string' && project !== '';
+  const rendered = deps.dialect.error(
+    readableError(error, (text) => deps.readable(text, isNamed ? project : defaultProject, mayKnowProjects)),
+  );
+  // Of a large body the rest is not waited for. A small one is read and thrown away: to a client that is still sending it, such as
+  // Ansible with a body in every GET, a closed connection looks like no answer.
+  const isLeft = !request.raw.complete && !(Number(request.headers['content-length']) <= discardedBytes);
+  const headers = isLeft ? { ...rendered.headers, connection: 'close' } : rendered.headers;
+  return answer(deps, request, reply, { ...rendered, headers });
+}
+
+export function answer(
+  deps: AnswerDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  rendered: Rendered,
+): FastifyReply {
+  reply.code(rendered.status).headers({ ...deps.commonHeaders(request.headers.origin), ...rendered.headers });
+  if (rendered.body === undefined) return reply.send();
+  return reply.type('application/json').send(bodyText(rendered.body));
+}
+
+/** Envelopes are made anew; what they carry may have its JSON already. */
+function bodyText({ metadata, ...envelope }: NonNullable<Rendered['body']>): string | Buffer {
+  const head = JSON.stringify(envelope);
+  if (metadata === undefined) return head;
+  const opened = `${head.slice(0, -1)},"metadata":`;
+  const json = jsonOf(metadata);
+  return typeof json === 'string' ? `${opened}${json}}` : Buffer.concat([Buffer.from(opened), json, Buffer.from('}')]);
+}

@@ -1,0 +1,31 @@
+// The volatile keys of a running container's devices, recorded after its devices changed.
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import type { DeviceRun } from '../../../drivers/devices/device.ts';
+import type { Records } from '../../../records/records.ts';
+import { readyContainer } from '../find.ts';
+import { volatileKeys } from './prepare-devices.ts';
+
+/** Keys of devices that are gone go, keys that new devices were given are recorded. The caller holds the lock of the container. */
+export async function keepVolatile(
+  records: Records,
+  name: string,
+  runs: ReadonlyMap<string, DeviceRun>,
+  before: DeviceMap,
+  after: DeviceMap,
+): Promise<void> {
+  const lost = Object.keys(before).filter((device) => !(device in after));
+  const added = volatileKeys(runs);
+  const isLost = (key: string): boolean => lost.some((device) => key.startsWith(`volatile.${device}.`));
+  const { config } = readyContainer(records, name).document;
+  const kept = Object.fromEntries(Object.entries(config).filter(([key]) => !isLost(key)));
+  const wanted: ConfigMap = { ...kept, ...added };
+  if (isSame(config, wanted)) return;
+  await records.retry((changes) => {
+    const { document } = readyContainer(records, name);
+    const now = Object.fromEntries(Object.entries(document.config).filter(([key]) => !isLost(key)));
+    changes.put('containers', name, { ...document, config: { ...now, ...added } });
+  });
+}
+
+const isSame = (a: ConfigMap, b: ConfigMap): boolean =>
+  Object.keys(a).length === Object.keys(b).length && Object.entries(a).every(([key, value]) => b[key] === value);

@@ -1,0 +1,83 @@
+// What every change of a volume asks first: that it is there and custom, that its config is valid, that no user of it runs.
+import { errors } from '../../api/errors.ts';
+import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Operations } from '../../operations/manager.ts';
+import type { Sagas } from '../../operations/saga.ts';
+import type { VolumeDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import { lockOf as containerLock } from '../containers/find.ts';
+import type { Pools } from './pools.ts';
+import { checkVolumeType } from './volume-lists.ts';
+import { containersUsing, runningUsers, volumeKey, type VolumeId } from './volume-users.ts';
+
+export interface VolumesDeps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  readonly pools: Pools;
+  readonly operations: Operations;
+  readonly sagas: Sagas;
+  readonly events: EventHub;
+  readonly locks: KeyedMutex;
+  readonly clock: Clock;
+  /** Name of this member of a cluster; `none` outside one. */
+  readonly location: () => string;
+}
+
+export const volumeLock = (volume: VolumeId): string => `volume/${volumeKey(volume)}`;
+
+/** Nobody starts a container that uses one of the volumes meanwhile. */
+export async function withVolumes<T>(
+  { records, locks }: Pick<VolumesDeps, 'records' | 'locks'>,
+  volumes: readonly VolumeId[],
+  work: () => Promise<T>,
+): Promise<T> {
+  const users = volumes.flatMap((volume) => containersUsing(records, volume));
+  return locks.runAll([...volumes.map(volumeLock), ...users.map(containerLock)], work);
+}
+
+export function refuseRunningUsers(
+  { records, runtime }: Pick<VolumesDeps, 'records' | 'runtime'>,
+  volume: VolumeId,
+  what: string,
+): void {
+  const running = runningUsers(records, runtime, volume);
+  if (running.length === 0) return;
+  throw errors.badRequest(
+    `The storage volume ${volumeKey(volume)} is used by running containers (${running.join(', ')}): stop them before ${what}`,
+  );
+}
+
+export function checkedVolumeConfig<C extends VolumeDocument['config']>(
+  pools: Pools,
+  pool: string,
+  config: C,
+  old?: VolumeDocument['config'],
+): C {
+  const driver = pools.use(pool).driver.name as PoolDriver;
+  const problems = validateVolumeConfig(driver, config, old);
+  if (problems.length > 0) throw errors.invalid('storage volume', problems);
+  return config;
+}
+
+export function customVolume(pool: string, type: string, name: string): VolumeId {
+  if (checkVolumeType(type) !== 'custom')
+    throw errors.badRequest(
+      `Volumes of type ${type} change with what they belong to; only custom ones can be changed here`,
+    );
+  return { pool, name };
+}
+
+/** Throws AppError notFound. */
+export function findVolume(
+  { records, pools }: Pick<VolumesDeps, 'records' | 'pools'>,
+  volume: VolumeId,
+): VolumeDocument {
+  pools.use(volume.pool);
+  const document = records.volumes.get(volumeKey(volume))?.document;
+  if (document === undefined) throw errors.notFound('storage volume', volumeKey(volume));
+  return document;
+}
