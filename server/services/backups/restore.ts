@@ -8,7 +8,6 @@ import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
-import type { EntryLimits } from '../../drivers/image/check-entries.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
@@ -48,9 +47,6 @@ export interface BackupUpload {
   /** The caller knows that it brings access to the host, and trusts it. */
   readonly allowHostAccess?: boolean;
 }
-
-/** Of one part: each costs memory while looking. */
-const maxEntries = 4_000_000;
 
 /** Takes over the uploaded file: whatever happens, it is gone afterwards. What the index says is judged before the operation starts. */
 export async function restoreBackup(
@@ -99,7 +95,7 @@ async function restoreNow(
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
-  const parts = await inspectBackup(upload.path, index, await roomOf(deps, pool), signal);
+  const parts = await inspectBackup(upload.path, index, await deps.pools.room(pool), signal);
   checkHostAccess(parts, isAllowed(deps, upload));
   await deps.locks.run(lockOf(name), async () => {
     const params = draft(deps, name, pool, parts);
@@ -136,12 +132,6 @@ async function restoreNow(
 
 const isAllowed = ({ records }: RestoreDeps, { allowHostAccess }: BackupUpload): boolean =>
   allowHostAccess === true || isTrue(settingOf(records, 'backups.allow_host_access'));
-
-async function roomOf(deps: RestoreDeps, pool: string): Promise<EntryLimits> {
-  const { space, inodes } = await deps.pools.resources(pool);
-  const entries = inodes.total === 0 ? maxEntries : Math.min(maxEntries, inodes.total - inodes.used);
-  return { bytes: space.total - space.used, entries };
-}
 
 /** The one asked for, else that of the backup, else where the default profile has its root disk (real system section 11). */
 function choosePool(

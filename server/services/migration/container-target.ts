@@ -32,6 +32,7 @@ import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove, type LiveDeps } from './live.ts';
 import { startMigration } from './operation.ts';
+import { isStrange, refuseStrangeCheckpoint, strangeContainer, withoutCheckpoints } from './strangers.ts';
 import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.ts';
 import { receiveContainerSaga, type ReceiveContainer, type ReceiveContainerParams } from './sagas/container-receive.ts';
 import { profilesOf } from '../project-scope.ts';
@@ -45,6 +46,8 @@ export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 
 export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
   const name = freeName(deps.records, caller.project, body.name);
   checkBody(deps, name, body);
+  const strange = isStrange(deps.records, caller, name);
+  if (strange && body.source.live === true) refuseStrangeCheckpoint(name);
   const meeting = targetMeeting(body.source);
   return startMigration(deps, {
     description: 'Creating container',
@@ -52,15 +55,21 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
     meeting,
     live: body.source.live === true,
     run: async (peer, handle, signal) => {
-      const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      if (strange && offered.live === true) refuseStrangeCheckpoint(name);
+      const offer = strange ? withoutCheckpoints(offered) : offered;
       if (offer.live === true) await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
       const params = draft(deps, name, body, offer);
-      const receive: ReceiveContainer = ({ document, snapshots }, context) =>
+      const receive: ReceiveContainer = async ({ document, snapshots }, context) =>
         receiveAll(
           deps,
           peer,
           { pool: document.pool, ref: { type: 'container', name } },
-          { offer, snapshots: snapshots.map((one) => one.name) },
+          {
+            offer,
+            snapshots: snapshots.map((one) => one.name),
+            strange: strange ? await strangeContainer(deps, name, document, snapshots) : undefined,
+          },
           handle,
           context.signal,
         );

@@ -20,6 +20,7 @@ import { trackProgress } from './progress.ts';
 import { refreshFromHere } from './refresh-here.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart } from './refresh-plan.ts';
 import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, treeOf, type RefreshDeps } from './refresh-run.ts';
+import { isStrange, strangeContainer, withoutCheckpoints } from './strangers.ts';
 import { formatsOf, receiveChanges } from './streams.ts';
 import { takeOffer, targetMeeting } from './target.ts';
 
@@ -49,7 +50,8 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
     resources: { containers: [containerUrl(name)] },
     meeting: targetMeeting(body.source),
     run: async (peer, handle, signal) => {
-      const offer = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
+      const offer = isStrange(deps.records, caller, name) ? withoutCheckpoints(offered) : offered;
       if (offer.live === true)
         throw errors.badRequest(
           `The copy ${name} cannot be refreshed from a live source: give live: false at the source`,
@@ -84,7 +86,11 @@ async function receiveRefresh(
       return { ...plannedOf(entry), streamId };
     }),
   );
-  const [native] = formatsOf(deps.pools, document.pool).filter((one) => one !== 'tar');
+  const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool));
+  const strange = isStrange(deps.records, caller, name)
+    ? await strangeContainer(deps, name, document, arriving)
+    : undefined;
+  const [native] = strange !== undefined ? [] : formatsOf(deps.pools, document.pool).filter((one) => one !== 'tar');
   const plan = planRefresh({
     source: offered,
     target: known,
@@ -114,7 +120,7 @@ async function receiveRefresh(
       await receiveChanges(
         deps.pools,
         peer,
-        { pool: document.pool, base: treeOf(refOf(name), part.base), to },
+        { pool: document.pool, base: treeOf(refOf(name), part.base), to, strange },
         progress,
         context.signal,
       );
@@ -123,6 +129,5 @@ async function receiveRefresh(
     const step = (await peer.receive(MigrationStep)) as MigrationStep;
     if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
   };
-  const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool));
   await refreshNow(deps, caller, name, document, plan, arriving, bring, progress, signal);
 }

@@ -5,7 +5,17 @@ import type { Pools } from '../storage/pools.ts';
 import type { OwnerOf } from './owners.ts';
 import type { Peer } from './peer.ts';
 import type { Progress } from './progress.ts';
-import { applyChanges, changedMembers, listTree, packListing, removedNames, unpackListing } from './tree-changes.ts';
+import { harmless, type StrangeFiles } from './strangers.ts';
+import { readMembers } from './tar-members.ts';
+import {
+  applyChanges,
+  changedMembers,
+  listTree,
+  membersWithoutEnd,
+  packListing,
+  removedNames,
+  unpackListing,
+} from './tree-changes.ts';
 
 /** How files can travel out of a pool or into it, best first: what its driver shares with its own kind, and tar. */
 export function formatsOf(pools: Pools, pool: string): readonly string[] {
@@ -41,11 +51,19 @@ export async function sendPart(
   await send(packListing(removedNames(there, seen).map((removed) => [removed, ''] as const)));
 }
 
+interface ChangingPart {
+  readonly pool: string;
+  readonly base: TreeRef;
+  readonly to: TreeRef;
+  /** Undefined: the source is trusted. */
+  readonly strange?: StrangeFiles | undefined;
+}
+
 /** Sends the listing of `base` to the other side, which answers with the differing members, then the names of the removed ones. */
 export async function receiveChanges(
   pools: Pools,
   peer: Peer,
-  { pool: name, base, to }: { readonly pool: string; readonly base: TreeRef; readonly to: TreeRef },
+  { pool: name, base, to, strange }: ChangingPart,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
@@ -62,7 +80,8 @@ export async function receiveChanges(
         await changed.drain();
         return (await unpackListing(peer.receiveStream(() => {}).bytes)).keys();
       };
-      return applyChanges(tree, listing, changed.bytes, removed);
+      const bytes = strange === undefined ? changed.bytes : harmless(membersWithoutEnd(changed.bytes), strange);
+      return applyChanges(tree, listing, bytes, removed);
     },
     signal,
   );
@@ -74,13 +93,15 @@ interface Parts {
   /** In the order in which they come; the volume itself comes last. */
   readonly snapshots: readonly string[];
   readonly format: string;
+  /** Undefined: the source is trusted. Else the format is tar. */
+  readonly strange?: StrangeFiles | undefined;
 }
 
 /** After a throw some of it may be there: the caller deletes the volume with its snapshots. */
 export async function receiveParts(
   pools: Pools,
   peer: Peer,
-  { pool: name, ref, snapshots, format }: Parts,
+  { pool: name, ref, snapshots, format, strange }: Parts,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
@@ -89,8 +110,14 @@ export async function receiveParts(
     progress.begin(snapshot === undefined ? ref.name : `${ref.name}/${snapshot}`);
     const incoming = peer.receiveStream((count) => void progress.add(count));
     const to = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
-    await driver.importVolume(pool, to, incoming.bytes, { kind: format === 'tar' ? 'tar' : 'native' }, signal);
+    const bytes = strange === undefined ? incoming.bytes : harmlessTar(incoming.bytes, strange);
+    await driver.importVolume(pool, to, bytes, { kind: format === 'tar' ? 'tar' : 'native' }, signal);
     await incoming.drain();
     progress.end();
   }
+}
+
+async function* harmlessTar(archive: AsyncIterable<Buffer>, strange: StrangeFiles): AsyncGenerator<Buffer> {
+  yield* harmless(readMembers(archive), strange);
+  yield Buffer.alloc(1024);
 }

@@ -98,7 +98,7 @@ export async function applyChanges(
   const known = new Map([...base].map(([name, print]) => [name, print.startsWith(directory)]));
   const seen = new Set<string>();
   async function* checked(): AsyncGenerator<Buffer> {
-    for await (const member of withEnd(changed)) {
+    for await (const member of membersWithoutEnd(changed)) {
       await makeRoom(tree.path, known, seen, member);
       yield member.head;
       yield* member.body();
@@ -112,8 +112,8 @@ export async function applyChanges(
   await tree.unpack(checked());
 }
 
-/** Members as an archive of their own. */
-function withEnd(changed: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
+/** Of an archive that has no end mark. */
+export function membersWithoutEnd(changed: AsyncIterable<Buffer>): AsyncGenerator<TarMember> {
   async function* whole(): AsyncGenerator<Buffer> {
     yield* changed;
     yield Buffer.alloc(1024);

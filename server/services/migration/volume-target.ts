@@ -14,12 +14,13 @@ import type { Caller } from '../caller.ts';
 import { withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import { volumeIn } from '../project-scope.ts';
-import { refOf } from '../storage/custom-volumes.ts';
+import { refOf, volumeSize } from '../storage/custom-volumes.ts';
 import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
 import { customUrl } from '../storage/volume-urls.ts';
 import { volumeLock } from '../storage/volume-checks.ts';
 import type { ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
+import { isStrange, strangeVolume } from './strangers.ts';
 import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
 import { receiveVolumeSaga, type ReceiveVolume, type ReceiveVolumeParams } from './sagas/volume-receive.ts';
 
@@ -54,12 +55,18 @@ export function receiveVolume(
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, VolumeMigrationOffer)) as VolumeMigrationOffer;
       const params = draft(deps, volume, body, offer);
-      const receive: ReceiveVolume = ({ snapshots }, context) =>
+      const receive: ReceiveVolume = async ({ snapshots, document }, context) =>
         receiveAll(
           deps,
           peer,
           { pool, ref: refOf(volume.name) },
-          { offer, snapshots: snapshots.map((one) => one.name) },
+          {
+            offer,
+            snapshots: snapshots.map((one) => one.name),
+            strange: isStrange(deps.records, caller, volume.name)
+              ? await strangeVolume(deps.pools, pool, volumeSize(document.config))
+              : undefined,
+          },
           handle,
           context.signal,
         );

@@ -1,5 +1,6 @@
 // The storage pools of this host and what is in them: drivers, volumes and snapshots, for other services.
 import { DriverError } from '../../drivers/driver-error.ts';
+import type { EntryLimits } from '../../drivers/image/check-entries.ts';
 import type {
   PoolResources,
   PoolSpec,
@@ -27,6 +28,9 @@ export interface PoolsDeps {
 }
 
 type CopySource = Extract<VolumeSource, { kind: 'copy' | 'tree' }>;
+
+/** Of one part of what comes: each costs memory while looking. */
+const maxEntries = 4_000_000;
 
 export const poolLock = (name: string): string => `pool/${name}`;
 
@@ -136,6 +140,13 @@ export class Pools {
   async resources(name: string): Promise<PoolResources> {
     const { driver, pool } = this.use(name);
     return driver.resources(pool);
+  }
+
+  /** What may come into it from elsewhere. */
+  async room(name: string): Promise<EntryLimits> {
+    const { space, inodes } = await this.resources(name);
+    const entries = inodes.total === 0 ? maxEntries : Math.min(maxEntries, inodes.total - inodes.used);
+    return { bytes: space.total - space.used, entries };
   }
 
   async listVolumes(name: string): Promise<readonly VolumeRef[]> {

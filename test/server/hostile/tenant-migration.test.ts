@@ -1,0 +1,438 @@
+// A tenant is the other server of a migration into its own project: what it offers and sends reaches neither the host nor other projects.
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
+import type { Operation } from '../../../server/api/operation.ts';
+import { openSharedHost, type SharedHost } from '../../support/hostile/shared-host.ts';
+import { tarOf, type TarPiece } from '../../support/images/hostile.ts';
+import { until } from '../../support/until.ts';
+
+const isRoot = process.getuid?.() === 0;
+if (!isRoot) console.warn('skipped: device nodes, owners and btrfs need root');
+
+let host: SharedHost;
+let before = '';
+const outside = mkdtempSync(join(tmpdir(), 'gtyo-'));
+beforeAll(async () => {
+  host = await openSharedHost();
+  before = await others();
+}, 120_000);
+afterAll(async () => {
+  await host.cleanUp();
+  rmSync(outside, { recursive: true, force: true });
+});
+
+let count = 0;
+const fresh = (): string => `got${(count += 1)}`;
+const own = '?project=mine';
+const volumeOf = (name: string, kind = 'containers'): string =>
+  join(host.admin.dir, 'storage-pools/default', kind, `mine%${name}`);
+
+/** The world without the tenant's own objects. */
+async function others(): Promise<string> {
+  const lines = (await host.world()).split('\n').filter((line) => !line.includes('?project=mine'));
+  return lines.map((line) => line.replace(/,$/, '')).join('\n');
+}
+
+const machine = {
+  architecture: 'x86_64',
+  profiles: ['default'],
+  ephemeral: false,
+  config: {} as Record<string, string>,
+  devices: {} as Record<string, Record<string, string>>,
+  description: '',
+};
+const time = '2030-01-01T00:00:00Z';
+const snapshotOf = (name: string, more: object = {}) => ({
+  ...machine,
+  name,
+  stateful: false,
+  createdAt: time,
+  lastUsedAt: time,
+  expiresAt: time,
+  ...more,
+});
+const offerOf = (more: object = {}) => ({
+  type: 'offer',
+  protocol: 'gantry-migration',
+  versions: [1],
+  release: 'x',
+  kind: 'container',
+  name: 'c',
+  uuid: 'u',
+  formats: ['tar'],
+  object: machine,
+  snapshots: [],
+  ...more,
+});
+
+const directory = (name: string): TarPiece => ({ name, flag: '5' });
+const file = (name: string, content = 'x'): TarPiece => ({ name, content, mode: 0o644 });
+const tree = (...more: readonly TarPiece[]): Buffer => tarOf(directory('./'), directory('./rootfs/'), ...more);
+
+interface Channel {
+  readonly socket: WebSocket;
+  readonly heard: () => string;
+}
+
+/** As the tenant, over TLS. Resolves to the status when it is refused. */
+function connect(path: string): Promise<Channel | number> {
+  const { certPem, keyPem } = host.client;
+  const url = `wss://${host.admin.daemon.httpsAddress() ?? ''}${path}`;
+  const socket = new WebSocket(url, { cert: certPem, key: keyPem, rejectUnauthorized: false });
+  let heard = '';
+  socket.on('message', (bytes: Buffer) => (heard += bytes.toString('latin1')));
+  socket.on('error', () => {});
+  return new Promise((resolve) => {
+    socket.once('open', () => resolve({ socket, heard: () => heard }));
+    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode ?? 0));
+  });
+}
+
+interface Sent {
+  readonly path?: string;
+  readonly body?: object;
+  readonly offer: object;
+  /** A stream a part. */
+  readonly streams?: readonly Buffer[];
+}
+
+interface Met {
+  readonly status: number;
+  /** Of the operation, or of the request when that was refused. */
+  readonly err: string;
+  /** What the daemon wanted. */
+  readonly heard: string;
+}
+
+/** Asks for a container, or what `path` makes, and sends it as its source. */
+async function send(name: string, { path = '/1.0/containers', body = {}, offer, streams = [] }: Sent): Promise<Met> {
+  const sent = { name, source: { type: 'migration', mode: 'push' }, ...body };
+  const answer = await host.tenant('POST', `${path}${own}`, sent);
+  if (answer.status !== 202) return { status: answer.status, err: answer.metadata.message, heard: '' };
+  const operation = answer.body.operation as string;
+  const [url = ''] = operation.split('?');
+  const secrets = answer.metadata.metadata as Record<string, string>;
+  const open = async (channel: string): Promise<Channel> =>
+    (await connect(`${url}/websocket?secret=${secrets[channel]}`)) as Channel;
+  const [control, fs] = [await open('control'), await open('fs')];
+  control.socket.send(Buffer.from(JSON.stringify(offer)));
+  let isOver = false;
+  const ended = host.admin.wait(operation).finally(() => (isOver = true));
+  await until(() => isOver || /"answer"|"error"/.test(control.heard()));
+  for (const stream of isOver ? [] : streams) {
+    fs.socket.send(stream);
+    fs.socket.send(Buffer.alloc(0), { binary: false });
+  }
+  if (!isOver) control.socket.send(Buffer.from(JSON.stringify({ type: 'sent' })));
+  const { err } = await ended;
+  for (const { socket } of [control, fs]) socket.terminate();
+  return { status: 202, err, heard: control.heard() };
+}
+
+async function isNotMade(name: string): Promise<void> {
+  expect((await host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
+  expect(existsSync(volumeOf(name))).toBe(false);
+  expect(existsSync(volumeOf(name, 'containers-snapshots'))).toBe(false);
+  expect(await others()).toBe(before);
+}
+
+const configs: readonly (readonly [string, string])[] = [
+  ['security.privileged', 'true'],
+  ['security.nesting', 'true'],
+  ['raw.lxc', 'lxc.mount.entry = /etc mnt none bind'],
+  ['raw.apparmor', 'mount,'],
+  ['raw.seccomp', '2'],
+  ['raw.idmap', 'both 0 0'],
+  ['linux.kernel_modules', 'loop'],
+  ['security.idmap.base', '0'],
+  ['security.syscalls.intercept.mount', 'true'],
+];
+const devices: readonly (readonly [string, Record<string, string>])[] = [
+  ['a path of the host', { type: 'disk', path: '/m', source: '/etc' }],
+  ['the bridge of others', { type: 'nic', network: 'secretnet' }],
+  ['memory of the host', { type: 'unix-char', path: '/dev/mem' }],
+  ['a proxy to the host', { type: 'proxy', listen: 'tcp:0.0.0.0:81', connect: 'tcp:127.0.0.1:22' }],
+  ['an interface of the host', { type: 'nic', nictype: 'physical', parent: 'lo' }],
+  ['the volume of the victim', { type: 'disk', path: '/m', pool: 'default', source: 'vol' }],
+];
+
+describe('an offer is refused', () => {
+  test.each(configs)('with the key %s', async (key, value) => {
+    const name = fresh();
+    const object = { ...machine, config: { [key]: value } };
+    expect((await send(name, { offer: offerOf({ object }) })).err).toMatch(new RegExp(`config\\.${key}[ :]`));
+    await isNotMade(name);
+  });
+
+  test.each(devices)('with %s', async (_what, device) => {
+    const name = fresh();
+    const object = { ...machine, devices: { d: device } };
+    expect((await send(name, { offer: offerOf({ object }) })).err).toMatch(/does not allow|not found/);
+    await isNotMade(name);
+  });
+
+  test.each(['hidden', 'theirs%hidden', 'default/hidden'])('with the profile %s of others', async (profile) => {
+    const name = fresh();
+    const object = { ...machine, profiles: [profile] };
+    expect((await send(name, { offer: offerOf({ object }) })).err).toContain(`there is no profile ${profile}`);
+    await isNotMade(name);
+  });
+
+  test('with names of snapshots that lead elsewhere', async () => {
+    for (const snapshot of ['../../theirs%victim', 'a/b', 'theirs%victim/snap', '..', '']) {
+      const name = fresh();
+      const { err } = await send(name, { offer: offerOf({ snapshots: [snapshotOf(snapshot)] }) });
+      expect(err).toContain('Invalid snapshot name');
+      await isNotMade(name);
+    }
+  });
+
+  test('with a checkpoint: root of the host would carry out what is in it', async () => {
+    const name = fresh();
+    const asked = await send(name, { body: { source: { type: 'migration', mode: 'push', live: true } }, offer: {} });
+    expect([asked.status, asked.err]).toEqual([
+      403,
+      expect.stringMatching(/checkpoint.*restricted\.containers\.lowlevel/),
+    ]);
+    const offered = await send(name, { offer: offerOf({ live: true }) });
+    expect(offered.err).toMatch(/checkpoint.*restricted\.containers\.lowlevel/);
+    await isNotMade(name);
+  });
+
+  test('with a stream of btrfs, which can be made so that it writes elsewhere', async () => {
+    const name = fresh();
+    expect((await send(name, { offer: offerOf({ formats: ['btrfs'] }) })).err).toMatch(/btrfs.*takes tar/);
+    await isNotMade(name);
+  });
+
+  test('when it would be larger than the container may be, or come with snapshots where those are not allowed', async () => {
+    const path = '/1.0/projects/mine';
+    const patch = (config: object) => host.admin.call('PATCH', path, { config });
+    await patch({ 'limits.containers': '1' });
+    expect((await send(fresh(), { offer: offerOf() })).err).toContain('limits.containers');
+    await patch({ 'limits.containers': '', 'restricted.snapshots': 'block' });
+    const name = fresh();
+    const snapshots = [snapshotOf('s')];
+    const met = await send(name, { offer: offerOf({ snapshots }), streams: [tree(), tree()] });
+    expect(met.err).toContain('restricted.snapshots');
+    await patch({ 'restricted.snapshots': 'allow' });
+    await isNotMade(name);
+  });
+});
+
+describe('of what a tenant sends', () => {
+  const take = async (...parts: readonly TarPiece[]): Promise<string> => {
+    const name = fresh();
+    expect((await send(name, { offer: offerOf(), streams: [tree(...parts)] })).err).toBe('');
+    return name;
+  };
+
+  test('keys of the server do not come in, whoever says them', async () => {
+    const config = {
+      'volatile.idmap.base': '0',
+      'volatile.idmap.next': '[{"Isuid":true,"Isgid":true,"Hostid":0,"Nsid":0,"Maprange":65536}]',
+      'volatile.last_state.idmap': '[{"Isuid":true,"Isgid":true,"Hostid":0,"Nsid":0,"Maprange":65536}]',
+      'volatile.uuid': 'x',
+      'volatile.eth0.host_name': 'lo',
+    };
+    const name = fresh();
+    const snapshots = [snapshotOf('s', { config })];
+    const offer = offerOf({ object: { ...machine, config }, snapshots });
+    expect((await send(name, { offer, streams: [tree(), tree()] })).err).toBe('');
+    const shown = await host.tenant('GET', `/1.0/containers/${name}${own}`);
+    const saved = await host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`);
+    for (const found of [shown.metadata.config, saved.metadata.config] as Record<string, string>[]) {
+      const kept = Object.keys(found).filter((key) => key.startsWith('volatile.'));
+      expect(kept.filter((key) => !/^volatile\.(apply_template|last_state\.idmap|.*hwaddr)$/.test(key))).toEqual([]);
+      expect(found['volatile.last_state.idmap']).toBe('[]');
+    }
+  });
+
+  test('a snapshot with privileges is there, and neither restored nor copied', async () => {
+    const name = fresh();
+    const snapshots = [snapshotOf('s', { config: { 'security.privileged': 'true' }, devices: { d: devices[0]?.[1] } })];
+    const { err } = await send(name, { offer: offerOf({ snapshots }), streams: [tree(), tree()] });
+    expect(err).toBe('');
+    const back = await host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: 's' });
+    expect([back.status, back.metadata.message]).toEqual([403, expect.stringContaining('config.security.privileged')]);
+    const source = { type: 'copy', source: `${name}/s` };
+    const copied = await host.tenant('POST', `/1.0/containers${own}`, { name: 'copied', source });
+    expect([copied.status, copied.metadata.message]).toEqual([
+      403,
+      expect.stringContaining('config.security.privileged'),
+    ]);
+  });
+
+  test('checkpoints of snapshots stay out, and so does all that no volume has', async () => {
+    const name = fresh();
+    const parts = tree(directory('./state/'), file('./state/inventory.img'), file('./backup.yaml'), file('./rootfs/a'));
+    const offer = offerOf({ snapshots: [snapshotOf('s', { stateful: true })] });
+    expect((await send(name, { offer, streams: [parts, parts] })).err).toBe('');
+    const saved = await host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`);
+    expect(saved.metadata.stateful).toBe(false);
+    expect(readdirSync(volumeOf(name))).toEqual(['rootfs']);
+    expect(readdirSync(join(volumeOf(name, 'containers-snapshots'), 's'))).toEqual(['rootfs']);
+    const back = await host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: 's', stateful: true });
+    expect([back.status, back.metadata.message]).toEqual([400, expect.stringContaining('holds no checkpoint')]);
+  });
+
+  test.runIf(isRoot)('device nodes stay out', async () => {
+    const node = (header: Buffer): void => void header.write('0000010\0', 329) + header.write('0000001\0', 337);
+    const gone = (header: Buffer): void => void header.write('0000000\0', 329) + header.write('0000000\0', 337);
+    const name = await take(
+      { name: './rootfs/sda', flag: '4', change: node },
+      { name: './rootfs/mem', flag: '3', change: node },
+      { name: './rootfs/deleted', flag: '3', change: gone },
+    );
+    expect(readdirSync(join(volumeOf(name), 'rootfs'))).toEqual(['deleted']);
+    expect(lstatSync(join(volumeOf(name), 'rootfs/deleted')).rdev).toBe(0);
+  });
+
+  test.each<[string, readonly TarPiece[]]>([
+    ['through a link', [{ name: './rootfs/link', flag: '2', link: outside }, file('./rootfs/link/evil')]],
+    ['through a link at the top', [{ name: './templates', flag: '2', link: outside }, file('./templates/evil')]],
+    ['by a name that climbs', [file('./rootfs/../../../../evil')]],
+    ['by an absolute name', [file(join(outside, 'evil'))]],
+    [
+      'through a hard link',
+      [{ name: './rootfs/hard', flag: '1', link: join(outside, 'target') }, file('./rootfs/hard')],
+    ],
+  ])('nothing is written elsewhere %s', async (_what, parts) => {
+    writeFileSync(join(outside, 'target'), 'as it was');
+    const name = fresh();
+    await send(name, { offer: offerOf(), streams: [tree(...parts)] });
+    expect(readdirSync(outside)).toEqual(['target']);
+    expect(await others()).toBe(before);
+  });
+});
+
+test('a copy is not brought up to date with what a tenant may not send either', async () => {
+  const name = fresh();
+  expect((await send(name, { offer: offerOf(), streams: [tree(file('./rootfs/old'))] })).err).toBe('');
+  const body = { source: { type: 'migration', mode: 'push', refresh: true } };
+  const node = (header: Buffer): void => void header.write('0000010\0', 329);
+  // The listing goes to the source first; then come the members that differ, and the names that are gone.
+  const changed = tree(directory('./state/'), file('./state/inventory.img'), file('./rootfs/new'), {
+    name: './rootfs/mem',
+    flag: '3',
+    change: node,
+  }).subarray(0, -1024);
+  const { err, heard } = await send(name, {
+    body,
+    offer: offerOf({ formats: ['btrfs', 'tar'], snapshots: [] }),
+    streams: [changed, Buffer.alloc(0)],
+  });
+  expect([err, heard]).toEqual(['', expect.stringContaining('"format":"tar"')]);
+  expect(readdirSync(volumeOf(name))).toEqual(['rootfs']);
+  expect(readdirSync(join(volumeOf(name), 'rootfs')).toSorted()).toEqual(['new', 'old']);
+});
+
+describe('a container of others', () => {
+  test('is not sent to a tenant, who neither sees nor enters what an administrator has begun', async () => {
+    const source = await host.admin.call('POST', '/1.0/containers/victim?project=theirs', {
+      migration: true,
+      live: false,
+    });
+    const [url = ''] = (source.body.operation as string).split('?');
+    const secrets = source.metadata.metadata as Record<string, string>;
+    for (const query of [own, '', '?project=theirs'])
+      expect((await host.tenant('GET', `${url}${query}`)).status).toBe(404);
+    for (const recursion of [0, 1]) {
+      const seen = await host.tenant('GET', `/1.0/operations${own}&recursion=${recursion}`);
+      expect(seen.bytes.toString()).not.toContain(url.split('/').at(-1));
+    }
+    for (const secret of ['', 'f'.repeat(64), secrets['control']?.slice(0, -1) ?? ''])
+      for (const query of ['', '&project=mine', '&project=theirs'])
+        expect([403, 404]).toContain(await connect(`${url}/websocket?secret=${secret}${query}`));
+    const pull = await host.tenant('POST', `/1.0/containers${own}`, {
+      name: fresh(),
+      source: {
+        type: 'migration',
+        mode: 'pull',
+        operation: `https://${host.admin.daemon.httpsAddress()}${url}`,
+        certificate: (await host.admin.get('/1.0')).environment.certificate as string,
+        secrets: { control: 'a', fs: 'b' },
+      },
+    });
+    const ended: Operation = await host.admin.wait(pull.body.operation as string);
+    expect(ended.err).toMatch(/403|404/);
+    const waiting = (await host.admin.call('GET', source.body.operation as string)).metadata as Operation;
+    expect(waiting.status).toBe('Running');
+    await host.admin.call('DELETE', source.body.operation as string);
+    await host.admin.wait(source.body.operation as string);
+  });
+
+  test.each(['victim', 'theirs%25victim', 'victim/snapshots/snap', 'base'])(
+    'is not offered by its name %s',
+    async (name) => {
+      const answer = await host.tenant('POST', `/1.0/containers/${name}${own}`, {
+        migration: true,
+        live: false,
+        name: 'x',
+      });
+      expect([answer.status, answer.metadata.message]).toEqual([404, expect.stringContaining('not found')]);
+    },
+  );
+
+  test('is not what a copy of the tenant is brought up to date from', async () => {
+    for (const source of [{ source: 'victim' }, { source: 'theirs%victim' }, { source: 'victim', project: 'theirs' }]) {
+      const body = { name: 'own', source: { type: 'copy', refresh: true, ...source } };
+      expect((await host.tenant('POST', `/1.0/containers${own}`, body)).status).toBe(404);
+    }
+  });
+});
+
+/** Needs loop devices and btrfs. */
+const hasBtrfs = (): boolean => {
+  if (!isRoot) return false;
+  try {
+    execFileSync('mkfs.btrfs', ['--version']);
+    return true;
+  } catch {
+    console.warn('skipped: there is no mkfs.btrfs');
+    return false;
+  }
+};
+
+describe.runIf(hasBtrfs())('in a pool of btrfs', () => {
+  beforeAll(async () => {
+    const pool = { name: 'fast', driver: 'btrfs', config: { size: '256MiB' } };
+    expect((await host.admin.call('POST', '/1.0/storage-pools', pool)).status).toBeLessThan(300);
+    before = await others();
+  });
+  const root = (size: string) => ({ root: { type: 'disk', path: '/', pool: 'fast', size } });
+
+  test('a tenant that offers btrfs and tar is asked for tar, for containers and for volumes', async () => {
+    const offer = offerOf({ formats: ['btrfs', 'tar'], object: { ...machine, devices: root('32MiB') } });
+    const name = fresh();
+    const met = await send(name, { offer, streams: [tree(file('./rootfs/a'))] });
+    expect([met.err, met.heard]).toEqual(['', expect.stringContaining('"format":"tar"')]);
+    const volume = await send(fresh(), {
+      path: '/1.0/storage-pools/fast/volumes/custom',
+      offer: { ...offer, kind: 'volume', object: { description: '', config: {} } },
+      streams: [tarOf(directory('./'), file('./a'))],
+    });
+    expect([volume.err, volume.heard]).toEqual(['', expect.stringContaining('"format":"tar"')]);
+  });
+
+  test('more than the size of the root disk is refused while it comes', async () => {
+    const offer = offerOf({ object: { ...machine, devices: root('1MiB') } });
+    const name = fresh();
+    const streams = [tree({ name: './rootfs/large', content: Buffer.alloc(3 * 1024 * 1024) })];
+    expect((await send(name, { offer, streams })).err).toMatch(/more than the 1MiB/);
+    expect((await host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
+  });
+
+  test('more than the size of a volume is refused while it comes', async () => {
+    const { err } = await send(fresh(), {
+      path: '/1.0/storage-pools/fast/volumes/custom',
+      offer: { ...offerOf(), kind: 'volume', object: { description: '', config: { size: '1MiB' } } },
+      streams: [tarOf(directory('./'), { name: './large', content: Buffer.alloc(3 * 1024 * 1024) })],
+    });
+    expect(err).toMatch(/more than the 1MiB/);
+  });
+});
