@@ -13,6 +13,7 @@ import { readableNames } from '../api/project/readable-names.ts';
 import { Operations } from '../operations/manager.ts';
 import { Records } from '../records/records.ts';
 import { projectGuard } from '../services/projects/limits/guard.ts';
+import { addressGuard } from '../services/projects/limits/address-guard.ts';
 import { unprivilegedGuard } from '../services/projects/limits/unprivileged-guard.ts';
 import { DiskRoom } from '../services/server/disk-space.ts';
 import type { DaemonOptions } from './daemon-options.ts';
@@ -69,7 +70,11 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const records = await Records.open(stores.store, membership?.number);
   if (membership !== undefined) checkStillMember(records, membership.number, stateDir);
   stores.follow(records);
-  const guards = [projectGuard(records), ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : [])];
+  const guards = [
+    projectGuard(records),
+    addressGuard(records),
+    ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : []),
+  ];
   records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));
   projects = records.projects;
   const host = await (options.drivers ?? openHostDrivers)({

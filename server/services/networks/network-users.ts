@@ -1,5 +1,6 @@
 // What keeps a network from being deleted or renamed.
 import { errors } from '../../api/errors.ts';
+import { containerUrl, profileUrl } from '../../api/project/project-names.ts';
 import type { Records } from '../../records/records.ts';
 import { nicNetworks } from '../expand.ts';
 import { othersWith } from '../other-users.ts';
@@ -8,12 +9,12 @@ import { containersWith } from '../used-by.ts';
 /** URLs of the containers and profiles with a nic in the network. */
 export function networkUsers(records: Records, name: string): readonly string[] {
   return [
-    ...containersWith(records, 'network', name).map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
-    ...othersWith(records, 'network', name).map((entry) => `/1.0/containers/${encodeURIComponent(entry.name)}`),
+    ...containersWith(records, 'network', name).map((entry) => containerUrl(entry.name)),
+    ...othersWith(records, 'network', name).map((entry) => containerUrl(entry.name)),
     ...records.profiles
       .list()
       .filter(({ document }) => nicNetworks(document.devices).includes(name))
-      .map((entry) => `/1.0/profiles/${encodeURIComponent(entry.name)}`),
+      .map((entry) => profileUrl(entry.name)),
   ];
 }
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hostAccessOf } from '../../../server/services/backups/host-access.ts';
 import { call, createContainer, makeDaemon, seed, type Answer, type TestDaemon } from '../../support/daemons/daemon.ts';
-import { tarOf, type TarPiece } from '../../support/images/hostile.ts';
+import { backupByHand, type SavedByHand } from '../../support/hostile/backups.ts';
 
 let daemon: TestDaemon;
 let lxdSocket: string;
@@ -18,37 +18,8 @@ beforeAll(async () => {
 });
 afterAll(() => daemon.cleanUp());
 
-interface Machine {
-  readonly config?: Record<string, string>;
-  readonly devices?: Record<string, Record<string, string>>;
-}
-const machine = ({ config = {}, devices = {} }: Machine) => ({
-  architecture: 'x86_64',
-  config,
-  devices,
-  profiles: ['default'],
-});
-const directory = (name: string): TarPiece => ({ name, flag: '5' });
-
-function backupOf(name: string, container: Machine, snapshot?: Machine, isOld = false): Buffer {
-  const snapshots = snapshot === undefined ? [] : ['s'];
-  const config = {
-    container: machine(container),
-    snapshots: snapshot === undefined ? [] : [{ ...machine(snapshot), name: 's' }],
-  };
-  const index = { name, backend: 'dir', pool: 'default', snapshots, optimized: false, ...(isOld ? {} : { config }) };
-  const parts = [...snapshots.map((each) => `backup/snapshots/${each}`), 'backup/container'];
-  return tarOf(
-    { name: 'backup/index.yaml', content: JSON.stringify(index) },
-    ...parts.flatMap((part) => [
-      directory(`${part}/`),
-      directory(`${part}/rootfs/`),
-      ...(isOld && part === 'backup/container'
-        ? [{ name: `${part}/backup.yaml`, content: JSON.stringify(config) }]
-        : []),
-    ]),
-  );
-}
+const backupOf = (name: string, container: SavedByHand, snapshot?: SavedByHand, isOld = false): Buffer =>
+  backupByHand(name, { ...container, ...(snapshot === undefined ? {} : { snapshots: { s: snapshot } }), isOld });
 
 const upload = (bytes: Buffer, headers: Record<string, string> = {}): Promise<Answer> =>
   daemon.call('POST', '/1.0/containers', bytes, { 'content-type': 'application/octet-stream', ...headers });
@@ -56,7 +27,7 @@ const privileged = { config: { 'security.privileged': 'true' } };
 const hostRoot = { devices: { data: { type: 'disk', source: '/', path: '/mnt' } } };
 
 describe('a backup is refused, and nothing is made of it', () => {
-  test.each<[string, Machine, RegExp]>([
+  test.each<[string, SavedByHand, RegExp]>([
     ['privileged', privileged, /the key security\.privileged/],
     ['with the root of the host', hostRoot, /the device data: the path \/ of the host/],
     ['with a hook', { config: { 'raw.lxc': 'lxc.hook.pre-start = /bin/evil' } }, /the key raw\.lxc/],
@@ -137,6 +108,13 @@ describe('a backup is accepted', () => {
 });
 
 test('and its list of privileges has no values of keys: they may be secrets', () => {
-  const saved = { ...machine({ config: { 'raw.lxc': 'a-secret' } }), ephemeral: false, description: '' };
+  const saved = {
+    architecture: 'x86_64',
+    config: { 'raw.lxc': 'a-secret' },
+    devices: {},
+    profiles: ['default'],
+    ephemeral: false,
+    description: '',
+  };
   expect(hostAccessOf({ container: saved, snapshots: [] })).toEqual(['the key raw.lxc']);
 });

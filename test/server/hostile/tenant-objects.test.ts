@@ -282,6 +282,27 @@ const attempts: readonly Attempt[] = [
     { devices: { d: { type: 'nic', network: 'lan', 'ipv4.address': '10.9.8.77' } } },
     [400, 'a container of another project on network lan has it'],
   ],
+  ...[{ 'ipv4.address': '10.9.8.77' }, { hwaddr: '00:16:3E:11:22:33' }].map((address) =>
+    device(`the ${Object.keys(address)[0]} of the victim`, { type: 'nic', network: 'lan', ...address }, [
+      400,
+      'a container of another project on network lan has it',
+    ]),
+  ),
+  create(
+    'the hardware address of the victim, as the server would keep it',
+    {
+      config: { 'volatile.d.hwaddr': '00:16:3e:11:22:33' },
+      devices: { d: { type: 'nic', network: 'lan' } },
+    },
+    [400, 'a container of another project on network lan has it'],
+  ),
+  [
+    'the address of the victim, by a profile of its own container',
+    'PATCH',
+    `/1.0/profiles/default${own}`,
+    { devices: { d: { type: 'nic', network: 'lan', 'ipv4.address': '10.9.8.77' } } },
+    [400, 'a container of another project on network lan has it'],
+  ],
   // Volumes.
   ...['vol', 'theirs%25vol', 'mine%25..%25vol'].flatMap((name): readonly Attempt[] => [
     [`the volume ${name}`, 'GET', `${volume}/${name}${own}`, undefined, [404, 'not found']],

@@ -18,6 +18,8 @@ export interface SharedHost {
   tenant(method: string, path: string, body?: object | Buffer, headers?: Record<string, string>): Promise<Answer>;
   /** Everything that an administrator can read of the victim's world and of the server. */
   world(): Promise<string>;
+  /** The same without the names of the tenant's own objects. */
+  others(): Promise<string>;
   cleanUp(): Promise<void>;
 }
 
@@ -81,6 +83,10 @@ export async function openSharedHost(): Promise<SharedHost> {
     tenant: (method, path, body, headers = {}) =>
       callTls(admin.daemon.httpsAddress() ?? '', method, path, body, { client, headers, agent }),
     world: () => worldOf(admin),
+    others: async () => {
+      const lines = (await worldOf(admin)).split('\n').filter((line) => !line.includes(`?project=${mine}`));
+      return lines.map((line) => line.replace(/,$/, '')).join('\n');
+    },
     cleanUp: async () => {
       agent.destroy();
       await admin.cleanUp();

@@ -1,0 +1,84 @@
+// Refuses transactions that give a container of a restricted project an address that a container of another project has: only one of the
+// two could be up, and whoever starts first would keep the other one down.
+import { errors } from '../../../api/errors.ts';
+import { plainName, projectOf } from '../../../api/project/project-names.ts';
+import { isRestricted } from '../../../api/project/project-restrictions.ts';
+import type { ContainerDocument } from '../../../records/documents.ts';
+import type { Changes, Guard, Records } from '../../../records/records.ts';
+import { expand } from '../../expand.ts';
+import { claimsOf, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
+import { containersWith } from '../../used-by.ts';
+import { configOf, profilesSeenFrom, usersOfProfilesIn } from './contents-of.ts';
+import { RecordView } from './view.ts';
+
+export const addressGuard =
+  (records: Records): Guard =>
+  (changes, others) => {
+    if (!changes.puts.some(({ kind }) => kind === 'containers' || kind === 'profiles')) return;
+    const after = new RecordView(records, others, changes);
+    const before = new RecordView(records, []);
+    const under = [...others, changes].flatMap(({ puts }) =>
+      puts.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : [])),
+    );
+    for (const { name, document } of touched(after, changes)) {
+      const known = previous(records, name, document);
+      const had = known === undefined ? [] : claims(before, known);
+      const fresh = claims(after, { name, document }).filter((claim) => !had.some((other) => isSame(claim, other)));
+      const foreign = fresh.flatMap(({ network }) => claimsOn(records, after, network, under, { name, document }));
+      const problems = takenProblems(fresh, foreign);
+      if (problems.length > 0) throw errors.invalid(`container ${plainName(name)}`, problems);
+    }
+  };
+
+interface Named {
+  readonly name: string;
+  readonly document: ContainerDocument;
+}
+
+/** The containers of restricted projects that the changes may give an address. */
+function touched(after: RecordView, changes: Changes): readonly Named[] {
+  const own = changes.puts.flatMap((put) => (put.kind === 'containers' ? [put] : []));
+  const users = changes.puts.flatMap((put) => {
+    if (put.kind !== 'profiles') return [];
+    const projects = usersOfProfilesIn(after, projectOf(put.name)).filter((project) => isIn(after, project));
+    if (projects.length === 0) return [];
+    const profile = plainName(put.name);
+    return after
+      .list('containers')
+      .filter(({ name, document }) => projects.includes(projectOf(name)) && document.profiles.includes(profile));
+  });
+  return [...own, ...users].filter(({ name }) => isIn(after, projectOf(name)));
+}
+
+const isIn = (view: RecordView, project: string): boolean => isRestricted(configOf(view, project) ?? {});
+
+/** The same container as it is recorded, which may be under another name: it moves. */
+function previous(records: Records, name: string, { uuid }: ContainerDocument): Named | undefined {
+  const entry = records.containers.get(name);
+  if (entry !== undefined) return entry;
+  return uuid === '' ? undefined : records.containers.list().find(({ document }) => document.uuid === uuid);
+}
+
+function claims(view: RecordView, { name, document }: Named): readonly Claim[] {
+  const { devices, config } = expand(document, profilesSeenFrom(view, projectOf(name)));
+  return claimsOf(name, devices, config);
+}
+
+/** Of containers of other projects. */
+function claimsOn(
+  records: Records,
+  after: RecordView,
+  network: string,
+  under: readonly string[],
+  { name, document: { uuid } }: Named,
+): readonly Claim[] {
+  const there = containersWith(records, 'network', network).map((entry) => entry.name);
+  return [...new Set([...there, ...under])].flatMap((other) => {
+    const document = after.get('containers', other);
+    const isForeign = projectOf(other) !== projectOf(name) && document?.uuid !== uuid;
+    return document === undefined || !isForeign ? [] : claims(after, { name: other, document });
+  });
+}
+
+const isSame = (one: Claim, other: Claim): boolean =>
+  one.network === other.network && one.property === other.property && one.value === other.value;

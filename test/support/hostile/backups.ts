@@ -1,0 +1,53 @@
+// Backups as a stranger would write them by hand: an index that says what the test wants, and the files that it names.
+import { tarOf, type TarPiece } from '../images/hostile.ts';
+
+export interface SavedByHand {
+  readonly config?: Readonly<Record<string, unknown>>;
+  readonly devices?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly profiles?: readonly string[];
+}
+
+export interface ByHand extends SavedByHand {
+  readonly name?: string;
+  readonly pool?: string;
+  readonly snapshots?: Readonly<Record<string, SavedByHand>>;
+  /** More members of index.yaml, of its container, and files after those of the container. */
+  readonly index?: object;
+  readonly container?: object;
+  readonly files?: readonly TarPiece[];
+  /** As old releases wrote it: the container is described beside its files only. */
+  readonly isOld?: boolean;
+}
+
+const machine = ({ config = {}, devices = {}, profiles = ['default'] }: SavedByHand) => ({
+  architecture: 'x86_64',
+  config,
+  devices,
+  profiles,
+});
+const directory = (name: string): TarPiece => ({ name, flag: '5' });
+
+export function backupByHand(name: string, backup: ByHand): Buffer {
+  const snapshots = Object.entries(backup.snapshots ?? {});
+  const config = {
+    container: { ...machine(backup), ...backup.container },
+    snapshots: snapshots.map(([snapshot, saved]) => ({ ...machine(saved), name: snapshot })),
+  };
+  const index = {
+    name: backup.name ?? name,
+    backend: 'dir',
+    pool: backup.pool ?? 'default',
+    snapshots: snapshots.map(([snapshot]) => snapshot),
+    optimized: false,
+    ...(backup.isOld === true ? {} : { config }),
+    ...backup.index,
+  };
+  const parts = [...snapshots.map(([snapshot]) => `backup/snapshots/${snapshot}`), 'backup/container'];
+  const beside = { name: 'backup/container/backup.yaml', content: JSON.stringify(config) };
+  return tarOf(
+    { name: 'backup/index.yaml', content: JSON.stringify(index) },
+    ...parts.flatMap((part) => [directory(`${part}/`), directory(`${part}/rootfs/`)]),
+    ...(backup.isOld === true ? [beside] : []),
+    ...(backup.files ?? []),
+  );
+}
