@@ -47,11 +47,16 @@ export const BackupMachine = Type.Object({
   last_used_at: Text,
 });
 export type BackupMachine = Static<typeof BackupMachine>;
+/** What clients wrote on a root volume. */
+const BackupVolume = Type.Object({ config: Config, description: Text });
+const BackupVolumeSnapshot = Type.Object({ ...BackupVolume.properties, name: Type.String() });
 const BackupSnapshot = Type.Object({ ...BackupMachine.properties, name: Type.String(), expires_at: Text });
 /** `config` of an index, and backup.yaml. */
 export const BackupParts = Type.Object({
   container: BackupMachine,
   snapshots: Type.Optional(Type.Union([Type.Array(BackupSnapshot), Type.Null()])),
+  volume: Type.Optional(Type.Union([BackupVolume, Type.Null()])),
+  volume_snapshots: Type.Optional(Type.Union([Type.Array(BackupVolumeSnapshot), Type.Null()])),
 });
 export type BackupParts = Static<typeof BackupParts>;
 

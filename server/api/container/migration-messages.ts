@@ -14,6 +14,9 @@ const Snapshot = Type.Object({
   config: ConfigMap,
 });
 
+/** What clients wrote on the root volume; a source of an older release says nothing of it. */
+const Written = Type.Optional(Type.Object({ description: Type.String(), config: ConfigMap }));
+
 export const ContainerSnapshotOffer = Type.Object({
   ...Snapshot.properties,
   architecture: Type.String(),
@@ -24,6 +27,7 @@ export const ContainerSnapshotOffer = Type.Object({
   expiresAt: Timestamp,
   /** Its files include its checkpoint. */
   stateful: Type.Boolean(),
+  volume: Written,
 });
 export type ContainerSnapshotOffer = Static<typeof ContainerSnapshotOffer>;
 
@@ -38,6 +42,7 @@ export const ContainerOffer = Type.Object({
   config: ConfigMap,
   devices: DeviceMap,
   description: Type.String(),
+  volume: Written,
 });
 export type ContainerOffer = Static<typeof ContainerOffer>;
 

@@ -5,15 +5,19 @@ import { never } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import { isTimestamp } from '../../api/text/timestamp.ts';
 import { validateBody } from '../../api/schema/validate-json.ts';
+import { volumeCopy } from '../storage/root-volume.ts';
 import { readYaml } from '../../drivers/image/read-yaml.ts';
 import type { Snapshot } from '../../api/container/snapshot.ts';
-import type { PoolDocument, ProfileDocument } from '../../records/documents.ts';
+import type { PoolDocument, ProfileDocument, RootVolumeDocument } from '../../records/documents.ts';
 
 /** What a backup is made of, in the words of the API. */
 export interface BackupContent {
   readonly container: Container;
   readonly project: string;
   readonly snapshots: readonly Snapshot[];
+  /** What was written on its root volume, and on those of its snapshots. */
+  readonly written: RootVolumeDocument | undefined;
+  readonly writtenOf: ReadonlyMap<string, RootVolumeDocument>;
   readonly pool: { readonly name: string; readonly document: PoolDocument };
   readonly profiles: readonly { readonly name: string; readonly document: ProfileDocument }[];
   readonly optimized: boolean;
@@ -43,7 +47,7 @@ export async function renderIndex(content: BackupContent): Promise<RenderedIndex
   return { index: renderYaml(index), backup: renderYaml(config) };
 }
 
-function configOf({ container, project, snapshots, pool, profiles }: BackupContent) {
+function configOf({ container, project, snapshots, pool, profiles, written, writtenOf }: BackupContent) {
   return {
     container: { ...container, type: 'container', project },
     snapshots: snapshots.map((snapshot) => ({ ...snapshot, size: -1 })),
@@ -64,8 +68,8 @@ function configOf({ container, project, snapshots, pool, profiles }: BackupConte
       used_by: [],
     })),
     volume: {
-      config: {},
-      description: '',
+      config: written?.config ?? {},
+      description: written?.description ?? '',
       name: container.name,
       type: 'container',
       used_by: [],
@@ -74,11 +78,11 @@ function configOf({ container, project, snapshots, pool, profiles }: BackupConte
       project,
       created_at: never.expires,
     },
-    volume_snapshots: snapshots.map(({ name, description, expires_at, created_at }) => ({
-      description,
+    volume_snapshots: snapshots.map(({ name, expires_at, created_at }) => ({
+      description: writtenOf.get(name)?.description ?? '',
       expires_at,
       name,
-      config: {},
+      config: writtenOf.get(name)?.config ?? {},
       content_type: 'filesystem',
       created_at,
     })),
@@ -96,6 +100,7 @@ export interface SavedMachine {
   /** Absent: unknown. */
   readonly createdAt?: string;
   readonly lastUsedAt?: string;
+  readonly volume?: RootVolumeDocument;
 }
 
 export interface SavedParts {
@@ -167,17 +172,23 @@ function partsOf(value: unknown, file: string, path: string): SavedParts {
     const below = problems.map((problem) => ({ ...problem, path: `${path}${problem.path}` }));
     throw errors.invalid(`backup: ${file}`, below);
   }
-  const { container, snapshots } = value as BackupParts;
+  const { container, snapshots, volume, volume_snapshots } = value as BackupParts;
   return {
-    container: machineOf(container),
+    container: { ...machineOf(container), ...writtenIn(volume) },
     snapshots: (snapshots ?? []).map((snapshot) => ({
       ...machineOf(snapshot),
+      ...writtenIn(volume_snapshots?.find((one) => plain(one.name) === plain(snapshot.name))),
       // Old releases tell it with the name of the container.
-      name: snapshot.name.slice(snapshot.name.indexOf('/') + 1),
+      name: plain(snapshot.name),
       expiresAt: timeOf(snapshot.expires_at) ?? never.expires,
     })),
   };
 }
+
+const plain = (name: string): string => name.slice(name.indexOf('/') + 1);
+
+const writtenIn = (volume: BackupParts['volume']): ReturnType<typeof volumeCopy> =>
+  volumeCopy({ description: volume?.description ?? '', config: textsOf(volume?.config ?? {}) });
 
 function machineOf(saved: BackupMachine): SavedMachine {
   const [createdAt, lastUsedAt] = [timeOf(saved.created_at), timeOf(saved.last_used_at)];

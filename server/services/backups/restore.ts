@@ -25,6 +25,7 @@ import { idMapKeys } from '../containers/life/id-maps.ts';
 import type { NetworkHosts } from '../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../containers/snapshots/records.ts';
 import { expand, nicNetworks, withoutServerKeys } from '../expand.ts';
+import { volumeCopy } from '../storage/root-volume.ts';
 import { settingOf } from '../server/settings.ts';
 import { keptKeys } from '../migration/container-target.ts';
 import { checkHostAccess } from './host-access.ts';
@@ -175,6 +176,7 @@ function draft(deps: RestoreDeps, name: string, pool: string, parts: SavedParts)
     lastUsedAt: saved.lastUsedAt ?? never.started,
     stateful: false,
     pool,
+    ...volumeCopy(saved.volume),
     lifecycle: 'ready',
   };
   deps.idMaps.check(name, document);
@@ -223,6 +225,7 @@ function snapshotOf(
     lastUsedAt: saved.lastUsedAt ?? never.started,
     stateful: false,
     expiresAt: saved.expiresAt,
+    ...volumeCopy(saved.volume),
     lifecycle: 'ready',
   };
   return { name, document };

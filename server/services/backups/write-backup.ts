@@ -116,7 +116,7 @@ async function withFile(
 /** Snapshots from the oldest to the newest. */
 function contentOf(deps: WriteBackupDeps, container: string, document: BackupDocument): BackupContent {
   const entry = readyContainer(deps.records, container);
-  const { pool, profiles, uuid } = entry.document;
+  const { pool, profiles, uuid, volume } = entry.document;
   const found = deps.records.pools.get(pool)?.document;
   if (found === undefined) throw errors.notFound('storage pool', pool);
   const snapshots = snapshotsOf(deps.records, uuid)
@@ -125,6 +125,10 @@ function contentOf(deps: WriteBackupDeps, container: string, document: BackupDoc
   return {
     container: deps.view.render(entry),
     project: projectOf(container),
+    written: volume,
+    writtenOf: new Map(
+      snapshots.flatMap(({ name, document: own }) => (own.volume === undefined ? [] : [[name, own.volume] as const])),
+    ),
     snapshots: snapshots.map((snapshot) => renderSnapshot(deps.records, container, snapshot)),
     pool: { name: pool, document: found },
     profiles: profiles.flatMap((name) => {

@@ -14,6 +14,7 @@ import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
 import { containerUrl, plainName } from '../../api/project/project-names.ts';
 import { snapshotKey, snapshotsOf } from '../containers/snapshots/records.ts';
+import { volumeCopy } from '../storage/root-volume.ts';
 import { snapshotUrlOf } from '../containers/snapshots/snapshots.ts';
 import { dialMeeting, type ConnectDeps } from './connect.ts';
 import { expand } from '../expand.ts';
@@ -176,7 +177,8 @@ function findSnapshot(
 
 function offerOf(document: ContainerDocument | SnapshotDocument): ContainerOffer {
   const { architecture, profiles, ephemeral, config, devices, description } = document;
-  return { architecture, profiles: [...profiles], ephemeral, config, devices, description };
+  const written = volumeCopy(document.volume);
+  return { architecture, profiles: [...profiles], ephemeral, config, devices, description, ...written };
 }
 
 async function snapshotOffer(

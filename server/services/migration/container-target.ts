@@ -28,6 +28,7 @@ import type { NetworkHosts } from '../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../containers/snapshots/records.ts';
 import { needCheckpoints } from '../containers/life/checkpoint.ts';
 import { expand, isServerKey, nicNetworks, withoutServerKeys } from '../expand.ts';
+import { volumeCopy } from '../storage/root-volume.ts';
 import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove, type LiveDeps } from './live.ts';
@@ -139,6 +140,7 @@ function draft(
     lastUsedAt: never.started,
     stateful: live === true,
     pool,
+    ...volumeCopy(object.volume),
     lifecycle: 'ready',
   };
   const taken = isWithoutSnapshots(body.source) ? [] : snapshots;
@@ -186,6 +188,7 @@ export function snapshotEntry(
     lastUsedAt: offer.lastUsedAt,
     stateful: offer.stateful,
     expiresAt: offer.expiresAt,
+    ...volumeCopy(offer.volume),
     lifecycle: 'ready',
   };
   return { name, document };

@@ -3,7 +3,7 @@ import { isNoteKey } from '../../../api/container/container-config.ts';
 import { isWithoutSnapshots, type ContainerSource } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { SnapshotSource, VolumeRef, VolumeSource } from '../../../drivers/storage/driver.ts';
-import type { ContainerDocument } from '../../../records/documents.ts';
+import type { ContainerDocument, RootVolumeDocument } from '../../../records/documents.ts';
 import type { Records } from '../../../records/records.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import type { ContainerDeps } from '../deps.ts';
@@ -25,6 +25,8 @@ export interface CopyOrigin {
   readonly base: Pick<ContainerDocument, 'profiles' | 'config' | 'devices' | 'architecture'>;
   readonly locks: readonly string[];
   readonly from: CopyFrom;
+  /** What was written on its root volume. */
+  readonly written: RootVolumeDocument | undefined;
   readonly snapshots: readonly SnapshotEntry[];
 }
 
@@ -47,12 +49,14 @@ export function copyOrigin(records: Records, project: string, source: ContainerS
   const locks = [lockOf(name)];
   if (slash < 0) {
     const snapshots = isWithoutSnapshots(source) ? [] : readySnapshots(records, document.uuid);
-    return { base: copyBase(document), locks, from: { container: name, pool: document.pool }, snapshots };
+    const from = { container: name, pool: document.pool };
+    return { base: copyBase(document), locks, from, written: document.volume, snapshots };
   }
   const snapshot = source.source.slice(slash + 1);
   const found = records.snapshots.get(snapshotKey(document.uuid, snapshot))?.document;
   if (found === undefined || found.lifecycle !== 'ready') throw errors.notFound('snapshot', source.source);
-  return { base: copyBase(found), locks, from: { container: name, pool: document.pool, snapshot }, snapshots: [] };
+  const from = { container: name, pool: document.pool, snapshot };
+  return { base: copyBase(found), locks, from, written: found.volume, snapshots: [] };
 }
 
 const readySnapshots = (records: Records, uuid: string): readonly SnapshotEntry[] =>

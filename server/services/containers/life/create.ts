@@ -7,7 +7,7 @@ import { applyInstanceType } from '../../../api/container/instance-type.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
-import type { ContainerDocument } from '../../../records/documents.ts';
+import type { ContainerDocument, RootVolumeDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../caller.ts';
 import { remoteImageOf, type RemoteSource } from '../../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
@@ -18,6 +18,7 @@ import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf } from '../find.ts';
 import { containerUrl, plainName } from '../../../api/project/project-names.ts';
+import { volumeCopy } from '../../storage/root-volume.ts';
 import { idMapKeys } from './id-maps.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { SnapshotEntry } from '../snapshots/records.ts';
@@ -118,6 +119,7 @@ interface Origin {
   /** The qualified name. */
   readonly image?: string;
   readonly from?: CopyFrom;
+  readonly written?: RootVolumeDocument | undefined;
   readonly snapshots?: readonly SnapshotEntry[];
 }
 
@@ -178,6 +180,7 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     lastUsedAt: never.started,
     stateful: false,
     pool,
+    ...volumeCopy(origin.written),
     lifecycle: 'ready',
   };
 }

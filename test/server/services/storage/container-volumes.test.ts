@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
+import { copyContainer } from '../../../../server/client/index.ts';
 import { createClient } from '../../../../server/client/client.ts';
 import { makeDaemon, seed, type Answer, type Json, type TestDaemon } from '../../../support/daemons/daemon.ts';
 
@@ -52,6 +53,41 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('of a containe
     expect(await daemon.get(volumeOf(pool, `${name}r`))).toMatchObject({ description: '', config: {} });
     expect(await daemon.get(volumeOf(pool, `${name}r`, 's'))).toMatchObject({ ...written, name: `${name}r/s` });
     expect((await daemon.get(`/1.0/containers/${name}r`)).description).toBe('');
+  });
+
+  test('description and user.* go along with copies, migrations and backups, those of snapshots too, and a restore leaves them', async () => {
+    const name = await made(pool);
+    const written = { description: 'files of the shop', config: { 'user.team': 'red' } };
+    expect((await daemon.call('PUT', volumeOf(pool, name), written)).status).toBe(200);
+    await daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' });
+    const later = { description: 'later', config: { 'user.team': 'blue' } };
+    expect((await daemon.call('PUT', volumeOf(pool, name), later)).status).toBe(200);
+
+    const both = async (copy: string): Promise<unknown> => [
+      await daemon.get(volumeOf(pool, copy)),
+      await daemon.get(volumeOf(pool, copy, 's')),
+    ];
+    await daemon.ok('POST', '/1.0/containers', { name: `${name}c`, source: { type: 'copy', source: name } });
+    expect(await both(`${name}c`)).toMatchObject([later, written]);
+    await daemon.ok('POST', '/1.0/containers', { name: `${name}s`, source: { type: 'copy', source: `${name}/s` } });
+    expect(await daemon.get(volumeOf(pool, `${name}s`))).toMatchObject(written);
+
+    const client = createClient(join(daemon.dir, 'unix.socket'));
+    try {
+      await copyContainer({ client, name }, { client, name: `${name}m` }, { mode: 'relay' });
+    } finally {
+      await client.close();
+    }
+    expect(await both(`${name}m`)).toMatchObject([later, written]);
+
+    await daemon.ok('POST', `/1.0/containers/${name}/backups`, { name: 'b' });
+    const { bytes } = await daemon.call('GET', `/1.0/containers/${name}/backups/b/export`);
+    const type = { 'content-type': 'application/octet-stream', 'x-svc-name': `${name}b` };
+    await daemon.ok('POST', '/1.0/containers', bytes, type);
+    expect(await both(`${name}b`)).toMatchObject([later, written]);
+
+    await daemon.ok('PUT', `/1.0/containers/${name}`, { restore: 's' });
+    expect(await daemon.get(volumeOf(pool, name))).toMatchObject(later);
   });
 
   test('the volume of a snapshot is read and changed at CONTAINER/SNAPSHOT and below snapshots', async () => {

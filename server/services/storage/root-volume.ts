@@ -1,0 +1,12 @@
+// What clients wrote on the root volume of a container, as it goes along with a copy of the container. Pure.
+import type { RootVolumeDocument } from '../../records/documents.ts';
+
+type Written = { readonly [K in keyof RootVolumeDocument]?: RootVolumeDocument[K] | undefined };
+
+/** Description and user.* keys: other keys belong to the pool that it was in. A member of records; empty: nothing was written. */
+export function volumeCopy(from: Written | undefined): { readonly volume?: RootVolumeDocument } {
+  const { description = '', config = {} } = from ?? {};
+  const own = Object.entries(config).filter(([key]) => key.startsWith('user.'));
+  if (description === '' && own.length === 0) return {};
+  return { volume: { description, config: Object.fromEntries(own) } };
+}
