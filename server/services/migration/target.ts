@@ -58,7 +58,7 @@ interface Receiving {
   /** Which of the offer, in its order. */
   readonly snapshots: readonly string[];
   /** Undefined: the source is trusted. */
-  readonly strange: StrangeFiles | undefined;
+  readonly strange?: StrangeFiles | undefined;
 }
 
 /** Accepts the offer and makes the volume with these snapshots of what comes: all or nothing. */
