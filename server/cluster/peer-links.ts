@@ -2,7 +2,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
-import { Agent } from 'undici';
+import type { Agent } from 'undici';
 import { WebSocket } from 'ws';
 import { AppError, errors, errorTable, type ErrorCode } from '../api/errors.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
@@ -45,7 +45,9 @@ export class PeerLinks {
   /** Throws AppError unavailable, with the name of the member, when it cannot be reached. */
   async request(member: Pick<Member, 'name' | 'address'>, request: PeerRequest): Promise<PeerAnswer> {
     try {
-      const { statusCode, headers, body } = await this.#agentNow().request({
+      const { statusCode, headers, body } = await (
+        await this.#agentNow()
+      ).request({
         origin: `https://${member.address}`,
         path: request.path,
         method: request.method,
@@ -128,11 +130,13 @@ export class PeerLinks {
     };
   }
 
-  #agentNow(): Agent {
+  /** The library is loaded when there is another member to ask. */
+  async #agentNow(): Promise<Agent> {
+    const { Agent: Connections } = await import('undici');
     const { certPem } = this.#certificate();
     if (this.#agent?.of === certPem) return this.#agent.agent;
     void this.#agent?.agent.close();
-    const agent = new Agent({
+    const agent = new Connections({
       connections: maxConnections,
       keepAliveTimeout: 30_000,
       allowH2: false,

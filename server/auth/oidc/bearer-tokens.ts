@@ -1,10 +1,10 @@
 // Bearer tokens of an OpenID Connect issuer: checks them, and remembers the checked ones, so that later questions need no waiting.
 import { hash } from 'node:crypto';
-import { decodeJwt, decodeProtectedHeader, jwtVerify, type JWTPayload } from 'jose';
+import type * as Jose from 'jose';
 import { AppError, errors } from '../../api/errors.ts';
 import type { Log } from '../../lib/log.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
-import { Issuer, type ProxyFor } from './issuer.ts';
+import type { Issuer, ProxyFor } from './issuer.ts';
 import { grantOf, userName, type Grant, type OidcSettings, type OidcUser } from './settings.ts';
 
 export interface BearerDeps {
@@ -17,7 +17,7 @@ export interface BearerDeps {
 }
 
 interface Checked {
-  readonly claims: JWTPayload;
+  readonly claims: Jose.JWTPayload;
   readonly settings: OidcSettings;
   readonly atMs: number;
 }
@@ -91,13 +91,15 @@ export class BearerTokens {
     return this.#deps.nowMs() >= ((claims.exp ?? 0) + toleranceS) * 1000;
   }
 
-  async #verify(token: string, settings: OidcSettings): Promise<JWTPayload> {
-    this.#checkClaims(token, settings);
+  async #verify(token: string, settings: OidcSettings): Promise<Jose.JWTPayload> {
+    // Loaded with the first token: most daemons have no issuer.
+    const [jose, { Issuer: Keys }] = await Promise.all([import('jose'), import('./issuer.ts')]);
+    this.#checkClaims(token, settings, jose);
     if (this.#issuer?.url !== settings.issuer) {
       const { nowMs, proxyFor = () => undefined } = this.#deps;
-      this.#issuer = { url: settings.issuer, issuer: new Issuer(settings.issuer, nowMs, proxyFor) };
+      this.#issuer = { url: settings.issuer, issuer: new Keys(settings.issuer, nowMs, proxyFor) };
     }
-    const { payload } = await jwtVerify(token, this.#issuer.issuer.keyFor, {
+    const { payload } = await jose.jwtVerify(token, this.#issuer.issuer.keyFor, {
       algorithms,
       issuer: settings.issuer,
       audience: settings.audience,
@@ -109,7 +111,11 @@ export class BearerTokens {
   }
 
   /** Before the issuer is asked for anything: a token that cannot be good costs it no request. */
-  #checkClaims(token: string, settings: OidcSettings): void {
+  #checkClaims(
+    token: string,
+    settings: OidcSettings,
+    { decodeProtectedHeader, decodeJwt }: Pick<typeof Jose, 'decodeProtectedHeader' | 'decodeJwt'>,
+  ): void {
     if (token.length > maxLength) throw new Error(`it has ${token.length} characters, more than ${maxLength}`);
     const { alg, typ } = decodeProtectedHeader(token);
     if (alg === undefined || !algorithms.includes(alg))

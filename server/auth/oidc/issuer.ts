@@ -1,6 +1,5 @@
 // The keys of an OpenID Connect issuer: found by discovery, fetched when a token needs them, kept for a while.
 import { createRemoteJWKSet, customFetch, errors as jose, type JWTVerifyGetKey } from 'jose';
-import { fetch, ProxyAgent } from 'undici';
 import { errors } from '../../api/errors.ts';
 import { reasonOf } from '../../lib/shared/reason.ts';
 
@@ -96,6 +95,7 @@ async function fetchBounded(
   { signal }: Parameters<Fetch>[1],
   proxy: string | undefined,
 ): Promise<Response> {
+  const { fetch, ProxyAgent } = await import('undici');
   const agent = proxy === undefined ? undefined : new ProxyAgent(proxy);
   try {
     const answer = await fetch(url, {

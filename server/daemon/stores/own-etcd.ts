@@ -7,7 +7,7 @@ import { writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
 import { etcdQuotaBytes, type EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
 import { findEtcd } from '../../cluster/etcd/etcd-program.ts';
-import { EtcdMembership } from '../../cluster/etcd/membership.ts';
+import type { EtcdMembership } from '../../cluster/etcd/membership.ts';
 import { type EtcdCandidate, type EtcdMember, etcdVoters, nextEtcdChange } from '../../cluster/etcd/voters.ts';
 import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../cluster/membership.ts';
 import type { Members } from '../../cluster/members.ts';
@@ -127,7 +127,7 @@ export class OwnEtcd {
       await this.#looking;
       const membership = await readMembership(this.#deps.stateDir);
       if (membership?.store.own !== true) return;
-      const link = new EtcdMembership(await etcdSettings(membership.store));
+      const link = await membershipOf(membership.store);
       try {
         await withdrawFrom(link, peerOf(address));
       } finally {
@@ -165,7 +165,7 @@ export class OwnEtcd {
     const membership = await readMembership(stateDir);
     const here = members.byNumber(members.here);
     if (this.#isStopped || this.#isLeaving || membership?.store.own !== true || here === undefined) return;
-    const link = new EtcdMembership(await etcdSettings(membership.store));
+    const link = await membershipOf(membership.store);
     try {
       const found = await link.list();
       await this.#follow(membership, found, useEndpoints);
@@ -246,7 +246,7 @@ export class OwnEtcd {
 
   async #lookAfter(store: ClusterStore): Promise<void> {
     if (this.#care !== undefined) return;
-    const membership = new EtcdMembership(await etcdSettings(store));
+    const membership = await membershipOf(store);
     this.#careLink = membership;
     this.#care = new EtcdCare({ membership, quotaBytes: etcdQuotaBytes, log: this.#deps.log });
   }
@@ -268,6 +268,15 @@ export class OwnEtcd {
     await mkdir(clusterDir(this.#deps.stateDir), { recursive: true, mode: 0o700 });
     await writeDurably(etcdNotePath(this.#deps.stateDir), `${JSON.stringify(noted)}\n`, 0o600);
   }
+}
+
+/** Loads gRPC, which the other hosts need not keep in memory. */
+async function membershipOf(store: ClusterStore): Promise<EtcdMembership> {
+  const [{ EtcdMembership: Membership }, settings] = await Promise.all([
+    import('../../cluster/etcd/membership.ts'),
+    etcdSettings(store),
+  ]);
+  return new Membership(settings);
 }
 
 async function withdrawFrom(link: EtcdMembership, peerAddress: string): Promise<void> {

@@ -2,7 +2,7 @@
 // bounded documents. Knows no protocol of images.
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { Agent, Pool, ProxyAgent, request, type Dispatcher } from 'undici';
+import type * as Undici from 'undici';
 import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
 import { DriverError } from '../driver-error.ts';
 import { parseAside, type ParseJob } from '../parse-in-thread.ts';
@@ -43,7 +43,7 @@ export async function withConnection<T>(
 export class Connection {
   readonly #options: ConnectionOptions;
   readonly #tls: TlsTrust;
-  readonly #dispatchers = new Map<string, Dispatcher>();
+  readonly #dispatchers = new Map<string, Undici.Dispatcher>();
 
   constructor(options: ConnectionOptions) {
     this.#options = options;
@@ -108,14 +108,15 @@ export class Connection {
     signal: AbortSignal,
   ): Promise<Answer> {
     try {
+      const undici = await import('undici');
       const {
         statusCode,
         headers: answered,
         body,
-      } = await request(url, {
+      } = await undici.request(url, {
         method,
         headers: { 'user-agent': this.#options.userAgent, 'accept-encoding': 'identity', ...headers },
-        dispatcher: this.#dispatcher(url),
+        dispatcher: this.#dispatcher(url, undici),
         signal,
       });
       const encoding = single(answered['content-encoding']) ?? 'identity';
@@ -134,7 +135,7 @@ export class Connection {
   }
 
   /** One for the way straight, one a proxy. */
-  #dispatcher(url: URL): Dispatcher {
+  #dispatcher(url: URL, { Agent, Pool, ProxyAgent }: typeof Undici): Undici.Dispatcher {
     const { proxies, limits } = this.#options;
     const proxy = proxyFor(url, proxies) ?? '';
     const known = this.#dispatchers.get(proxy);
