@@ -5,6 +5,7 @@ import { daemonUsage } from '../../server/daemon/daemon-command.ts';
 import { extensionRows } from './extension-rows.ts';
 import { code, table } from './markdown.ts';
 import { lxcVerbsBlock } from './lxc-verbs.ts';
+import { lxdClientsBlock } from './lxd-clients.ts';
 import { referenceBlocks } from './reference.ts';
 import { verbBlocks } from './verbs.ts';
 
@@ -15,6 +16,7 @@ export function allBlocks(): ReadonlyMap<string, string> {
     ...referenceBlocks(),
     ...verbBlocks(),
     ['lxc verbs', lxcVerbsBlock()],
+    ['lxd clients', lxdClientsBlock()],
     ['errors', errorsBlock()],
     ['extensions', extensionsBlock()],
     ['unserved extensions', unservedBlock()],

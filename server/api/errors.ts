@@ -6,6 +6,8 @@ interface ErrorRow {
   readonly status: 400 | 401 | 403 | 404 | 409 | 412 | 500;
   /** Of real servers, in the dialect of LXD; default: `status`. */
   readonly lxdStatus?: 500 | 501 | 503;
+  /** The text of real servers, which clients of LXD compare; default: the message. */
+  readonly lxdText?: string;
   /** The situation in which it is the answer. */
   readonly doc: string;
 }
@@ -15,6 +17,11 @@ export const errorTable = {
   invalidName: { status: 400, doc: 'A name is not allowed for its kind.' },
   inUse: { status: 400, doc: 'The object is used by others, which the message names.' },
   running: { status: 400, doc: 'The container must be stopped for this.' },
+  alreadyTrusted: {
+    status: 400,
+    lxdText: 'Certificate already in trust store',
+    doc: 'The certificate is trusted already.',
+  },
   notCancellable: { status: 400, doc: 'The operation has ended or cannot be cancelled.' },
   unauthorized: { status: 401, doc: 'The token of the request is not accepted: log in again.' },
   forbidden: { status: 403, doc: 'The caller may not do this.' },
@@ -52,6 +59,12 @@ export function statusIn(dialect: 'svc' | 'lxd', code: ErrorCode): number {
   return dialect === 'lxd' ? (row.lxdStatus ?? row.status) : row.status;
 }
 
+/** What clients of LXD read of an error; undefined: its message. */
+export function lxdTextOf(code: ErrorCode): string | undefined {
+  const row: ErrorRow = errorTable[code];
+  return row.lxdText;
+}
+
 /** An error meant for the caller. `message` has the failed action and the reason; `details` has one line a field. */
 export class AppError extends Error {
   override readonly name = 'AppError';
@@ -79,6 +92,8 @@ export const errors = {
     new AppError('inUse', `The ${kind} ${name} is in use by ${listed(users)}`),
   running: (name: string, what: string) =>
     new AppError('running', `The container ${name} is running: stop it before ${what}`),
+  alreadyTrusted: (fingerprint: string) =>
+    new AppError('alreadyTrusted', `The certificate ${fingerprint.slice(0, 12)} is already trusted`),
   notCancellable: (message: string) => new AppError('notCancellable', message),
   unauthorized: (message: string) => new AppError('unauthorized', message),
   forbidden: (message: string) => new AppError('forbidden', message),

@@ -63,7 +63,7 @@ export function planTrust(request: TrustRequest): TrustEntry {
   }
   const certificate = certificateOf(request);
   if (request.isKnown(certificate.fingerprint)) {
-    throw errors.badRequest(`The certificate ${certificate.fingerprint.slice(0, 12)} is already trusted`);
+    throw errors.alreadyTrusted(certificate.fingerprint);
   }
   const names = [body.name, request.remoteHost, certificate.commonName, certificate.fingerprint.slice(0, 12)];
   const name = names.find((candidate) => candidate !== undefined && candidate !== '') ?? '';

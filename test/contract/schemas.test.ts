@@ -131,12 +131,20 @@ describe('the error table', () => {
       ['unavailable', 500, 503],
     ]);
   });
+  test('answers clients of LXD with the text that they compare', () => {
+    const known = errors.alreadyTrusted('f'.repeat(64));
+    expect(lxdDialect.error(known).body).toMatchObject({ error: 'Certificate already in trust store' });
+    expect(svcDialect.error(known).body).toMatchObject({
+      metadata: { message: expect.stringContaining('ffffffffffff') },
+    });
+  });
   test('has a constructor for each of its codes, and each constructor makes its code', () => {
     const made: Record<string, AppError> = {
       badRequest: errors.badRequest('x'),
       invalidName: errors.invalidName('profile', 'a/b', 'must not'),
       inUse: errors.inUse('pool', 'p', ['a']),
       running: errors.running('c1', 'deleting it'),
+      alreadyTrusted: errors.alreadyTrusted('f'.repeat(64)),
       notCancellable: errors.notCancellable('x'),
       forbidden: errors.forbidden('x'),
       diskFull: errors.diskFull('x'),

@@ -5,5 +5,5 @@ export const filesOfTheirOwn: readonly string[] = [
   // They gain nothing, and start first.
   ...longFiles,
   // They drive Terraform, clients of LXD, whole examples and clusters.
-  'test/e2e/{cluster,examples,lxc-verbs,terraform}/**/*.test.ts',
+  'test/e2e/{cluster,examples,lxc-verbs,lxd-clients,terraform}/**/*.test.ts',
 ];

@@ -10,6 +10,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/kill/steps.test.ts',
   'test/e2e/documents/ownership.test.ts',
   'test/e2e/process/lxd-clients.test.ts',
+  'test/e2e/lxd-clients/lxd-clients.test.ts',
   'test/e2e/documents/inside.test.ts',
   'test/server/operations/sagas.test.ts',
   'test/client/link-watch.test.ts',

@@ -1,7 +1,7 @@
 // The dialect of real LXD servers (release 3.12, with what clients of 5.0 need besides): its envelopes, statuses and words, so that
 // lxc, pylxd and Ansible drive this daemon as it is. What such a client asks for differently is in lxd-routes.ts.
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
-import { statusIn } from '../../api/errors.ts';
+import { lxdTextOf, statusIn } from '../../api/errors.ts';
 import { errorText } from '../../lib/log.ts';
 import type { Dialect, Rendered } from './dialect.ts';
 import { inWordsOfLxd, operationWords } from './lxd-spellings.ts';
@@ -58,7 +58,8 @@ export const lxdDialect: Dialect = {
   },
   error(error) {
     const status = statusIn('lxd', error.code);
-    return { status, headers: {}, body: envelope({ type: 'error', error_code: status, error: errorText(error) }) };
+    const text = lxdTextOf(error.code) ?? errorText(error);
+    return { status, headers: {}, body: envelope({ type: 'error', error_code: status, error: text }) };
   },
 };
 

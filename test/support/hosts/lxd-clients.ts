@@ -9,9 +9,10 @@ export interface Ran {
 }
 
 /** The reason why there is no such client here; undefined when there is. */
-export function clientMissing(client: 'lxc' | 'pylxd' | 'ansible'): string | undefined {
+export function clientMissing(client: 'lxc' | 'lxd' | 'pylxd' | 'ansible'): string | undefined {
   const probe = {
     lxc: ['lxc', 'version', '--help'],
+    lxd: ['lxd', '--version'],
     pylxd: ['/usr/bin/python3', '-c', 'import pylxd'],
     ansible: ['ansible-doc', '-t', 'module', 'community.general.lxd_container'],
   }[client];
