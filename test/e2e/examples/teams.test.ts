@@ -1,11 +1,11 @@
 // The example of two teams on one host, by its README: on the simulation and with real containers.
-import { copyFileSync } from 'node:fs';
+import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd } from '../../support/daemons/gantryd.ts';
-import { buildShellPrograms, typeExample } from '../../support/cli/examples.ts';
+import { buildShellPrograms, exampleFolder, typeExample } from '../../support/cli/examples.ts';
 import type { Programs } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 
@@ -28,6 +28,10 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
       name: 'teams',
       env: { GANTRY_SOCKET: gantryd.socketPath, TEAMS_HOST: `https://${gantryd.https}` },
     });
+    expect(readdirSync(join(programs.root, 'examples', 'teams')).toSorted()).toEqual(
+      readdirSync(exampleFolder('teams')).toSorted(),
+    );
+    expect(readdirSync(join(programs.root, 'examples', 'quickstart'))).not.toContain('busybox.tar.gz');
     if (runtime === 'lxc') expect(hostParts(gantryd.dir, networks)).toEqual(nothing);
     expect(await gantryd.get('/1.0/projects')).toEqual(['/1.0/projects/default']);
     for (const kind of ['certificates', 'images', 'storage-pools'])
