@@ -1,5 +1,6 @@
 // Addresses of nics over the real daemon: each belongs to one nic of a network, and to that network. Simulated host.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeContainerIn, makeProject } from '../../support/daemons/projects.ts';
 import {
   createContainer,
   makeDaemon,
@@ -75,6 +76,23 @@ describe('addresses of nics', () => {
     expect((await setState(daemon, copy, 'start')).err).toBe('');
     expect((await setState(daemon, name, 'start')).err).toContain(`of container ${copy} on network`);
     await setState(daemon, copy, 'stop', { force: true });
+  });
+
+  test('of a container of another project are refused like those of any other, without its name', async () => {
+    const devices = nic({ 'ipv4.address': '10.214.201.25' });
+    const name = await made({ devices });
+    await makeProject(daemon, 'apart');
+    await makeContainerIn(daemon, 'apart', name, { devices });
+    const state = (action: string) =>
+      daemon.run('PUT', `/1.0/containers/${name}/state?project=apart`, { action, force: true });
+    expect((await setState(daemon, name, 'start')).err).toBe('');
+    expect((await state('start')).err).toContain('a container of another project on network');
+    await setState(daemon, name, 'stop', { force: true });
+    expect((await state('start')).err).toBe('');
+    expect((await setState(daemon, name, 'start')).err).toContain('a container of another project on network');
+    await state('stop');
+    const answer = await daemon.call('PATCH', `/1.0/containers/${await made()}`, { devices });
+    expect([answer.status, answer.metadata.message]).toEqual([400, expect.stringContaining('10.214.201.25')]);
   });
 
   test('in a profile of two containers belong to the running one; the other fails with the reason', async () => {

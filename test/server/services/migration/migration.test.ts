@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { copyContainer, moveContainer, type MigrationMode } from '../../../../server/client/index.ts';
 import { btrfsMissing } from '../../../../server/drivers/storage/btrfs.ts';
 import { createContainer } from '../../../support/daemons/daemon.ts';
+import { makeContainerIn, makeProject } from '../../../support/daemons/projects.ts';
 import {
   describeTree,
   plant,
@@ -34,6 +35,36 @@ describe.each(pairs)('from %s to %s', (...drivers) => {
     two = await twoDaemons({ drivers });
   });
   afterAll(() => two.cleanUp());
+
+  test.each(drivers[0] === 'dir' && drivers[1] === 'dir' ? (['pull', 'push'] as const) : [])(
+    'a container goes from a project into another, and nothing of the names beside it is touched: %s',
+    async (mode) => {
+      const { a, b } = two;
+      const name = `p-${mode}`;
+      const [out, into] = [`out-${mode}`, `into-${mode}`];
+      await makeProject(a.daemon, out);
+      await makeProject(b.daemon, into);
+      for (const [daemon, project] of [
+        [a.daemon, out],
+        [a.daemon, 'default'],
+        [b.daemon, 'default'],
+      ] as const)
+        await makeContainerIn(daemon, project, name, { description: `of ${project}` });
+      writeFileSync(join(volumeDir(a, `${out}%${name}`), 'rootfs/mark'), 'moved');
+      await a.daemon.ok('POST', `/1.0/containers/${name}/snapshots?project=${out}`, { name: 's' });
+      const [from, to] = [a.remote.inProject(out), b.remote.inProject(into)];
+      await moveContainer({ client: from, name }, { client: to, name }, { mode });
+      expect((await a.daemon.call('GET', `/1.0/containers/${name}?project=${out}`)).status).toBe(404);
+      expect((await b.daemon.get(`/1.0/containers/${name}?project=${into}`)).description).toBe(`of ${out}`);
+      expect(readFileSync(join(volumeDir(b, `${into}%${name}`), 'rootfs/mark'), 'utf8')).toBe('moved');
+      expect(readFileSync(join(snapshotDir(b, `${into}%${name}`, 's'), 'rootfs/mark'), 'utf8')).toBe('moved');
+      for (const { daemon } of [a, b])
+        expect((await daemon.get(`/1.0/containers/${name}`)).description).toBe('of default');
+      // And out of the project again, into the one of all.
+      await copyContainer({ client: to, name }, { client: a.remote, name: `${name}-back` }, { mode });
+      expect(readFileSync(join(volumeDir(a, `${name}-back`), 'rootfs/mark'), 'utf8')).toBe('moved');
+    },
+  );
 
   // The connecting side does not affect the transfer of files: every mode once for each direction.
   const modes = drivers[0] === drivers[1] ? (['pull', 'push', 'relay'] as const) : (['pull'] as const);
