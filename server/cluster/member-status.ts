@@ -22,10 +22,12 @@ export function statusOfMember(member: Member, all: readonly Member[], minVersio
     };
   if (member.document.evacuated === true)
     return { status: 'Evacuated', message: 'It takes no containers until it is restored' };
-  return { status: 'Online', message: 'Fully operational' };
+  const warnings = member.present?.warnings ?? [];
+  return { status: 'Online', message: warnings.join('; ') || 'Fully operational' };
 }
 
-const versionOf = ({ present }: Member): string | undefined => present?.version;
+/** Of a member that is offline: what it ran last. */
+const versionOf = ({ present, document }: Member): string | undefined => present?.version ?? document.release;
 
 function isOlder(other: Member, version: string | undefined): boolean {
   const its = versionOf(other);

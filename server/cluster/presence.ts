@@ -252,5 +252,11 @@ export class Presence {
 function isOther(told: PresentSignal, now: PresentSignal): boolean {
   const { memoryTotalBytes, memoryFreeBytes } = now.load;
   const moved = Math.abs(memoryFreeBytes - told.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
-  return moved || told.version !== now.version || told.extensions !== now.extensions || told.hasEtcd !== now.hasEtcd;
+  return (
+    moved ||
+    told.version !== now.version ||
+    told.extensions !== now.extensions ||
+    told.hasEtcd !== now.hasEtcd ||
+    told.warnings?.join() !== now.warnings?.join()
+  );
 }

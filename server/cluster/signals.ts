@@ -15,6 +15,8 @@ export interface PresentSignal {
   readonly load: MemberLoad;
   /** False: it has no program etcd that it could run for the cluster. */
   readonly hasEtcd?: boolean;
+  /** What an operator has to know of the store, as this member sees it. */
+  readonly warnings?: readonly string[];
 }
 
 /** A member says with it: when my lease ends, what runs here on shared storage ends in time, also when my daemon does not. It stays after the
@@ -61,9 +63,17 @@ export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.fro
 /** Undefined for what another release wrote in a way that is not known here. */
 export function decodePresent(value: Uint8Array): PresentSignal | undefined {
   try {
-    const { version, extensions, load, hasEtcd } = JSON.parse(Buffer.from(value).toString()) as Partial<PresentSignal>;
+    const { version, extensions, load, hasEtcd, warnings } = JSON.parse(
+      Buffer.from(value).toString(),
+    ) as Partial<PresentSignal>;
     if (typeof version !== 'string' || load === undefined) return undefined;
-    return { version, extensions: extensions ?? 0, load, ...(hasEtcd === undefined ? {} : { hasEtcd }) };
+    return {
+      version,
+      extensions: extensions ?? 0,
+      load,
+      ...(hasEtcd === undefined ? {} : { hasEtcd }),
+      warnings: Array.isArray(warnings) ? warnings.map(String) : [],
+    };
   } catch {
     return undefined;
   }

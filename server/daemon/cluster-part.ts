@@ -2,16 +2,19 @@
 import { totalmem } from 'node:os';
 import { servedExtensions } from '../api/server/extensions.ts';
 import { statusCodes } from '../api/status.ts';
-import { version } from '../api/version.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
 import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { EventRelay } from '../cluster/event-relay.ts';
 import { peerHeaders } from '../cluster/peer-headers.ts';
+import { errorText } from '../lib/log.ts';
+import { noteRelease, raiseRelease } from '../services/cluster/releases.ts';
 import { settingOf } from '../services/server/settings.ts';
 import type { Services } from './compose-services.ts';
 import type { Foundation } from './foundation.ts';
 import type { Listeners } from './listeners.ts';
 
+/** That a member tells the others. */
+const mostWarnings = 5;
 /** What a member missed while another one changed it is made up for in this time. */
 const realiseEveryMs = 60_000;
 /** For lost members, and whether this one is cut off. */
@@ -51,6 +54,7 @@ export class ClusterPart {
     this.#unfollow = services.profiles.follow();
     this.#unfollowSettings = base.records.onShared((kind) => {
       if (kind === 'server') void cluster.retime();
+      if (kind === 'members') void this.#raiseRelease();
     });
     this.#realising = setInterval(() => void this.#realise(), realiseEveryMs);
     this.#realising.unref();
@@ -82,11 +86,13 @@ export class ClusterPart {
   }
 
   async #become(): Promise<void> {
-    const { cluster, records, ownEtcd } = this.#base;
+    const { cluster, records, ownEtcd, release, log } = this.#base;
     const { view } = this.#services;
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
     await this.#realise();
     this.#watchEtcds();
+    await noteRelease({ records, release, log });
+    await this.#raiseRelease();
     this.#services.fencing.begin(this.#services.goOn);
     await cluster.appear({
       isFenced: this.#services.fencing.isFenced,
@@ -95,9 +101,10 @@ export class ClusterPart {
       statusOf: (container) =>
         records.containers.has(container) ? view.settledStatusCode(container) : statusCodes.stopped,
       present: () => ({
-        version,
+        version: release,
         extensions: servedExtensions.length,
         hasEtcd: ownEtcd.hasProgram,
+        warnings: ownEtcd.warnings.slice(0, mostWarnings),
         load: {
           memoryTotalBytes: totalmem(),
           memoryFreeBytes: process.availableMemory(),
@@ -106,6 +113,15 @@ export class ClusterPart {
       }),
     });
     this.#lookAfter();
+  }
+
+  /** Each member tries when it hears of a change: one that fails leaves it to the next. */
+  async #raiseRelease(): Promise<void> {
+    const { records, log, cluster } = this.#base;
+    if (!cluster.isOn) return;
+    await raiseRelease({ records, log }).catch((error: unknown) => {
+      log.warn(`Noting that all members run a newer release failed: ${errorText(error)}`);
+    });
   }
 
   /** A cluster whose members run etcds keeps that with the first of them. */

@@ -170,7 +170,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       certificates: base.certificates,
       attempts,
       architecture,
-      version,
+      version: base.release,
       listen: base.membership.listen,
       becameMember: base.membership.became,
     }),

@@ -25,6 +25,8 @@ export interface DaemonOptions {
   readonly clusterStore?: EtcdChoice;
   /** The program etcd for a cluster whose members run it; default: that of PATH. */
   readonly etcdPath?: string;
+  /** Another release than that of this program. */
+  readonly release?: string;
   /** Its lines also go to the listeners of events. */
   readonly log: Log;
   /** Other drivers than those of this host: an embedding program may bring, or look into, its own. */

@@ -1,4 +1,5 @@
 // What every service stands on: time, events, log, records in their store, drivers of the host, operations.
+import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
 import { Cluster } from '../cluster/cluster.ts';
@@ -92,6 +93,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   open.add(() => joined.close());
   const operations = new Operations({ clock, events, log, loop, readable, place: joined });
   return {
+    release: options.release ?? version,
     isDryRun,
     unprivilegedOnly: options.unprivilegedOnly === true,
     dirs,
@@ -136,7 +138,7 @@ async function openStoreOf(
   log: Log,
   membership: Membership | undefined,
 ): Promise<OpenedStore> {
-  const { dryRun, stateDir, etcd } = options;
-  if (dryRun === undefined) return await openStore({ stateDir, databaseDir, etcd, log, membership });
+  const { dryRun, stateDir, etcd, release = version } = options;
+  if (dryRun === undefined) return await openStore({ stateDir, databaseDir, etcd, log, membership, release });
   return { store: dryRun, follow: () => {}, close: () => dryRun.close() };
 }

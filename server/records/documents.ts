@@ -183,6 +183,8 @@ export interface MemberDocument {
   readonly address: string;
   readonly architecture: string;
   readonly joinedAt: string;
+  /** That it ran at its last start. Absent: an older release wrote it. */
+  readonly release?: string;
   /** It takes no new containers, and those that it had are elsewhere. */
   readonly evacuated?: boolean;
   readonly description?: string;

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
+import { compareVersions } from '../../api/text/compare-versions.ts';
 import type { Membership } from '../../cluster/membership.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
@@ -21,6 +22,8 @@ export interface OpenStoreOptions {
   readonly log: Log;
   /** Of a host in a cluster: its records are in the store of that. */
   readonly membership: Membership | undefined;
+  /** Of this daemon. */
+  readonly release: string;
 }
 
 export interface OpenedStore {
@@ -40,7 +43,7 @@ export const sqlitePath = (databaseDir: string): string => join(databaseDir, 'st
 
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
   const { databaseDir, etcd, membership } = options;
-  if (membership !== undefined) return await openClusterStore(membership, options.log);
+  if (membership !== undefined) return await openClusterStore(membership, options.log, options.release);
   const note = await readNote(databaseDir);
   if (etcd !== undefined || note !== undefined) return await openEtcd(options, etcd ?? note?.etcd);
   const store = await openSqliteStore({ path: sqlitePath(databaseDir), history: noHistory });
@@ -112,6 +115,7 @@ export const writerOf = (member: number): string => `member-${member}`;
 export async function openClusterStore(
   { store: choice, number, clusterUuid }: Membership,
   log: Log,
+  release: string,
 ): Promise<OpenedStore> {
   const [{ openEtcdStore }, { Compactor }] = await Promise.all([
     import('../../store/etcd/etcd.ts'),
@@ -120,7 +124,7 @@ export async function openClusterStore(
   const settings = await etcdSettings(choice);
   const store = await untilAvailable(() => openEtcdStore({ ...settings, writer: writerOf(number) }), log);
   try {
-    await checkCluster(store, clusterUuid, choice.address);
+    await checkCluster(store, { clusterUuid, address: choice.address, release });
   } catch (error) {
     await store.close();
     throw error;
@@ -146,13 +150,30 @@ async function untilAvailable<T>(open: () => Promise<T>, log: Log): Promise<T> {
 const longestWaitMs = 10 * 60_000;
 
 /** The store may have been replaced by that of another cluster. */
-async function checkCluster(store: Store, clusterUuid: string, address: string): Promise<void> {
+async function checkCluster(
+  store: Store,
+  {
+    clusterUuid,
+    address,
+    release,
+  }: { readonly clusterUuid: string; readonly address: string; readonly release: string },
+): Promise<void> {
   const record = await store.get('/cluster/config');
   const found =
-    record === undefined ? undefined : (JSON.parse(Buffer.from(record.value).toString()) as { uuid?: string });
-  if (found?.uuid === clusterUuid) return;
+    record === undefined
+      ? undefined
+      : (JSON.parse(Buffer.from(record.value).toString()) as { uuid?: string; minVersion?: string });
+  if (found?.uuid === clusterUuid) return checkRelease(release, found.minVersion);
   throw new Error(
     `the store ${address} is not that of the cluster which this host is a member of: ${found === undefined ? 'it has no cluster' : `it has the cluster ${found.uuid ?? '?'}`}`,
+  );
+}
+
+/** Since all members run that release, they may write what an older one cannot read. */
+function checkRelease(release: string, needed = release): void {
+  if (compareVersions(release, needed) >= 0) return;
+  throw new Error(
+    `this is the release ${release} of gantryd, and all members of the cluster have run ${needed} or a newer one: install ${needed} here, or remove this host from the cluster`,
   );
 }
 

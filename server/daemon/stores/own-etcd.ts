@@ -103,7 +103,10 @@ export class OwnEtcd {
   get warnings(): readonly string[] {
     const missing = this.#program?.missing;
     const own = missing === undefined ? [] : [`This member keeps no copy of the records of the cluster: ${missing}`];
-    return [...own, ...(this.#care?.warnings ?? [])];
+    const { state, reason } = this.#process?.status ?? {};
+    const isDown = (state === 'failed' || state === 'waiting') && reason !== undefined;
+    const ended = isDown ? [`The etcd of this member does not run: ${reason}`] : [];
+    return [...own, ...ended, ...(this.#care?.warnings ?? [])];
   }
 
   /** Whether this host could run an etcd of the cluster. */

@@ -50,6 +50,7 @@ export async function accept(
       address,
       architecture: body.architecture,
       joinedAt: clock.timestamp(),
+      release: body.version,
     });
     if (token !== undefined) changes.delete('joinTokens', token);
     return nextNumber;

@@ -26,6 +26,7 @@ export async function bootstrap(deps: ClusterUseCaseDeps, name: string, address:
         address,
         architecture,
         joinedAt: clock.timestamp(),
+        release: version,
       };
       await records.moveTo(firstNumber, async (from) => {
         await opened.begin();

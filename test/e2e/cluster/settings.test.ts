@@ -80,6 +80,27 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', { timeout: 6
   });
 });
 
+test.skipIf(etcdMissing() !== undefined)(
+  'a member without etcd keeps no copy of the records, and every member shows why',
+  { timeout: 60_000 },
+  async () => {
+    const pair = await makeCluster(2, 'own', (name) => (name === 'm2' ? { etcdPath: '/none/etcd' } : {}));
+    try {
+      const [first] = pair.members;
+      await until(async () =>
+        String(await first?.get('/1.0/cluster/members/m2').then(({ message }) => message)).includes('/none/etcd'),
+      );
+      expect((await first?.get('/1.0/cluster/members/m2')) ?? {}).toMatchObject({
+        message: expect.stringMatching(/keeps no copy of the records.*cannot run/),
+      });
+      expect(await first?.get('/1.0/cluster/members/m1')).toMatchObject({ message: 'Fully operational' });
+      expect((await first?.call('POST', '/1.0/profiles', { name: 'x' }))?.status).toBe(200);
+    } finally {
+      await pair.cleanUp();
+    }
+  },
+);
+
 test('a host without etcd founds no cluster, and says what to install or name', async () => {
   const host = await makeDaemon({ etcdPath: '/none/etcd' });
   try {

@@ -121,6 +121,8 @@ export type TestDaemonOptions = Partial<
   >
 > & {
   readonly dir?: string;
+  /** Another release, asked at each start. */
+  readonly releaseNow?: () => string;
   /** Other drivers, or the host's with other properties. */
   readonly adapt?: (host: HostDrivers) => HostDrivers | Promise<HostDrivers>;
 };
@@ -146,6 +148,7 @@ export async function makeDaemon(options: TestDaemonOptions = {}): Promise<TestD
       ...(options.remoteLimits === undefined ? {} : { remoteLimits: options.remoteLimits }),
       ...(etcd === undefined ? {} : { etcd }),
       ...(options.clusterStore === undefined ? {} : { clusterStore: options.clusterStore }),
+      ...(options.releaseNow === undefined ? {} : { release: options.releaseNow() }),
       ...(options.etcdPath === undefined ? {} : { etcdPath: options.etcdPath }),
       ...(options.unprivilegedOnly === undefined ? {} : { unprivilegedOnly: options.unprivilegedOnly }),
       log: loggingTo(logged),

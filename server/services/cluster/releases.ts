@@ -1,0 +1,51 @@
+// The releases of the members: each notes its own, and once all run a newer one, that is what the cluster needs from then on.
+import { compareVersions } from '../../api/text/compare-versions.ts';
+import type { Log } from '../../lib/log.ts';
+import type { MemberDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+
+interface ReleasesDeps {
+  readonly records: Records;
+  /** Of this daemon. */
+  readonly release: string;
+  readonly log: Log;
+}
+
+/** The release that every member runs at least; undefined while one has not noted its own. Pure. */
+export function releaseOfAll(members: readonly Pick<MemberDocument, 'release'>[]): string | undefined {
+  const releases = members.map(({ release }) => release);
+  if (releases.length === 0 || releases.includes(undefined)) return undefined;
+  return releases
+    .flatMap((release) => release ?? [])
+    .reduce((low, each) => (compareVersions(each, low) < 0 ? each : low));
+}
+
+/** After the start of this member. Until the others run its release, it writes what they can read. */
+export async function noteRelease({ records, release, log }: ReleasesDeps): Promise<void> {
+  const own = records.members.list().find(({ document }) => document.number === records.member);
+  if (own === undefined || own.document.release === release) return;
+  await records.retry((changes) => {
+    const document = records.members.get(own.name)?.document;
+    if (document !== undefined) changes.put('members', own.name, { ...document, release });
+  });
+  log.info(`This member runs the release ${release} now, before it ${own.document.release ?? 'an older one'}`);
+}
+
+/** Members that are offline count: they come back. An older release cannot open the records afterwards. */
+export async function raiseRelease({ records, log }: Pick<ReleasesDeps, 'records' | 'log'>): Promise<void> {
+  const wanted = (): string | undefined => {
+    const all = releaseOfAll(records.members.list().map(({ document }) => document));
+    const now = records.cluster.get('config')?.document.minVersion ?? '';
+    return all !== undefined && now !== '' && compareVersions(all, now) > 0 ? all : undefined;
+  };
+  if (wanted() === undefined) return;
+  const raised = await records.retry((changes) => {
+    const minVersion = wanted();
+    const current = records.cluster.get('config')?.document;
+    if (minVersion === undefined || current === undefined) return undefined;
+    changes.put('cluster', 'config', { ...current, minVersion });
+    return minVersion;
+  });
+  if (raised !== undefined)
+    log.info(`All members run the release ${raised} or a newer one: the cluster needs it from now on`);
+}

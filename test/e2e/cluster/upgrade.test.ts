@@ -1,0 +1,79 @@
+// The members of a cluster are upgraded one after the other: the cluster needs the new release only when all run it, and from then on
+// an older one does not open the records.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { statusOfMember } from '../../../server/cluster/member-status.ts';
+import type { Member } from '../../../server/cluster/members.ts';
+import { releaseOfAll } from '../../../server/services/cluster/releases.ts';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+
+test('the release of all is the lowest one, and unknown while one is', () => {
+  expect(releaseOfAll([{ release: '1.10.0' }, { release: '1.9.0' }, { release: '2.0.0' }])).toBe('1.9.0');
+  expect(releaseOfAll([{ release: '1.0.0' }, {}])).toBeUndefined();
+  expect(releaseOfAll([])).toBeUndefined();
+});
+
+test('what a member sees wrong with the store is its message', () => {
+  const present = { version: '1.0.0', extensions: 1, warnings: ['etcd is full', 'x'] };
+  const member = { name: 'm1', isPresent: true, document: {}, present } as unknown as Member;
+  expect(statusOfMember(member, [member], '1.0.0')).toEqual({ status: 'Online', message: 'etcd is full; x' });
+});
+
+describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_000 }, () => {
+  const releases: Record<string, string> = { m1: '0.1.0', m2: '0.1.0' };
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  beforeAll(async () => {
+    cluster = await makeCluster(2, 1, (name) => ({ releaseNow: () => releases[name] ?? '0.1.0' }));
+    const [first, second] = cluster.members;
+    if (first === undefined || second === undefined) throw new Error('two members were asked for');
+    [one, two] = [first, second];
+  }, 60_000);
+  afterAll(() => cluster.cleanUp());
+
+  const needed = (): string =>
+    (
+      JSON.parse(
+        cluster.etcd
+          .ctl('get', '/east/data/cluster/config', '--print-value-only')
+          .replace(/^[^{]*/, '')
+          .replace(/[^}]*$/, ''),
+      ) as { minVersion: string }
+    ).minVersion;
+  const shown = async () =>
+    ((await one.get('/1.0/cluster/members?recursion=1')) as { status: string; message: string }[]).map(
+      ({ status, message }) => [status, message],
+    );
+
+  test('one that is newer waits for the others, and says for whom; with an old one it can go back', async () => {
+    const fine = ['Online', 'Fully operational'];
+    releases['m2'] = '0.2.0';
+    await two.restart();
+    await until(async () => (await shown())[1]?.[0] === 'Blocked');
+    expect(await shown()).toEqual([fine, ['Blocked', expect.stringMatching(/0\.2\.0.*m1.*upgrade that one/)]]);
+    expect(needed()).toBe('0.1.0');
+    releases['m2'] = '0.1.0';
+    await two.restart();
+    await until(async () => (await shown())[1]?.[0] === 'Online');
+    releases['m2'] = '0.2.0';
+    await two.restart();
+  });
+
+  test('when all run it, an older one starts no more, and says what to install', async () => {
+    releases['m1'] = '0.2.0';
+    await one.restart();
+    await until(() => needed() === '0.2.0');
+    await until(async () => (await shown()).every(([status]) => status === 'Online'));
+    releases['m1'] = '0.1.0';
+    await one.restart().then(
+      () => expect.unreachable('it started'),
+      (error: unknown) => expect(String(error)).toMatch(/release 0\.1\.0.*have run 0\.2\.0.*install 0\.2\.0/s),
+    );
+    releases['m1'] = '0.3.0';
+    await one.restart();
+    expect((await one.call('POST', '/1.0/profiles', { name: 'on' })).status).toBe(200);
+    expect(needed()).toBe('0.2.0');
+  });
+});
