@@ -79,67 +79,82 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       expect((await lxc.run(['--project', 'one', 'list'])).stderr).toMatch(/The project one was not found/);
     });
 
-    test('runs containers of one name in two projects together', { timeout: 180_000 }, async () => {
-      await lxc('project', 'create', 'team', '-c', 'features.images=false', '-c', 'features.profiles=false');
-      const inTeam = (...words: readonly string[]) => lxc('--project', 'team', ...words);
-      await lxc('launch', 'bb', 'web');
-      await inTeam('launch', 'bb', 'web', '-c', 'user.where=team');
-      expect(await lxc('list', '--all-projects', '-f', 'csv', '-c', 'ens')).toBe(
-        'default,web,RUNNING\nteam,web,RUNNING\n',
-      );
-      for (const [run, text] of [
-        [lxc, 'first'],
-        [inTeam, 'second'],
-      ] as const) {
-        await writeFile(join(work, 'f'), `${text}\n`);
-        await run('file', 'push', join(work, 'f'), 'web/root/f');
-      }
-      expect([await lxc('file', 'pull', 'web/root/f', '-'), await inTeam('file', 'pull', 'web/root/f', '-')]).toEqual([
-        'first\n',
-        'second\n',
-      ]);
-      if (runtime === 'lxc') {
+    test(
+      'runs containers of one name in two projects together, over a restart and a rename of the project',
+      { timeout: 180_000 },
+      async () => {
+        await lxc('project', 'create', 'team', '-c', 'features.images=false', '-c', 'features.profiles=false');
+        const inTeam = (...words: readonly string[]) => lxc('--project', 'team', ...words);
+        await lxc('launch', 'bb', 'web');
+        await inTeam('launch', 'bb', 'web', '-c', 'user.where=team');
+        expect(await lxc('list', '--all-projects', '-f', 'csv', '-c', 'ens')).toBe(
+          'default,web,RUNNING\nteam,web,RUNNING\n',
+        );
         for (const [run, text] of [
           [lxc, 'first'],
           [inTeam, 'second'],
         ] as const) {
-          expect(await run('exec', 'web', '--', 'cat', '/root/f')).toBe(`${text}\n`);
-          expect(await run('exec', 'web', '--', 'hostname')).toBe('web\n');
+          await writeFile(join(work, 'f'), `${text}\n`);
+          await run('file', 'push', join(work, 'f'), 'web/root/f');
         }
-        await until(async () => {
-          const leases = (await daemon.get(`/1.0/networks/${bridge}/leases`)) as {
-            hostname: string;
-            address: string;
-          }[];
-          return (
-            new Set(leases.map(({ address }) => address)).size >= 2 &&
-            leases.some(({ hostname }) => hostname === 'team_web')
-          );
-        });
-        const pids = await Promise.all(
-          ['default', 'team'].map(async (one) => (await daemon.get(`/1.0/containers/web/state?project=${one}`)).pid),
+        expect([await lxc('file', 'pull', 'web/root/f', '-'), await inTeam('file', 'pull', 'web/root/f', '-')]).toEqual(
+          ['first\n', 'second\n'],
         );
-        expect(new Set(pids).size).toBe(2);
-      }
-      expect(await lxc('console', 'web', '--show-log')).toMatch(/Console log/);
-      expect(await inTeam('console', 'web', '--show-log')).toMatch(/Console log/);
-      await inTeam('snapshot', 'web', 's1');
-      expect(await inTeam('info', 'web')).toMatch(/s1/);
-      expect(await lxc('info', 'web')).not.toMatch(/s1/);
-      await inTeam('stop', 'web', '-f');
-      expect(await lxc('list', '--all-projects', '-f', 'csv', '-c', 'ens')).toBe(
-        'default,web,RUNNING\nteam,web,STOPPED\n',
-      );
-      await inTeam('restore', 'web', 's1');
-      await daemon.restart();
-      expect(await lxc('list', '--all-projects', '-f', 'csv', '-c', 'ens')).toBe(
-        'default,web,RUNNING\nteam,web,STOPPED\n',
-      );
-      await inTeam('delete', 'web');
-      expect(await lxc('file', 'pull', 'web/root/f', '-')).toBe('first\n');
-      await lxc('delete', '-f', 'web');
-      await lxc('project', 'delete', 'team');
-    });
+        if (runtime === 'lxc') {
+          for (const [run, text] of [
+            [lxc, 'first'],
+            [inTeam, 'second'],
+          ] as const) {
+            expect(await run('exec', 'web', '--', 'cat', '/root/f')).toBe(`${text}\n`);
+            expect(await run('exec', 'web', '--', 'hostname')).toBe('web\n');
+          }
+          await until(async () => {
+            const leases = (await daemon.get(`/1.0/networks/${bridge}/leases`)) as {
+              hostname: string;
+              address: string;
+            }[];
+            return (
+              new Set(leases.map(({ address }) => address)).size >= 2 &&
+              leases.some(({ hostname }) => hostname === 'team_web')
+            );
+          });
+          const pids = await Promise.all(
+            ['default', 'team'].map(async (one) => (await daemon.get(`/1.0/containers/web/state?project=${one}`)).pid),
+          );
+          expect(new Set(pids).size).toBe(2);
+        }
+        expect(await lxc('console', 'web', '--show-log')).toMatch(/Console log/);
+        expect(await inTeam('console', 'web', '--show-log')).toMatch(/Console log/);
+        await inTeam('snapshot', 'web', 's1');
+        expect(await inTeam('info', 'web')).toMatch(/s1/);
+        expect(await lxc('info', 'web')).not.toMatch(/s1/);
+        await inTeam('stop', 'web', '-f');
+        expect(await lxc('list', '--all-projects', '-f', 'csv', '-c', 'ens')).toBe(
+          'default,web,RUNNING\nteam,web,STOPPED\n',
+        );
+        await inTeam('restore', 'web', 's1');
+        await daemon.restart();
+        expect(await lxc('list', '--all-projects', '-f', 'csv', '-c', 'ens')).toBe(
+          'default,web,RUNNING\nteam,web,STOPPED\n',
+        );
+        await inTeam('config', 'set', 'web', 'boot.autostart=true');
+        await daemon.restart();
+        await until(async () => (await inTeam('list', '-f', 'csv', '-c', 'ns')) === 'web,RUNNING\n');
+        await inTeam('stop', 'web', '-f');
+        await lxc('project', 'rename', 'team', 'crew');
+        const inCrew = (...words: readonly string[]) => lxc('--project', 'crew', ...words);
+        await inCrew('start', 'web');
+        expect(await inCrew('file', 'pull', 'web/root/f', '-')).toBe('second\n');
+        if (runtime === 'lxc') {
+          expect(await inCrew('exec', 'web', '--', 'cat', '/root/f')).toBe('second\n');
+          expect(await lxc('exec', 'web', '--', 'cat', '/root/f')).toBe('first\n');
+        }
+        await inCrew('delete', '-f', 'web');
+        expect(await lxc('file', 'pull', 'web/root/f', '-')).toBe('first\n');
+        await lxc('delete', '-f', 'web');
+        await lxc('project', 'delete', 'crew');
+      },
+    );
 
     test(
       'shows what is used of the limits of a project, and is refused beyond them',
