@@ -108,6 +108,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(controlling.controllerSuspend, [controllerChange, 'suspend']),
     row(controlling.controllerResume, [controllerChange, 'resume']),
     row(controlling.controllerRollback, [controllerChange, 'rollback']),
+    row(controlling.ui, [() => import('../verbs/controller/ui.ts'), 'showHost']),
   ],
   'Manifests and tools:': [
     row(setup.init, [() => import('../verbs/setup/init.ts'), 'init']),

@@ -14,6 +14,8 @@ export interface LinkDeps {
   readonly intervalMs: () => number;
   readonly parallelism: number;
   readonly onStatus: (status: HostStatus) => void;
+  /** Absent: the address and the certificates of the host are used. */
+  readonly connect?: () => Promise<Client>;
 }
 
 type Listener = (occasion: Occasion) => void;
@@ -104,6 +106,12 @@ export class HostLink {
   }
 
   async #open(): Promise<void> {
+    this.#client = await (this.#deps.connect?.() ?? this.#connect());
+    this.#lists = new CachedLists(this.#client);
+    this.#book = new CertificateBook(this.#lists.list);
+  }
+
+  async #connect(): Promise<Client> {
     const { address, project, clientCert, clientKey, serverCert } = this.host;
     const names = { clientCert: 'client_cert', clientKey: 'client_key', serverCert: 'server_cert' };
     const tls = await readTls({ clientCert, clientKey, serverCert }, names);
@@ -112,9 +120,7 @@ export class HostLink {
       ...(Object.keys(tls).length === 0 ? {} : { tls }),
       ...(project === undefined ? {} : { project }),
     };
-    this.#client = createClient(address, options);
-    this.#lists = new CachedLists(this.#client);
-    this.#book = new CertificateBook(this.#lists.list);
+    return createClient(address, options);
   }
 
   #opened(): Client {

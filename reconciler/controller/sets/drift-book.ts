@@ -1,13 +1,13 @@
 // The drift of a set on one host: which differences are open, since when, by whom, and what became of them.
 import { randomBytes } from 'node:crypto';
-import type { DriftObject } from '../../core/drift/drift.ts';
+import type { Address } from '../../core/documents/document.ts';
 import type { Seen } from '../../core/drift/lifecycle-changes.ts';
 import type { DriftRecord } from '../http/contract.ts';
 
 export type DriftOutcome = DriftRecord['action'];
 
 export interface FoundDrift {
-  readonly object: Pick<DriftObject, 'address' | 'differences'>;
+  readonly object: { readonly address: Address; readonly differences: readonly { readonly path: string }[] };
   readonly action: DriftOutcome;
 }
 

@@ -1,7 +1,11 @@
 // The page on the real HTTP layer of the controller: its files, headers, cookies, CSRF tokens, events and roles fit together.
+import { Hub } from '../../../reconciler/controller/hub.ts';
+import { listen } from '../../../reconciler/controller/http/listener.ts';
+import { HostViewer } from '../../../reconciler/controller/viewer/host-viewer.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { anObject } from '../../support/controller/fake-controller.ts';
 import { startHttp, tokens } from '../../support/controller/http-harness.ts';
+import { openMemoryDaemon } from '../../support/daemons/in-memory.ts';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
 import { PageHarness } from '../../support/page/visit.ts';
 import { until } from '../../support/until.ts';
@@ -51,6 +55,43 @@ describe.skipIf(chromiumPath === undefined)('the page on the API of the controll
     } finally {
       await close();
       await http.close();
+    }
+  });
+
+  test('shows one host of gantry ui: its objects appear and cannot be changed', async () => {
+    const daemon = await openMemoryDaemon();
+    const end = new AbortController();
+    const quiet = (): void => {};
+    const viewer = new HostViewer({
+      host: { name: 'alone', address: daemon.host, labels: {}, groups: [], vars: {} },
+      connect: async () => daemon.client,
+      set: 'default',
+      hub: new Hub(),
+      nowMs: Date.now,
+    });
+    const listener = await listen({
+      controller: viewer,
+      settings: { listen: '127.0.0.1:0', console: false },
+      log: { debug: quiet, info: quiet, warn: quiet, error: quiet },
+      pageDirectory: harness.folder,
+    });
+    await daemon.client.create('profile', { name: 'shown', config: {} });
+    const running = viewer.run(end.signal);
+    const { page, complaints, close } = await harness.open({ url: listener.ticketUrl({ name: 'ann', role: 'view' }) });
+    try {
+      await page.getByRole('link', { name: 'default', exact: true }).click();
+      await page.getByRole('option', { name: 'shown' }).click();
+      await page.getByRole('button', { name: 'Close the object' }).click();
+      await daemon.client.create('profile', { name: 'later', config: {} });
+      await page.getByRole('option', { name: 'later' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Sync' }).count()).toBe(0);
+      expect(complaints).toEqual([]);
+    } finally {
+      await close();
+      await listener.close();
+      end.abort();
+      await running;
+      await daemon.close();
     }
   });
 });

@@ -1,5 +1,7 @@
 // Declares the verbs of the controller: the controller itself, and what is asked of a running one over its HTTP API.
 import { inSection, list, text, toggle } from '../../flags/flag.ts';
+import { hostFlags } from '../../flags/host-flags.ts';
+import { lockFileFlag, manifestFlags, manifestSetFlag } from '../../flags/manifest-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
 import type { OptionsOf, Verb } from '../../flags/verb.ts';
 
@@ -10,6 +12,27 @@ export const controller = {
   examples: ['gantry controller --config gantry.yaml'],
 } satisfies Verb;
 export type ControllerOptions = OptionsOf<typeof controller>;
+
+export const ui = {
+  name: 'ui',
+  summary: 'show one host, and how manifests differ from it, in a browser until stopped; changes nothing',
+  args: [['[path...]', 'manifests to compare the host with (default: none)']],
+  flags: {
+    ...manifestFlags,
+    ...hostFlags,
+    ...manifestSetFlag,
+    ...lockFileFlag,
+    ...inSection('Connection:', {
+      listen: text('--listen <address>', 'address of the page (default 127.0.0.1:0: any free port)'),
+    }),
+    ...inSection('Execution:', {
+      console: toggle('--console', 'allow consoles of containers'),
+      open: toggle('--open', 'open the page in the browser of this desktop'),
+    }),
+  },
+  examples: ['gantry ui', 'gantry ui web.yaml --host https://web1.example.com:8443 --console'],
+} satisfies Verb;
+export type UiOptions = OptionsOf<typeof ui>;
 
 const apiFlags = inSection('Connection:', {
   url: text('--url <url>', 'address of the controller (default $GANTRY_CONTROLLER, else http://127.0.0.1:8440)'),

@@ -6,6 +6,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { throwOnErrors } from '../../session/load-set.ts';
 import type { CliContext, Run } from '../../session/context.ts';
+import { ended } from './ended.ts';
 import type { ControllerOptions } from './controller-verbs.ts';
 
 export const runController: Run<ControllerOptions> = async (context) => {
@@ -38,12 +39,6 @@ export const runController: Run<ControllerOptions> = async (context) => {
   // To be told to end is the normal end.
   return exitCodes.ok;
 };
-
-const ended = (stop: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (stop.aborted) resolve();
-    else stop.addEventListener('abort', () => resolve(), { once: true });
-  });
 
 function print(context: CliContext, { at, level, message, set, host, source }: LogLine): void {
   if (level === 'debug') return;

@@ -1,0 +1,105 @@
+// `gantry ui`: serves the page of the controller for one host, until it is told to end. The address logs one browser in, once.
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { LogLine } from '../../../controller/http/contract.ts';
+import type { Manifests } from '../../../controller/viewer/host-viewer.ts';
+import { printable } from '../../../core/text/terminal-text.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { planOptionsFor } from '../../flags/label-options.ts';
+import { manifestPaths } from '../../flags/manifest-flags.ts';
+import { setNameOf } from '../../flags/set-name.ts';
+import { withClient } from '../../session/connect.ts';
+import type { CliContext, Run } from '../../session/context.ts';
+import { loadQuietly, loadSet } from '../../session/load-set.ts';
+import { readPins } from '../../session/lock-file.ts';
+import { ended } from './ended.ts';
+import type { UiOptions } from './controller-verbs.ts';
+
+const pageDirectory = fileURLToPath(new URL('../web', import.meta.url));
+
+export const showHost: Run<UiOptions> = async (context, words) => {
+  const { options, stop } = context;
+  const isGiven = words.length + (options.file ?? []).length + (options.overlay ?? []).length > 0;
+  // Manifests with errors are refused at the start; later ones are shown on the page.
+  const first = isGiven ? await loadSet(context, words) : undefined;
+  const set = setNameOf(options, first?.documents ?? []);
+  await withClient(context, async (client) => {
+    const [{ HostViewer }, { Hub }, { listen }] = await Promise.all([
+      import('../../../controller/viewer/host-viewer.ts'),
+      import('../../../controller/hub.ts'),
+      import('../../../controller/http/listener.ts'),
+    ]);
+    const hub = new Hub((line) => print(context, line));
+    const { project } = options;
+    const { metadata } = await client.server(stop);
+    const viewer = new HostViewer({
+      host: {
+        name: metadata.environment?.server_name ?? client.host,
+        address: client.host,
+        labels: {},
+        groups: [],
+        vars: {},
+        ...(project === undefined ? {} : { project }),
+      },
+      connect: async () => client,
+      set,
+      ...(isGiven ? { manifests: () => readManifests(context, words) } : {}),
+      hub,
+      nowMs: () => context.io.nowMs(),
+    });
+    const listener = await listen({
+      controller: viewer,
+      settings: { listen: options.listen ?? '127.0.0.1:0', console: options.console === true },
+      log: {
+        debug: (message) => hub.log('debug', message),
+        info: (message) => hub.log('info', message),
+        warn: (message) => hub.log('warn', message),
+        error: (message) => hub.log('error', message),
+      },
+      pageDirectory,
+    }).catch((error: unknown) => {
+      throw new CliError(`the page cannot be served: ${(error as Error).message}`, exitCodes.error, error);
+    });
+    try {
+      const running = viewer.run(stop);
+      const address = listener.ticketUrl({
+        name: context.io.env['USER'] ?? 'you',
+        role: options.console === true ? 'operate' : 'view',
+      });
+      context.out(`Open ${address}\nThe address works once, within ten minutes. Press Ctrl-C to end.`);
+      context.json(JSON.stringify({ type: 'page', url: address }));
+      if (options.open === true) openBrowser(context, address);
+      await Promise.all([ended(stop), running]);
+    } finally {
+      await listener.close();
+    }
+  });
+  // To be told to end is the normal end.
+  return exitCodes.ok;
+};
+
+async function readManifests(context: CliContext<UiOptions>, words: readonly string[]): Promise<Manifests> {
+  const { loaded, diagnostics } = await loadQuietly(context, words);
+  const problems = diagnostics.filter(({ severity }) => severity === 'error');
+  return {
+    documents: loaded.documents,
+    pins: await readPins(context, manifestPaths(words, context.options)),
+    options: planOptionsFor(context.options, loaded.documents),
+    problems: problems.map(({ file, line, column, message }) => {
+      const place = file === undefined ? '' : `${file}${line === undefined ? '' : `:${line}:${column ?? 1}`}: `;
+      return `${place}${message}`;
+    }),
+  };
+}
+
+function openBrowser(context: CliContext, address: string): void {
+  const program = process.platform === 'darwin' ? 'open' : 'xdg-open';
+  const child = spawn(program, [address], { stdio: 'ignore', detached: true });
+  child.once('error', () => context.note(`${program} cannot be run: open the address yourself`));
+  child.unref();
+}
+
+function print(context: CliContext, { level, message }: LogLine): void {
+  if (level === 'warn' || level === 'error') context.note(printable(`${level}: ${message}`));
+}

@@ -1,0 +1,95 @@
+// What `gantry ui` shows of one host: every live object, and beside those that manifests declare what the plan says of them. Pure.
+import { kindNames } from '../../../server/api/kinds.ts';
+import { addressOf, type Document, type JsonObject } from '../../core/documents/document.ts';
+import { textOf } from '../../core/documents/json-values.ts';
+import type { Observed } from '../../core/documents/observed.ts';
+import { redact } from '../../core/documents/secret.ts';
+import { buildGraph } from '../../core/graph/graph.ts';
+import { normalizeDocuments } from '../../core/graph/normalize.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+import { isAside } from '../../core/live/image-updates.ts';
+import { projectOfLive, scopesOf } from '../../core/live/project-scope.ts';
+import type { Plan } from '../../core/plan/plan.ts';
+import { compareText } from '../../core/text/listing-order.ts';
+import { plainName, scopedName } from '../../core/text/scoped-name.ts';
+import { objectsOf } from '../decide/object-status.ts';
+import type { ObjectDetail, ObjectSummary } from '../http/contract.ts';
+import { differenceOf } from '../sets/object-detail.ts';
+
+export interface HostView {
+  readonly host: string;
+  readonly observed: Observed;
+  /** Absent: no manifests were given, or they have errors. */
+  readonly declared?: { readonly plan: Plan; readonly documents: readonly Document[] };
+}
+
+export interface SeenObject {
+  readonly summary: ObjectSummary;
+  /** Absent: the object is declared and is not there. */
+  readonly live?: JsonObject;
+}
+
+/** By address: declared objects in the order of the plan, then all others by kind and name. */
+export function seenObjects(view: HostView): ReadonlyMap<string, SeenObject> {
+  const seen = new Map<string, SeenObject>(declaredObjects(view));
+  for (const [address, object] of liveObjects(view)) if (!seen.has(address)) seen.set(address, object);
+  return seen;
+}
+
+function declaredObjects({ host, declared }: HostView): readonly (readonly [string, SeenObject])[] {
+  if (declared === undefined) return [];
+  const { plan, documents } = declared;
+  const { needs } = buildGraph(normalizeDocuments(documents).objects, undefined);
+  const none = { suspended: new Map(), failed: new Map(), reported: new Set<string>(), isSyncing: false };
+  const live = new Map(plan.changes.map((change) => [change.address as string, change.live]));
+  return [...objectsOf({ host, plan, documents, needs, ...none })].map(([address, summary]) => {
+    const object = live.get(address);
+    return [address, { summary, ...(object === undefined ? {} : { live: object as JsonObject }) }];
+  });
+}
+
+function liveObjects({ host, observed, declared }: HostView): readonly (readonly [string, SeenObject])[] {
+  const scopes = scopesOf(observed);
+  return kindNames.flatMap((kind) => {
+    const rules = coreKind(kind);
+    return [...rules.liveNames(observed)].sort(compareText).flatMap((key): (readonly [string, SeenObject])[] => {
+      const live = rules.live(observed, key)?.object as JsonObject | undefined;
+      if (live === undefined || isAside(live)) return [];
+      const project = projectOfLive(observed, live);
+      const plain = plainName(key, project);
+      const name = kind === 'storage_volume' ? key : scopedName(plain, project);
+      const message = kind === 'container' ? textOf(live['status']) : declared && 'No manifest declares it.';
+      const used = (rules.liveReferences?.(live) ?? []).map((one) =>
+        addressOf(one.kind, scopes.keyOf(one.kind, one.name, project)),
+      );
+      const summary: ObjectSummary = {
+        host,
+        address: addressOf(kind, name),
+        kind,
+        name: plain,
+        ...(project === undefined ? {} : { project }),
+        status: 'unknown',
+        dependsOn: [...new Set(used)].sort(compareText),
+        ...(message === undefined ? {} : { message }),
+      };
+      return [[summary.address, { summary, live }]];
+    });
+  });
+}
+
+/** With secrets masked. */
+export function seenDetail({ declared }: HostView, { summary, live }: SeenObject): ObjectDetail {
+  const change = declared?.plan.changes.find(({ address }) => address === summary.address);
+  const document = declared?.documents.find(({ address }) => address === summary.address);
+  const secrets = [...(document?.secrets ?? []), ...(change?.secrets ?? [])];
+  const masked = (value: object): Record<string, unknown> =>
+    redact(value as JsonObject, [], secrets) as Record<string, unknown>;
+  return {
+    summary,
+    ...(document === undefined ? {} : { desired: masked(document.values) }),
+    ...(live === undefined ? {} : { live: masked(live) }),
+    differences: [...(change?.changes ?? []), ...(change?.ignored ?? [])].map(differenceOf),
+    suspensions: [],
+    history: [],
+  };
+}

@@ -1,0 +1,166 @@
+// `gantry ui`: what it shows of one host with and without manifests, how it follows changes, and that nothing can be changed through it.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ObjectDetail, ObjectPage, Overview, SetStatus } from '../../../reconciler/controller/http/contract.ts';
+import { cli, type CliRun } from '../../support/cli/io.ts';
+import { ask, cookiesOf } from '../../support/controller/http-harness.ts';
+import { openMemoryDaemon, type MemoryDaemon } from '../../support/daemons/in-memory.ts';
+import { until } from '../../support/until.ts';
+
+let daemon: MemoryDaemon;
+let folder: string;
+beforeAll(async () => {
+  daemon = await openMemoryDaemon();
+  folder = await mkdtemp(join(tmpdir(), 'gantry-ui-'));
+  await writeFile(
+    join(folder, 'stack.yaml'),
+    `kind: profile
+name: web
+config: { user.color: blue, environment.PASSWORD: hunter2 }
+---
+kind: profile
+name: new
+config: { user.color: red }
+`,
+  );
+  await daemon.client.create('profile', { name: 'web', config: { 'user.color': 'green' } });
+  await daemon.client.create('profile', { name: 'other', config: { 'user.color': 'white' } });
+});
+afterAll(async () => {
+  await daemon?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Opened {
+  readonly url: string;
+  readonly ticket: string;
+  read<T>(path: string): Promise<T>;
+  post(path: string, body: unknown): Promise<{ readonly status: number; readonly text: string }>;
+  end(): Promise<CliRun>;
+}
+
+async function open(...args: readonly string[]): Promise<Opened> {
+  let text = '';
+  let interrupt = (): void => {};
+  const running = cli(['ui', '--host', daemon.host, ...args], {
+    onStdout: (more) => (text += more),
+    interrupts: (given) => (interrupt = given),
+  });
+  let ended: CliRun | undefined;
+  void running.then((run) => (ended = run));
+  await until(() => text.includes('works once') || ended !== undefined);
+  if (ended !== undefined) throw new Error(`gantry ui ended: ${ended.stderr}`);
+  const ticket = /Open (\S+)/.exec(text)?.[1] ?? '';
+  const url = new URL(ticket).origin;
+  const cookie = cookiesOf(await ask(ticket));
+  const session = (await ask(`${url}/api/v1/session`, { headers: { cookie } })).json<{ csrfToken: string }>();
+  return {
+    url,
+    ticket,
+    read: async <T>(path: string) => (await ask(`${url}/api/v1/${path}`, { headers: { cookie } })).json<T>(),
+    post: (path, body) =>
+      ask(`${url}/api/v1/${path}`, { body, headers: { cookie, 'x-csrf-token': session.csrfToken, origin: url } }),
+    end: async () => {
+      interrupt();
+      return running;
+    },
+  };
+}
+
+const setOf = async (page: Opened): Promise<SetStatus | undefined> => (await page.read<Overview>('overview')).sets[0];
+const statusesOf = async (page: Opened): Promise<Record<string, string>> => {
+  const { objects } = await page.read<ObjectPage>('sets/default/objects');
+  return Object.fromEntries(objects.map(({ address, status }) => [address, status]));
+};
+
+describe('gantry ui', () => {
+  test('shows what the host has when no manifests are given', async () => {
+    const page = await open();
+    try {
+      await until(async () => (await statusesOf(page))['profile/other'] === 'unknown');
+      expect(await setOf(page)).toMatchObject({ status: 'unknown', problems: [] });
+      expect((await setOf(page))?.message).toContain('No manifests were given');
+    } finally {
+      expect((await page.end()).code).toBe(0);
+    }
+  });
+
+  test('shows declared objects beside live ones, and follows a change of the host', async () => {
+    const page = await open(join(folder, 'stack.yaml'));
+    try {
+      await until(async () => (await setOf(page))?.status === 'drifted');
+      expect(await statusesOf(page)).toMatchObject({
+        'profile/web': 'drifted',
+        'profile/new': 'missing',
+        'profile/other': 'unknown',
+      });
+      const [host] = (await page.read<Overview>('overview')).hosts;
+      const where = `host=${encodeURIComponent(host?.name ?? '')}&address=profile/web`;
+      const detail = await page.read<ObjectDetail>(`sets/default/object?${where}`);
+      expect(detail.differences).toContainEqual(
+        expect.objectContaining({ path: 'config.user.color', desired: 'blue', live: 'green' }),
+      );
+      expect(JSON.stringify(detail)).not.toContain('hunter2');
+      expect(await page.read('sets/default/drift')).toMatchObject([{ address: 'profile/web', action: 'reported' }]);
+      await daemon.client.create('profile', { name: 'late', config: {} });
+      await until(async () => 'profile/late' in (await statusesOf(page)));
+    } finally {
+      await page.end();
+    }
+  });
+
+  test('shows the errors of manifests that were broken later', async () => {
+    const file = join(folder, 'later.yaml');
+    await writeFile(file, 'kind: profile\nname: web\n');
+    const page = await open(file);
+    try {
+      await until(async () => (await setOf(page))?.hosts[0]?.objects.total !== 0);
+      await writeFile(file, 'kind: profile\nnonsense: true\n');
+      await until(async () => (await setOf(page))?.status === 'failed', 60_000);
+      expect((await setOf(page))?.problems.join('\n')).toContain('later.yaml:2');
+    } finally {
+      await page.end();
+    }
+  });
+
+  test('changes nothing, also for a session that may open consoles', async () => {
+    const page = await open('--console');
+    try {
+      await until(async () => (await setOf(page)) !== undefined);
+      for (const [path, body] of [
+        ['sync', {}],
+        ['suspend', { reason: 'test' }],
+        ['resume', {}],
+        ['rollback', { revision: 'abcdef1', reason: 'test' }],
+        ['preview', { ref: 'main' }],
+      ] as const) {
+        const { status, text } = await page.post(`sets/default/${path}`, body);
+        expect({ path, status }).toEqual({ path, status: 409 });
+        expect(text).toContain('only shows the host');
+      }
+    } finally {
+      await page.end();
+    }
+  });
+
+  test('lets nobody in without the address, and the address works once', async () => {
+    const page = await open();
+    try {
+      expect((await ask(`${page.url}/api/v1/overview`)).status).toBe(401);
+      expect(cookiesOf(await ask(page.ticket))).toBe('');
+    } finally {
+      await page.end();
+    }
+  });
+
+  test.each([
+    ['an address that is none', ['--listen', 'nowhere'], /ADDRESS:PORT/],
+    ['a file that is not there', ['missing.yaml'], /missing\.yaml/],
+  ])('refuses %s', async (_what, args, message) => {
+    const run = await cli(['ui', '--host', daemon.host, ...args]);
+    expect(run.code).not.toBe(0);
+    expect(run.stderr).toMatch(message);
+  });
+});
