@@ -16,6 +16,7 @@ import { Records } from '../records/records.ts';
 import { projectGuard } from '../services/projects/limits/guard.ts';
 import { addressGuard } from '../services/projects/limits/address-guard.ts';
 import { unprivilegedGuard } from '../services/projects/limits/unprivileged-guard.ts';
+import { sharedVolumeGuard } from '../services/storage/shared-volumes.ts';
 import { DiskRoom } from '../services/server/disk-space.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import { openHostDrivers } from './host-drivers.ts';
@@ -74,6 +75,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const guards = [
     projectGuard(records),
     addressGuard(records),
+    sharedVolumeGuard(records),
     ...(options.unprivilegedOnly === true ? [unprivilegedGuard(records)] : []),
   ];
   records.guardWith((changes, others) => guards.forEach((guard) => guard(changes, others)));

@@ -1,10 +1,11 @@
 // One transaction as it is built: what it compares, writes and needs to stay.
+import { isTrue } from '../api/text/value-checks.ts';
 import type { Compare, Op, Rev } from '../store/store.ts';
 import { encodeDocument } from './codec.ts';
 import type { Collection, Collections } from './collection.ts';
 import type { Contents } from './contents.ts';
 import type { Documents, Kind } from './documents.ts';
-import { KeySpace } from './key-space.ts';
+import { KeySpace, nameKey } from './key-space.ts';
 import type { OtherEntry } from './other-members.ts';
 
 /** A record as a transaction puts it. */
@@ -111,9 +112,17 @@ export class Changes {
     return this.#contents.space.keyOf(kind, name);
   }
 
+  /** Of containers, and of volumes in a pool that all members share. */
+  #nameKeyOf(kind: Kind, name: string): string | undefined {
+    const { space } = this.#contents;
+    if (kind !== 'volumes' || space.member === undefined) return space.nameKeyOf(kind, name);
+    const pool = this.#collections.pools.get(name.slice(0, name.indexOf('/')));
+    return isTrue(pool?.document.config['source.shared']) ? nameKey(kind, name) : undefined;
+  }
+
   /** A new record of a kind whose names are taken in the whole cluster. */
   #takeName(kind: Kind, name: string): void {
-    const key = this.#contents.space.nameKeyOf(kind, name);
+    const key = this.#nameKeyOf(kind, name);
     if (key === undefined || this.#collections[kind].has(name)) return;
     if (this.ops.some((op) => 'put' in op && op.put === key)) return;
     this.compares.push({ key, modRev: 0 });
@@ -122,13 +131,13 @@ export class Changes {
 
   /** The name stays taken; a new name is taken by `put`, and the old one is free. */
   #moveName(kind: Kind, from: string, to: string): void {
-    const key = this.#contents.space.nameKeyOf(kind, from);
+    const key = this.#nameKeyOf(kind, from);
     if (key === undefined) return;
     this.ops.push(from === to ? { put: key, value: encodeMember(this.#contents.space.member) } : { del: key });
   }
 
   #freeName(kind: Kind, name: string): void {
-    const key = this.#contents.space.nameKeyOf(kind, name);
+    const key = this.#nameKeyOf(kind, name);
     if (key !== undefined && this.#collections[kind].has(name)) this.ops.push({ del: key });
   }
 

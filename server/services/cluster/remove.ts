@@ -85,7 +85,7 @@ async function forgetMember({ records }: ClusterUseCaseDeps, number: number): Pr
   for (const kind of records.others.kinds())
     for (const { name } of records.others.of(kind, number)) {
       keys.push(space.keyOf(kind, name));
-      if (space.nameKeyOf(kind, name) !== undefined) keys.push(nameKey(kind, name));
+      if (space.nameKeyOf(kind, name) !== undefined || kind === 'volumes') keys.push(nameKey(kind, name));
     }
   for (let from = 0; from < keys.length; from += keysPerTxn)
     await records.deleteKeys(keys.slice(from, from + keysPerTxn));

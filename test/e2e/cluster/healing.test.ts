@@ -92,11 +92,34 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     for (const name of ['web', 'worker']) {
       expect(await locationOf(name)).not.toBe('m2');
       expect(two.sim.probe(name).status).toBe('stopped');
-      expect(existsSync(join(two.dir, 'logs', name))).toBe(false);
+      await until(() => !existsSync(join(two.dir, 'logs', name)), 30_000);
       expect(existsSync(join(mount, 'shared/containers', name, 'rootfs'))).toBe(true);
     }
+    const again = { name: 'data' };
+    expect((await two.call('POST', '/1.0/storage-pools/nfs/volumes/custom', again)).status).toBe(409);
     await one.ok('POST', '/1.0/containers?target=m2', onShared('new'));
     await one.ok('PUT', '/1.0/containers/new/state', { action: 'start' });
     expect(await statusOf(one, 'new')).toBe('Running');
   }, 120_000);
+
+  test('a stopped container in a shared pool moves by its records alone, with its snapshots and its own volume', async () => {
+    const root = { type: 'disk', path: '/', pool: 'nfs' };
+    const logs = { type: 'disk', pool: 'nfs', source: 'logs', path: '/logs' };
+    expect((await two.call('POST', '/1.0/storage-pools/nfs/volumes/custom', { name: 'logs' })).status).toBe(200);
+    await one.ok('POST', '/1.0/containers?target=m2', onShared('moving', { devices: { root, logs } }));
+    expect((await one.call('POST', '/1.0/containers/moving/files?path=/mark', Buffer.from('marked'))).status).toBe(200);
+    await one.ok('POST', '/1.0/containers/moving/snapshots', { name: 'first' });
+    const move = { name: 'moving', migration: true };
+    await one.ok('PUT', '/1.0/containers/moving/state', { action: 'start' });
+    expect((await one.call('POST', '/1.0/containers/moving?target=m3', move)).status).toBe(400);
+    await one.ok('PUT', '/1.0/containers/moving/state', { action: 'stop', force: true });
+    await one.ok('POST', '/1.0/containers/moving?target=m3', move);
+    expect(await locationOf('moving')).toBe('m3');
+    expect(await one.get('/1.0/containers/moving/snapshots')).toEqual(['/1.0/containers/moving/snapshots/first']);
+    expect((await one.call('GET', '/1.0/containers/moving/files?path=/mark')).bytes.toString()).toBe('marked');
+    await one.ok('PUT', '/1.0/containers/moving/state', { action: 'start' });
+    expect(await statusOf(two, 'moving')).toBe('Running');
+    const shared = await one.call('POST', '/1.0/containers/web?target=m2', { name: 'web', migration: true });
+    expect(shared.status).toBe(400);
+  }, 60_000);
 });

@@ -17,7 +17,7 @@ import { profilesOf } from '../../project-scope.ts';
 import { settingOf } from '../../server/settings.ts';
 import { usesOf } from '../../used-by.ts';
 import { type HealingPlan, healingWaitMs, planHealing, type Unit } from './plan.ts';
-import { takeOver, type Taken } from './take-over.ts';
+import { isGone, takeOver, type Taken } from './take-over.ts';
 
 export interface HealingDeps {
   readonly records: Records;
@@ -215,7 +215,11 @@ export class Healing {
       ...unit.volumes.flatMap((volume) => this.#volume(from.number, volume)),
       ...unit.containers.flatMap((container) => this.#container(from, container)),
     ];
-    for (const { compares, ops } of takeOver(taken, { from: from.number, to: to.number, fenceRev }))
+    for (const { compares, ops } of takeOver(
+      taken,
+      { from: from.number, to: to.number },
+      isGone(from.number, fenceRev),
+    ))
       if (!(await records.writeKeys(compares, ops))) return false;
     return true;
   }

@@ -19,18 +19,11 @@ import { sendFiles, type ContainerSourceDeps } from '../../migration/container-s
 import { meetAnd } from '../../migration/operation.ts';
 import { ownedBy } from '../../owned-records.ts';
 import { needProject } from '../../project-scope.ts';
+import { handOver, type MoveTo, refuseHandOver, staysInPool } from './hand-over.ts';
 import { whilePresent } from './member-gone.ts';
 import { leaveContainerSaga } from './sagas/container-leave.ts';
 
 export type MoveOutDeps = ContainerSourceDeps & RemoveDeps & { readonly cluster: Cluster };
-
-/** Where it comes to. */
-export interface MoveTo {
-  readonly member: Member;
-  readonly name: string;
-  readonly pool: string;
-  readonly withoutSnapshots: boolean;
-}
 
 /** POST {migration: true} with a target. Everything that can be refused is refused before the operation starts. */
 export function moveOut(
@@ -73,6 +66,20 @@ export async function moveOutHeld(
   const entry = readyContainer(deps.records, name);
   const { uuid, pool } = entry.document;
   const { devices } = deps.view.expanded(entry);
+  if (staysInPool(deps.records, name, to)) await handOver(deps, name, to);
+  else await sendAway(deps, name, to, { uuid, pool }, running);
+  await releaseLeases(deps, entry, devices);
+  await deps.hosts.settle(nicNetworks(devices));
+  tell(deps, caller, name, to);
+}
+
+async function sendAway(
+  deps: MoveOutDeps,
+  name: string,
+  to: MoveTo,
+  { uuid, pool }: { readonly uuid: string; readonly pool: string },
+  running: Running,
+): Promise<void> {
   const watch = whilePresent(deps.cluster.members, to.member.number, running.signal);
   const saga = leaveContainerSaga(deps, async () => {
     try {
@@ -89,9 +96,6 @@ export async function moveOutHeld(
   } finally {
     watch.end();
   }
-  await releaseLeases(deps, entry, devices);
-  await deps.hosts.settle(nicNetworks(devices));
-  tell(deps, caller, name, to);
 }
 
 /** Resolves when the other member says that it has it. */
@@ -166,6 +170,7 @@ function refuse({ records, runtime }: MoveOutDeps, name: string, to: MoveTo): vo
   const plain = plainName(name);
   if (to.name !== name && records.isContainerName(to.name)) throw errors.exists('container', plainName(to.name));
   if (runtime.probe(name).status !== 'stopped') throw errors.running(plain, `moving it to ${to.member.name}`);
+  if (staysInPool(records, name, to)) refuseHandOver(records, name, to);
   const backups = ownedBy(records, 'backups', document.uuid).map((backup) => backup.name);
   if (backups.length > 0)
     throw errors.badRequest(

@@ -7,7 +7,7 @@ import {
   type LostContainer,
   planHealing,
 } from '../../../../server/services/cluster/healing/plan.ts';
-import { takeOver, type Taken } from '../../../../server/services/cluster/healing/take-over.ts';
+import { isGone, takeOver, type Taken } from '../../../../server/services/cluster/healing/take-over.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../../server/records/documents.ts';
 import { storeLimits } from '../../../../server/store/store.ts';
 
@@ -88,10 +88,10 @@ describe('taking over', () => {
     }),
     { kind: 'containers', name: 'web', document, modRev: 9 },
   ];
-  const place = { from: 2, to: 3, fenceRev: 5 };
+  const place = { from: 2, to: 3 };
 
   test('one transaction compares that the member is gone, moves the record and gives its name to the other member', () => {
-    const [txn, ...more] = takeOver(taken(0), place);
+    const [txn, ...more] = takeOver(taken(0), place, isGone(2, 5));
     expect(more).toEqual([]);
     expect(txn?.compares).toEqual([
       { key: '/signals/present/2', modRev: 0 },
@@ -106,7 +106,7 @@ describe('taking over', () => {
   });
 
   test('many snapshots take several transactions within the limits of the store, the container comes last, each compares', () => {
-    const txns = takeOver(taken(200), place);
+    const txns = takeOver(taken(200), place, isGone(2, 5));
     expect(txns.length).toBeGreaterThan(1);
     for (const { compares, ops } of txns) {
       expect(compares.length).toBeLessThanOrEqual(storeLimits.comparesPerTxn);

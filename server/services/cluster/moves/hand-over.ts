@@ -1,0 +1,96 @@
+// A stopped container on shared storage moves to another member: its files stay where they are, one transaction gives its records away.
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errors } from '../../../api/errors.ts';
+import { plainName } from '../../../api/project/project-names.ts';
+import { isTrue } from '../../../api/text/value-checks.ts';
+import type { Cluster } from '../../../cluster/cluster.ts';
+import type { Member } from '../../../cluster/members.ts';
+import type { Records } from '../../../records/records.ts';
+import { readyContainer } from '../../containers/find.ts';
+import type { RemoveDeps } from '../../containers/life/remove.ts';
+import { ownedBy, ownedKey } from '../../owned-records.ts';
+import { containersUsing } from '../../storage/volume-users.ts';
+import { usesOf } from '../../used-by.ts';
+import { recordsPerTxn, takeOver, type Taken } from '../healing/take-over.ts';
+
+type Deps = Pick<RemoveDeps, 'records' | 'runtime' | 'logsDir'> & { readonly cluster: Cluster };
+
+/** Where it comes to. */
+export interface MoveTo {
+  readonly member: Member;
+  readonly name: string;
+  readonly pool: string;
+  readonly withoutSnapshots: boolean;
+}
+
+/** Whether the files can stay: copied, they would be in their own way. */
+export function staysInPool(records: Records, name: string, to: MoveTo): boolean {
+  const { pool } = readyContainer(records, name).document;
+  return to.pool === pool && to.name === name && isShared(records, pool);
+}
+
+const isShared = (records: Records, pool: string): boolean =>
+  isTrue(records.pools.get(pool)?.document.config['source.shared']);
+
+/** Throws AppError badRequest for what cannot go along. */
+export function refuseHandOver(records: Records, name: string, to: MoveTo): void {
+  const taken = takenOf(records, name);
+  const plain = plainName(name);
+  if (to.withoutSnapshots && taken.some(({ kind }) => kind === 'snapshots'))
+    throw errors.badRequest(
+      `The container ${plain} stays in its shared pool, and so do its snapshots: delete them first`,
+    );
+  if (taken.length > recordsPerTxn)
+    throw errors.badRequest(
+      `The container ${plain} has ${taken.length - 1} snapshots, and at most ${recordsPerTxn - 1} move with it: delete some first`,
+    );
+}
+
+/** The caller holds the container's lock. Throws AppError conflict when something was changed meanwhile. */
+export async function handOver(deps: Deps, name: string, to: MoveTo): Promise<void> {
+  const { records, runtime, cluster, logsDir } = deps;
+  refuseHandOver(records, name, to);
+  const place = { from: cluster.members.here, to: to.member.number };
+  for (const { compares, ops } of takeOver(takenOf(records, name), place, []))
+    if (!(await records.writeKeys(compares, ops))) throw errors.conflict('container', plainName(name));
+  await cluster.readBarrier();
+  await runtime.forget(name);
+  await rm(join(logsDir, name), { recursive: true, force: true });
+}
+
+function takenOf(records: Records, name: string): readonly Taken[] {
+  const found = readyContainer(records, name);
+  const prefix = 'volume ';
+  const uses = [...usesOf(name, found.document, records)].filter((use) => use.startsWith(prefix));
+  const { uuid } = found.document;
+  return [
+    ...uses.flatMap((use) => volumeOf(records, name, use.slice(prefix.length))),
+    ...ownedOf(records, 'snapshots', uuid),
+    { kind: 'containers', name, document: found.document, modRev: found.modRev },
+  ];
+}
+
+/** One that only this container uses goes along. Throws AppError badRequest for another one. */
+function volumeOf(records: Records, container: string, key: string): readonly Taken[] {
+  const found = records.volumes.get(key);
+  if (found === undefined) return [];
+  const slash = key.indexOf('/');
+  const volume = { pool: key.slice(0, slash), name: key.slice(slash + 1) };
+  if (!isShared(records, volume.pool) || containersUsing(records, volume).some((user) => user !== container))
+    throw errors.badRequest(
+      `The container ${plainName(container)} uses the storage volume ${volume.pool}/${plainName(volume.name)}, which stays on its member: detach it first`,
+    );
+  const { uuid } = found.document;
+  return [
+    ...ownedOf(records, 'volumeSnapshots', uuid),
+    { kind: 'volumes', name: key, document: found.document, modRev: found.modRev },
+  ];
+}
+
+function ownedOf(records: Records, kind: 'snapshots' | 'volumeSnapshots', uuid: string): readonly Taken[] {
+  return ownedBy(records, kind, uuid).flatMap((owned) => {
+    const found = records[kind].get(ownedKey(uuid, owned.name));
+    return found === undefined ? [] : [{ ...found, kind } as Taken];
+  });
+}

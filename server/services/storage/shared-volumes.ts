@@ -1,0 +1,19 @@
+// Refuses a custom volume in a shared pool whose name another member of the cluster has: both would be one directory.
+import { errors } from '../../api/errors.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
+import type { Guard, Records } from '../../records/records.ts';
+
+/** Two at the same moment are told apart by the transaction itself. */
+export const sharedVolumeGuard =
+  (records: Records): Guard =>
+  (changes) => {
+    if (records.member === undefined) return;
+    for (const { kind, name } of changes.puts) {
+      if (kind !== 'volumes' || records.volumes.has(name) || !isInSharedPool(records, name)) continue;
+      const isBrought = changes.brought.some((each) => each.kind === 'volumes' && each.name === name);
+      if (!isBrought && records.others.get('volumes', name) !== undefined) throw errors.exists('storage volume', name);
+    }
+  };
+
+const isInSharedPool = (records: Records, volume: string): boolean =>
+  isTrue(records.pools.get(volume.slice(0, volume.indexOf('/')))?.document.config['source.shared']);
