@@ -1,11 +1,10 @@
 // A hundred simulated members, several to a process, with ten thousand containers: lists, the cost of being idle, a host that joins.
-import { fork, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { Gantryd } from '../support/daemons/gantryd.ts';
 import { call } from '../support/daemons/daemon.ts';
 import { freePort } from '../support/hosts/free-port.ts';
@@ -13,7 +12,7 @@ import { etcdMissing, startEtcd, type TestEtcd } from '../support/store/etcd.ts'
 import { type Candidate, done, found, joinCluster } from '../support/cluster/form.ts';
 import { timesOf, type BenchContext, type Group } from './group.ts';
 import type { Row } from './report.ts';
-import type { CrowdMessage } from './crowd-members.ts';
+import { startCrowdProcess, type CrowdProcess } from './crowd-process.ts';
 import { gantrydPath, temporaryDir } from './servers.ts';
 import { inParallel, Wire } from './wire.ts';
 
@@ -23,11 +22,8 @@ const containerCount = 10_000;
 const idleMs = 30_000;
 const pool = 'default';
 
-interface Process {
-  readonly child: ChildProcess;
+interface Process extends CrowdProcess {
   readonly members: readonly Candidate[];
-  /** Milliseconds of processor time so far. */
-  cpu(): Promise<number>;
 }
 
 export const clusterCrowdGroup: Group = async (context) => {
@@ -117,30 +113,13 @@ async function measure(
 }
 
 async function startProcess(dir: string, names: readonly string[]): Promise<Process> {
-  const script = fileURLToPath(new URL('crowd-members.js', import.meta.url));
-  const child = fork(script, [dir, ...names], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
-  const next = async (): Promise<CrowdMessage> => {
-    const gone = once(child, 'exit').then(() => [{ type: 'failed', reason: 'its process ended' }]);
-    const [message] = (await Promise.race([once(child, 'message'), gone])) as [CrowdMessage];
-    if (message.type === 'failed') throw new Error(`members ${names.join(', ')} did not start: ${message.reason}`);
-    return message;
-  };
-  const ready = await next();
-  if (ready.type !== 'ready') throw new Error('the members said something else first');
+  const started = await startCrowdProcess(dir, names);
   const members: Candidate[] = [];
-  for (const [index, socketPath] of ready.sockets.entries()) {
+  for (const [index, socketPath] of started.sockets.entries()) {
     const name = names[index] ?? '';
     members.push(candidate(name, join(dir, name), socketPath, await freePort()));
   }
-  return {
-    child,
-    members,
-    async cpu() {
-      child.send('cpu');
-      const answer = await next();
-      return answer.type === 'cpu' ? answer.ms : Number.NaN;
-    },
-  };
+  return { ...started, members };
 }
 
 const candidate = (name: string, dir: string, socketPath: string, port: number): Candidate => ({

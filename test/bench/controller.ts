@@ -9,11 +9,13 @@ import { fileURLToPath } from 'node:url';
 import { createClient, type Client } from '../../server/client/client.ts';
 import type { BenchContext, Group } from './group.ts';
 import type { Row } from './report.ts';
-import { startGantryd, temporaryDir, type Started } from './servers.ts';
+import { startCrowdProcess, type CrowdProcess } from './crowd-process.ts';
+import { temporaryDir } from './servers.ts';
 
 const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));
 const objects = 100;
-const startedAtOnce = 8;
+/** Daemons of one process. */
+const perProcess = 25;
 const restMs = 20_000;
 const drifts = 40;
 const limitMs = 180_000;
@@ -22,12 +24,15 @@ export const controllerGroup: Group = async (context) => {
   const count = Math.max(1, Math.round(context.containers / 10));
   const folder = await temporaryDir();
   const hosts: Host[] = [];
+  const processes: CrowdProcess[] = [];
   let controller: ChildProcess | undefined;
   try {
     context.say(`controller: starting ${count} simulated hosts`);
-    while (hosts.length < count) {
-      const next = Array.from({ length: Math.min(startedAtOnce, count - hosts.length) }, (_, at) => hosts.length + at);
-      hosts.push(...(await Promise.all(next.map((at) => startHost(folder, at)))));
+    for (let first = 0; first < count; first += perProcess) {
+      const names = Array.from({ length: Math.min(perProcess, count - first) }, (_, at) => `h${first + at}`);
+      const started = await startCrowdProcess(folder, names);
+      processes.push(started);
+      hosts.push(...started.sockets.map((socket, at) => hostOf(names[at] ?? '', socket)));
       context.signal.throwIfAborted();
     }
     await writeConfig(folder, hosts);
@@ -44,26 +49,21 @@ export const controllerGroup: Group = async (context) => {
       await ended;
     }
     await Promise.all(hosts.map(({ client }) => client.close()));
-    await Promise.all(hosts.map(({ daemon }) => daemon.stop()));
+    await Promise.all(processes.map((one) => one.stop()));
     await rm(folder, { recursive: true, force: true });
   }
 };
 
 interface Host {
   readonly name: string;
-  readonly daemon: Started;
+  readonly socket: string;
   readonly client: Client;
 }
 
-async function startHost(folder: string, at: number): Promise<Host> {
-  const directory = join(folder, `h${at}`);
-  await mkdir(directory, { recursive: true });
-  const daemon = await startGantryd(directory, 'sim');
-  return { name: `h${at}`, daemon, client: createClient(`unix://${daemon.socket}`) };
-}
+const hostOf = (name: string, socket: string): Host => ({ name, socket, client: createClient(`unix://${socket}`) });
 
 async function writeConfig(folder: string, hosts: readonly Host[]): Promise<void> {
-  const lines = hosts.map(({ name, daemon }) => `  - { name: ${name}, address: "unix://${daemon.socket}" }`);
+  const lines = hosts.map(({ name, socket }) => `  - { name: ${name}, address: "unix://${socket}" }`);
   await writeFile(join(folder, 'hosts.yaml'), `kind: hosts\nhosts:\n${lines.join('\n')}\n`);
   await mkdir(join(folder, 'manifests'));
   await writeFile(
