@@ -45,6 +45,7 @@ export async function loadRevision(
   const names = [...new Set([hostVariable, ...hosts.flatMap(({ vars }) => Object.keys(vars))])];
   const found = new Map<string, LoadedSet>();
   const problems = new Map<string, Set<string>>();
+  const kept = new Alike();
   const pins = await pinsOf(path);
   for (const host of hosts) {
     const loaded = await loadManifests(
@@ -65,15 +66,27 @@ export async function loadRevision(
       const on = problems.get(text) ?? new Set();
       problems.set(text, on.add(host.name));
     }
-    found.set(host.name, { loaded, pins, text: textOf(loaded, pins) });
+    found.set(host.name, kept.of({ loaded, pins, text: textOf(loaded, pins) }));
   }
   return { hosts: found, problems: [...problems].map(([text, on]) => onHosts(text, on, hosts.length)) };
 }
 
-const textOf = ({ documents }: Loaded, pins: Pins): string =>
-  createHash('sha256')
-    .update(JSON.stringify([documents, [...pins]]))
-    .digest('hex');
+/** Keeps one of those that are alike: hosts with the same documents share them, so memory does not grow with hosts. */
+class Alike {
+  readonly #sets = new Map<string, LoadedSet>();
+
+  of(loaded: LoadedSet): LoadedSet {
+    // Documents may be equal where what was written differs: a revision on a host stores the latter.
+    const key = `${loaded.text} ${hashOf(loaded.loaded.written)}`;
+    const found = this.#sets.get(key);
+    if (found === undefined) this.#sets.set(key, loaded);
+    return found ?? loaded;
+  }
+}
+
+const hashOf = (value: unknown): string => createHash('sha256').update(JSON.stringify(value)).digest('hex');
+
+const textOf = ({ documents }: Loaded, pins: Pins): string => hashOf([documents, [...pins]]);
 
 const onHosts = (text: string, on: ReadonlySet<string>, count: number): string =>
   on.size === count ? text : `${text} (on ${[...on].slice(0, 5).join(', ')}${on.size > 5 ? ' and others' : ''})`;

@@ -1,11 +1,15 @@
-// The pure decisions of the controller: windows, drift rules, batches, pauses, restraints.
+// The decisions of the controller: windows, drift rules, batches, pauses, restraints, hosts that share documents.
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
-import type { Window } from '../../../reconciler/controller/config/config.ts';
+import type { SetConfig, Window } from '../../../reconciler/controller/config/config.ts';
 import { DriftRules } from '../../../reconciler/controller/decide/drift-rules.ts';
 import { retryPauseMs } from '../../../reconciler/controller/decide/retry.ts';
 import { batchesOf, batchVerdict } from '../../../reconciler/controller/decide/rollout.ts';
 import { opensInMs } from '../../../reconciler/controller/decide/windows.ts';
+import { loadRevision } from '../../../reconciler/controller/sets/load-revision.ts';
 import { endsInMs, ofHost, ofObject } from '../../../reconciler/controller/sets/suspensions.ts';
 
 const hourMs = 3_600_000;
@@ -125,4 +129,27 @@ describe('suspensions', () => {
     expect(endsInMs([{ ...base, id: '1' }], now)).toBeUndefined();
     expect(endsInMs([until('2026-05-04T14:00:00Z'), until('2026-05-04T13:00:00Z')], now)).toBe(hourMs);
   });
+});
+
+test('hosts whose documents are alike share them; a variable of a host sets it apart', async () => {
+  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gantry-alike-'));
+  try {
+    writeFileSync(join(folder, 'a.yaml'), 'kind: profile\nname: web\nconfig: { user.rack: "${rack}" }\n');
+    const hosts = ['h1', 'h2', 'h3'].map((name) => ({
+      name,
+      address: `unix:///${name}`,
+      labels: {},
+      groups: [],
+      vars: { rack: name === 'h3' ? 'r2' : 'r1' },
+    }));
+    const config = { path: '', variables: {} } as unknown as SetConfig;
+    const found = await loadRevision(folder, config, hosts, new AbortController().signal);
+    expect(found.problems).toEqual([]);
+    const [one, two, three] = ['h1', 'h2', 'h3'].map((name) => found.hosts.get(name));
+    expect(two).toBe(one);
+    expect(three?.text).not.toBe(one?.text);
+    expect(three?.loaded.documents[0]?.values).toMatchObject({ config: { 'user.rack': 'r2' } });
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
