@@ -58,6 +58,8 @@ import { ContainerVolumes } from '../services/storage/container-volumes.ts';
 import { VolumeSnapshots } from '../services/storage/volume-snapshots.ts';
 import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
 import type { Caller } from '../services/caller.ts';
+import { MemberGroups } from '../services/cluster/member-groups.ts';
+import { MemberSettings } from '../services/cluster/member-settings.ts';
 import { MemberVolumes } from '../services/cluster/member-volumes.ts';
 import type { ImagePost } from '../api/image/image.ts';
 import { clusterDir } from '../cluster/membership.ts';
@@ -155,25 +157,28 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const inCluster = { records, cluster, log };
   const poolsOfAll = poolRealisation(inCluster, storagePools);
   const networksOfAll = networkRealisation(inCluster, networks);
+  const clusterMembership = new ClusterMembership({
+    ...common,
+    stateDir: options.stateDir,
+    cluster: base.cluster,
+    stores: base.clusterStores,
+    single: base.singleStores,
+    fence: base.clusterStores,
+    certificates: base.certificates,
+    attempts,
+    architecture,
+    version: base.release,
+    listen: base.membership.listen,
+    becameMember: base.membership.became,
+  });
   return {
     aliases: new Aliases({ ...common, images }),
     backups,
     clusterPools: new ClusterObjects({ ...inCluster, on: poolsOfAll }),
     clusterNetworks: new ClusterObjects({ ...inCluster, on: networksOfAll }),
-    clusterMembership: new ClusterMembership({
-      ...common,
-      stateDir: options.stateDir,
-      cluster: base.cluster,
-      stores: base.clusterStores,
-      single: base.singleStores,
-      fence: base.clusterStores,
-      certificates: base.certificates,
-      attempts,
-      architecture,
-      version: base.release,
-      listen: base.membership.listen,
-      becameMember: base.membership.became,
-    }),
+    clusterMembership,
+    memberGroups: new MemberGroups({ records, cluster, events }),
+    memberSettings: new MemberSettings({ records, events, shown: (name) => clusterMembership.member(name).object }),
     certificates: new Certificates({
       ...common,
       attempts,

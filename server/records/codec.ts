@@ -21,6 +21,7 @@ const newestVersion: { readonly [K in Kind]: number } = {
   cluster: 1,
   memberConfig: 1,
   joinTokens: 1,
+  memberGroups: 1,
   poolDefinitions: 1,
   networkDefinitions: 1,
 };

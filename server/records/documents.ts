@@ -193,6 +193,12 @@ export interface MemberDocument {
   readonly config?: ConfigMap;
 }
 
+/** A group of members that a target can name; which members it has is in their records. The group `default` needs no record. */
+export interface MemberGroupDocument {
+  readonly v: 1;
+  readonly description: string;
+}
+
 /** One record, named `config`. */
 export interface ClusterDocument {
   readonly v: 1;
@@ -262,6 +268,7 @@ export interface Documents {
   readonly cluster: ClusterDocument;
   readonly memberConfig: MemberConfigDocument;
   readonly joinTokens: JoinTokenDocument;
+  readonly memberGroups: MemberGroupDocument;
   readonly poolDefinitions: DefinitionDocument;
   readonly networkDefinitions: DefinitionDocument;
 }
@@ -287,6 +294,7 @@ export const kindNames = [
   'cluster',
   'memberConfig',
   'joinTokens',
+  'memberGroups',
   'poolDefinitions',
   'networkDefinitions',
 ] as const satisfies readonly Kind[];

@@ -118,6 +118,9 @@ export class Records {
   get networkDefinitions(): Collection<'networkDefinitions'> {
     return this.#collections.networkDefinitions;
   }
+  get memberGroups(): Collection<'memberGroups'> {
+    return this.#collections.memberGroups;
+  }
   get joinTokens(): Collection<'joinTokens'> {
     return this.#collections.joinTokens;
   }

@@ -1,4 +1,5 @@
 // ETags: SHA-256 over the user-modifiable content of an object, and the If-Match check against it (spec 4, store notes).
+import type { ClusterGroup } from '../api/cluster/member-groups.ts';
 import type { Cluster, ClusterMember } from '../api/cluster/cluster.ts';
 import type { ContainerMetadata } from '../api/container/container.ts';
 import { errors } from '../api/errors.ts';
@@ -47,6 +48,7 @@ export const etagOf = {
   certificate: (c: CertificateDocument) =>
     canonicalHash([c.name, c.type, ...(c.projects === undefined ? [] : [c.projects])]),
   cluster: (c: Cluster) => canonicalHash(c),
+  memberGroup: (group: ClusterGroup) => canonicalHash([group.description, group.members]),
   member: (m: ClusterMember) => canonicalHash([m.config, m.description, m.failure_domain, m.groups]),
   serverConfig: (config: Readonly<Record<string, string | boolean>>) => canonicalHash(config),
 } as const;

@@ -1,5 +1,6 @@
 // Cluster membership on the wire (spec 2.16, 4.13; shapes after the real system).
 import { Type, type Static } from 'typebox';
+import { ConfigMap } from '../schema/common-schemas.ts';
 import { facts } from '../schema/field.ts';
 
 export const Cluster = Type.Object({
@@ -44,6 +45,15 @@ export const ClusterMember = Type.Object({
   architecture: Type.String(),
 });
 export type ClusterMember = Static<typeof ClusterMember>;
+/** What a client may write of a member. */
+export const ClusterMemberPut = Type.Object({
+  roles: Type.Optional(Type.Array(Type.String())),
+  failure_domain: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  config: Type.Optional(Type.Union([ConfigMap, Type.Null()])),
+  groups: Type.Optional(Type.Array(Type.String())),
+});
+export type ClusterMemberPut = Static<typeof ClusterMemberPut>;
 export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
 
 /** A member asks another one to take a container that it has. Names are those of records. */

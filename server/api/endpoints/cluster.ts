@@ -6,14 +6,17 @@ import {
   ClusterArrival,
   ClusterMember,
   ClusterMemberPost,
+  ClusterMemberPut,
   ClusterPut,
 } from '../cluster/cluster.ts';
+import { ClusterGroup, ClusterGroupCreate, ClusterGroupPost, ClusterGroupPut } from '../cluster/member-groups.ts';
 import { endpointsOf, everyone } from './endpoint.ts';
 import { recursion } from './shared.ts';
 
 const endpoint = endpointsOf('server');
 
 const clustering = { extension: 'clustering' } as const;
+const groups = { extension: 'clustering_groups' } as const;
 
 export const clusterEndpoints = [
   endpoint('cluster.get', 'GET /1.0/cluster', 'sync', 'Cluster membership of this server.', {
@@ -38,6 +41,41 @@ export const clusterEndpoints = [
     result: ClusterMember,
     etag: true,
   }),
+  endpoint('members.put', 'PUT /1.0/cluster/members/:name', 'sync', 'Replace what can be written of it.', {
+    extension: 'clustering_edit_roles',
+    body: ClusterMemberPut,
+    etag: true,
+  }),
+  endpoint('members.patch', 'PATCH /1.0/cluster/members/:name', 'sync', 'Change the given parts.', {
+    extension: 'clustering_edit_roles',
+    body: ClusterMemberPut,
+    etag: true,
+  }),
+  endpoint('memberGroups.list', 'GET /1.0/cluster/groups', 'sync', 'Groups of members.', { ...groups, ...recursion }),
+  endpoint('memberGroups.create', 'POST /1.0/cluster/groups', 'sync', 'Make a group.', {
+    ...groups,
+    body: ClusterGroupCreate,
+  }),
+  endpoint('memberGroups.get', 'GET /1.0/cluster/groups/:name', 'sync', 'One group.', {
+    ...groups,
+    result: ClusterGroup,
+    etag: true,
+  }),
+  endpoint('memberGroups.put', 'PUT /1.0/cluster/groups/:name', 'sync', 'Replace it.', {
+    ...groups,
+    body: ClusterGroupPut,
+    etag: true,
+  }),
+  endpoint('memberGroups.patch', 'PATCH /1.0/cluster/groups/:name', 'sync', 'Change the given parts.', {
+    ...groups,
+    body: ClusterGroupPut,
+    etag: true,
+  }),
+  endpoint('memberGroups.post', 'POST /1.0/cluster/groups/:name', 'sync', 'Rename it.', {
+    ...groups,
+    body: ClusterGroupPost,
+  }),
+  endpoint('memberGroups.delete', 'DELETE /1.0/cluster/groups/:name', 'sync', 'Delete an empty group.', groups),
   endpoint('members.post', 'POST /1.0/cluster/members/:name', 'sync', 'Rename it.', {
     ...clustering,
     body: ClusterMemberPost,

@@ -21,15 +21,20 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ...replaced(routes, 'volumes.listType', filteredVolumes),
     ...replaced(routes, 'operations.list', byStatus),
     // Real servers fail there instead of returning an empty list.
-    ...replaced(routes, 'members.list', (list) => async (context) => {
-      const reply = await list(context);
-      if (reply.kind === 'sync' && Array.isArray(reply.metadata) && reply.metadata.length === 0)
-        throw errors.notClustered('This server is not part of a cluster');
-      return reply;
-    }),
+    ...replaced(routes, 'members.list', ofClustersOnly),
+    ...replaced(routes, 'memberGroups.list', ofClustersOnly),
     ...replaced(routes, 'containers.templates.post', (create) => overwriting(routes, create)),
     ...replaced(routes, 'volumes.create', ofFiles),
     ...replaced(routes, 'volumes.createType', ofFiles),
+  };
+}
+
+function ofClustersOnly(list: RouteHandler): RouteHandler {
+  return async (context) => {
+    const reply = await list(context);
+    if (reply.kind === 'sync' && Array.isArray(reply.metadata) && reply.metadata.length === 0)
+      throw errors.notClustered('This server is not part of a cluster');
+    return reply;
   };
 }
 

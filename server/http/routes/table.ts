@@ -20,6 +20,8 @@ import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageRefresh } from '../../services/images/image-refresh.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
+import type { MemberGroups } from '../../services/cluster/member-groups.ts';
+import type { MemberSettings } from '../../services/cluster/member-settings.ts';
 import type { MemberVolumes } from '../../services/cluster/member-volumes.ts';
 import type { MemberCopies } from '../../services/cluster/member-copies.ts';
 import type { Migrations } from '../../services/migration/migrations.ts';
@@ -38,6 +40,7 @@ import type { Dialect } from '../dialects/dialect.ts';
 import type { RouteTable } from '../route.ts';
 import { backupRoutes, receiveBackup } from './backups.ts';
 import { certificateRoutes } from './certificates.ts';
+import { clusterGroupRoutes } from './cluster-groups.ts';
 import { clusterRoutes } from './cluster.ts';
 import { containerFileRoutes } from './container-files.ts';
 import { containerMetadataRoutes } from './container-metadata.ts';
@@ -70,6 +73,8 @@ export interface RoutedServices {
   readonly clusterMoves: ClusterMoves;
   readonly memberCopies: MemberCopies;
   readonly memberVolumes: MemberVolumes;
+  readonly memberGroups: MemberGroups;
+  readonly memberSettings: MemberSettings;
   readonly metrics: ServerMetrics;
   readonly migrations: Migrations;
   readonly networks: Networks;
@@ -121,6 +126,7 @@ export function routesOf(
       dialect: dialect.name,
       ended: ({ id }) => operations.wait(id, undefined),
     }),
+    ...clusterGroupRoutes(services.memberGroups, services.memberSettings),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),
     ...containerFileRoutes(services.containerFiles, headerPrefix),

@@ -61,6 +61,7 @@ const ofClusters: ReadonlySet<Kind> = new Set<Kind>([
   'members',
   'cluster',
   'joinTokens',
+  'memberGroups',
   'poolDefinitions',
   'networkDefinitions',
 ]);

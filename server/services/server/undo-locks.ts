@@ -35,6 +35,7 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'cluster':
     case 'memberConfig':
     case 'joinTokens':
+    case 'memberGroups':
     case 'poolDefinitions':
     case 'networkDefinitions':
     case 'sagas':

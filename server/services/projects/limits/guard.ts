@@ -91,6 +91,7 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
     case 'cluster':
     case 'memberConfig':
     case 'joinTokens':
+    case 'memberGroups':
     case 'poolDefinitions':
     case 'networkDefinitions':
     default:
