@@ -129,7 +129,7 @@ test('the server reports itself as LXD, and advertises only served features', as
   expect(metadata).toMatchObject({
     auth: 'trusted',
     auth_methods: ['tls'],
-    environment: { server: 'lxd', kernel_features: {} },
+    environment: { server: 'lxd', kernel_features: { idmapped_mounts: expect.stringMatching(/^(true|false)$/) } },
   });
   expect(metadata.api_extensions).toEqual(lxdExtensions);
   expect(lxdExtensions).toEqual(expect.arrayContaining(['resource_limits', 'unix_priv_drop', 'api_filtering']));

@@ -150,6 +150,7 @@ describe('events', () => {
     expect(shown).toEqual(['Pending', 'Running', 'container-created', 'Success']);
     const times = mine.map((event) => event.timestamp);
     expect(times).toEqual(times.toSorted());
+    expect(mine.map((event) => event.location)).toEqual(mine.map(() => 'none'));
     expect(times[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z$/);
     expect(mine[0]).toMatchObject({
       type: 'operation',

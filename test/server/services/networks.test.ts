@@ -209,8 +209,8 @@ describe('a network in use', () => {
     const leases = (await daemon.get(`/1.0/networks/${name}/leases`)) as Json[];
     expect(leases).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ hostname: `f-${name}`, address: `${base}.9`, type: 'static' }),
-        expect.objectContaining({ hostname: `d-${name}`, type: 'dynamic' }),
+        expect.objectContaining({ hostname: `f-${name}`, address: `${base}.9`, type: 'static', location: 'none' }),
+        expect.objectContaining({ hostname: `d-${name}`, type: 'dynamic', location: 'none' }),
       ]),
     );
     await setState(daemon, `d-${name}`, 'stop', { force: true });

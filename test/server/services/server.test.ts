@@ -207,7 +207,9 @@ describe('callers without trust', () => {
 
   test('may read the root, the server, its resources and public images', async () => {
     expect((await callTls(address(), 'GET', '/')).metadata).toEqual(['/1.0']);
-    expect((await callTls(address(), 'GET', '/1.0/resources')).status).toBe(200);
+    const { metadata: resources } = await callTls(address(), 'GET', '/1.0/resources');
+    expect(resources.cpu.total).toBeGreaterThan(0);
+    expect(resources.memory.total).toBeGreaterThan(resources.memory.used);
     expect((await callTls(address(), 'GET', '/1.0/images')).metadata).toEqual([]);
   });
 
@@ -245,6 +247,22 @@ describe('trusting certificates', () => {
 
   test('a guest without a certificate is refused', async () => {
     expect((await ask(undefined, { password: 'right' })).status).toBe(403);
+  });
+
+  test('a trusted certificate gets another name by PATCH and by PUT, and keeps its fingerprint', async () => {
+    const client = await makeClient('renamed');
+    await daemon.call('POST', '/1.0/certificates', { type: 'client', name: 'first', certificate: client.certPem });
+    const url = `/1.0/certificates/${client.fingerprint}`;
+    for (const [method, name] of [
+      ['PATCH', 'second'],
+      ['PUT', 'third'],
+    ] as const) {
+      expect((await daemon.call(method, url, { type: 'client', name })).status).toBe(200);
+      expect(await daemon.get(url)).toMatchObject({ name, type: 'client', fingerprint: client.fingerprint });
+    }
+    expect((await daemon.call('PATCH', url, { name: 'fourth' }, { 'if-match': '"old"' })).status).toBe(412);
+    await daemon.call('DELETE', url);
+    expect((await daemon.call('PATCH', url, { name: 'fourth' })).status).toBe(404);
   });
 
   test('trust ends at once when the certificate is removed, also for open connections', async () => {

@@ -209,6 +209,7 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
       'tunnel.m.protocol': 'vxlan',
       'tunnel.m.id': '4213',
       'tunnel.m.interface': 'lo',
+      'tunnel.m.ttl': '9',
       'tunnel.u.protocol': 'vxlan',
       'tunnel.u.id': '4214',
       'tunnel.u.local': '198.18.213.1',
@@ -216,7 +217,9 @@ describe.skipIf(!available.ok)('bridge networks on the host', () => {
     };
     await up(tunnels);
     const show = async (tunnel: string): Promise<string> => ip('-d', 'link', 'show', 'dev', `${name}-${tunnel}`);
-    expect(await show('m')).toMatch(new RegExp(`mtu 1400 .*master ${name} [^]*id 4213 group 239.0.0.1`));
+    expect(await show('m')).toMatch(
+      new RegExp(`mtu 1400 .*master ${name} [^]*id 4213 group 239.0.0.1 dev lo [^]*ttl 9 `),
+    );
     expect(await show('u')).toMatch(/id 4214 remote 198.18.213.2 local 198.18.213.1/);
     const index = async (): Promise<string> => (await show('u')).split(':')[0] ?? '';
     const before = await index();
