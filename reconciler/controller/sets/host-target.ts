@@ -4,6 +4,7 @@ import type { HostLink } from '../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../http/contract.ts';
 import type { DriftRules } from '../decide/drift-rules.ts';
 import type { LoadedSet } from './load-revision.ts';
+import type { HostChanges } from './object-history.ts';
 import type { Run } from './run-book.ts';
 
 export interface HostTarget {
@@ -34,6 +35,8 @@ export interface SetOnHostDeps {
   readonly onState: () => void;
   readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
   readonly onDrift: (record: DriftRecord) => void;
+  /** What a run did to the objects of the host. */
+  readonly onChanges: (changes: HostChanges) => void;
   readonly onApplied: (host: string, applied: Applied) => void;
   readonly log: (level: 'info' | 'warn' | 'error', message: string, host: string) => void;
   /** Limits how many hosts are planned at a time. */

@@ -5,11 +5,12 @@ import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { Hub } from '../hub.ts';
 import { ControllerError } from '../controller.ts';
-import type { DriftRecord, Operation, RunRecord, SetStatus, Suspension } from '../http/contract.ts';
+import type { DriftRecord, ObjectChange, Operation, RunRecord, SetStatus, Suspension } from '../http/contract.ts';
 import type { Source } from '../sources/source.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
 import { loadRevision, type LoadedRevision } from './load-revision.ts';
 import { batchesOf, batchVerdict } from '../decide/rollout.ts';
+import { changesOf, type HostChanges } from './object-history.ts';
 import { RunBook, type Run, type RunStart } from './run-book.ts';
 import type { Applied } from './host-target.ts';
 import { SetOnHost } from './set-on-host.ts';
@@ -48,6 +49,7 @@ export class ManagedSet {
   readonly #stored: StoredSet;
   readonly #runs: RunBook;
   readonly #history: RecordLog<RunRecord>;
+  readonly #changes: RecordLog<HostChanges>;
   #problems: readonly string[] = [];
   #message: string | undefined;
   #offered: string | undefined;
@@ -65,6 +67,7 @@ export class ManagedSet {
     const folder = join(stateDir, 'sets', config.name);
     this.#stored = new StoredSet(stateDir, config.name);
     this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
+    this.#changes = new RecordLog(join(folder, 'changes.ndjson'), Math.max(200, 10 * deps.links.length));
     this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
     this.#runs = new RunBook(config.name, this.#history, hub);
     const rules = new DriftRules(config.mode, config.rules);
@@ -86,6 +89,7 @@ export class ManagedSet {
               for (const object of gone) hub.emit({ type: 'object', set: config.name, object, isGone: true });
             },
             onDrift: (record) => this.#noteDrift(record),
+            onChanges: (changes) => this.#changes.put(changes),
             onApplied: (host, applied) => this.#noteApplied(host, applied),
             log: (level, message, host) => hub.log(level, message, { set: config.name, host }),
             turn: deps.turn,
@@ -101,7 +105,7 @@ export class ManagedSet {
 
   /** Reads its state. The last good revision is in force at once, also while its source does not answer. */
   async load(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#stored.load(), this.#history.load(), this.drift.load()]);
+    await Promise.all([this.#stored.load(), this.#history.load(), this.#changes.load(), this.drift.load()]);
     this.#runs.closeOpen(this.#deps.nowMs());
     const drift = this.drift.list(Number.MAX_SAFE_INTEGER);
     for (const host of this.hosts) host.restoreDrift(drift);
@@ -124,7 +128,7 @@ export class ManagedSet {
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all(this.hosts.map((one) => one.run(signal)));
     await this.#working.catch(() => undefined);
-    await Promise.all([this.#history.flush(), this.drift.flush()]);
+    await Promise.all([this.#history.flush(), this.#changes.flush(), this.drift.flush()]);
   }
 
   /** The source has this revision now. A broken one changes nothing. */
@@ -362,6 +366,12 @@ export class ManagedSet {
 
   history(limit: number): readonly RunRecord[] {
     return this.#runs.history(limit);
+  }
+
+  /** What its runs did to one object, newest first. */
+  changesOf(host: string, address: string): readonly ObjectChange[] {
+    const records = this.#changes.list(Number.MAX_SAFE_INTEGER);
+    return changesOf(records, (id) => this.#history.get(id), host, address);
   }
 
   /** Revisions whose files must stay. */

@@ -40,11 +40,11 @@ export function differenceOf({ path, before, after, effect, secret }: Change): O
   };
 }
 
+/** Runs and drift together, newest first. */
 function historyOf(set: ManagedSet, host: string, address: string): ObjectChange[] {
-  return set.drift
+  const drift = set.drift
     .list(Number.MAX_SAFE_INTEGER)
     .filter((one) => one.host === host && one.address === address)
-    .slice(0, mostChanges)
     .map(({ at, by, paths, action, message }) => ({
       at,
       action: 'update' as const,
@@ -52,4 +52,7 @@ function historyOf(set: ManagedSet, host: string, address: string): ObjectChange
       reason: `${paths.join(', ')}: ${action}`,
       ...(message === undefined ? {} : { message }),
     }));
+  return [...set.changesOf(host, address), ...drift]
+    .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
+    .slice(0, mostChanges);
 }

@@ -21,6 +21,7 @@ import { DriftBook } from './drift-book.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide/judge-drift.ts';
 import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
 import { changedObjects, countsOf, objectsOf } from '../decide/object-status.ts';
+import { changesOn } from './object-history.ts';
 import { planTarget } from './plan-target.ts';
 import { refusalText, type Restraint } from '../decide/restrain.ts';
 import { retryPauseMs } from '../decide/retry.ts';
@@ -326,6 +327,8 @@ export class SetOnHost {
               .slice(0, 3)
               .join('; ');
       run.hostEnded(this.name, made.plan, result, failure);
+      const changes = changesOn(this.name, run.id, made.plan, result, nowMs());
+      if (changes !== undefined) this.#deps.onChanges(changes);
       this.#failed.clear();
       for (const one of failures) this.#failed.set(one.address, `${one.what}: ${one.why}`);
       for (const one of failures) this.#drift.failed(one.address, one.why);

@@ -40,6 +40,14 @@ describe('one set on two hosts', () => {
     await hasStatus(world, 'web', 'synced');
     expect(world.engine.history('web').length).toBe(before + 1);
     expect(world.engine.drift('web').length).toBe(1);
+    const { history } = await world.engine.object('web', 'h2', 'profile/web');
+    expect(history.map(({ action, reason }) => `${action}: ${reason}`)).toEqual([
+      'update: drift',
+      'update: config.user.note: healed',
+      'create: commit',
+    ]);
+    expect(history[0]?.by).toMatch(/^controller /);
+    expect(history[2]?.revision).toBe(world.engine.history('web').at(-1)?.revision);
     // The machine of a test may be busy; the bench measures.
     expect(tookMs).toBeLessThan(5000);
   });
@@ -63,6 +71,8 @@ describe('one set on two hosts', () => {
     await until(async () => (await world.profile(1, 'web'))?.['user.note'] === 'd', waitMs);
     await hasStatus(world, 'web', 'synced');
     expect(world.engine.drift('web')[0]).toMatchObject({ host: 'h1', address: 'profile/web' });
+    const { history } = await world.engine.object('web', 'h1', 'profile/web');
+    expect(history.at(-1)).toMatchObject({ action: 'create', reason: 'commit' });
     expect(world.engine.history('web').filter(({ reason }) => reason === 'commit').length).toBe(2);
   });
 });
