@@ -17,6 +17,7 @@ import { resumeOperations } from '../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../engine/runs/set-run.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../http/contract.ts';
+import { Alarm } from './alarm.ts';
 import { DriftBook } from './drift-book.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide/judge-drift.ts';
 import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
@@ -49,7 +50,7 @@ export class SetOnHost {
   #retryAtMs = 0;
   #isDue = false;
   #isResumed = false;
-  #wake = (): void => {};
+  readonly #alarm = new Alarm();
   #nextOpenMs: number | undefined;
 
   /** `applied`: what is stored. */
@@ -148,12 +149,12 @@ export class SetOnHost {
   look(isNow = false): void {
     if (isNow) this.#retryAtMs = 0;
     this.#isDue = true;
-    this.#wake();
+    this.#alarm.call();
   }
 
   /** Ends when `signal` fires. */
   async run(signal: AbortSignal): Promise<void> {
-    const wake = (): void => this.#wake();
+    const wake = this.#alarm.call;
     signal.addEventListener('abort', wake, { once: true });
     while (!signal.aborted) {
       if (!this.#isDue) await this.#sleep();
@@ -186,19 +187,7 @@ export class SetOnHost {
     const { suspensions, nowMs } = this.#deps;
     const now = nowMs();
     const times = [this.#retryAtMs - now, (this.#nextOpenMs ?? 0) - now, endsInMs(suspensions(), now) ?? 0];
-    const waits = times.filter((ms) => ms > 0);
-    await new Promise<void>((resolve) => {
-      const due = (): void => {
-        this.#isDue = true;
-        resolve();
-      };
-      const timer = waits.length === 0 ? undefined : setTimeout(due, Math.min(...waits, 3_600_000) + 5);
-      this.#wake = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-    this.#wake = (): void => {};
+    if (await this.#alarm.wait(times)) this.#isDue = true;
   }
 
   async #reconcile(target: HostTarget, signal: AbortSignal): Promise<void> {
