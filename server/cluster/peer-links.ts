@@ -132,7 +132,8 @@ export class PeerLinks {
 
   /** The library is loaded when there is another member to ask. */
   async #agentNow(): Promise<Agent> {
-    const { Agent: Connections } = await import('undici');
+    // In the bundle the default export is all that there is.
+    const { Agent: Connections } = (await import('undici')).default;
     const { certPem } = this.#certificate();
     if (this.#agent?.of === certPem) return this.#agent.agent;
     void this.#agent?.agent.close();

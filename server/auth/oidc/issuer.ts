@@ -95,7 +95,8 @@ async function fetchBounded(
   { signal }: Parameters<Fetch>[1],
   proxy: string | undefined,
 ): Promise<Response> {
-  const { fetch, ProxyAgent } = await import('undici');
+  // In the bundle the default export is all that there is.
+  const { fetch, ProxyAgent } = (await import('undici')).default;
   const agent = proxy === undefined ? undefined : new ProxyAgent(proxy);
   try {
     const answer = await fetch(url, {

@@ -108,7 +108,8 @@ export class Connection {
     signal: AbortSignal,
   ): Promise<Answer> {
     try {
-      const undici = await import('undici');
+      // In the bundle the default export is all that there is.
+      const { default: undici } = await import('undici');
       const {
         statusCode,
         headers: answered,
@@ -135,7 +136,7 @@ export class Connection {
   }
 
   /** One for the way straight, one a proxy. */
-  #dispatcher(url: URL, { Agent, Pool, ProxyAgent }: typeof Undici): Undici.Dispatcher {
+  #dispatcher(url: URL, { Agent, Pool, ProxyAgent }: (typeof Undici)['default']): Undici.Dispatcher {
     const { proxies, limits } = this.#options;
     const proxy = proxyFor(url, proxies) ?? '';
     const known = this.#dispatchers.get(proxy);
