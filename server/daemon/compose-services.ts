@@ -60,6 +60,7 @@ import { volumeSnapshotTasks } from '../services/storage/snapshot-schedule.ts';
 import type { Caller } from '../services/caller.ts';
 import { MemberGroups } from '../services/cluster/member-groups.ts';
 import { MemberSettings } from '../services/cluster/member-settings.ts';
+import { replicateImages } from '../services/images/replicate-images.ts';
 import { MemberVolumes } from '../services/cluster/member-volumes.ts';
 import type { ImagePost } from '../api/image/image.ts';
 import { clusterDir } from '../cluster/membership.ts';
@@ -106,7 +107,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const running = new RunningDevices({ ...common, proxies });
   const damage = isDryRun ? noDamageCheck : damageCheck;
   const addDeps = { ...common, dir: dirs.images, damage };
-  const members = new MemberImages({ ...addDeps, cluster: base.cluster });
+  const members = new MemberImages({ ...addDeps, cluster: base.cluster, users });
   const imageDeps = { ...addDeps, secrets: new ImageSecrets(), users, members };
   const images = new ImageStore(imageDeps);
   const architecture = architectureName(machine()) ?? machine();
@@ -225,6 +226,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       ...sessions.tasks,
       ...backups.tasks(),
       ...imageRefresh.tasks(),
+      ...(isDryRun ? [] : [replicateImages({ records, cluster: base.cluster, members, log })]),
       ...(room === undefined ? [] : [room.task()]),
     ],
     server: new ServerSettings({

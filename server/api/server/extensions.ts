@@ -86,7 +86,6 @@ export const unservedExtensions: Readonly<Record<string, string>> = {
   storage_driver_ceph: noDriver('ceph'),
   storage_ceph_user_name: noDriver('ceph'),
   storage_ceph_force_osd_reuse: noDriver('ceph'),
-  clustering_image_replication: 'an image stays on the members that needed it',
   maas_network: 'addresses are not registered with MAAS',
   pprof_http: 'there is no profiling listener',
   candid_authentication: noProvider,

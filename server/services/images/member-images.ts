@@ -19,9 +19,17 @@ import { daemonCaller } from '../caller.ts';
 import { ofProject } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps } from './add-image.ts';
 import { imageOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
-import { imageLock } from './image-deps.ts';
+import { deleteImageSaga } from './sagas/image-delete.ts';
+import type { Pools } from '../storage/pools.ts';
+import type { ImageUsers } from './image-users.ts';
+import { imageFilesLock, imageLock } from './image-deps.ts';
 
-export type MemberImagesDeps = AddImageDeps & { readonly cluster: Cluster; readonly log: Log };
+export type MemberImagesDeps = AddImageDeps & {
+  readonly cluster: Cluster;
+  readonly log: Log;
+  readonly users: ImageUsers;
+  readonly pools: Pools;
+};
 
 /** Heads and boundaries of the parts of an image. */
 const framingBytes = 64 * 1024;
@@ -45,6 +53,18 @@ export class MemberImages {
       () => {},
       signal,
     );
+  }
+
+  /** The copy here says what the member with the lowest number tells of the image: this one may have missed a change. */
+  async repair(image: string): Promise<void> {
+    const { records } = this.#deps;
+    await records.retry((changes) => {
+      const own = records.images.get(image)?.document;
+      const [first] = otherHolders(records, image);
+      if (own?.lifecycle !== 'ready' || first === undefined || first.member > (records.member ?? 0)) return;
+      const wanted = likeThat(own, first.document);
+      if (JSON.stringify(wanted) !== JSON.stringify(own)) changes.put('images', image, wanted);
+    });
   }
 
   /** After a change of the image here: the other members that have it make the same. Who cannot be asked is behind until the next one. */
@@ -137,6 +157,7 @@ export class MemberImages {
       const added = { ...like, filename, properties, public: document.public, aliases: [], isCopy: true };
       await storeImage(this.#deps, { ...daemonCaller, project: projectOf(image) }, added, image, signal);
       await this.#followOthers(image);
+      await this.#refuseDeleted(member, image, signal);
     } finally {
       // Moved by now, unless it was no image.
       await rm(target.metadataPath, { force: true });
@@ -191,6 +212,17 @@ export class MemberImages {
       const [other] = otherHolders(records, image);
       if (own !== undefined && other !== undefined) changes.put('images', image, likeThat(own, other.document));
     });
+  }
+
+  /** One that was deleted everywhere while it came does not come back. When the member that it came from has left the cluster, the copy
+   *  is all that there is. */
+  async #refuseDeleted({ number }: Member, image: string, signal: AbortSignal): Promise<void> {
+    const { records, cluster, locks, sagas } = this.#deps;
+    if (otherHolders(records, image).length > 0 || cluster.members.byNumber(number) === undefined) return;
+    await locks.run(imageFilesLock(image), () =>
+      sagas.run(deleteImageSaga(this.#deps), { fingerprint: image }, { signal }),
+    );
+    throw errors.notFound('image', plainName(image));
   }
 
   #isHere(image: string): boolean {

@@ -1,14 +1,16 @@
 // Images of a cluster: each is there once whichever members have its files, and comes to the member that needs it.
 import { createHash } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { testMinutes } from '../../support/daemons/clock.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { splitUpload } from '../../support/images/split-upload.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/until.ts';
 
 describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('images of a cluster', () => {
   let cluster: TestCluster;
@@ -16,10 +18,16 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
   let two: TestMember;
   let three: TestMember;
   let dir: string;
+  const minutes = new Map<string, ReturnType<typeof testMinutes>>();
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'gantry-cluster-images-'));
-    cluster = await makeCluster(3);
+    cluster = await makeCluster(3, 1, (name) => {
+      // Certificates are made by the clock of the host: they are good on this one, which stands still.
+      const own = testMinutes(new Date(Date.now() + 600_000).toISOString());
+      minutes.set(name, own);
+      return { time: own.time };
+    });
     [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
   }, 60_000);
@@ -110,5 +118,44 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
     expect(ended).toMatchObject({ status_code: 400, err: expect.stringContaining('exists') });
     expect(await fingerprints(one)).toEqual([image]);
     await two.ok('DELETE', `/1.0/images/${image}`);
+  });
+
+  const copies = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for (const member of cluster.members) {
+      const own = await readdir(join(member.dir, 'images')).catch(() => []);
+      found.push(...own.filter((file) => /^[0-9a-f]{64}$/.test(file)).map(() => member.name));
+    }
+    return found.toSorted();
+  };
+  const pass = (): void => minutes.forEach((own) => own.pass(60_000));
+
+  test('as many members as cluster.images_minimal_replica says get a copy in the background, and a deletion removes all', async () => {
+    await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '2' } });
+    const image = await upload(three, 'copied');
+    pass();
+    await until(async () => (await copies()).length === 2);
+    await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '-1' } });
+    pass();
+    await until(async () => (await copies()).join() === 'm1,m2,m3');
+    await one.ok('DELETE', `/1.0/images/${image}`);
+    pass();
+    expect(await copies()).toEqual([]);
+    expect(await fingerprints(two)).toEqual([]);
+  });
+
+  test('an image that is fetched while it is deleted does not come back', async () => {
+    await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '1' } });
+    for (let round = 0; round < 4; round += 1) {
+      const raced = await upload(two, `raced${round}`);
+      const made = three.call('POST', '/1.0/containers?target=m3', container('r', { fingerprint: raced }));
+      await one.ok('DELETE', `/1.0/images/${raced}`);
+      const { body } = await made;
+      if (body.operation !== undefined) await three.wait(String(body.operation));
+      expect([round, await fingerprints(one), await copies()]).toEqual([round, [], []]);
+      await one
+        .call('DELETE', '/1.0/containers/r')
+        .then(async (answer) => answer.status === 202 && one.wait(answer.body.operation));
+    }
   });
 });

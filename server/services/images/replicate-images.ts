@@ -1,0 +1,53 @@
+// Keeps enough copies of images in a cluster, and the copies of this member as the cluster knows them: each minute, in the background.
+import { imagesOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
+import type { Cluster } from '../../cluster/cluster.ts';
+import { newHolders } from '../../cluster/image-replicas.ts';
+import { plainName } from '../../api/project/project-names.ts';
+import { errorText, type Log } from '../../lib/log.ts';
+import type { Records } from '../../records/records.ts';
+import type { ScheduledTask } from '../server/scheduler.ts';
+import { settingOf } from '../server/settings.ts';
+import type { MemberImages } from './member-images.ts';
+
+export interface ReplicateImagesDeps {
+  readonly records: Records;
+  readonly cluster: Cluster;
+  readonly members: Pick<MemberImages, 'bring' | 'repair'>;
+  readonly log: Log;
+}
+
+export const replicateImages = (deps: ReplicateImagesDeps): ScheduledTask => ({
+  name: 'copies of images',
+  run: async (_minute, signal) => {
+    if (!deps.cluster.isOn) return;
+    for (const { name } of imagesOfCluster(deps.records)) {
+      if (signal.aborted) return;
+      try {
+        await keep(deps, name, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        deps.log.warn(`The image ${plainName(name)} of the cluster has no copy here yet: ${errorText(error)}`);
+      }
+    }
+  },
+});
+
+async function keep(
+  { records, cluster, members }: ReplicateImagesDeps,
+  image: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const here = cluster.members.here;
+  const isOwn = records.images.has(image);
+  const others = otherHolders(records, image).map(({ member }) => member);
+  if (isOwn) return members.repair(image);
+  const fit = cluster.members.list().filter(({ isPresent, document }) => isPresent && document.evacuated !== true);
+  const wish = {
+    image,
+    wanted: Number(settingOf(records, 'cluster.images_minimal_replica')),
+    candidates: fit.map(({ number }) => number),
+    holders: others,
+  };
+  const isThere = others.some((holder) => cluster.members.isPresent(holder));
+  if (isThere && newHolders(wish).includes(here)) await members.bring(image, signal);
+}
