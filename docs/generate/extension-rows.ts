@@ -169,6 +169,7 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   operation_description: ['operations/manager.ts', 'server/operations/operations.test.ts', 'description'],
   clustering: ['services/cluster/cluster-membership.ts', 'e2e/cluster/one-api.test.ts', 'cluster'],
   clustering_join: ['services/cluster/join.ts', 'e2e/cluster/lxc-cluster.test.ts', 'cluster_password'],
+  clustering_evacuation: ['services/cluster/moves/evacuate.ts', 'e2e/cluster/lxc-cluster.test.ts', 'evacuate'],
   clustering_server_address: ['services/cluster/join.ts', 'e2e/cluster/lxc-cluster.test.ts', 'server_address'],
   clustering_join_token: ['services/cluster/accept.ts', 'e2e/cluster/lxc-cluster.test.ts', 'revoke-token'],
   clustering_roles: ['services/cluster/cluster-membership.ts', 'e2e/cluster/lxc-cluster.test.ts', 'roles'],

@@ -1,5 +1,5 @@
 // Calls about the cluster of a server and its members.
-import type { Cluster, ClusterMember, ClusterPut } from '../api/cluster/cluster.ts';
+import type { Cluster, ClusterMember, ClusterMemberStatePost, ClusterPut } from '../api/cluster/cluster.ts';
 import type { Operation } from '../api/operation.ts';
 import { listOf, type Send } from './object-calls.ts';
 import type { Reply } from './transport/reply.ts';
@@ -14,6 +14,8 @@ export interface ClusterCalls {
   /** An operation that waits for a host of this name; its metadata has the parts of the token. */
   makeToken(name: string, signal?: AbortSignal): Promise<Operation>;
   rename(name: string, to: string, signal?: AbortSignal): Promise<void>;
+  /** The answer is an operation. */
+  changeState(name: string, body: ClusterMemberStatePost, signal?: AbortSignal): Promise<Reply<unknown>>;
   /** The answer is an operation. `isForced`: the member does not answer, and what it has is lost. */
   remove(name: string, isForced: boolean, signal?: AbortSignal): Promise<Reply<unknown>>;
 }
@@ -31,6 +33,7 @@ export const clusterCalls = (send: Send): ClusterCalls => ({
   rename: async (name, to, signal) => {
     await send({ method: 'POST', path: pathOf(name), json: { server_name: to } }, signal);
   },
+  changeState: (name, json, signal) => send({ method: 'POST', path: `${pathOf(name)}/state`, json }, signal),
   remove: (name, isForced, signal) =>
     send({ method: 'DELETE', path: pathOf(name), query: { force: isForced ? 1 : undefined } }, signal),
 });

@@ -40,6 +40,7 @@ export class Routing {
     const target = this.#targetOf(query['target']);
     if (path.startsWith('/1.0/containers/:name'))
       return isReadHere(id, query) ? undefined : this.#ownerOfContainer(params['name'] ?? '');
+    if (path === '/1.0/cluster/members/:name/state') return this.#targetOf(params['name']);
     if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
     if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
       return target ?? this.#ownerOfVolume(params['type'] ?? '', params['pool'] ?? '', params['name'] ?? '');

@@ -1,4 +1,5 @@
 // A daemon from start to stop: opens its parts, recovers, serves, and closes in the order in which the parts need each other.
+import { isEvacuated } from '../services/cluster/moves/own-member.ts';
 import { Scheduler, systemMinutes, type MinuteTimer } from '../services/server/scheduler.ts';
 import { composeServices, type Services } from './compose-services.ts';
 import type { Daemon, DaemonOptions } from './daemon-options.ts';
@@ -52,7 +53,8 @@ function runningDaemon(
   });
   scheduler.start();
   const autostart = new AbortController();
-  const started = isDryRun ? Promise.resolve() : containers.autostart(autostart.signal);
+  const isQuiet = isDryRun || isEvacuated(base.records);
+  const started = isQuiet ? Promise.resolve() : containers.autostart(autostart.signal);
   const end = async (beforeClosing?: () => Promise<void>): Promise<void> => {
     autostart.abort();
     // No new connections; open ones end with their requests. Clients of the event feed hear how the last operations end, then

@@ -143,6 +143,8 @@ export const furtherRoutes: readonly string[] = [
   'DELETE /1.0/cluster/groups/NAME',
   'POST /internal/cluster/accept',
   'POST /internal/cluster/arrivals',
+  'POST /internal/cluster/returns',
+  'POST /1.0/cluster/members/NAME/state',
   'DELETE /1.0/containers/NAME/metadata/templates',
   'PATCH /1.0/images/FINGERPRINT',
   'POST /1.0/images/FINGERPRINT/refresh',

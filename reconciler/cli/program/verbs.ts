@@ -147,6 +147,8 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(cluster.clusterShow, [clusterMembers, 'showMembers']),
     row(cluster.clusterRename, [clusterMembers, 'renameMember']),
     row(cluster.clusterRemove, [clusterMembers, 'removeMember']),
+    row(cluster.clusterEvacuate, [clusterMembers, 'evacuateMember']),
+    row(cluster.clusterRestore, [clusterMembers, 'restoreMember']),
   ],
   'Use containers and images:': [
     row(containers.exec, [exec, 'exec']),

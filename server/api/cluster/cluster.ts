@@ -56,6 +56,20 @@ export const ClusterMemberPut = Type.Object({
 export type ClusterMemberPut = Static<typeof ClusterMemberPut>;
 export const ClusterMemberPost = Type.Object({ server_name: Type.String() });
 
+/** What becomes of the containers of a member, and whether it takes new ones. */
+export const ClusterMemberStatePost = Type.Object({
+  action: Type.String(facts({ doc: 'evacuate or restore.' })),
+  mode: Type.Optional(
+    Type.String(facts({ doc: 'evacuate: auto, migrate, live-migrate or stop, in place of what each container says.' })),
+  ),
+  force: Type.Optional(Type.Boolean(facts({ doc: 'Containers are stopped by force.' }))),
+});
+export type ClusterMemberStatePost = Static<typeof ClusterMemberStatePost>;
+
+/** A member that is restored asks another one for a container that it had. The name is that of the record. */
+export const ClusterReturn = Type.Object({ name: Type.String(), force: Type.Boolean() });
+export type ClusterReturn = Static<typeof ClusterReturn>;
+
 /** A member asks another one to take a container that it has. Names are those of records. */
 export const ClusterArrival = Type.Object({
   name: Type.String(),

@@ -119,7 +119,7 @@ export const containerConfigKeys = {
   ),
   'cluster.evacuate': word(is.oneOf('auto', 'live-migrate', 'migrate', 'stop'))(
     'none',
-    'Action for the container when its cluster member is evacuated. Without a cluster: no effect.',
+    'Action for the container when its cluster member is evacuated: it moves (stopped for that time), or is stopped; auto: it moves unless a device is a thing of the host. Without a cluster: no effect.',
     { default: 'auto' },
   ),
   'environment.*': text('none', 'Environment of commands run in the container, and of init from its next start.', {
@@ -215,6 +215,8 @@ export const containerConfigKeys = {
     'The member that was lost with it; goes when it was started here.',
     server,
   ),
+  'volatile.evacuate.origin': text('none', 'Member of the cluster that it goes back to when that is restored.', server),
+  'volatile.evacuate.power': text('none', 'RUNNING: it was stopped for an evacuation, and is to start.', server),
   'volatile.idmap.base': make('integer', is.integer(0))('none', 'First host id of its map.', server),
   'volatile.idmap.current': text('none', 'Id map in use.', server),
   'volatile.idmap.next': text('none', 'Id map of the next start.', server),

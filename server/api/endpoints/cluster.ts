@@ -7,7 +7,9 @@ import {
   ClusterMember,
   ClusterMemberPost,
   ClusterMemberPut,
+  ClusterMemberStatePost,
   ClusterPut,
+  ClusterReturn,
 } from '../cluster/cluster.ts';
 import { ClusterGroup, ClusterGroupCreate, ClusterGroupPost, ClusterGroupPut } from '../cluster/member-groups.ts';
 import { endpointsOf, everyone } from './endpoint.ts';
@@ -83,6 +85,17 @@ export const clusterEndpoints = [
   endpoint('members.delete', 'DELETE /1.0/cluster/members/:name', 'async', 'Remove it.', {
     ...clustering,
     query: ['force'],
+  }),
+  endpoint(
+    'members.state.post',
+    'POST /1.0/cluster/members/:name/state',
+    'async',
+    'Evacuate it: its containers move to other members or stop; or restore it: they come back.',
+    { extension: 'clustering_evacuation', body: ClusterMemberStatePost },
+  ),
+  endpoint('cluster.returns', 'POST /internal/cluster/returns', 'async', 'Give a container back to its member.', {
+    ...clustering,
+    body: ClusterReturn,
   }),
   endpoint('cluster.arrivals', 'POST /internal/cluster/arrivals', 'async', 'Take a container of another member.', {
     ...clustering,

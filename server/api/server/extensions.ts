@@ -60,6 +60,7 @@ const laterExtensions = [
   'remote_token_expiry',
   'trust_ca_certificates',
   'certificate_project',
+  'clustering_evacuation',
   'oidc',
 ];
 

@@ -32,6 +32,11 @@ export function clusterRoutes(
       const operation = membership.change(caller, body, ifMatch);
       return operation === undefined ? done : async_(operation);
     },
+    'members.state.post': ({ caller, params, body }) => async_(moves.changeMember(caller, params.name, body)),
+    'cluster.returns': (context) => {
+      if (!isMember(context)) throw errors.forbidden('Only members of the cluster ask each other for containers');
+      return async_(moves.giveBack(context.caller, context.body));
+    },
     'cluster.arrivals': async (context) => {
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster send containers to each other');
       return async_(await moves.arrive(context.body));

@@ -21,7 +21,7 @@ import { ofProject } from '../project-scope.ts';
 import { createContainer } from './life/create.ts';
 import { lockOf, anyContainer } from './find.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
-import { stopForHost } from './life/host-shutdown.ts';
+import { shutdownSeconds, stopForHost } from './life/host-shutdown.ts';
 import { moveContainer } from './life/move.ts';
 import { deleteContainer, removeNow, renameContainer } from './life/remove.ts';
 import { restoreSnapshot } from './snapshots/restore.ts';
@@ -29,7 +29,7 @@ import { snapshotsOf } from './snapshots/records.ts';
 import { renderSnapshot } from './snapshots/snapshots.ts';
 import { putState } from './life/start-stop.ts';
 import { type StateDeps } from './life/state-deps.ts';
-import { stopStateful, afterStop } from './life/stop.ts';
+import { stopStateful, stopNow, afterStop } from './life/stop.ts';
 import { startNow, rememberFoundRunning } from './life/start.ts';
 import { patchContainer, putContainer } from './life/update.ts';
 import { templatesBetweenBoots } from './files/apply-templates.ts';
@@ -123,6 +123,21 @@ export class Containers {
   /** The caller holds the container's lock. It starts from its checkpoint. */
   goOnHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
     return startNow(this.#deps, caller, name, signal, true);
+  }
+
+  /** The caller holds the container's lock. It stops in the time that it has when the host goes down, or by force. */
+  async stopHeld(caller: Caller, name: string, isForced: boolean, signal: AbortSignal): Promise<void> {
+    const { config } = this.#deps.view.expanded(anyContainer(this.#deps.records, name));
+    const timeoutMs = isForced ? 0 : shutdownSeconds(config) * 1000;
+    const stop = (force: boolean): Promise<void> =>
+      stopNow(this.#deps, caller, name, { force, timeoutMs: force ? undefined : timeoutMs }, signal);
+    if (timeoutMs > 0) await stop(false).catch(() => {});
+    if (this.#deps.runtime.probe(name).status !== 'stopped') await stop(true);
+  }
+
+  /** The caller holds the container's lock. */
+  startHeld(caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+    return startNow(this.#deps, caller, name, signal);
   }
 
   /** The caller holds the lock of the container, which is stopped. */

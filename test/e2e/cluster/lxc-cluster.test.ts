@@ -112,6 +112,32 @@ describe.skipIf(missing !== undefined)('lxc cluster', { timeout: 60_000 }, () =>
     expect(await refusal('cluster', 'rename', `${remote}nobody`, 'x')).toContain('There is no cluster member nobody');
   });
 
+  test('evacuate and restore, and move --target, take a container to another member and back', async () => {
+    await lxc('storage', 'create', 'local:default', 'dir');
+    await one.ok('POST', '/1.0/containers?target=m2', {
+      name: 'web',
+      source: { type: 'none' },
+      devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+    });
+    const place = async (): Promise<string> => (await lxc('list', 'far:', '-f', 'csv', '-c', 'nsL')).trim();
+    expect(await place()).toBe('web,STOPPED,m2');
+    await lxc('move', 'far:web', '--target', 'm3');
+    expect(await place()).toBe('web,STOPPED,m3');
+    await lxc('move', 'web', 'site', '--target', 'm2');
+    expect(await place()).toBe('site,STOPPED,m2');
+    await lxc('start', 'far:site');
+    expect(await refusal('move', 'far:site', '--target', 'm3')).toContain('running');
+    await lxc('cluster', 'evacuate', 'far:m2', '--force');
+    expect((await listed('far:'))[1]?.[6]).toBe('EVACUATED');
+    expect(await place()).toMatch(/^site,RUNNING,m[13]$/);
+    await lxc('cluster', 'restore', 'm2', '--force');
+    expect((await listed('local:'))[1]?.[6]).toBe('ONLINE');
+    expect(await place()).toBe('site,RUNNING,m2');
+    await lxc('delete', 'site', '--force');
+    await lxc('profile', 'device', 'remove', 'default', 'root').catch(() => {});
+    await lxc('storage', 'delete', 'default');
+  });
+
   test('remove ends when the member has left; --force takes one that is gone; the member itself can be asked', async () => {
     expect(await refusal('cluster', 'remove', 'far:nobody')).toContain('There is no cluster member nobody');
     await lxcClient(join(work, 'm3'), join(work, 'm3'))('cluster', 'remove', 'm3');

@@ -190,6 +190,38 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('DELETE', '/1.0/containers/f1');
   });
 
+  test('on storage that all members share the files stay, and the member that had them does not delete them', async () => {
+    const source = `${one.dir}-shared`;
+    mkdirSync(source);
+    try {
+      await sent('POST', '/1.0/storage-pools', {
+        name: 'nfs',
+        driver: 'dir',
+        config: { source, 'source.shared': 'true' },
+      });
+      await create(one, 'g1', { devices: { root: { type: 'disk', path: '/', pool: 'nfs' } } });
+      await one.call('POST', '/1.0/containers/g1/files?path=/mark', Buffer.from('early'));
+      await one.ok('POST', '/1.0/containers/g1/snapshots', { name: 's' });
+      await one.call('POST', '/1.0/containers/g1/files?path=/mark', Buffer.from('late'));
+      await move('g1', three, { name: 'g2' });
+      expect(readdirSync(`${source}/containers`)).toEqual(['g2']);
+      await move('g2', one, { name: 'g1' });
+      await move('g1', two);
+      expect((await one.get('/1.0/containers/g1')).location).toBe('m2');
+      await one.restart();
+      expect((await one.call('GET', '/1.0/containers/g1/files?path=/mark')).bytes.toString()).toBe('late');
+      await one.ok('PUT', '/1.0/containers/g1', { restore: 's' });
+      expect((await one.call('GET', '/1.0/containers/g1/files?path=/mark')).bytes.toString()).toBe('early');
+      await move('g1', one, { pool: 'default' });
+      expect(readdirSync(`${source}/containers`)).toEqual([]);
+      expect((await one.call('GET', '/1.0/containers/g1/files?path=/mark')).bytes.toString()).toBe('early');
+      await one.ok('DELETE', '/1.0/containers/g1');
+      await sent('DELETE', '/1.0/storage-pools/nfs');
+    } finally {
+      rmSync(source, { recursive: true });
+    }
+  });
+
   test('only members send containers to each other', async () => {
     const body = {
       name: 'x',

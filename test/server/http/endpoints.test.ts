@@ -354,6 +354,8 @@ describe('every endpoint of this release', () => {
       'cluster.put',
       'cluster.accept',
       'cluster.arrivals',
+      'cluster.returns',
+      'members.state.post',
       'members.create',
       'members.get',
       'members.put',

@@ -72,3 +72,27 @@ export const clusterRemove = {
   examples: ['gantry cluster remove three', 'gantry cluster remove three --force'],
 } satisfies Verb;
 export type ClusterRemoveOptions = OptionsOf<typeof clusterRemove>;
+
+const force = { force: toggle('--force', 'stop containers by force, without the time that they have') };
+
+export const clusterEvacuate = {
+  name: 'cluster evacuate',
+  summary: 'move the containers of a member to others, or stop them: it takes none until it is restored',
+  args: [member],
+  flags: {
+    ...hostFlags,
+    mode: text('--mode <mode>', "migrate, stop or auto, in place of each container's cluster.evacuate"),
+    ...force,
+  },
+  examples: ['gantry cluster evacuate two', 'gantry cluster evacuate two --mode stop'],
+} satisfies Verb;
+export type ClusterEvacuateOptions = OptionsOf<typeof clusterEvacuate>;
+
+export const clusterRestore = {
+  name: 'cluster restore',
+  summary: 'end the evacuation of a member: its containers come back, and those that ran run again',
+  args: [member],
+  flags: { ...hostFlags, ...force },
+  examples: ['gantry cluster restore two'],
+} satisfies Verb;
+export type ClusterRestoreOptions = OptionsOf<typeof clusterRestore>;

@@ -1,19 +1,21 @@
-// `gantry cluster list|show|rename|remove`: the members of a cluster.
-import type { ClusterMember } from '../../../../server/api/cluster/cluster.ts';
+// `gantry cluster list|show|rename|remove|evacuate|restore`: the members of a cluster.
+import type { ClusterMember, ClusterMemberStatePost } from '../../../../server/api/cluster/cluster.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
-import { exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import { withClient } from '../../session/connect.ts';
-import type { CliContext, Run } from '../../session/context.ts';
+import type { CliContext, OpenContext, Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 import type {
+  ClusterEvacuateOptions,
   ClusterListOptions,
   ClusterRemoveOptions,
   ClusterRenameOptions,
+  ClusterRestoreOptions,
   ClusterShowOptions,
 } from './cluster-verbs.ts';
 
@@ -78,6 +80,27 @@ export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '
   });
   return exitCodes.ok;
 };
+
+export const evacuateMember: Run<ClusterEvacuateOptions> = (context, [name = '']) => {
+  const { mode } = context.options;
+  return changeState(context, name, { action: 'evacuate', ...(mode === undefined ? {} : { mode }) });
+};
+
+export const restoreMember: Run<ClusterRestoreOptions> = (context, [name = '']) =>
+  changeState(context, name, { action: 'restore' });
+
+async function changeState(
+  context: OpenContext<ClusterRestoreOptions>,
+  name: string,
+  body: ClusterMemberStatePost,
+): Promise<ExitCode> {
+  const wanted = { ...body, ...(context.options.force === true ? { force: true } : {}) };
+  await withClient(context, async (client) => {
+    await followOperation(context, client, () => client.cluster.changeState(name, wanted, context.stop));
+    context.out(name);
+  });
+  return exitCodes.ok;
+}
 
 async function checkClustered(client: Client, signal: AbortSignal): Promise<void> {
   if ((await client.cluster.get(signal)).enabled) return;

@@ -9,6 +9,7 @@ import { statusCodes } from '../../../api/status.ts';
 import type { Cluster } from '../../../cluster/cluster.ts';
 import type { Member } from '../../../cluster/members.ts';
 import { placeContainer } from '../../../cluster/placement.ts';
+import type { Records } from '../../../records/records.ts';
 import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../caller.ts';
@@ -156,14 +157,16 @@ function destination(deps: MoveOutDeps, name: string, target: string, body: Cont
   const member = placeContainer(candidates, {
     target,
     architecture: document.architecture,
-    objection: ({ number }) =>
-      records.others.having('pools', pool).some((each) => each.member === number && each.document.lifecycle === 'ready')
-        ? undefined
-        : `has no storage pool ${pool}`,
+    objection: (each) => (hasPool(records, each, pool) ? undefined : `has no storage pool ${pool}`),
     coming: () => 0,
   });
   return { member, name: to, pool, withoutSnapshots: isWithoutSnapshots(body) };
 }
+
+export const hasPool = (records: Pick<Records, 'others'>, { number }: Member, pool: string): boolean =>
+  records.others
+    .having('pools', pool)
+    .some(({ member, document }) => member === number && document.lifecycle === 'ready');
 
 function refuse({ records, runtime }: MoveOutDeps, name: string, to: MoveTo): void {
   const { document } = readyContainer(records, name);

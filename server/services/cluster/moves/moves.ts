@@ -1,13 +1,17 @@
 // Containers that change their member: the use cases in one place.
-import type { ClusterArrival } from '../../../api/cluster/cluster.ts';
+import type { ClusterArrival, ClusterMemberStatePost, ClusterReturn } from '../../../api/cluster/cluster.ts';
 import type { ContainerPost } from '../../../api/container/container.ts';
+import { errors } from '../../../api/errors.ts';
 import { noMember } from '../../../cluster/members.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../caller.ts';
 import { moveIn, type MoveInDeps } from './move-in.ts';
 import { moveOut, type MoveOutDeps } from './move-out.ts';
+import { evacuate } from './evacuate.ts';
+import type { GoAwayDeps } from './go-away.ts';
+import { giveBack, restore } from './restore.ts';
 
-export type ClusterMovesDeps = MoveInDeps & MoveOutDeps;
+export type ClusterMovesDeps = MoveInDeps & MoveOutDeps & GoAwayDeps;
 
 export class ClusterMoves {
   readonly #deps: ClusterMovesDeps;
@@ -24,6 +28,22 @@ export class ClusterMoves {
   /** The container is one of this member. */
   move(caller: Caller, name: string, target: string, body: ContainerPost): Operation {
     return moveOut(this.#deps, caller, name, target, body);
+  }
+
+  /** POST .../state of this member. */
+  changeMember(caller: Caller, name: string, body: ClusterMemberStatePost): Operation {
+    const { cluster } = this.#deps;
+    if (!cluster.isOn || name !== cluster.ownName) throw errors.notFound('cluster member', name);
+    if (body.action === 'evacuate') return evacuate(this.#deps, caller, body);
+    if (body.action === 'restore') return restore(this.#deps, caller, body);
+    throw errors.invalid('state of a cluster member', [
+      { path: 'action', message: `must be evacuate or restore, is ${JSON.stringify(body.action)}` },
+    ]);
+  }
+
+  /** Another member, which is restored, asks for it. */
+  giveBack(caller: Caller, body: ClusterReturn): Operation {
+    return giveBack(this.#deps, caller, body);
   }
 
   /** Another member sends it. */

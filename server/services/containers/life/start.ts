@@ -1,9 +1,11 @@
 // Starts a container, and records one that was found running.
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import type { Caller } from '../../caller.ts';
 import type { ContainerEntry } from '../view.ts';
 import { type PreparedRun, prepareRun } from './run-config.ts';
 import type { RunConfig } from '../../../drivers/runtime/driver.ts';
 import type { StateDeps } from './state-deps.ts';
+import { evacuateKeys } from './evacuate-keys.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
 import { checkpointDirOf, checkpointLogName, needCheckpoints } from './checkpoint.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
@@ -143,7 +145,11 @@ async function remember(deps: StateDeps, name: string, volatile: Readonly<Record
     changes.put('containers', name, {
       ...document,
       lastUsedAt: deps.clock.timestamp(),
-      config: { ...withoutTemplateTrigger(document.config), ...volatile },
+      config: { ...withoutNotes(document.config), ...volatile },
     });
   });
 }
+
+/** Without what was noted for this start. */
+const withoutNotes = (config: ConfigMap): ConfigMap =>
+  Object.fromEntries(Object.entries(withoutTemplateTrigger(config)).filter(([key]) => key !== evacuateKeys.power));

@@ -1,6 +1,8 @@
 // The source of a move between members: once the container is the other member's, what it has left here goes.
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isTrue } from '../../../../api/text/value-checks.ts';
+import type { Records } from '../../../../records/records.ts';
 import { plainName } from '../../../../api/project/project-names.ts';
 import type { Saga, SagaContext } from '../../../../operations/saga.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
@@ -58,13 +60,20 @@ export function leaveContainerSaga(
       { name: 'runtime', execute: ({ name }) => deps.runtime.forget(name) },
       {
         name: 'files',
-        async execute({ name, pool }) {
+        async execute({ name, uuid, pool }) {
           await rm(join(deps.logsDir, name), { recursive: true, force: true });
-          await deps.pools.deleteVolume(pool, { type: 'container', name });
+          if (!isInUse(records, { name, uuid, pool })) await deps.pools.deleteVolume(pool, { type: 'container', name });
         },
       },
       // Their files went with the volume.
       { name: 'snapshots', execute: ({ uuid }) => dropSnapshots(records, uuid) },
     ],
   };
+}
+
+/** The files are in a pool that all members share, and another member took the container over with them while this one was away. */
+function isInUse({ pools, others }: Records, { name, uuid, pool }: LeaveParams): boolean {
+  const isShared = isTrue(pools.get(pool)?.document.config['source.shared']);
+  const found = others.get('containers', name)?.document;
+  return isShared && found?.uuid === uuid && found.pool === pool;
 }

@@ -1,0 +1,132 @@
+// Evacuates this member: it takes no containers any more, and those that it has move to other members or stop. Doing it again finishes
+// what failed or was interrupted.
+import type { ClusterMemberStatePost } from '../../../api/cluster/cluster.ts';
+import { AppError, errors } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import { plainName } from '../../../api/project/project-names.ts';
+import { statusCodes } from '../../../api/status.ts';
+import type { Member } from '../../../cluster/members.ts';
+import { placeContainer } from '../../../cluster/placement.ts';
+import { errorText } from '../../../lib/log.ts';
+import type { OperationHandle } from '../../../operations/manager.ts';
+import type { Caller } from '../../caller.ts';
+import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
+import { lockOf } from '../../containers/find.ts';
+import type { ContainerEntry } from '../../containers/view.ts';
+import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';
+import { goAway, startThere, stopForMove, type GoAwayDeps } from './go-away.ts';
+import { hasPool } from './move-out.ts';
+import { setEvacuated } from './own-member.ts';
+
+export function evacuate(
+  deps: GoAwayDeps,
+  caller: Caller,
+  { mode = '', force: isForced = false }: ClusterMemberStatePost,
+): Operation {
+  if (mode !== '' && !isEvacuationMode(mode))
+    throw errors.invalid('evacuation', [{ path: 'mode', message: `must be one of ${evacuationModes.join(', ')}` }]);
+  const { records, cluster, operations, events } = deps;
+  return operations.start({
+    description: 'Evacuating cluster member',
+    resources: { cluster: [] },
+    mayCancel: true,
+    run: async (handle, signal) => {
+      const name = cluster.ownName;
+      await setEvacuated(records, true);
+      events.lifecycle('cluster-member-evacuated', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+      const own = records.containers.list();
+      const failures = await inTurn(own, handle, 'Evacuating', signal, (entry) =>
+        leave(deps, caller, entry, { mode, isForced }, signal),
+      );
+      const left = stoppedElsewhere(deps).filter(({ name: each }) => !own.some((entry) => entry.name === each));
+      failures.push(...(await inTurn(left, handle, 'Starting', signal, startAgain(deps))));
+      if (failures.length > 0) throw new AppError('internal', unfinished(name, failures));
+    },
+  });
+}
+
+const unfinished = (name: string, failures: readonly string[]): string =>
+  `${name} takes no new containers, but ${failures.join('; ')}. Evacuate it again when the cause is gone`;
+
+/** What failed with which; the others have their turn all the same. */
+export async function inTurn<T extends { readonly name: string }>(
+  entries: readonly T[],
+  handle: OperationHandle,
+  doing: string,
+  signal: AbortSignal,
+  work: (entry: T) => Promise<void>,
+): Promise<string[]> {
+  const failures: string[] = [];
+  for (const entry of entries) {
+    signal.throwIfAborted();
+    handle.update({ evacuation_progress: `${doing} ${plainName(entry.name)}` });
+    await work(entry).catch((error: unknown) => failures.push(`${plainName(entry.name)}: ${errorText(error)}`));
+  }
+  signal.throwIfAborted();
+  return failures;
+}
+
+interface Wish {
+  readonly mode: string;
+  readonly isForced: boolean;
+}
+
+async function leave(
+  deps: GoAwayDeps,
+  caller: Caller,
+  { name }: ContainerEntry,
+  { mode, isForced }: Wish,
+  signal: AbortSignal,
+): Promise<void> {
+  const { records, runtime, locks, cluster, operations, view } = deps;
+  const entry = records.containers.get(name);
+  if (entry?.document.lifecycle !== 'ready') return;
+  const origin = cluster.ownName;
+  if (wayOut(view.expanded(entry), mode) === 'stop') {
+    await locks.run(lockOf(name), async () => {
+      if (!records.containers.has(name) || runtime.probe(name).status === 'stopped') return;
+      await stopForMove(deps, caller, name, { isForced, origin }, signal);
+    });
+    return;
+  }
+  const isRunning = runtime.probe(name).status !== 'stopped';
+  const to = destination(deps, entry);
+  const { id } = goAway(deps, caller, name, { to, origin, isForced });
+  const stop = (): void => operations.cancel(id);
+  signal.addEventListener('abort', stop, { once: true });
+  const ended = await operations.wait(id, undefined).finally(() => signal.removeEventListener('abort', stop));
+  if (ended.status_code !== statusCodes.success) throw new Error(ended.err);
+  const isThere = records.others.get('containers', name)?.member === to.number;
+  if (isThere && isToRun(entry.document.config, isRunning)) await startThere(deps, to, name);
+}
+
+/** The other member with the fewest containers of those that can have it. */
+function destination({ records, cluster }: GoAwayDeps, { document }: ContainerEntry): Member {
+  const others = cluster.members.list().filter(({ isHere }) => !isHere);
+  if (others.length === 0) throw errors.badRequest('there is no other member in the cluster');
+  return placeContainer(others, {
+    target: '',
+    architecture: document.architecture,
+    objection: (member) =>
+      hasPool(records, member, document.pool) ? undefined : `has no storage pool ${document.pool}`,
+    coming: () => 0,
+  });
+}
+
+/** Those that came from here, were running, and have not been started since: this member was interrupted. */
+function stoppedElsewhere({ records, cluster }: GoAwayDeps) {
+  return [...records.others.list('containers')].filter(
+    ({ name, member, document: { config, lifecycle } }) =>
+      lifecycle === 'ready' &&
+      config[evacuateKeys.origin] === cluster.ownName &&
+      isToRun(config, false) &&
+      cluster.members.statusOf(member, name) === statusCodes.stopped,
+  );
+}
+
+const startAgain =
+  (deps: GoAwayDeps) =>
+  async ({ name, member: number }: { readonly name: string; readonly member: number }): Promise<void> => {
+    const member = deps.cluster.members.byNumber(number);
+    if (member !== undefined) await startThere(deps, member, name);
+  };

@@ -1,0 +1,41 @@
+// What becomes of a container when its member is evacuated: it moves, or it stops where it is. Pure.
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
+
+export const evacuationModes = ['auto', 'migrate', 'live-migrate', 'stop'] as const;
+export type EvacuationMode = (typeof evacuationModes)[number];
+
+export const isEvacuationMode = (text: string): text is EvacuationMode =>
+  (evacuationModes as readonly string[]).includes(text);
+
+/** `wish`: of the request; empty: what the container's `cluster.evacuate` says. Containers move stopped, also by `live-migrate`. */
+export function wayOut(
+  { config, devices }: { readonly config: ConfigMap; readonly devices: DeviceMap },
+  wish: string,
+): 'move' | 'stop' {
+  const own = wish === '' ? (config['cluster.evacuate'] ?? 'auto') : wish;
+  if (own !== 'auto') return own === 'stop' ? 'stop' : 'move';
+  return Object.values(devices).every((device) => isEverywhere(device)) ? 'move' : 'stop';
+}
+
+/** Other devices are things of this host: cards, files, volumes, addresses. */
+function isEverywhere(device: ConfigMap): boolean {
+  if (device['type'] === 'none') return true;
+  if (device['type'] === 'disk') return device['path'] === '/';
+  return device['type'] === 'nic' && (device['network'] ?? '') !== '';
+}
+
+/** Whether it ran before, or runs: it is to run afterwards. */
+export const isToRun = (config: ConfigMap, isRunning: boolean): boolean =>
+  isRunning || config[evacuateKeys.power] === 'RUNNING';
+
+/** The config of a container that is about to leave for a while. `origin` absent: as it is. */
+export const leaving = (config: ConfigMap, isRunning: boolean, origin?: string): ConfigMap => ({
+  ...config,
+  ...(origin === undefined ? {} : { [evacuateKeys.origin]: origin }),
+  ...(isToRun(config, isRunning) ? { [evacuateKeys.power]: 'RUNNING' } : {}),
+});
+
+/** It is back. */
+export const returned = (config: ConfigMap): ConfigMap =>
+  Object.fromEntries(Object.entries(config).filter(([key]) => key !== evacuateKeys.origin));

@@ -1,0 +1,93 @@
+// A container leaves its member because one of the two is evacuated or restored: it stops, moves, and is noted as one to start.
+import type { Operation } from '../../../api/operation.ts';
+import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
+import { statusCodes } from '../../../api/status.ts';
+import { AppError } from '../../../api/errors.ts';
+import type { Member } from '../../../cluster/members.ts';
+import { ChannelSet } from '../../../operations/channels.ts';
+import type { Caller } from '../../caller.ts';
+import type { Containers } from '../../containers/containers.ts';
+import { lockOf, readyContainer } from '../../containers/find.ts';
+import { errorText } from '../../../lib/log.ts';
+import { isToRun, leaving } from './evacuation-plan.ts';
+import { moveOutHeld, type MoveOutDeps } from './move-out.ts';
+
+export type GoAwayDeps = MoveOutDeps & { readonly runs: Pick<Containers, 'stopHeld' | 'startHeld'> };
+
+export interface GoAway {
+  readonly to: Member;
+  /** Noted as the member that it comes from; absent: it goes back there, and runs on here when it cannot. */
+  readonly origin?: string;
+  readonly isForced: boolean;
+}
+
+/** It is on the other member when the operation succeeds, and to be started there if it ran. */
+export function goAway(deps: GoAwayDeps, caller: Caller, name: string, { to, origin, isForced }: GoAway): Operation {
+  readyContainer(deps.records, name);
+  const channels = new ChannelSet(['control', 'fs']);
+  return deps.operations.start({
+    description: 'Moving container',
+    resources: { containers: [containerUrl(name)] },
+    mayCancel: true,
+    channels,
+    run: (handle, signal) =>
+      deps.locks.run(lockOf(name), async () => {
+        try {
+          await stopForMove(deps, caller, name, { isForced, origin }, signal);
+          // One that vanishes with its stop has gone.
+          if (!deps.records.containers.has(name)) return;
+          const { pool } = readyContainer(deps.records, name).document;
+          const there = { member: to, name, pool, withoutSnapshots: false };
+          await moveOutHeld(deps, caller, name, there, { handle, channels, signal });
+        } catch (error) {
+          if (origin === undefined) await runOn(deps, caller, name);
+          throw error;
+        }
+      }),
+  });
+}
+
+/** It did not get away. Why it does not start is in the log. */
+async function runOn({ records, runtime, runs, log }: GoAwayDeps, caller: Caller, name: string): Promise<void> {
+  const stays = records.containers.get(name)?.document;
+  if (stays === undefined || !isToRun(stays.config, false) || runtime.probe(name).status !== 'stopped') return;
+  await runs.startHeld(caller, name, new AbortController().signal).catch((error: unknown) => {
+    log.error(`Starting ${name}, which could not move, failed: ${errorText(error)}`);
+  });
+}
+
+/** The caller holds the container's lock. Noted before it stops: whoever finds it stopped knows that it is to run. */
+export async function stopForMove(
+  deps: GoAwayDeps,
+  caller: Caller,
+  name: string,
+  { isForced, origin }: { readonly isForced: boolean; readonly origin: string | undefined },
+  signal: AbortSignal,
+): Promise<void> {
+  const isRunning = deps.runtime.probe(name).status !== 'stopped';
+  await deps.records.retry((changes) => {
+    const { document } = readyContainer(deps.records, name);
+    changes.put('containers', name, { ...document, config: leaving(document.config, isRunning, origin) });
+  });
+  if (isRunning) await deps.runs.stopHeld(caller, name, isForced, signal);
+}
+
+/** Starts a container that another member has. */
+export async function startThere({ cluster }: MoveOutDeps, member: Member, name: string): Promise<void> {
+  const path = `/1.0/containers/${encodeURIComponent(plainName(name))}/state`;
+  const project = `?project=${encodeURIComponent(projectOf(name))}`;
+  const { id } = await cluster.ask<Operation>(member, 'PUT', `${path}${project}`, { action: 'start' });
+  await successAt(cluster, member, id);
+}
+
+/** Resolves when the operation of another member has succeeded. */
+export async function successAt(
+  cluster: MoveOutDeps['cluster'],
+  member: Member,
+  id: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const ended = await cluster.ask<Operation>(member, 'GET', `/1.0/operations/${id}/wait`, undefined, signal);
+  if (ended.status_code !== statusCodes.success)
+    throw new AppError('internal', `The cluster member ${member.name}: ${ended.err}`);
+}

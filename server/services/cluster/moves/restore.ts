@@ -1,0 +1,83 @@
+// Restores this member after an evacuation: it takes containers again, those that moved away for it come back, and what ran runs again.
+import type { ClusterMemberStatePost, ClusterReturn } from '../../../api/cluster/cluster.ts';
+import { AppError, errors } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { Caller } from '../../caller.ts';
+import { lockOf, readyContainer } from '../../containers/find.ts';
+import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
+import { inTurn } from './evacuate.ts';
+import { isToRun, returned } from './evacuation-plan.ts';
+import { goAway, successAt, type GoAwayDeps } from './go-away.ts';
+import { setEvacuated } from './own-member.ts';
+
+export function restore(
+  deps: GoAwayDeps,
+  caller: Caller,
+  { mode = '', force = false }: ClusterMemberStatePost,
+): Operation {
+  if (mode !== '') throw errors.invalid('restoring', [{ path: 'mode', message: 'is for evacuate: leave it out' }]);
+  const { records, cluster, operations, events } = deps;
+  return operations.start({
+    description: 'Restoring cluster member',
+    resources: { cluster: [] },
+    mayCancel: true,
+    run: async (handle, signal) => {
+      const name = cluster.ownName;
+      await setEvacuated(records, false);
+      events.lifecycle('cluster-member-restored', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+      const isOfHere = (config: Readonly<Record<string, string>>): boolean => config[evacuateKeys.origin] === name;
+      const own = records.containers.list().filter(({ document }) => isOfHere(document.config));
+      const away = [...records.others.list('containers')].filter(({ document }) => isOfHere(document.config));
+      const failures = [
+        ...(await inTurn(own, handle, 'Restoring', signal, (entry) => settle(deps, caller, entry.name, signal))),
+        ...(await inTurn(away, handle, 'Restoring', signal, async (entry) => {
+          await fetch(deps, entry.name, entry.member, force, signal);
+          await settle(deps, caller, entry.name, signal);
+        })),
+      ];
+      if (failures.length > 0)
+        throw new AppError(
+          'internal',
+          `${name} takes containers again, but ${failures.join('; ')}. Restore it again when the cause is gone`,
+        );
+    },
+  });
+}
+
+/** It is where it belongs: it starts if it ran, and is an ordinary container again. */
+async function settle(deps: GoAwayDeps, caller: Caller, name: string, signal: AbortSignal): Promise<void> {
+  const { records, runtime } = deps;
+  await deps.locks.run(lockOf(name), async () => {
+    const found = records.containers.get(name)?.document;
+    if (found?.lifecycle !== 'ready') return;
+    if (isToRun(found.config, false) && runtime.probe(name).status === 'stopped')
+      await deps.runs.startHeld(caller, name, signal);
+    await records.retry((changes) => {
+      const { document } = readyContainer(records, name);
+      changes.put('containers', name, { ...document, config: returned(document.config) });
+    });
+  });
+}
+
+async function fetch(
+  { records, cluster }: GoAwayDeps,
+  name: string,
+  number: number,
+  force: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const member = cluster.members.byNumber(number);
+  if (member === undefined) throw errors.notFound('container', name);
+  const { id } = await cluster.ask<Operation>(member, 'POST', '/internal/cluster/returns', { name, force }, signal);
+  await successAt(cluster, member, id, signal);
+  await cluster.readBarrier();
+  if (records.others.get('containers', name) !== undefined) throw errors.conflict('container', name);
+}
+
+/** Another member is restored, and asks for a container that came from there. */
+export function giveBack(deps: GoAwayDeps, caller: Caller, { name, force: isForced }: ClusterReturn): Operation {
+  const origin = readyContainer(deps.records, name).document.config[evacuateKeys.origin] ?? '';
+  const to = deps.cluster.members.get(origin);
+  if (to === undefined || to.isHere) throw errors.badRequest(`The container ${name} came from no other member`);
+  return goAway(deps, caller, name, { to, isForced });
+}
