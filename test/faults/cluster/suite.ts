@@ -4,6 +4,7 @@ import { etcdMissing } from '../../support/store/etcd.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { apiTarget } from './api-target.ts';
 import type { Target } from './clients.ts';
+import { healingMissing, runHealingFaults } from './healing-faults.ts';
 import { type MemberFault, memberFaultNames, memberFaults } from './member-faults.ts';
 import { runRound } from './round.ts';
 import { openStoreWorld, type StoreFault, storeFaultNames, storeFaults } from './store-faults.ts';
@@ -17,8 +18,16 @@ export const clusterSuite: FaultSuite = {
 
 async function runClusterFaults(context: FaultContext): Promise<readonly Figures[]> {
   const half = { ...context, rounds: Math.ceil(context.rounds / 2) };
-  return [...(await runStoreFaults(half)), ...(await runMemberFaults(half))];
+  const figures = [...(await runStoreFaults(half)), ...(await runMemberFaults(half))];
+  const missing = await healingMissing();
+  if (missing === undefined)
+    return [...figures, ...(await runHealingFaults({ ...context, rounds: healingRounds(context) }))];
+  context.say(`cluster: containers of lost members are left out: ${missing}`);
+  return figures;
 }
+
+/** Each takes as long as healing. */
+const healingRounds = ({ rounds }: FaultContext): number => Math.ceil(rounds / 5);
 
 /** Several writers of one store, without daemons. */
 export async function runStoreFaults(context: FaultContext): Promise<readonly Figures[]> {

@@ -1,6 +1,6 @@
 // Three members with a shared pool and one container whose program says, line by line in a file of that pool, which start of it runs: what
 // nobody can deny afterwards when two ran at once.
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,7 @@ export async function openHealingWorld(gantryd: string): Promise<HealingWorld> {
   const parent = mkdtempSync(join(realpathSync(tmpdir()), 'gthw-'));
   const shared = join(parent, 'shared');
   mkdirSync(shared);
+  const beats = join(shared, 'containers', healedContainer, 'rootfs/beats');
   let world: ThreeMembers | undefined;
   const remove = async (): Promise<void> => {
     await world?.remove();
@@ -57,12 +58,12 @@ export async function openHealingWorld(gantryd: string): Promise<HealingWorld> {
       devices: { root: { type: 'disk', path: '/', pool: 'nfs' } },
     });
     await done(second, 'PUT', `/1.0/containers/${healedContainer}/state`, { action: 'start' });
+    await until(() => existsSync(beats) && runsOf(readFileSync(beats, 'utf8')).length > 0, 60_000);
   } catch (error) {
     await remove();
     throw error;
   }
   const { members } = world;
-  const beats = join(shared, 'containers', healedContainer, 'rootfs/beats');
   return {
     ...world,
     remove,
