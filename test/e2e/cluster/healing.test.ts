@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { statusOf } from '../../support/daemons/daemon.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
@@ -122,4 +123,25 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     const shared = await one.call('POST', '/1.0/containers/web?target=m2', { name: 'web', migration: true });
     expect(shared.status).toBe(400);
   }, 60_000);
+
+  test.skipIf(!isLongRun)(
+    'while the store is away all containers on shared storage end in time and none starts; then they go on where they were',
+    async () => {
+      const third = cluster.members[2] as TestMember;
+      await one.ok('POST', '/1.0/containers?target=m3', onShared('steady'));
+      await one.ok('PUT', '/1.0/containers/steady/state', { action: 'start' });
+      await cluster.etcd.kill(0);
+      try {
+        await until(() => third.sim.probe('steady').status === 'stopped', 30_000);
+        const start = await third.call('PUT', '/1.0/containers/steady/state', { action: 'start' });
+        if (start.status === 202) expect((await third.wait(start.body.operation as string)).status).toBe('Failure');
+        expect(third.sim.probe('steady').status).toBe('stopped');
+      } finally {
+        await cluster.etcd.start(0);
+      }
+      await until(() => third.sim.probe('steady').status === 'running', 60_000);
+      expect(await locationOf('steady')).toBe('m3');
+    },
+    120_000,
+  );
 });

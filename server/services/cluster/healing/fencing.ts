@@ -79,9 +79,9 @@ export class Fencing {
 
   /** The container has ended because the lease had: that is no stop, and it is not recorded as one. */
   hasEnded(name: string): boolean {
-    return (
-      this.#ended.has(name) || (this.#after !== undefined && this.#isActive && this.#isOver && this.#isShared(name))
-    );
+    const isCutOff = this.#after !== undefined && this.#isActive && this.#isOver;
+    if (this.#isShared(name) && (isCutOff || this.#deps.guard.hasEnded)) this.#ended.add(name);
+    return this.#ended.has(name);
   }
 
   /** Starts a container. Throws AppError unavailable when another member might start it, too. */
@@ -111,6 +111,7 @@ export class Fencing {
       return;
     }
     if (this.#isActive && this.#isOver) this.#endAll();
+    if (guard.hasEnded) this.#noteEnd();
     // Before the first lease a former guard knows the time better.
     if (Math.max(this.#untilMs, cluster.heldUntilMs) === Number.NEGATIVE_INFINITY) return;
     try {
@@ -201,6 +202,13 @@ export class Fencing {
       this.#isGuarded = false;
       throw error;
     }
+  }
+
+  /** The guard was faster, or this daemon was frozen: all that it knew has ended, or is about to. */
+  #noteEnd(): void {
+    const { records } = this.#deps;
+    for (const name of this.formerNames)
+      if (this.#isShared(name) || !records.containers.has(name)) this.#ended.add(name);
   }
 
   #complain(error: unknown): void {
