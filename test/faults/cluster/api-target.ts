@@ -55,6 +55,8 @@ export function apiTarget(members: readonly Member[]): Target {
       ),
     update: async (name, object, value, tag) =>
       outcomeOf(await settle(name, 'PATCH', path(object), { description: value }, { 'if-match': tag }), [404, 412]),
+    move: async (name, object, to) =>
+      outcomeOf(await settle(name, 'POST', `${path(object)}?target=${to}`, { name: object, migration: true }), [404]),
     delete: async (name, object) => outcomeOf(await settle(name, 'DELETE', path(object)), [404]),
   };
 }
