@@ -29,6 +29,8 @@ export interface CopyOptions {
   readonly live?: boolean;
   /** The addresses of its network interfaces are copied too: the target is the same machine afterwards. */
   readonly keepAddresses?: boolean;
+  /** Of a move: the member of the same cluster that it goes to. */
+  readonly member?: string;
   readonly onUpdate?: OnUpdate;
 }
 
@@ -74,6 +76,10 @@ export async function moveContainer(
   options: CopyOptions = {},
   signal?: AbortSignal,
 ): Promise<void> {
+  if (options.member !== undefined) {
+    await moveThere(from, to.name, options, signal);
+    return;
+  }
   if (from.client.host === to.client.host && options.storage === undefined) {
     await from.client.operations.run(() => from.client.rename('container', from.name, to.name, signal), signal);
     return;
@@ -82,7 +88,7 @@ export async function moveContainer(
   if (status !== 'Stopped' && (options.live === false || from.client.host === to.client.host))
     throw new ClientError('running', `The container ${from.name} is ${status}: stop it before moving it`);
   if (from.client.host === to.client.host && (await movesPools(from.client, signal))) {
-    await movePool(from, to.name, options, signal);
+    await moveThere(from, to.name, options, signal);
     return;
   }
   // In another pool of the same server the copy gets its name after the original is deleted.
@@ -98,15 +104,19 @@ async function movesPools(client: Client, signal: AbortSignal | undefined): Prom
 }
 
 /** The server does it itself and atomically; the container keeps its identity. */
-async function movePool(
+async function moveThere(
   { client, name }: ContainerAt,
   target: string,
   options: CopyOptions,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const json = { name: target, migration: true, live: false, pool: options.storage, ...flagsOf(options) };
+  const pool = options.storage === undefined ? {} : { pool: options.storage };
+  const json = { name: target, migration: true, live: false, ...pool, ...flagsOf(options) };
   const path = containerPath(name);
-  const started = operationOf(await client.http.send({ method: 'POST', path, json }, signal), path);
+  const started = operationOf(
+    await client.http.send({ method: 'POST', path, json, query: { target: options.member } }, signal),
+    path,
+  );
   await client.operations.wait(started, signal, options.onUpdate);
 }
 

@@ -59,10 +59,15 @@ export type CopyOptions = OptionsOf<typeof copy>;
 export const move = {
   name: 'move',
   alias: 'mv',
-  summary: 'move a container to another server, pool or name',
+  summary: 'move a container to another server, member of the cluster, pool or name',
   args: copyArgs,
-  flags: copyFlags,
+  flags: {
+    ...copyFlags,
+    target: text('--target <member>', 'member of the cluster that it goes to; the container is stopped'),
+  },
+  examples: ['gantry move web1 --target two', 'gantry move web1 --target-host https://other:8443'],
 } satisfies Verb;
+export type MoveOptions = OptionsOf<typeof move>;
 
 const inContainer = 'in a container, as NAME/path';
 const recursive = toggle('-r, --recursive', 'copy directories with everything in them');

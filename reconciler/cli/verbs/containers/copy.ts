@@ -11,22 +11,27 @@ import {
 import type { OpenContext, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
-import type { CopyOptions as CopyVerbOptions } from './container-verbs.ts';
+import type { CopyOptions as CopyVerbOptions, MoveOptions as MoveVerbOptions } from './container-verbs.ts';
 import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 
+type BothOptions = CopyVerbOptions & MoveVerbOptions;
+
 export const copy: Run<CopyVerbOptions> = (context, args) => copyOrMove(context, 'copy', args);
-export const move: Run<CopyVerbOptions> = (context, args) => copyOrMove(context, 'move', args);
+export const move: Run<MoveVerbOptions> = (context, args) => copyOrMove(context, 'move', args);
 
 async function copyOrMove(
-  context: OpenContext<CopyVerbOptions>,
+  context: OpenContext<BothOptions>,
   verb: 'copy' | 'move',
   [name = '', target = name]: readonly string[],
 ): Promise<ExitCode> {
   if (target.includes('/')) throw usageError(`${target} cannot be the name of a copy: give one as the second argument`);
+  const { storage, target: member, targetHost } = context.options;
+  if (member !== undefined && targetHost !== undefined)
+    throw usageError('--target and --target-host exclude each other');
   const options = { ...optionsOf(context.options), ...reporting(context) };
   await withTarget(context, async (from, to) => {
-    if (from.host === to.host && name === target && context.options.storage === undefined)
+    if (from.host === to.host && name === target && storage === undefined && member === undefined)
       throw usageError('give the copy another name, or --target-host');
     const sides: readonly [ContainerAt, ContainerAt] = [
       { client: from, name },
@@ -39,7 +44,7 @@ async function copyOrMove(
 
 /** The target is reached with the options of the source, unless others are given for it. */
 async function withTarget(
-  context: OpenContext<CopyVerbOptions>,
+  context: OpenContext<BothOptions>,
   work: (from: Client, to: Client) => Promise<void>,
 ): Promise<void> {
   const { targetHost, targetClientCert, targetClientKey, targetServerCert } = context.options;
@@ -59,7 +64,7 @@ async function withTarget(
   return withClient(context, (from) => withClient({ ...context, options }, (to) => work(from, to)));
 }
 
-function optionsOf({ mode, containerOnly, refresh, storage, live }: CopyVerbOptions): CopyOptions {
+function optionsOf({ mode, containerOnly, refresh, storage, live, target }: BothOptions): CopyOptions {
   if (mode !== undefined && !isMode(mode)) throw usageError(`--mode ${mode} is none of ${migrationModes.join(', ')}`);
   return {
     ...(mode === undefined ? {} : { mode }),
@@ -67,6 +72,7 @@ function optionsOf({ mode, containerOnly, refresh, storage, live }: CopyVerbOpti
     ...(refresh === undefined ? {} : { refresh }),
     ...(storage === undefined ? {} : { storage }),
     ...(live === undefined ? {} : { live }),
+    ...(target === undefined ? {} : { member: target }),
   };
 }
 

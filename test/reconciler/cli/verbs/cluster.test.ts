@@ -81,7 +81,30 @@ describe.skipIf(etcdMissing() !== undefined)('gantry cluster', () => {
     expect(await on(one, 'show', 'three')).toMatchObject({ code: 1, stderr: expect.stringContaining('three') });
     expect(await on(two, 'rename', 'two', 'zwei')).toMatchObject({ code: 0, stdout: 'zwei\n' });
     expect((await on(one, 'list', '-o', 'name')).stdout).toBe('one\nzwei\n');
+    await containersMove(one);
     expect(await on(one, 'remove', 'zwei', '--force')).toMatchObject({ code: 0, stdout: 'zwei\n' });
     expect((await on(one, 'list', '-o', 'name')).stdout).toBe('one\n');
   });
+
+  const containersMove = async (daemon: TestDaemon): Promise<void> => {
+    const whereIs = async (): Promise<string> => (await daemon.get('/1.0/containers/web')).location;
+    await daemon.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    await daemon.ok('POST', '/1.0/containers?target=one', {
+      name: 'web',
+      source: { type: 'none' },
+      devices: { root: { type: 'disk', path: '/', pool: 'default' } },
+    });
+    const move = (...words: string[]) => cli(['move', 'web', ...words, '--host', `unix://${daemon.socketPath}`]);
+    expect(await move('--target', 'zwei')).toMatchObject({ code: 0 });
+    expect(await whereIs()).toBe('zwei');
+    expect(await move('--target', 'zwei')).toMatchObject({ code: 1, stderr: expect.stringContaining('already') });
+    expect(await move('--target', 'one', '--target-host', 'https://other:8443')).toMatchObject({ code: 64 });
+    expect(await on(daemon, 'evacuate', 'zwei')).toMatchObject({ code: 0, stdout: 'zwei\n' });
+    expect(await whereIs()).toBe('one');
+    expect((await on(daemon, 'list')).stdout).toMatch(/zwei .*Evacuated/);
+    expect(await on(daemon, 'evacuate', 'zwei', '--mode', 'fly')).toMatchObject({ code: 1 });
+    expect(await on(daemon, 'restore', 'zwei', '--force')).toMatchObject({ code: 0, stdout: 'zwei\n' });
+    expect(await whereIs()).toBe('zwei');
+    await daemon.ok('DELETE', '/1.0/containers/web');
+  };
 });
