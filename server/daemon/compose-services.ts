@@ -210,7 +210,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     }),
     memberCopies: new MemberCopies({ records, cluster, certificate: () => base.certificates.current.certPem }),
     memberVolumes: new MemberVolumes({ records, cluster, certificate: () => base.certificates.current.certPem }),
-    metrics: new ServerMetrics({ records, view, operations, loop }),
+    metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop }),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks,
     placing: new Placing({ records, cluster, nowMs: () => clock.nowMs() }),

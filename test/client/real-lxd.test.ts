@@ -8,6 +8,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, dialectOf, type Client } from '../../server/client/client.ts';
 
+import { parseMemoryStat } from '../../server/drivers/runtime/cgroup/usage.ts';
+import { figuresOf, type Running } from '../../server/services/server/metric-figures.ts';
+import { metricsText } from '../../server/services/server/metrics-text.ts';
 import { busyboxMissing } from '../support/images/busybox-rootfs.ts';
 import { cli } from '../support/cli/io.ts';
 import { buildPrograms, runGantry } from '../support/cli/programs.ts';
@@ -19,6 +22,37 @@ import { startStockLxd, stockLxdMissing, type StockLxd } from '../support/hosts/
 
 const missing = stockLxdMissing();
 if (missing !== undefined) console.log(`skipped: the client against a real LXD, since ${missing}`);
+
+/** Each metric once: its name, its type, the names of its labels. */
+function seriesOf(text: string): readonly string[] {
+  const types = new Map([...text.matchAll(/^# TYPE (\S+) (\S+)$/gm)].map(([, name = '', type = '']) => [name, type]));
+  const series = [...text.matchAll(/^(lxd_\w+)\{(.*)\} /gm)].map(([, name = '', labels = '']) => {
+    const names = [...labels.matchAll(/(\w+)="/g)].map(([, label = '']) => label);
+    return `${name} ${types.get(name)} ${names.toSorted().join(',')}`;
+  });
+  return [...new Set(series)];
+}
+
+const packets = { bytes: 1, packets: 1, errs: 0, drop: 0 };
+const runningContainer: Running = {
+  name: 'c',
+  project: 'default',
+  metrics: {
+    initPid: 1,
+    processes: 1,
+    cpuUsageNs: 1,
+    memory: { usage: 1, usage_peak: 1, swap_usage: 0, swap_usage_peak: 0 },
+    network: {},
+  },
+  usage: {
+    cpus: [{ cpu: '0', userSeconds: 1, systemSeconds: 1 }],
+    memory: parseMemoryStat(''),
+    memoryTotal: 1,
+    disks: [{ device: 'vda', readBytes: 1, writtenBytes: 1, reads: 1, writes: 1 }],
+    interfaces: { eth0: { receive: packets, transmit: packets } },
+  },
+  space: { fstype: 'ext4', avail: 1, free: 1, size: 1 },
+};
 
 let folder = '';
 let lxd: StockLxd | undefined;
@@ -70,6 +104,11 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
       }
       expect(await exec('-t', 'gtx', '--', 'stty', 'size')).toEqual({ code: 0, stdout: '24 80\r\n', stderr: '' });
       expect(await exec('gtx', '--', 'no-such-program')).toMatchObject({ code: 127 });
+      // Its metrics: gantryd has each of them, of the same type and with the same labels.
+      const theirs = seriesOf((await lxd?.call('GET', '/1.0/metrics'))?.bytes.toString() ?? '');
+      expect(theirs.length).toBeGreaterThan(20);
+      const own = seriesOf(metricsText(figuresOf([runningContainer])));
+      expect(theirs.filter((one) => !own.includes(one))).toEqual([]);
     } finally {
       const stop = { action: 'stop', force: true, timeout: 30 } as const;
       await client.operations.run(() => client.putContainerState('gtx', stop)).catch(() => {});

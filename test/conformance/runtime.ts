@@ -412,6 +412,15 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(first.memory.usage).toBeGreaterThan(0);
         expect(first.memory.usage_peak).toBeGreaterThanOrEqual(first.memory.usage);
         expect(first.network['lo']).toMatchObject({ type: 'loopback' });
+        const usage = first.usage();
+        const seconds = usage.cpus.reduce(
+          (sum, { userSeconds, systemSeconds }) => sum + userSeconds + systemSeconds,
+          0,
+        );
+        expect(seconds).toBeGreaterThan(0);
+        expect(usage.memory.rss).toBeGreaterThan(0);
+        expect(usage.memoryTotal).toBeGreaterThan(usage.memory.rss + usage.memory.cached);
+        expect(Object.keys(usage.interfaces).sort()).toEqual(Object.keys(first.network).sort());
         for (const nic of run.nics) {
           expect(first.network[nic.name]).toMatchObject({
             hwaddr: nic.hwaddr,

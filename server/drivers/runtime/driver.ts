@@ -133,6 +133,40 @@ export interface RuntimeMetrics {
     readonly swap_usage_peak: number;
   };
   readonly network: Readonly<Record<string, InterfaceState>>;
+  /** More, for those who want it: it is read when this is called. */
+  usage(): ContainerUsage;
+}
+
+type PacketCounters = Readonly<Record<'bytes' | 'packets' | 'errs' | 'drop', number>>;
+
+/** Bytes, seconds, counts since the start. */
+export interface ContainerUsage {
+  readonly cpus: readonly { readonly cpu: string; readonly userSeconds: number; readonly systemSeconds: number }[];
+  readonly memory: Readonly<
+    Record<
+      | 'activeAnon'
+      | 'activeFile'
+      | 'inactiveAnon'
+      | 'inactiveFile'
+      | 'cached'
+      | 'dirty'
+      | 'mapped'
+      | 'rss'
+      | 'shmem'
+      | 'unevictable'
+      | 'writeback',
+      number
+    >
+  >;
+  /** What it may use at most: its limit, else all of the host. */
+  readonly memoryTotal: number;
+  readonly disks: readonly ({ readonly device: string } & Readonly<
+    Record<'readBytes' | 'writtenBytes' | 'reads' | 'writes', number>
+  >)[];
+  /** By the names inside. */
+  readonly interfaces: Readonly<
+    Record<string, { readonly receive: PacketCounters; readonly transmit: PacketCounters }>
+  >;
 }
 
 export interface RuntimeExecResult {

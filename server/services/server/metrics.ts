@@ -2,16 +2,21 @@
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { statusTexts } from '../../api/status.ts';
 import type { LoopFigures } from '../../lib/event-loop-monitor.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import type { ContainerView } from '../containers/view.ts';
+import type { Pools } from '../storage/pools.ts';
+import { rootSpace } from './root-space.ts';
 import { figuresOf, processMetrics, type Running } from './metric-figures.ts';
 import { counted, type Metric, metricsText } from './metrics-text.ts';
 
 export interface ServerMetricsDeps {
   readonly records: Records;
-  readonly view: Pick<ContainerView, 'state' | 'statusCode'>;
+  readonly view: Pick<ContainerView, 'statusCode'>;
+  readonly runtime: Pick<RuntimeDriver, 'probe' | 'metrics'>;
+  readonly pools: Pick<Pools, 'volumePath'>;
   readonly operations: Pick<Operations, 'projectsUnderWay'>;
   readonly loop: { readonly figures: LoopFigures };
 }
@@ -56,14 +61,22 @@ export class ServerMetrics {
   async #running(names: readonly string[]): Promise<readonly Running[]> {
     const all: Running[] = [];
     for (let from = 0; from < names.length; from += readAtOnce) {
-      const some = names.slice(from, from + readAtOnce).map(async (name) => ({
-        labels: { name: plainName(name), project: projectOf(name), type: 'container' },
-        state: await this.#deps.view.state(name),
-      }));
-      // A container that has stopped has no first process.
-      all.push(...(await Promise.all(some)).filter(({ state }) => state.pid !== 0));
+      const some = names.slice(from, from + readAtOnce).map((name) => this.#figures(name));
+      all.push(...(await Promise.all(some)).filter((one) => one !== undefined));
     }
     return all;
+  }
+
+  /** Undefined when it does not run, or ends meanwhile. */
+  async #figures(name: string): Promise<Running | undefined> {
+    const { runtime, pools, records } = this.#deps;
+    if (runtime.probe(name).status === 'stopped') return undefined;
+    const metrics = await runtime.metrics(name).catch(() => undefined);
+    if (metrics === undefined) return undefined;
+    const pool = records.containers.get(name)?.document.pool;
+    const space = pool === undefined ? undefined : await rootSpace(pools.volumePath(pool, { type: 'container', name }));
+    const known = { name: plainName(name), project: projectOf(name), metrics, usage: metrics.usage() };
+    return space === undefined ? known : { ...known, space };
   }
 
   #containers(names: readonly string[]): Metric {

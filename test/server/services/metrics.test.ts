@@ -2,6 +2,14 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { figuresOf } from '../../../server/services/server/metric-figures.ts';
 import { metricsText } from '../../../server/services/server/metrics-text.ts';
+import {
+  parseCpus1,
+  parseCpus2,
+  parseDisks1,
+  parseDisks2,
+  parseMemoryStat,
+  parseNetDev,
+} from '../../../server/drivers/runtime/cgroup/usage.ts';
 import { openSharedHost, type SharedHost } from '../../support/hostile/shared-host.ts';
 
 let host: SharedHost;
@@ -31,7 +39,20 @@ test('a trusted caller gets the figures of every project and of the server', asy
     ['victim', 'theirs'],
   ]) {
     const labels = `name="${name}",project="${project}",type="container"`;
-    expect(valueOf(text, `lxd_cpu_seconds_total{${labels}}`)).toBeGreaterThan(0);
+    for (const mode of ['system', 'user'])
+      expect(valueOf(text, `lxd_cpu_seconds_total{cpu="0",mode="${mode}",${labels}}`)).toBeGreaterThan(0);
+    expect(valueOf(text, `lxd_memory_MemTotal_bytes{${labels}}`)).toBe(8 * 1024 ** 3);
+    const [total, free, available, rss] = ['MemTotal', 'MemFree', 'MemAvailable', 'RSS'].map((figure) =>
+      valueOf(text, `lxd_memory_${figure}_bytes{${labels}}`),
+    ) as [number, number, number, number];
+    expect(free + valueOf(text, `gantry_memory_usage_bytes{${labels}}`)).toBe(total);
+    expect(available).toBe(free + valueOf(text, `lxd_memory_Cached_bytes{${labels}}`));
+    expect(rss).toBeGreaterThan(0);
+    const disk = new RegExp(
+      `^lxd_filesystem_size_bytes{device="",fstype="[^"]+",mountpoint="/",name="${name}",project="${project}"} (.*)$`,
+      'm',
+    );
+    expect(Number(disk.exec(text)?.[1])).toBeGreaterThan(1024 * 1024);
     expect(valueOf(text, `lxd_procs_total{${labels}}`)).toBe(3);
     expect(valueOf(text, `gantry_memory_usage_bytes{${labels}}`)).toBeGreaterThan(1024 * 1024);
     expect(valueOf(text, `lxd_memory_Swap_bytes{${labels}}`)).toBe(0);
@@ -70,36 +91,54 @@ test('a named project limits the figures to it', async () => {
 test('a tenant gets the figures of its own projects and none of the server', async () => {
   for (const query of ['', '?project=mine']) {
     const text = (await host.tenant('GET', `/1.0/metrics${query}`)).bytes.toString();
-    expect(text).toContain('lxd_cpu_seconds_total{name="own",project="mine",type="container"}');
+    expect(text).toContain('lxd_procs_total{name="own",project="mine",type="container"}');
     expect(text).not.toMatch(/theirs|victim|default|gantry_api_requests_total|process_|event_loop|uptime/);
   }
   expect((await host.tenant('GET', '/1.0/metrics?project=theirs')).status).toBe(404);
 });
 
 test('a guest adds no lines with the name of an interface, and only some with many interfaces', () => {
-  const counters = { bytes_received: 1, bytes_sent: 1, packets_received: 1, packets_sent: 1 };
-  const nic = {
-    addresses: [],
-    counters,
-    hwaddr: '',
-    host_name: '',
-    mtu: 1500,
-    state: 'up',
-    type: 'broadcast',
-  };
+  const counters = { bytes: 1, packets: 1, errs: 0, drop: 0 };
   const names = ['a"} 1\nlxd_x 2\\', ...Array.from({ length: 100 }, (_, index) => `d${index}`)];
-  const state = {
-    status: 'Running',
-    status_code: 103,
-    cpu: { usage: 1 },
-    disk: {},
-    memory: { usage: 1, usage_peak: 1, swap_usage: 0, swap_usage_peak: 0 },
-    network: Object.fromEntries(names.map((name) => [name, nic])),
-    pid: 1,
-    processes: 1,
+  const memory = { usage: 1, usage_peak: 1, swap_usage: 0, swap_usage_peak: 0 };
+  const one = {
+    name: 'c',
+    project: 'default',
+    metrics: { initPid: 1, processes: 1, cpuUsageNs: 1, memory, network: {} },
+    usage: {
+      cpus: [],
+      memory: parseMemoryStat(''),
+      memoryTotal: 1,
+      disks: [],
+      interfaces: Object.fromEntries(names.map((name) => [name, { receive: counters, transmit: counters }])),
+    },
   };
-  const text = metricsText(figuresOf([{ labels: { name: 'c' }, state }]));
-  expect(text).toContain('lxd_network_receive_bytes_total{device="a\\"} 1\\nlxd_x 2\\\\",name="c"} 1\n');
+  const text = metricsText(figuresOf([one]));
+  const labels = 'name="c",project="default",type="container"';
+  expect(text).toContain(`lxd_network_receive_bytes_total{device="a\\"} 1\\nlxd_x 2\\\\",${labels}} 1\n`);
   expect(text.split('\n').filter((line) => line.startsWith('lxd_network_receive_bytes_total{'))).toHaveLength(32);
   expect(text).not.toMatch(/^lxd_x/m);
+});
+
+test('figures of both kinds of control groups are read', () => {
+  expect(parseCpus1('cpu user system\n0 1000000000 500000000\n1 0 0\n')).toEqual([
+    { cpu: '0', userSeconds: 1, systemSeconds: 0.5 },
+    { cpu: '1', userSeconds: 0, systemSeconds: 0 },
+  ]);
+  expect(parseCpus2('usage_usec 3000000\nuser_usec 2000000\nsystem_usec 1000000\n')).toEqual([
+    { cpu: '0', userSeconds: 2, systemSeconds: 1 },
+  ]);
+  expect(parseMemoryStat('cache 1\nrss 2\ntotal_cache 10\ntotal_rss 20\n')).toMatchObject({ cached: 10, rss: 20 });
+  expect(parseMemoryStat('anon 20\nfile 10\nfile_dirty 3\n')).toMatchObject({ cached: 10, rss: 20, dirty: 3 });
+  const disk = { device: '999:7', readBytes: 10, writtenBytes: 20, reads: 1, writes: 2 };
+  expect(
+    parseDisks1('999:7 Read 10\n999:7 Write 20\n999:7 Total 30\nTotal 30\n', '999:7 Read 1\n999:7 Write 2\nTotal 3\n'),
+  ).toEqual([disk]);
+  expect(parseDisks2('999:7 rbytes=10 wbytes=20 rios=1 wios=2 dbytes=0 dios=0\n')).toEqual([disk]);
+  expect(parseNetDev('Inter-|   Receive\n face |bytes\n  a:b: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n')).toEqual({
+    'a:b': {
+      receive: { bytes: 1, packets: 2, errs: 3, drop: 4 },
+      transmit: { bytes: 5, packets: 6, errs: 7, drop: 8 },
+    },
+  });
 });

@@ -1,7 +1,9 @@
 // Reads a running container's figures out of control groups and its network namespace.
+import { totalmem } from 'node:os';
 import { type CgroupTree, groupPids, readGroupFile } from './cgroup.ts';
 import type { RuntimeMetrics } from '../driver.ts';
 import { readInterfaces } from '../nic/interfaces.ts';
+import { readUsage } from './usage.ts';
 
 export async function readMetrics(
   tree: CgroupTree,
@@ -19,6 +21,7 @@ export async function readMetrics(
     cpuUsageNs: tree.version === 1 ? (read('cpuacct.usage') ?? 0) : readCpuStat(tree, group),
     memory: tree.version === 1 ? memory1(read) : memory2(read),
     network: await readInterfaces(initPid, nics),
+    usage: () => readUsage(tree, group, initPid, totalmem()),
   };
 }
 

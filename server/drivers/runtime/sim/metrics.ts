@@ -1,6 +1,6 @@
 // Figures of a simulated container: they move with time and respect its limits. Pure.
 import type { InterfaceAddress, InterfaceState } from '../../interface-state.ts';
-import type { NicRun, RuntimeMetrics } from '../driver.ts';
+import type { ContainerUsage, NicRun, RuntimeMetrics } from '../driver.ts';
 import type { HostFacts } from '../cgroup/limits.ts';
 import { readLimits } from '../cgroup/limits.ts';
 import type { SimRunningRecord } from './running-record.ts';
@@ -24,20 +24,45 @@ export function simMetrics(
   const limit = readLimits(state.limits, simHost, undefined).memory.bytes ?? Number.POSITIVE_INFINITY;
   // A slow saw-tooth: different from call to call, the same for the same moment.
   const usage = Math.min(limit, ordinaryMemory + (aliveMs % 1000) * 4096);
+  const network = {
+    lo: loopback(),
+    ...Object.fromEntries(state.run.nics.map((nic) => [nic.name, nicState(nic, aliveMs, addressesOf(nic))])),
+  };
+  const cpuUsageNs = 5_000_000 + aliveMs * 10_000;
   return {
     initPid: state.initPid,
     processes,
-    cpuUsageNs: 5_000_000 + aliveMs * 10_000,
+    cpuUsageNs,
     memory: {
       usage,
       usage_peak: Math.min(limit, ordinaryMemory + Math.min(aliveMs, 1000) * 4096),
       swap_usage: 0,
       swap_usage_peak: 0,
     },
-    network: {
-      lo: loopback(),
-      ...Object.fromEntries(state.run.nics.map((nic) => [nic.name, nicState(nic, aliveMs, addressesOf(nic))])),
-    },
+    network,
+    usage: () => simUsage(cpuUsageNs / 1e9, usage, Math.min(limit, simHost.memoryBytes), network),
+  };
+}
+
+/** Three quarters of the processor time are of programs; half of the memory is cache of files; no block device is used. */
+function simUsage(
+  cpuSeconds: number,
+  memory: number,
+  memoryTotal: number,
+  network: Readonly<Record<string, InterfaceState>>,
+): ContainerUsage {
+  const half = Math.floor(memory / 2);
+  const none = { activeAnon: 0, inactiveFile: 0, dirty: 0, mapped: 0, shmem: 0, unevictable: 0, writeback: 0 };
+  const interfaces = Object.entries(network).map(([name, { counters: at }]) => {
+    const receive = { bytes: at.bytes_received, packets: at.packets_received, errs: 0, drop: 0 };
+    return [name, { receive, transmit: { bytes: at.bytes_sent, packets: at.packets_sent, errs: 0, drop: 0 } }] as const;
+  });
+  return {
+    cpus: [{ cpu: '0', userSeconds: cpuSeconds * 0.75, systemSeconds: cpuSeconds * 0.25 }],
+    memory: { ...none, activeFile: half, cached: half, inactiveAnon: memory - half, rss: memory - half },
+    memoryTotal,
+    disks: [],
+    interfaces: Object.fromEntries(interfaces),
   };
 }
 
