@@ -1,7 +1,7 @@
 // Containers that change their member: the use cases in one place.
 import type { ClusterArrival, ClusterMemberStatePost, ClusterReturn } from '../../../api/cluster/cluster.ts';
 import type { ContainerPost } from '../../../api/container/container.ts';
-import { errors } from '../../../api/errors.ts';
+import { AppError, errors } from '../../../api/errors.ts';
 import { noMember } from '../../../cluster/members.ts';
 import type { Operation } from '../../../api/operation.ts';
 import type { Caller } from '../../caller.ts';
@@ -33,7 +33,9 @@ export class ClusterMoves {
   /** POST .../state of this member. */
   changeMember(caller: Caller, name: string, body: ClusterMemberStatePost): Operation {
     const { cluster } = this.#deps;
-    if (!cluster.isOn || name !== cluster.ownName) throw errors.notFound('cluster member', name);
+    const why = cluster.isOn ? '' : ': this server is not part of a cluster';
+    if (!cluster.isOn || name !== cluster.ownName)
+      throw new AppError('notFound', `There is no cluster member ${name}${why}`);
     if (body.action === 'evacuate') return evacuate(this.#deps, caller, body);
     if (body.action === 'restore') return restore(this.#deps, caller, body);
     throw errors.invalid('state of a cluster member', [

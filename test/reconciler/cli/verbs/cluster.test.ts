@@ -24,6 +24,13 @@ describe('gantry cluster on a single host', () => {
     });
   });
 
+  test.each(['evacuate', 'restore'])('%s says that there is no cluster', async (verb) => {
+    expect(await on(daemon, verb, 'none')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('There is no cluster member none: this server is not part of a cluster'),
+    });
+  });
+
   test('join refuses a text that is no token before it asks any server', async () => {
     expect(await cli(['cluster', 'join', 'half', '--host', 'unix:///nowhere'])).toMatchObject({
       code: 64,
