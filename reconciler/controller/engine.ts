@@ -6,6 +6,7 @@ import { version } from '../../server/api/version.ts';
 import { matchesHost } from '../core/documents/host-pattern.ts';
 import type { Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.ts';
+import { suspensionOfSet } from './decide/set-view.ts';
 import { durationMs } from './config/durations.ts';
 import { ControllerError, type Controller, type ObjectQuery } from './controller.ts';
 import { HostLink } from './hosts/host-link.ts';
@@ -31,6 +32,7 @@ import type {
   SyncRequest,
 } from './http/contract.ts';
 import type { Notifier } from './notify/notice.ts';
+import { ImageUpdates } from './sets/image-updates.ts';
 import { ManagedSet } from './sets/managed-set.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
@@ -119,6 +121,7 @@ export class Engine implements Controller {
       ...[...this.#links.values()].map((link) => link.run(signal)),
       ...[...this.#sources.values()].map(({ watch }) => watch.run(signal)),
       ...[...this.#sets.values()].map((set) => set.run(signal)),
+      ...[...this.#sets.values()].map((set) => this.#updatesOf(set)?.run(signal)),
       this.#lease.run(signal),
     ]);
   }
@@ -317,6 +320,29 @@ export class Engine implements Controller {
       stateDir: config.stateDir,
       parallelism: config.parallelism,
       nowMs,
+    });
+  }
+
+  #updatesOf(set: ManagedSet): ImageUpdates | undefined {
+    const { config } = set;
+    const { source, watch } = this.#sources.get(config.source) ?? {};
+    if (config.images === undefined || source === undefined) return undefined;
+    const restraint = (): string | undefined =>
+      this.#lease.isActive ? suspensionOfSet(config, set.suspensions) : 'another controller is active';
+    return new ImageUpdates({
+      config,
+      images: config.images,
+      source,
+      revision: () => watch?.status.revision,
+      load: (revision, signal) => set.preview(revision, signal),
+      client: (host) => {
+        const link = this.#links.get(host);
+        return link?.isOnline === true ? link.client : undefined;
+      },
+      restraint,
+      onPushed: () => watch?.lookNow(),
+      log: (level, message) => this.#deps.hub.log(level, message, { set: config.name }),
+      nowMs: this.#deps.nowMs,
     });
   }
 

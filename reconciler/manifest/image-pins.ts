@@ -1,5 +1,5 @@
-// Reads the text of gantry.lock: the fingerprints to which image aliases are pinned.
-import { parse } from 'yaml';
+// Reads and writes the text of gantry.lock: the fingerprints to which image aliases are pinned.
+import { parse, stringify } from 'yaml';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 
 export type Pins = ReadonlyMap<string, string>;
@@ -22,4 +22,12 @@ export function parsePins(path: string, text: string): Pins {
     pins.set(alias, fingerprint);
   }
   return pins;
+}
+
+const head =
+  '# Images that containers with manage.image are made from. Written by gantry update; keep it in version control.\n';
+
+export function pinsText(pins: Pins): string {
+  const images = Object.fromEntries([...pins].sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `${head}${stringify({ version: 1, images })}`;
 }

@@ -2,8 +2,7 @@
 // control beside the manifests. YAML, one line per image.
 import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { stringify } from 'yaml';
-import { parsePins, type Pins } from '../../manifest/image-pins.ts';
+import { parsePins, pinsText, type Pins } from '../../manifest/image-pins.ts';
 import type { CliContext } from './context.ts';
 import type { Options } from '../flags/flag.ts';
 import type { lockFileFlag } from '../flags/manifest-flags.ts';
@@ -42,12 +41,9 @@ export async function readPins(
 
 /** Writes atomically. */
 export async function writePins(path: string, pins: Pins): Promise<void> {
-  const images = Object.fromEntries([...pins].sort(([a], [b]) => (a < b ? -1 : 1)));
-  const head =
-    '# Images that containers with manage.image are made from. Written by gantry update; keep it in version control.\n';
   const partial = `${path}.${process.pid}.tmp`;
   try {
-    await writeFile(partial, `${head}${stringify({ version: 1, images })}`);
+    await writeFile(partial, pinsText(pins));
     await rename(partial, path);
   } catch (error) {
     await rm(partial, { force: true });

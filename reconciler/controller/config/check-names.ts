@@ -11,7 +11,10 @@ export function checkNames(file: ControllerFile): readonly Finding[] {
   const known = { source: sources.map(({ name }) => name), set: sets.map(({ name }) => name) };
   for (const [index, set] of sets.entries()) {
     const at = `sets.${index}`;
-    findings.push(...unknown(`${at}.source`, 'source', set.source, known.source));
+    findings.push(
+      ...unknown(`${at}.source`, 'source', set.source, known.source),
+      ...pushable(`${at}.images`, set, sources),
+    );
     for (const [at2, name] of (set.dependsOn ?? []).entries())
       findings.push(...unknown(`${at}.dependsOn.${at2}`, 'set', name, known.set));
     for (const [at2, name] of (set.notify ?? []).entries())
@@ -35,6 +38,19 @@ export function checkNames(file: ControllerFile): readonly Finding[] {
     );
   return findings;
 }
+
+/** Where the commits of image updates go. */
+function pushable(path: string, { name, images, source }: Set, sources: ControllerFile['sources']): readonly Finding[] {
+  const found = sources.find((one) => one.name === source);
+  if (images === undefined || found === undefined) return [];
+  if (found.git === undefined)
+    return [wrong('bad-config', path, `${name} cannot have images: its source ${source} is not a git repository`)];
+  const { tag, semver } = found.git;
+  if (images.branch !== undefined || (tag === undefined && semver === undefined)) return [];
+  return [wrong('bad-config', path, `${path} must name a branch to push to: the source ${source} follows tags`)];
+}
+
+type Set = ControllerFile['sets'][number];
 
 const duplicates = (list: string, entries: readonly { readonly name: string }[]): readonly Finding[] =>
   entries.flatMap(({ name }, index) =>

@@ -70,8 +70,17 @@ export interface SetConfig {
   readonly disruptive: Windows;
   readonly rollout: Rollout;
   readonly notify: readonly string[];
+  readonly images?: ImageAutomation;
   /** The reason. */
   readonly suspended?: string;
+}
+
+export interface ImageAutomation {
+  readonly intervalMs: number;
+  /** Absent: the branch that the source follows. */
+  readonly branch?: string;
+  readonly author: { readonly name: string; readonly email: string };
+  readonly message?: string;
 }
 
 export interface Rollout {

@@ -63,6 +63,7 @@ export class SetReader {
       disruptive: this.#windows('windows.disruptive', windows?.disruptive),
       rollout: this.#rollout(),
       notify,
+      ...this.#images(),
       ...(suspended === undefined ? {} : { suspended }),
     };
   }
@@ -79,6 +80,20 @@ export class SetReader {
       allowRestart: allow?.restart === true,
       allowRecreate: allow?.recreate === true,
       forceConflicts: allow?.conflicts === true,
+    };
+  }
+
+  #images(): Pick<SetConfig, 'images'> {
+    const { images } = this.#set;
+    if (images === undefined) return {};
+    const { interval, branch, author = { name: 'Gantry', email: 'gantry@localhost' }, message } = images;
+    return {
+      images: {
+        intervalMs: this.#duration('images.interval', interval, 3_600_000, 1000),
+        author,
+        ...(branch === undefined ? {} : { branch }),
+        ...(message === undefined ? {} : { message }),
+      },
     };
   }
 

@@ -150,6 +150,20 @@ export const SetSchema = object({
       ),
     }),
   ),
+  images: optional(
+    object({
+      interval: optional(duration('Time between two looks for newer images; default 1h')),
+      branch: optional(Type.String({ minLength: 1 }), 'Another branch of the source to push to, for a pull request.'),
+      author: optional(
+        object({
+          name: Type.String({ pattern: '^[^<>\\p{Cc}]{1,100}$' }),
+          email: Type.String({ pattern: '^[^<>\\s\\p{Cc}]{1,100}$' }),
+        }),
+      ),
+      message: optional(text('First line of the commit message.')),
+    }),
+    'Newer images are pinned in gantry.lock, as gantry update does, and pushed to the git source.',
+  ),
   notify: optional(names('Notifications of this set.')),
   suspended: optional(Type.String(), 'The reason why the set does nothing for now.'),
 });

@@ -49,3 +49,11 @@ export function suspensionOfPin(set: string, { pin }: SetState): readonly Suspen
   const { revision, reason, by, since } = pin;
   return [{ id: 'rollback', set, reason: `held at ${short(revision)}: ${reason}`, by, since }];
 }
+
+/** Why the whole set is suspended; undefined when it is not, or only hosts, objects or fields of it. */
+export function suspensionOfSet(
+  { suspended }: Pick<SetConfig, 'suspended'>,
+  suspensions: readonly Suspension[],
+): string | undefined {
+  return suspended ?? suspensions.find(({ host, address }) => host === undefined && address === undefined)?.reason;
+}

@@ -159,3 +159,25 @@ sets:
     expect(diagnostics[0]?.message).toContain('none.yaml');
   });
 });
+
+test('image updates need a git source, and a branch where it follows tags', async () => {
+  const set = (source: string, images = '{}'): string =>
+    `sets:\n  - { name: web, source: ${source}, images: ${images} }\n`;
+  const git = (follows: string): string =>
+    `hosts: { file: hosts.yaml }\nsources:\n  - { name: site, git: { url: "https://git.example.org/a.git", ${follows} } }\n`;
+  expect(await problems(`${head}${set('shop')}`)).toEqual([
+    expect.stringContaining('web cannot have images: its source shop is not a git repository'),
+  ]);
+  expect(await problems(`${git('semver: 1.x')}${set('site')}`)).toEqual([
+    expect.stringContaining('must name a branch to push to: the source site follows tags'),
+  ]);
+  expect(
+    await problems(`${git('branch: main')}${set('site', '{ author: { name: "a <b>", email: c } }')}`),
+  ).toHaveLength(1);
+  const { config } = await read(`${git('semver: 1.x')}${set('site', '{ branch: images }')}`);
+  expect(config?.sets[0]?.images).toEqual({
+    intervalMs: 3_600_000,
+    branch: 'images',
+    author: { name: 'Gantry', email: 'gantry@localhost' },
+  });
+});
