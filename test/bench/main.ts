@@ -12,6 +12,7 @@ import { daemonGroup } from './daemon.ts';
 import type { BenchContext, Group } from './group.ts';
 import { imagesGroup } from './images.ts';
 import { lifeGroup } from './life.ts';
+import { listsGroup } from './lists.ts';
 import { planGroup } from './plan.ts';
 import { pageGroup } from './page.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
@@ -33,6 +34,7 @@ const groups: Readonly<Record<string, Group>> = {
   crowd: crowdGroup,
   daemon: daemonGroup,
   containers: containersGroup,
+  lists: listsGroup,
   cluster: clusterGroup,
   'cluster-crowd': clusterCrowdGroup,
 };

@@ -182,14 +182,19 @@ async function takeAway(wire: Wire, network: string): Promise<void> {
   }
 }
 
-export async function removeContainers(wire: Wire, signal: AbortSignal): Promise<void> {
-  const containers = (await wire.get('/1.0/containers?recursion=1')) as { name: string; status: string }[];
+export async function removeContainers(wire: Wire, signal: AbortSignal, project = 'default'): Promise<void> {
+  const containers = (await wire.get(`/1.0/containers?recursion=1&project=${project}`)) as {
+    name: string;
+    status: string;
+  }[];
   await inParallel(
     containers.filter(({ name }) => own.test(name)),
     async ({ name, status }) => {
       const path = `/1.0/containers/${name}`;
-      if (status !== 'Stopped') await wire.change('PUT', `${path}/state`, { action: 'stop', force: true, timeout: 30 });
-      await wire.change('DELETE', path);
+      const query = `?project=${project}`;
+      if (status !== 'Stopped')
+        await wire.change('PUT', `${path}/state${query}`, { action: 'stop', force: true, timeout: 30 });
+      await wire.change('DELETE', `${path}${query}`);
     },
     signal,
   );
