@@ -73,7 +73,7 @@ export async function loadQuietly(
   const loaded = await loadManifests({ ...input, live: (requests) => askServer(context, requests) }, context.stop);
   const { referenceCycles } = await import('../../core/graph/check-documents.ts');
   // All else across documents is judged with the server in view.
-  const cycles = referenceCycles(loaded.documents, loaded.broken).map((found) => loaded.locate(found));
+  const cycles = referenceCycles(loaded.documents).map((found) => loaded.locate(found));
   return { loaded, diagnostics: [...loaded.diagnostics, ...cycles], paths: input.paths };
 }
 

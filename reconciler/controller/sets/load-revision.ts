@@ -59,7 +59,7 @@ export async function loadRevision(
       },
       signal,
     );
-    const cycles = referenceCycles(loaded.documents, loaded.broken).map((one) => loaded.locate(one));
+    const cycles = referenceCycles(loaded.documents).map((one) => loaded.locate(one));
     for (const one of [...loaded.diagnostics, ...cycles]) {
       if (one.severity !== 'error') continue;
       const text = problemText(one, folder);

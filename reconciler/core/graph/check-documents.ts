@@ -4,7 +4,7 @@ import type { Address, Document } from '../documents/document.ts';
 import { waveProblems, wavesOf } from './waves.ts';
 import { clashes } from '../clashes/index.ts';
 import { foreignWarnings } from '../settings/lxd-settings.ts';
-import { buildGraph } from './graph.ts';
+import { buildGraph, findCycles } from './graph.ts';
 import { normalizeDocuments } from './normalize.ts';
 import { emptyWorld } from '../documents/observed.ts';
 
@@ -23,7 +23,5 @@ export function validateDocuments(
 }
 
 /** Objects that need each other in a circle: an error on every server. */
-export function referenceCycles(documents: readonly Document[], broken: Iterable<Address> = []): readonly Diagnostic[] {
-  const { objects } = normalizeDocuments(documents);
-  return buildGraph(objects, undefined, new Set(broken)).diagnostics.filter(({ code }) => code === 'reference-cycle');
-}
+export const referenceCycles = (documents: readonly Document[]): readonly Diagnostic[] =>
+  findCycles(normalizeDocuments(documents).objects);

@@ -29,6 +29,48 @@ export function buildGraph(
   broken: ReadonlySet<Address> = noneBroken,
 ): Graph {
   const diagnostics: Diagnostic[] = [];
+  const names = new KnownNames(objects, observed);
+  const isOnline = observed !== undefined;
+  const { declared, needs } = needsOf(objects, observed, {
+    missing: (object, reference) => {
+      if (broken.has(addressOf(reference.kind, reference.name)) || isLive(reference, observed)) return;
+      diagnostics.push(missing(object, reference, names, isOnline));
+    },
+    missingDependency: (object, address, index, declared) => {
+      if (broken.has(address) || isDependencyLive(address, observed)) return;
+      diagnostics.push(missingDependency(object, address, index, declared, isOnline));
+    },
+    ownDependency: (object, index) => diagnostics.push(dependsOnItself(object, index)),
+  });
+  const { order, cycles } = sortedOnce(objects, needs);
+  diagnostics.push(...cycles.map((cycle) => circular(cycle, declared)));
+  return { needs, order: order.flatMap((address) => declared.get(address) ?? []), diagnostics };
+}
+
+/** Objects that need each other in a circle. Costs a plan of the same objects less than a graph of its own. */
+export function findCycles(objects: readonly Document[]): readonly Diagnostic[] {
+  const { declared, needs } = needsOf(objects, undefined, {});
+  return sortedOnce(objects, needs).cycles.map((cycle) => circular(cycle, declared));
+}
+
+/** What to do about names that no document declares; the server may have them. */
+interface Reports {
+  readonly missing?: (object: Document, reference: Reference) => void;
+  readonly missingDependency?: (
+    object: Document,
+    address: Address,
+    index: number,
+    declared: ReadonlyMap<Address, Document>,
+  ) => void;
+  readonly ownDependency?: (object: Document, index: number) => void;
+}
+
+interface Needs {
+  readonly declared: ReadonlyMap<Address, Document>;
+  readonly needs: ReadonlyMap<Address, readonly Address[]>;
+}
+
+function needsOf(objects: readonly Document[], observed: Observed | undefined, reports: Reports): Needs {
   const declared = new Map(objects.map((object) => [object.address, object]));
   const imagesByFingerprint = new Map(
     objects
@@ -39,7 +81,6 @@ export function buildGraph(
     const address: Address = `${kind}/${name}`;
     return declared.has(address) ? address : kind === 'image' ? imagesByFingerprint.get(name) : undefined;
   };
-  const names = new KnownNames(objects, observed);
   const scopes = scopesOf(observed, objects);
   const needs = new Map<Address, readonly Address[]>();
   for (const object of objects) {
@@ -47,22 +88,35 @@ export function buildGraph(
     for (const reference of referencesOf(object, observed, scopes)) {
       const address = find(reference.kind, reference.name);
       if (address !== undefined) found.add(address);
-      else if (broken.has(addressOf(reference.kind, reference.name))) continue;
-      else if (!isLive(reference, observed))
-        diagnostics.push(missing(object, reference, names, observed !== undefined));
+      else reports.missing?.(object, reference);
     }
     for (const [index, address] of object.manage.dependsOn.entries()) {
-      if (address === object.address) diagnostics.push(dependsOnItself(object, index));
+      if (address === object.address) reports.ownDependency?.(object, index);
       else if (declared.has(address)) found.add(address);
-      else if (!broken.has(address) && !isDependencyLive(address, observed))
-        diagnostics.push(missingDependency(object, address, index, declared, observed !== undefined));
+      else reports.missingDependency?.(object, address, index, declared);
     }
     needs.set(object.address, found.size === 0 ? noNeeds : [...found].sort());
   }
-  const { order, cycles } = sortByNeeds(objects, needs);
-  diagnostics.push(...cycles.map((cycle) => circular(cycle, declared)));
-  return { needs, order: order.flatMap((address) => declared.get(address) ?? []), diagnostics };
+  return { declared, needs };
 }
+
+type Sorted = ReturnType<typeof sortByNeeds>;
+/** The check of a set and its plan share one answer, while a server does not change what needs what. */
+const sorted = new WeakMap<readonly Document[], { readonly needs: Needs['needs']; readonly found: Sorted }>();
+
+function sortedOnce(objects: readonly Document[], needs: Needs['needs']): Sorted {
+  const known = sorted.get(objects);
+  if (known !== undefined && isSameNeeds(known.needs, needs)) return known.found;
+  const found = sortByNeeds(objects, needs);
+  sorted.set(objects, { needs, found });
+  return found;
+}
+
+const isSameNeeds = (a: Needs['needs'], b: Needs['needs']): boolean =>
+  a.size === b.size && [...a].every(([address, needs]) => isSameList(needs, b.get(address)));
+
+const isSameList = (a: readonly Address[], b: readonly Address[] | undefined): boolean =>
+  a === b || (a.length === b?.length && a.every((address, index) => address === b[index]));
 
 function referencesOf(object: Document, observed: Observed | undefined, scopes: Scopes): readonly Reference[] {
   const references = referencesIn(object, scopes);
