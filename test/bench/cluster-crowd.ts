@@ -12,7 +12,7 @@ import { etcdMissing, startEtcd, type TestEtcd } from '../support/store/etcd.ts'
 import { type Candidate, done, found, joinCluster } from '../support/cluster/form.ts';
 import { timesOf, type BenchContext, type Group } from './group.ts';
 import type { Row } from './report.ts';
-import { startCrowdProcess, type CrowdProcess } from './crowd-process.ts';
+import { startCrowdProcess, type CrowdProcess } from './processes/crowd-process.ts';
 import { gantrydPath, temporaryDir } from './servers.ts';
 import { inParallel, Wire } from './wire.ts';
 

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { createClient, type Client } from '../../server/client/client.ts';
 import type { BenchContext, Group } from './group.ts';
 import type { Row } from './report.ts';
-import { startCrowdProcess, type CrowdProcess } from './crowd-process.ts';
+import { startCrowdProcess, type CrowdProcess } from './processes/crowd-process.ts';
 import { temporaryDir } from './servers.ts';
 
 const cliPath = fileURLToPath(new URL('../../bin/gantry.js', import.meta.url));

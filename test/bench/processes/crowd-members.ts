@@ -1,9 +1,9 @@
 // A process with several simulated members of one cluster: started by cluster-crowd.ts, which forms the cluster over their sockets.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { startDaemon } from '../../server/daemon/daemon.ts';
-import type { Daemon } from '../../server/daemon/daemon-options.ts';
-import { errorText, silentLog } from '../../server/lib/log.ts';
+import { startDaemon } from '../../../server/daemon/daemon.ts';
+import type { Daemon } from '../../../server/daemon/daemon-options.ts';
+import { errorText, silentLog } from '../../../server/lib/log.ts';
 
 export type CrowdMessage =
   | { readonly type: 'ready'; readonly sockets: readonly string[] }
