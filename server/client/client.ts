@@ -1,6 +1,7 @@
 // The client of a daemon: one typed call per API request, over a unix socket or TLS. Composes the parts; has no logic of its own.
 import type { LinkWatch } from './transport/link-watch.ts';
 import type { WebSocket } from 'ws';
+import type { ClusterMember } from '../api/cluster/cluster.ts';
 import type { ContainerState, ContainerStatePut } from '../api/container/container.ts';
 import type { NetworkLease } from '../api/network/network.ts';
 import type { Operation } from '../api/operation.ts';
@@ -79,8 +80,8 @@ export interface Client {
     signal?: AbortSignal,
     target?: string,
   ): Promise<Reply<KindTypes[K]['object']>>;
-  /** Names of the members of a cluster. */
-  members(signal?: AbortSignal): Promise<readonly string[]>;
+  /** Members of the cluster that the server belongs to. */
+  members(signal?: AbortSignal): Promise<readonly ClusterMember[]>;
   /** Names of the network ACLs, which LXD has. */
   acls(signal?: AbortSignal): Promise<readonly string[]>;
   /** These four may return an operation: wrap them in `operations.run` to wait for it. */
@@ -184,8 +185,7 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
             : await listOf(send, kinds[kind].collection, signal)) as readonly KindTypes[K]['object'][],
     acls: async (signal) =>
       (await listOf(send, '/1.0/network-acls', signal)).map((one) => (one as { name: string }).name),
-    members: async (signal) =>
-      (await listOf(send, '/1.0/cluster/members', signal)).map((one) => (one as { server_name: string }).server_name),
+    members: async (signal) => (await listOf(send, '/1.0/cluster/members', signal)) as readonly ClusterMember[],
     get: async (kind, name, signal, target) => {
       const reply: Reply<object> =
         kind === 'server_config'

@@ -13,6 +13,7 @@ import { isAside } from '../live/image-updates.ts';
 import { projectOfLive, scopesOf } from '../live/project-scope.ts';
 import { defaultSet } from '../ownership/owner-records.ts';
 import { compareText } from '../text/listing-order.ts';
+import { isPlaced } from '../settings/cluster-members.ts';
 import { plainName, scopedName } from '../text/scoped-name.ts';
 import { containerPart } from './export-container.ts';
 import { exportedField } from './export-fields.ts';
@@ -95,7 +96,7 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
     kind,
     name: kind === 'storage_volume' ? name : shown,
     values,
-    comments: [...made.comments, ...inside.comments, ...creationComments(own)],
+    comments: [...made.comments, ...inside.comments, ...creationComments(own, observed)],
     remarks: remarksOf(own, values),
   };
 }
@@ -114,8 +115,10 @@ const pemOf = (text: string): string =>
     ? `${text.trim()}\n`
     : `-----BEGIN CERTIFICATE-----\n${(text.match(/.{1,64}/g) ?? []).join('\n')}\n-----END CERTIFICATE-----\n`;
 
-/** The source of a pool applies at its creation only. */
-function creationComments({ kind, live }: Own): readonly string[] {
+/** The source of a pool applies at its creation only, and where an object is in a cluster only who writes it decides. */
+function creationComments({ kind, live }: Own, observed: Observed): readonly string[] {
+  if (isPlaced({ kind }) && observed.members !== undefined)
+    return [`on the member ${asText(live['location'])}: with target: ${asText(live['location'])} it would have to be there`];
   if (kind !== 'storage_pool') return [];
   const config = mapOf(live['config']);
   const origin = ['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name'].filter(

@@ -8,6 +8,7 @@ import { mapOf } from '../documents/json-values.ts';
 import { sourceName } from '../kinds/image-source.ts';
 import { coreKind } from '../kinds/index.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
+import { guardCreate } from '../live/placement.ts';
 import { createBody, creationFacts } from '../plan/creation-bodies.ts';
 import { start, waits, type Sketch } from '../plan/step-drafts.ts';
 import { bodyForMembers, targetOf } from '../settings/cluster-members.ts';
@@ -21,6 +22,7 @@ export function decideCreate(document: Document, context: PlanContext): Decision
   const isContainer = document.kind === 'container';
   const starts = isContainer && document.manage.power === 'managed' && document.state !== 'stopped';
   const inside = insideOfNew(document, context, starts);
+  const guard = guardCreate(document, context.observed);
   return {
     change: {
       ...unchangedObject(document),
@@ -29,8 +31,9 @@ export function decideCreate(document: Document, context: PlanContext): Decision
       changes: [...createChanges(document), ...inside.changes],
       reasons: whyCreate(document),
       isProtected: document.manage.protect,
+      ...(guard === undefined ? {} : { guard }),
     },
-    sketches: [
+    sketches: guard !== undefined ? [] : [
       {
         action: 'create',
         body: bodyForMembers(document, createBody(document), context.observed),

@@ -6,14 +6,16 @@ import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
 import { asideAsItWas, asideFor, nextImage } from '../live/image-updates.ts';
+import { offlineGuard, placementOf, type Placement } from '../live/placement.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
 import { createBody } from '../plan/creation-bodies.ts';
+import { unchangedObject } from '../plan/unchanged-object.ts';
 import { decideCreate } from './decide-create.ts';
-import { snapshotConflicts } from './decide-inside.ts';
+import { fieldsOf, snapshotConflicts } from './decide-inside.ts';
 import { effectOfOwnChanges } from './decide-power.ts';
 import { decideRebuild, decideReplace } from './decide-replace.ts';
 import { decideUpdate } from './decide-update.ts';
-import type { Decision } from './decision.ts';
+import { isProtected, type Decision } from './decision.ts';
 import type { PlanContext } from './plan-context.ts';
 
 export function decideObject(document: Document, context: PlanContext): Decision {
@@ -28,11 +30,16 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const ignore = parseIgnore(document.manage.ignore);
   const before = ownershipBefore(document, live.object, context.observed, context.owner);
   const { values, secrets } = document;
-  const found = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
+  const placement = placementOf(document, live.object as JsonObject, context.observed);
+  const fields = diffObject(kind, values, live.object, ignore, before, secrets, context.compareSeeds);
+  const found = placement.move === undefined ? fields : { ...fields, changes: [...fields.changes, placement.move] };
   const conflicts = snapshotConflicts(document, live.object as JsonObject, before?.others);
   const diff = conflicts.length === 0 ? found : { ...found, conflicts: [...found.conflicts, ...conflicts] };
   if (!allows(document.manage, 'update')) return { change: unchangedByPolicy(document, live, diff), sketches: [] };
-  const decision = decideExisting(document, live, aside !== undefined, diff, before, context);
+  const decision =
+    placement.offline === undefined
+      ? decideExisting(document, live, aside !== undefined, diff, before, placement, context)
+      : decideOffline(document, live, diff, placement.offline);
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }
 
@@ -42,6 +49,7 @@ function decideExisting(
   isAside: boolean,
   diff: Diff,
   before: Ownership | undefined,
+  placement: Placement,
   context: PlanContext,
 ): Decision {
   const ignore = parseIgnore(document.manage.ignore);
@@ -60,7 +68,27 @@ function decideExisting(
   if (next !== undefined) return decideReplace({ ...existing, next }, false);
   return isForced || needsRecreation(diff, document, live, context)
     ? decideReplace({ ...existing, next }, isForced)
-    : decideUpdate(document, live, diff, context, ownership);
+    : decideUpdate(document, live, diff, context, ownership, placement);
+}
+
+/** On a member that is offline: what differs waits until it is back. */
+function decideOffline(document: Document, live: Live<object>, diff: Diff, member: string): Decision {
+  // What is inside was not read.
+  const changes = fieldsOf(diff.changes);
+  const isAsDeclared = changes.length === 0;
+  return {
+    change: {
+      ...unchangedObject(document),
+      action: isAsDeclared ? 'no-op' : 'update',
+      changes,
+      reasons: [`its member ${member} is offline: it is left as it is`],
+      unmanaged: diff.unmanaged,
+      live: live.object,
+      isProtected: isProtected(document, live),
+      ...(isAsDeclared ? {} : { guard: offlineGuard(document, member) }),
+    },
+    sketches: [],
+  };
 }
 
 /** The profile refuses edits that would force recreation, so only the container's own changes count here. */

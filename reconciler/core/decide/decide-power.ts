@@ -9,6 +9,8 @@ import { applyEdits } from '../plan/apply-edits.ts';
 import { effectBetween, expandContainer } from '../live/expand-profiles.ts';
 import type { Guard, PowerAction } from '../plan/plan.ts';
 import { restart, start, stop, waits, type Sketch } from '../plan/step-drafts.ts';
+import { asText } from '../documents/json-values.ts';
+import type { Placement } from '../live/placement.ts';
 import { isRunning } from '../live/usage.ts';
 
 export interface PowerDecision {
@@ -28,26 +30,30 @@ export function decidePower(
   live: JsonObject,
   changes: readonly Change[],
   context: PlanContext,
+  { move, evacuated }: Placement,
 ): PowerDecision {
   if (document.kind !== 'container') return unchanged;
   const running = isRunning(live as unknown as Container);
   const wanted = document.manage.power === 'ignore' ? undefined : (document.state ?? 'running');
+  if (!running && evacuated !== undefined)
+    return { ...unchanged, reasons: [`it is not started while the member ${evacuated} is evacuated`] };
   if (!running) return wanted === 'running' ? starting(document) : unchanged;
   if (wanted === 'stopped') return stopping(document, live);
   const profiles = context.changedProfilesOf(live);
   const owed =
     wanted === 'running' && context.owesRestart(document.name) ? ['an unfinished change of an earlier run'] : [];
   const isStill = changes.length === 0 && profiles.length === 0;
-  const effect = isStill ? 'live' : effectOfAll(live, changes, context);
+  const effect = move !== undefined ? 'restart' : isStill ? 'live' : effectOfAll(live, changes, context);
   if (effect === 'live' && owed.length === 0 && wanted === 'running' && isFrozen(live)) return thawing(document);
   if (effect === 'live' && owed.length === 0)
     return wanted === 'running' ? awaited(document, context) : unchangedRunning;
   if (effect === 'live') return restarting(document, context, owed);
   const causes = [
     ...owed,
-    ...changes.filter((change) => change.effect === 'restart').map((change) => change.path),
+    ...changes.filter((change) => change.effect === 'restart' && change !== move).map((change) => change.path),
     ...profiles.map((name) => `profile/${name}`),
   ];
+  if (move !== undefined) return restarting(document, context, ['target'], whyMove(move));
   return restarting(document, context, causes.length > 0 ? causes : changes.map((change) => change.path));
 }
 
@@ -112,8 +118,16 @@ function stopping(document: Document, live: JsonObject): PowerDecision {
   return { ...decision, guard };
 }
 
-function restarting(document: Document, context: PlanContext, causes: readonly string[]): PowerDecision {
-  const reasons = [`${causes.join(', ')} ${causes.length === 1 ? 'takes' : 'take'} effect at a start`];
+const whyMove = ({ before, after }: Change): string =>
+  `it stops, moves from ${asText(before)} to ${asText(after)}, and starts there`;
+
+function restarting(
+  document: Document,
+  context: PlanContext,
+  causes: readonly string[],
+  why = `${causes.join(', ')} ${causes.length === 1 ? 'takes' : 'take'} effect at a start`,
+): PowerDecision {
+  const reasons = [why];
   if (document.manage.power === 'ignore') return { effect: 'live', isRunning: true, reasons, sketches: [] };
   const decision: PowerDecision = {
     action: 'restart',

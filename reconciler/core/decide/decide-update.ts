@@ -7,10 +7,11 @@ import type { Change } from '../documents/change.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
+import type { Placement } from '../live/placement.ts';
 import { recordsIn } from '../ownership/owner-records.ts';
 import { listed } from '../plan/guards.ts';
 import type { Affected, Guard } from '../plan/plan.ts';
-import type { Sketch } from '../plan/step-drafts.ts';
+import { start, stop, waits, type Sketch } from '../plan/step-drafts.ts';
 import { worstEffect } from '../settings/setting-effects.ts';
 import { decideInside, fieldsOf, withCommands, type Inside } from './decide-inside.ts';
 import { decidePower, type PowerDecision } from './decide-power.ts';
@@ -24,17 +25,20 @@ export function decideUpdate(
   diff: Diff,
   context: PlanContext,
   ownership: OwnershipDecision,
+  placement: Placement,
 ): Decision {
   const fields = fieldsOf(diff.changes);
-  const power = decidePower(document, live.object as JsonObject, fields, context);
+  const power = decidePower(document, live.object as JsonObject, fields, context, placement);
   const inside = insideOfExisting(document, live, diff, power, context);
   const affects = affectedOf(document, diff, context);
-  const guard = ownership.guard ?? power.guard ?? guardStuck(document, live, diff) ?? guardReach(document, affects);
+  const guard = ownership.guard ?? placement.guard ?? power.guard ?? guardStuck(document, live, diff) ?? guardReach(document, affects);
   const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
   const { owner } = ownership;
   // The record holds a hash of what was written. Commands that depend on it must run again even if this run fails.
   const isNoted = owner !== undefined && fields.length < diff.changes.length;
+  const { halt, resume } = aroundMove(document, power, placement);
   const sketches: readonly Sketch[] = [
+    ...halt,
     ...inside.removal,
     ...(fields.length === 0 && !ownership.isNew && !isNoted
       ? []
@@ -49,7 +53,7 @@ export function decideUpdate(
           },
         ]),
     ...inside.writing,
-    ...withCommands(power.sketches, inside.commands),
+    ...withCommands(resume, inside.commands),
     ...inside.snapshots,
   ];
   return {
@@ -71,6 +75,16 @@ export function decideUpdate(
     },
     sketches: guard === undefined ? sketches : [],
   };
+}
+
+/** A running container stops before it moves; other restarts come after their changes. */
+function aroundMove(
+  document: Document,
+  { isRunning, action, sketches }: PowerDecision,
+  { move }: Placement,
+): { readonly halt: readonly Sketch[]; readonly resume: readonly Sketch[] } {
+  if (move === undefined || !isRunning) return { halt: [], resume: sketches };
+  return { halt: [stop], resume: action === 'stop' ? [] : [start, ...waits(document)] };
 }
 
 function insideOfExisting(

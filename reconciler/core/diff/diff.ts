@@ -199,9 +199,11 @@ function diffScalar(walk: Walk, field: string, live: Json | undefined, wanted: J
   add(walk, [field], now, then);
 }
 
-/** Compares key by key for each member. */
+/** Compares key by key for each member; of one that did not answer nothing is known. */
 function diffMembers(walk: Walk, field: string, live: JsonObject, wanted: JsonObject): void {
-  for (const name of Object.keys(wanted)) diffMap(walk, [field, name], mapOf(live[name]), mapOf(wanted[name]));
+  const isNew = walk.live[field] === undefined;
+  for (const name of Object.keys(wanted).filter((one) => isNew || one in live))
+    diffMap(walk, [field, name], mapOf(live[name]), mapOf(wanted[name]));
 }
 
 /** Entries are owned as a whole, and only their written attributes are compared. The live object holds only requested entries. */

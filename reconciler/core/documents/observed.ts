@@ -9,6 +9,14 @@ export interface Live<T> {
   readonly etag?: string;
 }
 
+/** A member of the cluster. */
+export interface ObservedMember {
+  /** Online, Offline, Evacuated, ... */
+  readonly status: string;
+  /** Absent on servers without groups of members. */
+  readonly groups?: readonly string[];
+}
+
 export type PooledVolume = KindTypes['storage_volume']['object'];
 
 type Tables = {
@@ -33,8 +41,8 @@ export interface Observed extends Tables {
   readonly projectNotes?: Readonly<Record<string, string>>;
   /** The state of each set on the server. */
   readonly sets?: ReadonlyMap<string, SetState>;
-  /** Names of the members of a cluster; networks and pools have `member_overrides` then, with the config of each. */
-  readonly members?: readonly string[];
+  /** Members of the cluster by name; networks and pools have `member_overrides` then, with the config of each that answers. */
+  readonly members?: ReadonlyMap<string, ObservedMember>;
   /** Project of the connection; default `default`. Objects of other projects are named `NAME@PROJECT` and have a member `project`. */
   readonly base?: string;
 }

@@ -25,7 +25,7 @@ export interface Affected {
 
 /** Why a change is refused: the plan shows it, has no step for it, and the run ends with exit code 4. */
 export interface Guard {
-  readonly code: 'protected' | 'disruption' | 'in-use' | 'conflict' | 'prune-limit' | 'data' | 'dependency';
+  readonly code: 'protected' | 'disruption' | 'in-use' | 'conflict' | 'prune-limit' | 'data' | 'dependency' | 'member';
   readonly address: Address;
   readonly message: string;
   readonly remedy: string;

@@ -16,39 +16,49 @@ export function bodyForMembers({ kind }: Document, body: JsonObject, { members }
   const own = Object.fromEntries(config.filter(([key]) => isMemberKey(kind, key)));
   const common = Object.fromEntries(config.filter(([key]) => !isMemberKey(kind, key)));
   const overrides = mapOf(body['member_overrides']);
-  const all = members.map((name) => [name, { ...own, ...mapOf(overrides[name]) }] as const);
+  const all = [...members.keys()].map((name) => [name, { ...own, ...mapOf(overrides[name]) }] as const);
   return { ...body, config: common, member_overrides: Object.fromEntries(all) };
 }
 
-/** The member for a new container: the target of its document, otherwise the member of the container that it replaces. */
+/** The member for a new container or volume: the target of its document, otherwise the member of the container that it replaces. */
 export function targetOf(
   document: Document,
   live: object | undefined,
   { members }: Observed,
 ): { readonly target?: string } {
-  if (document.kind !== 'container' || members === undefined) return {};
+  if (!isPlaced(document) || members === undefined) return {};
   const location = textOf((live as JsonObject | undefined)?.['location']);
-  const target = textOf(document.values['target']) ?? (location === 'none' ? undefined : location);
+  // What an evacuation moved away stays where it is: the member that its document names takes nothing now.
+  const isAway = textOf(mapOf((live as JsonObject | undefined)?.['config'])['volatile.evacuate.origin']) !== undefined;
+  const named = isAway ? undefined : textOf(document.values['target']);
+  const target = named ?? (location === 'none' ? undefined : location);
   return target === undefined ? {} : { target };
 }
 
+/** Of each object there is one, on one member. */
+export const isPlaced = ({ kind }: Pick<Document, 'kind'>): boolean => kind === 'container' || kind === 'storage_volume';
+
 export function memberProblems(object: Document, { members }: Observed): readonly Diagnostic[] {
   const overrides = Object.keys(mapOf(object.values['member_overrides']));
-  const target = object.kind === 'container' ? textOf(object.values['target']) : undefined;
+  const target = isPlaced(object) ? textOf(object.values['target']) : undefined;
   const path = overrides.length > 0 ? 'member_overrides' : 'target';
   if (overrides.length === 0 && target === undefined) return [];
   const lack = lackOfCluster(members !== undefined);
   if (lack !== undefined) return [incapable(object, path, `take ${path}`, lack)];
   const named = target === undefined ? overrides : [...overrides, target];
-  // A target may be a group of members.
-  const strange = named.filter((name) => members?.includes(name) !== true && !name.startsWith('@'));
+  const names = [...(members?.keys() ?? [])];
+  const strange = named.filter((name) => !(name.startsWith('@') ? isGroup(name, members) : names.includes(name)));
   return strange.map((name) => ({
     severity: 'error',
     code: 'unknown-member',
     address: object.address,
     path: path === 'target' ? path : `${path}.${name}`,
-    message: `${object.address}: the cluster has no member ${name}${hint(name, members ?? [])}`,
-    remedy: `its members are ${members?.join(', ') ?? ''}`,
+    message: `${object.address}: the cluster has no ${name.startsWith('@') ? `group with members ${name}` : `member ${name}`}${hint(name, names)}`,
+    remedy: `its members are ${names.join(', ')}`,
     ...object.location,
   }));
 }
+
+/** True of a group that has members, and of any on a server that does not list groups. */
+const isGroup = (target: string, members: Observed['members']): boolean =>
+  [...(members?.values() ?? [])].some(({ groups }) => groups === undefined || groups.includes(target.slice(1)));

@@ -63,7 +63,9 @@ export async function observeInside(
   );
   const containers = new Map(observed.containers);
   const queue = [...containers].flatMap(([key, live]) => {
-    const wanted = wantedOf(live, declared.get(key), set);
+    // Nothing on a member that is offline can be read.
+    const isAway = observed.members?.get(live.object.location)?.status === 'Offline';
+    const wanted = isAway ? undefined : wantedOf(live, declared.get(key), set);
     return wanted === undefined ? [] : [{ key, live, wanted }];
   });
   const work = async (): Promise<void> => {

@@ -7,7 +7,7 @@ import { ClientError, isNotServed } from '../../../server/client/client-error.ts
 import { dialectOf, type Client } from '../../../server/client/client.ts';
 import { isInProject, kindRow, kinds, listedKinds, nameOfObject, type ListedKind } from '../../../server/api/kinds.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
-import type { Live, Observed } from '../../core/documents/observed.ts';
+import type { Live, Observed, ObservedMember } from '../../core/documents/observed.ts';
 import { scopesOf } from '../../core/live/project-scope.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import { notesProfile } from '../../core/ownership/notes-profile.ts';
@@ -95,20 +95,22 @@ async function ofMembers(
 ): Promise<Partial<Pick<Observed, 'members' | 'pools' | 'networks'>>> {
   const environment: Partial<Server['environment']> | undefined = metadata.environment;
   if (environment?.server_clustered !== true) return {};
-  const members = await client.members(signal);
+  const listed = await client.members(signal);
+  const members = new Map(listed.map(({ server_name, status, groups }) => [server_name, factsOf(status, groups)]));
+  const answering = [...members].filter(([, { status }]) => status !== 'Offline').map(([name]) => name);
   const withConfigs = async <T extends { readonly name: string }>(
     kind: MemberKind,
     objects: ReadonlyMap<string, Live<T>>,
   ): Promise<ReadonlyMap<string, Live<T>>> => {
     const read = async (name: string, member: string): Promise<readonly (readonly [string, object])[]> => {
-      // A member that is down has no config here.
+      // A member that goes down meanwhile has no config here.
       const reply = await client.get(kind, name, signal, member).catch(() => undefined);
       const config = Object.entries(reply?.metadata.config ?? {}).filter(([key]) => isMemberKey(kind, key));
       return reply === undefined ? [] : [[member, Object.fromEntries(config)]];
     };
     const found = await Promise.all(
       [...objects].map(async ([name, live]) => {
-        const parts = await Promise.all(members.map((member) => read(name, member)));
+        const parts = await Promise.all(answering.map((member) => read(name, member)));
         const object = { ...live.object, member_overrides: Object.fromEntries(parts.flat()) };
         return [name, { ...live, object }] as const;
       }),
@@ -122,6 +124,10 @@ async function ofMembers(
   ]);
   return { members, pools: ownPools, networks: new Map([...networks, ...ownNetworks]) };
 }
+
+/** Older servers list no groups. */
+const factsOf = (status: string, groups: readonly string[] | undefined): ObservedMember =>
+  groups === undefined ? { status } : { status, groups };
 
 type ServerPart = Pick<Observed, 'server' | 'sets'>;
 

@@ -1,19 +1,29 @@
-// Networks and pools of clusters: creates them on each member first and then on the cluster, and changes config of single members.
+// Networks and pools of clusters: creates them on all members, and changes config of single members.
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { KindTypes } from '../../../server/api/kind-schemas.ts';
+import { dialectOf } from '../../../server/client/client.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { mapOf } from '../../core/documents/json-values.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { perform, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 
-/** `member_overrides` of the body names every member. A member that has the object already, from an earlier run, counts as done. */
+/**
+ * `member_overrides` of the body names every member. gantryd takes the whole document; LXD gets a request for each member and then one
+ * for the cluster. A member that has the object already, from an earlier run, counts as done.
+ */
 export async function createOnMembers(
   context: StepContext,
   kind: KindName,
   body: JsonObject,
   signal: AbortSignal,
 ): Promise<void> {
+  const { metadata: server } = await context.client.server(signal);
+  if (dialectOf(server) === 'svc') {
+    const document = body as unknown as KindTypes[KindName]['create'];
+    await perform(context, () => context.client.create(kind, document, {}, signal), signal);
+    return;
+  }
   const { member_overrides: overrides, ...whole } = body;
   const send = (config: JsonObject, target?: string): Promise<unknown> => {
     const part = { ...whole, config } as unknown as KindTypes[KindName]['create'];

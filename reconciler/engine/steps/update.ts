@@ -10,6 +10,7 @@ import { recordsIn, renderRecord, withOwnership } from '../../core/ownership/own
 import type { UpdateStep } from '../../core/plan/plan.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
 import { updateMembers } from './member-config.ts';
+import { moveFirst } from './move-container.ts';
 import { hasUnknownOutcome } from './unknown-outcome.ts';
 
 const attempts = 5;
@@ -19,7 +20,7 @@ const keepsChanging = `others keep changing it: ${attempts} writes in a row met 
 
 export async function updateObject(context: StepContext, whole: UpdateStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
-  const step = await updateMembers(context, whole, signal);
+  const step = await moveFirst(context, await updateMembers(context, whole, signal), signal);
   for (let attempt = 1; ; attempt += 1) {
     const found = await client.get(step.kind, step.name, signal).catch((error: unknown) => {
       throw isNotFound(error) ? new StaleError('it no longer exists', { cause: error }) : error;

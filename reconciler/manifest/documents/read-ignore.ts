@@ -64,7 +64,7 @@ function isActive(rule: IgnoreRule, end: string, place: string, nowMs: number, f
 }
 
 /** Fields of documents that are not compared with the live object. */
-const besideFields = ['state', 'exec', 'snapshots', 'aliases', 'labels'];
+const besideFields = ['state', 'exec', 'snapshots', 'aliases', 'labels', 'target'];
 
 /** Errors for rules that cannot match: their path does not begin with a field of the kind. */
 export function ignoreFindings(kind: KindName, rules: readonly IgnoreRule[]): readonly Finding[] {

@@ -24,7 +24,7 @@ const memberOverrides: JsonSchema = {
 
 const target: JsonSchema = {
   ...text,
-  description: 'In a cluster: the member or @GROUP that creates the container. An existing container is not moved.',
+  description: 'In a cluster: the member or @GROUP that has it. A container moves there, and stops for it; a volume does not move.',
 };
 
 const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };
@@ -32,7 +32,7 @@ const state = { enum: ['running', 'stopped'], default: 'running', description: '
 /** Keys of a document without a field in the API. */
 const ownProperties: Readonly<Partial<Record<KindName, Readonly<Record<string, JsonSchema>>>>> = {
   image: { ...imageFiles, source: imageSource },
-  storage_volume: { snapshots: volumeSnapshotsSchema },
+  storage_volume: { snapshots: volumeSnapshotsSchema, target },
   container: { state, files: filesSchema, exec: execSchema, snapshots: snapshotsSchema, target },
 };
 

@@ -1,0 +1,124 @@
+// Where containers of a cluster are and where they should be: moves, groups, and members that are evacuated or offline.
+import { describe, expect, test } from 'vitest';
+import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
+import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import type { Document } from '../../../reconciler/core/documents/document.ts';
+import type { Observed, ObservedMember } from '../../../reconciler/core/documents/observed.ts';
+import type { Plan, PlanOptions } from '../../../reconciler/core/plan/plan.ts';
+import { document, liveContainer, livePool, liveProfile, world } from '../../support/fakes/worlds.ts';
+
+const running = { status: 'Running', status_code: 103 } as const;
+const stopped = { status: 'Stopped', status_code: 102 } as const;
+const root = { type: 'disk', path: '/', pool: 'fast' };
+
+type Live = Parameters<typeof liveContainer>[1];
+const cluster = (members: Readonly<Record<string, ObservedMember>>, ...containers: [string, Live][]): Observed => ({
+  ...world({
+    pools: [livePool('fast')],
+    profiles: [liveProfile('default', { devices: { root } })],
+    containers: containers.map(([name, live]) => liveContainer(name, live)),
+  }),
+  members: new Map(Object.entries(members)),
+});
+const online = { status: 'Online', groups: ['default'] };
+const fast = { status: 'Online', groups: ['default', 'fast'] };
+const three = { m1: online, m2: fast, m3: fast };
+
+const web = (target: string, more: Partial<Document> = {}): Document => ({
+  ...document('container', 'web', { target, source: { type: 'none' } }),
+  ...more,
+});
+const plan = (observed: Observed, wanted: Document, options: PlanOptions = {}): Plan => {
+  const made = planChanges({ documents: [wanted], observed, options });
+  expect(checkPlan(made, observed)).toEqual([]);
+  return made;
+};
+const ids = ({ steps }: Plan): readonly string[] => steps.map(({ id }) => id);
+const guards = (made: Plan): readonly string[] => made.guards.map(({ code, message }) => `${code}: ${message}`);
+
+describe('moves', () => {
+  test('a running container stops, moves and starts; a stopped one only moves', () => {
+    const made = plan(cluster(three, ['web', { ...running, location: 'm1' }]), web('m2'));
+    expect(ids(made)).toEqual(['container/web#stop', 'container/web#update', 'container/web#start']);
+    expect(made.changes[0]).toMatchObject({
+      power: 'restart',
+      changes: [{ path: 'target', before: 'm1', after: 'm2' }],
+      reasons: ['it stops, moves from m1 to m2, and starts there'],
+    });
+    const still = plan(cluster(three, ['web', { ...stopped, location: 'm1' }]), web('m2', { state: 'stopped' }));
+    expect(ids(still)).toEqual(['container/web#update']);
+    const stopping = plan(cluster(three, ['web', { ...running, location: 'm1' }]), web('m2', { state: 'stopped' }));
+    expect(ids(stopping)).toEqual(['container/web#stop', 'container/web#update']);
+    expect(ids(plan(cluster(three, ['web', { ...running, location: 'm2' }]), web('m2')))).toEqual([]);
+  });
+
+  test('a group is any of its members; from outside, the one with the fewest containers is chosen', () => {
+    expect(ids(plan(cluster(three, ['web', { ...running, location: 'm3' }]), web('@fast')))).toEqual([]);
+    const busy = cluster(three, ['web', { ...running, location: 'm1' }], ['other', { ...running, location: 'm2' }]);
+    expect(plan(busy, web('@fast')).changes[0]?.changes).toMatchObject([{ before: 'm1', after: 'm3' }]);
+    const away = { m1: online, m2: { ...fast, status: 'Offline' }, m3: { ...fast, status: 'Evacuated' } };
+    expect(guards(plan(cluster(away, ['web', { ...running, location: 'm1' }]), web('@fast')))).toEqual([
+      expect.stringContaining('no member of that group is online'),
+    ]);
+  });
+
+  test.each([
+    [{ ...running, ephemeral: true }, {}, 'a stop deletes it'],
+    [running, { power: 'ignore' }, 'manage.power is ignore'],
+    [running, { disruption: 'none' }, 'would have to restart: target'],
+  ] as const)('a move that the container cannot make is refused: %j %j', (live, manage, text) => {
+    const wanted = web('m2');
+    const observed = cluster(three, ['web', { ...live, location: 'm1' }]);
+    const made = plan(observed, { ...wanted, manage: { ...wanted.manage, ...manage } });
+    expect([ids(made), guards(made)]).toEqual([[], [expect.stringContaining(text)]]);
+  });
+
+  test('manage.ignore leaves it where it is', () => {
+    const wanted = web('m2');
+    const ignoring = { ...wanted, manage: { ...wanted.manage, ignore: [{ path: 'target' }] } };
+    expect(ids(plan(cluster(three, ['web', { ...running, location: 'm1' }]), ignoring))).toEqual([]);
+  });
+});
+
+describe('evacuated members', () => {
+  const evacuated = { ...three, m2: { ...fast, status: 'Evacuated' } };
+
+  test('what moved away stays until the member is restored, and what waits on it is not started', () => {
+    const config = { 'volatile.evacuate.origin': 'm2' };
+    expect(ids(plan(cluster(evacuated, ['web', { ...running, location: 'm1', config }]), web('m2')))).toEqual([]);
+    const waiting = plan(cluster(evacuated, ['web', { ...stopped, location: 'm2' }]), web('m2'));
+    expect(ids(waiting)).toEqual([]);
+    expect(waiting.changes[0]).toMatchObject({ action: 'no-op', changes: [] });
+    const arriving = { ...config, 'volatile.evacuate.power': 'RUNNING' };
+    const moved = cluster(evacuated, ['web', { ...stopped, location: 'm1', config: arriving }]);
+    expect(ids(plan(moved, web('m2')))).toEqual([]);
+    const restored = cluster(three, ['web', { ...stopped, location: 'm2' }]);
+    expect(ids(plan(restored, web('m2')))).toEqual(['container/web#start']);
+  });
+
+  test('other changes of a container that waits are made, without a start', () => {
+    const wanted = { ...web('m2'), values: { ...web('m2').values, description: 'new' } };
+    expect(ids(plan(cluster(evacuated, ['web', { ...stopped, location: 'm2' }]), wanted))).toEqual([
+      'container/web#update',
+    ]);
+  });
+
+  test('nothing is created on one, and nothing moves to one', () => {
+    expect(guards(plan(cluster(evacuated), web('m2')))).toEqual([
+      'member: container/web cannot be created on m2: it is evacuated',
+    ]);
+    expect(guards(plan(cluster(evacuated, ['web', { ...running, location: 'm1' }]), web('m2')))).toEqual([
+      expect.stringContaining('and m2 is evacuated'),
+    ]);
+  });
+});
+
+test('on a member that is offline, nothing is started, moved or changed', () => {
+  const offline = { ...three, m2: { ...fast, status: 'Offline' } };
+  const unknown = { status: 'Error', status_code: 112, location: 'm2' } as const;
+  for (const target of ['m2', 'm1']) expect(ids(plan(cluster(offline, ['web', unknown]), web(target)))).toEqual([]);
+  const wanted = { ...web('m2'), values: { ...web('m2').values, description: 'new' } };
+  expect(guards(plan(cluster(offline, ['web', unknown]), wanted))).toEqual([
+    'member: container/web cannot be changed: its member m2 is offline',
+  ]);
+});
