@@ -7,7 +7,7 @@ import { isUnknown } from '../framework/value.ts';
 
 export const settingsAttributes = {
   address: text({
-    doc: 'Address of the daemon: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`. Environment: `GANTRY_ADDRESS`. There is no default.',
+    doc: 'Address of the daemon: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`; of a cluster several https addresses with commas between, of which the next is used when one does not answer. Environment: `GANTRY_ADDRESS`. There is no default.',
   }),
   client_certificate: text({ doc: 'Client certificate for https, as PEM. Environment: `GANTRY_CLIENT_CERTIFICATE`.' }),
   client_certificate_file: text({

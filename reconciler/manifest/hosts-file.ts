@@ -5,7 +5,7 @@ import { resolve } from 'node:path';
 import { hostsSchema } from '../../server/api/schema/hosts-schema.ts';
 import { didYouMean, hint } from '../../server/api/text/nearest-word.ts';
 import { validateBody } from '../../server/api/schema/validate-json.ts';
-import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
+import { parseEndpoints } from '../../server/client/transport/host-endpoint.ts';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import type { Json, JsonObject } from '../core/documents/document.ts';
 import type { HostFacts } from '../core/documents/host-pattern.ts';
@@ -138,9 +138,10 @@ class HostsReader {
 
   #address(text: string, at: string): string {
     try {
-      parseEndpoint(text);
+      parseEndpoints(text);
     } catch {
-      const remedy = 'write unix:///path/to/unix.socket or https://name:8443';
+      const remedy =
+        'write unix:///path/to/unix.socket or https://name:8443, or several https addresses of a cluster with commas between';
       this.#wrong(`${at}.address`, `the address ${JSON.stringify(text)} is not understood`, remedy);
     }
     return text;

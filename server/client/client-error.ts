@@ -100,7 +100,7 @@ export function remedyFor(error: unknown, idempotent: boolean): Remedy {
   if (!(error instanceof ClientError)) return 'stop';
   switch (error.code) {
     case 'unreachable':
-      return idempotent || neverSent(error) ? 'retry' : 'reread';
+      return idempotent || neverSent(error.cause) ? 'retry' : 'reread';
     case 'timeout':
       return idempotent ? 'retry' : 'reread';
     case 'operationLost':
@@ -118,8 +118,9 @@ export function remedyFor(error: unknown, idempotent: boolean): Remedy {
 
 const refusals = new Set(['ECONNREFUSED', 'ENOENT', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT']);
 
-function neverSent(error: ClientError): boolean {
-  const code = errnoOf(error.cause);
+/** From the error of a connection: no part of the call can have arrived. */
+export function neverSent(cause: unknown): boolean {
+  const code = errnoOf(cause);
   return code !== undefined && refusals.has(code);
 }
 

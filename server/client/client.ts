@@ -7,7 +7,7 @@ import type { NetworkLease } from '../api/network/network.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Server, ServerPut } from '../api/server/server.ts';
 import { ClientError } from './client-error.ts';
-import { parseEndpoint, renderEndpoint, type Endpoint } from './transport/host-endpoint.ts';
+import { parseEndpoints, renderEndpoints, type Endpoint } from './transport/host-endpoint.ts';
 import { EventSocket, type EventSocketHandlers } from './events/event-socket.ts';
 import { eventStream, type EventsOptions } from './events/event-stream.ts';
 import type { Event, EventType } from './events/event-types.ts';
@@ -37,6 +37,7 @@ import {
 } from './object-calls.ts';
 import { OperationFollower, type Operations } from './operations.ts';
 import { isObject, type Reply } from './transport/reply.ts';
+import { Several, type Link } from './transport/several.ts';
 import { Transport, type BearerSource, type TlsOptions } from './transport/transport.ts';
 
 export interface ClientOptions {
@@ -64,7 +65,7 @@ export interface WriteOptions {
 export type Dialect = 'svc' | 'lxd';
 
 export interface Client {
-  /** The given host in its normal form. */
+  /** The given host in its normal form; several addresses with commas between. */
   readonly host: string;
   server(signal?: AbortSignal): Promise<Reply<Server>>;
   putServer(body: ServerPut, options?: WriteOptions, signal?: AbortSignal): Promise<Reply<unknown>>;
@@ -131,19 +132,26 @@ export interface Client {
   close(): Promise<void>;
 }
 
-/** Opens no connection yet: the first call does. Throws when `host` or the pin is malformed. */
+/** Opens no connection yet: the first call does. `host`: one, or several members of a cluster with commas between. Throws when it or the pin is malformed. */
 export function createClient(host: string, options: ClientOptions = {}): Client {
-  const endpoint = parseEndpoint(host);
-  const transport = new Transport(endpoint, {
-    ...(options.tls === undefined ? {} : { tls: options.tls }),
-    ...(options.connections === undefined ? {} : { connections: options.connections }),
-    ...(options.link === undefined ? {} : { link: options.link }),
-    ...(options.bearer === undefined ? {} : { bearer: options.bearer }),
-  });
-  return clientOver(transport, endpoint, options);
+  const endpoints = parseEndpoints(host);
+  const [first, ...others] = endpoints;
+  const linkTo = (endpoint: Endpoint): Transport =>
+    new Transport(endpoint, {
+      ...(others.length === 0 ? {} : { connectTimeoutMs: quickConnectMs }),
+      ...(options.tls === undefined ? {} : { tls: options.tls }),
+      ...(options.connections === undefined ? {} : { connections: options.connections }),
+      ...(options.link === undefined ? {} : { link: options.link }),
+      ...(options.bearer === undefined ? {} : { bearer: options.bearer }),
+    });
+  const transport = others.length === 0 ? linkTo(first) : new Several([linkTo(first), ...others.map(linkTo)]);
+  return clientOver(transport, renderEndpoints(endpoints), options);
 }
 
-function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOptions): Client {
+/** With other members to go on with. */
+const quickConnectMs = 4000;
+
+function clientOver(transport: Link, host: string, options: ClientOptions): Client {
   const inProjects = new Map<string, Client>();
   const project = options.project === undefined ? {} : { project: options.project };
   const http = createHttp({ transport, timeoutMs: options.timeoutMs ?? 30_000, ...project });
@@ -153,7 +161,7 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
         open: (path) => transport.openSocket(path),
         types,
         ...project,
-        ...(endpoint.kind === 'https' ? { heartbeatMs: 20_000 } : {}),
+        ...(transport.endpoint.kind === 'https' ? { heartbeatMs: 20_000 } : {}),
       },
       handlers,
     );
@@ -161,14 +169,14 @@ function clientOver(transport: Transport, endpoint: Endpoint, options: ClientOpt
   const send: Send = (call, signal) => http.send(call, signal);
   const pools = sharedWhileAsked((signal) => listOf(send, kinds.storage_pool.collection, signal));
   return {
-    host: renderEndpoint(endpoint),
+    host,
     http,
     operations,
     cluster: clusterCalls(send),
     inProject(name) {
       const known = inProjects.get(name);
       if (known !== undefined) return known;
-      const other = clientOver(transport, endpoint, { ...options, project: name });
+      const other = clientOver(transport, host, { ...options, project: name });
       inProjects.set(name, other);
       return other;
     },

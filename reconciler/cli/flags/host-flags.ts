@@ -8,7 +8,10 @@ export const hostsFlag = inSection('Several hosts:', {
 
 export const hostFlags = {
   ...inSection('Connection:', {
-    host: list('--host <url>', 'unix:///path or https://name:8443 (default: GANTRY_HOST, or the local daemon)'),
+    host: list(
+      '--host <url>',
+      'unix:///path or https://name:8443, or several https addresses of a cluster with commas between (default: GANTRY_HOST, or the local daemon)',
+    ),
     embedded: text('--embedded <dir>', 'start a daemon for this command, with DIR as its state directory'),
     runtime: text('--runtime <name>', 'runtime of the embedded daemon: auto, lxc or sim'),
     clientCert: text('--client-cert <file>', 'client certificate, PEM'),

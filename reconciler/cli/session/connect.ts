@@ -1,7 +1,7 @@
 // Connects a command to its daemon, or to one that it starts for itself.
 import { resolve } from 'node:path';
 import { connect, type Client, type ClientOptions } from '../../../server/client/client.ts';
-import { parseEndpoint, renderEndpoint } from '../../../server/client/transport/host-endpoint.ts';
+import { parseEndpoints, renderEndpoint } from '../../../server/client/transport/host-endpoint.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
 import type { CliContext } from './context.ts';
@@ -83,19 +83,21 @@ async function withLogin(
 ): Promise<ClientOptions> {
   if (!host.startsWith('https://') || options.tls?.certificate !== undefined) return options;
   const { readLogin } = await import('./login-file.ts');
-  const login = await readLogin(io.env, normalHost(host));
+  const logins = await Promise.all(addressesOf(host).map((address) => readLogin(io.env, address)));
+  const login = logins.find((one) => one !== undefined);
   if (login === undefined) return options;
   const { bearerOf } = await import('./login.ts');
   const pin = login.server_cert === undefined ? {} : { serverCertificate: login.server_cert };
   return { ...options, tls: { ...pin, ...options.tls }, bearer: bearerOf(login, io.env, io.nowMs) };
 }
 
-function normalHost(host: string): string {
+/** Of a cluster, any member for which there is a login will do. */
+function addressesOf(host: string): readonly string[] {
   try {
-    return renderEndpoint(parseEndpoint(host));
+    return parseEndpoints(host).map(renderEndpoint);
   } catch {
     // The client says what is wrong with it.
-    return host;
+    return [host];
   }
 }
 

@@ -118,7 +118,9 @@ const pemOf = (text: string): string =>
 /** The source of a pool applies at its creation only, and where an object is in a cluster only who writes it decides. */
 function creationComments({ kind, live }: Own, observed: Observed): readonly string[] {
   if (isPlaced({ kind }) && observed.members !== undefined)
-    return [`on the member ${asText(live['location'])}: with target: ${asText(live['location'])} it would have to be there`];
+    return [
+      `on the member ${asText(live['location'])}: with target: ${asText(live['location'])} it would have to be there`,
+    ];
   if (kind !== 'storage_pool') return [];
   const config = mapOf(live['config']);
   const origin = ['source', 'size', 'zfs.pool_name', 'lvm.vg_name', 'lvm.thinpool_name'].filter(

@@ -33,16 +33,19 @@ export function decideCreate(document: Document, context: PlanContext): Decision
       isProtected: document.manage.protect,
       ...(guard === undefined ? {} : { guard }),
     },
-    sketches: guard !== undefined ? [] : [
-      {
-        action: 'create',
-        body: bodyForMembers(document, createBody(document), context.observed),
-        ...targetOf(document, undefined, context.observed),
-        ...creationFacts(document),
-        ...(owner === undefined ? {} : { owner }),
-      },
-      ...afterCreation(document, inside, starts),
-    ],
+    sketches:
+      guard !== undefined
+        ? []
+        : [
+            {
+              action: 'create',
+              body: bodyForMembers(document, createBody(document), context.observed),
+              ...targetOf(document, undefined, context.observed),
+              ...creationFacts(document),
+              ...(owner === undefined ? {} : { owner }),
+            },
+            ...afterCreation(document, inside, starts),
+          ],
   };
 }
 

@@ -31,7 +31,12 @@ export function decideUpdate(
   const power = decidePower(document, live.object as JsonObject, fields, context, placement);
   const inside = insideOfExisting(document, live, diff, power, context);
   const affects = affectedOf(document, diff, context);
-  const guard = ownership.guard ?? placement.guard ?? power.guard ?? guardStuck(document, live, diff) ?? guardReach(document, affects);
+  const guard =
+    ownership.guard ??
+    placement.guard ??
+    power.guard ??
+    guardStuck(document, live, diff) ??
+    guardReach(document, affects);
   const edits = inside.changes.length === 0 ? diff.changes : [...diff.changes, ...inside.changes];
   const { owner } = ownership;
   // The record holds a hash of what was written. Commands that depend on it must run again even if this run fails.

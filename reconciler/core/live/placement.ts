@@ -113,7 +113,8 @@ export function guardCreate(document: Document, { members }: Observed): Guard | 
   if (!isPlaced(document)) return undefined;
   const target = textOf(document.values['target']) ?? '';
   const hidden = [...(members ?? [])].find(([, { status }]) => status === 'Offline')?.[0];
-  if (document.kind === 'storage_volume' && hidden !== undefined && !members?.has(target)) return unseen(document, hidden);
+  if (document.kind === 'storage_volume' && hidden !== undefined && !members?.has(target))
+    return unseen(document, hidden);
   const status = members?.get(target)?.status;
   if (status !== 'Offline' && (status !== 'Evacuated' || document.kind !== 'container')) return undefined;
   const { address } = document;

@@ -36,7 +36,8 @@ export function targetOf(
 }
 
 /** Of each object there is one, on one member. */
-export const isPlaced = ({ kind }: Pick<Document, 'kind'>): boolean => kind === 'container' || kind === 'storage_volume';
+export const isPlaced = ({ kind }: Pick<Document, 'kind'>): boolean =>
+  kind === 'container' || kind === 'storage_volume';
 
 export function memberProblems(object: Document, { members }: Observed): readonly Diagnostic[] {
   const overrides = Object.keys(mapOf(object.values['member_overrides']));

@@ -24,7 +24,8 @@ const memberOverrides: JsonSchema = {
 
 const target: JsonSchema = {
   ...text,
-  description: 'In a cluster: the member or @GROUP that has it. A container moves there, and stops for it; a volume does not move.',
+  description:
+    'In a cluster: the member or @GROUP that has it. A container moves there, and stops for it; a volume does not move.',
 };
 
 const state = { enum: ['running', 'stopped'], default: 'running', description: 'Power state of the container.' };

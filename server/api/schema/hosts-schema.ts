@@ -37,7 +37,10 @@ export const hostsSchema: JsonSchema = {
         required: ['name', 'address'],
         properties: {
           name: { ...text, description: 'Name of the host: for --host, and at the start of its lines.' },
-          address: { ...text, description: 'unix:///path/to/unix.socket or https://name:8443' },
+          address: {
+            ...text,
+            description: 'unix:///path/to/unix.socket or https://name:8443; of a cluster several with commas between.',
+          },
           ...connection,
           server_cert: {
             ...text,

@@ -31,6 +31,20 @@ export function parseEndpoint(text: string): Endpoint {
   );
 }
 
+/** One host, or several https addresses of one cluster with commas between. */
+export function parseEndpoints(text: string): readonly [Endpoint, ...Endpoint[]] {
+  const parts = text.startsWith('https://') ? text.split(',').map((part) => part.trim()) : [text];
+  const [first = parseEndpoint(text), ...others] = parts.map(parseEndpoint);
+  const strange = others.find((one) => one.kind !== 'https');
+  if (strange !== undefined)
+    throw new Error(
+      `${renderEndpoint(strange)} cannot be one of several addresses: only https://name:${defaultPort} can`,
+    );
+  return [first, ...others];
+}
+
+export const renderEndpoints = (endpoints: readonly Endpoint[]): string => endpoints.map(renderEndpoint).join(',');
+
 export function renderEndpoint(endpoint: Endpoint): string {
   if (endpoint.kind === 'unix') return `unix://${endpoint.path}`;
   const host = endpoint.host.includes(':') ? `[${endpoint.host}]` : endpoint.host;

@@ -8,6 +8,7 @@ import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.t
 import { maxJsonBytes, parseReply, readReply, type Headers, type Reply } from './reply.ts';
 import type { BearerSource, RawCall, RawReply } from './transport.ts';
 import { explainUnreachable } from './explain-unreachable.ts';
+import { endpointOfFailure } from './several.ts';
 
 export interface Call {
   readonly method: RawCall['method'];
@@ -132,7 +133,7 @@ async function explained(
   const what = whatOf(call);
   if (error instanceof DeadlineError) return new ClientError('timeout', `${what}: ${error.message}`, { cause: error });
   if (error instanceof TooLongError) return new ClientError('badReply', `${what}: ${error.message}`, { cause: error });
-  return explainUnreachable(deps.transport.endpoint, what, error);
+  return explainUnreachable(endpointOfFailure(error) ?? deps.transport.endpoint, what, error);
 }
 
 function rawCall(deps: HttpDeps, call: Call, token: string | undefined): RawCall {

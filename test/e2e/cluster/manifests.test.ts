@@ -33,7 +33,13 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     `kind: container\nname: ${name}\ntarget: "${target}"\nstate: stopped\nsource: { type: none }\ndevices: { root: { type: disk, path: /, pool: fast } }\n${more}`;
   const onThree = (more = ''): string =>
     `${container('c5', 'm3', more).replace('stopped', 'running')}files: [{ path: /etc/mark, content: one }]\n`;
-  const parts = (target = 'm2'): string[] => [pool(), network, volume, container('c1', target), container('c2', '@default')];
+  const parts = (target = 'm2'): string[] => [
+    pool(),
+    network,
+    volume,
+    container('c1', target),
+    container('c2', '@default'),
+  ];
   const run = (verb: string, of: readonly string[], ...more: readonly string[]): Promise<CliRun> =>
     folder.gantry(one.socketPath, verb, of, ...more);
   const apply = async (of: readonly string[], ...more: readonly string[]): Promise<void> => {
@@ -83,7 +89,10 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(await one.get('/1.0/containers/c1')).toMatchObject({ location: 'm2', status: 'Running' });
     await apply(running('m3', 'manage: { ignore: [target] }\n'));
     expect(await one.get('/1.0/containers/c1')).toMatchObject({ location: 'm2' });
-    const volume = await run('plan', parts('m2').map((part) => part.replace('target: m3', 'target: m1')));
+    const volume = await run(
+      'plan',
+      parts('m2').map((part) => part.replace('target: m3', 'target: m1')),
+    );
     expect(volume.stdout).toContain('would be deleted and created again, its data lost: target');
     await apply(parts('m2'));
   });
@@ -116,7 +125,9 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     const changed = await run('plan', [...all.slice(0, 3), onThree('description: other\n')], '--detailed-exitcode');
     expect(changed.code, changed.stdout).toBe(4);
     expect(changed.stdout).toContain('container/c5 cannot be changed: its member m3 is offline');
-    expect((await run('plan', [...all, container('c9', 'm3')])).stdout).toContain('cannot be created on m3: it is offline');
+    expect((await run('plan', [...all, container('c9', 'm3')])).stdout).toContain(
+      'cannot be created on m3: it is offline',
+    );
     const elsewhere = await run('plan', [...all.slice(0, 2), container('c1', 'm3')]);
     expect(elsewhere.stdout).toContain('container/c1 is on the member m2, its document says m3, and m3 is offline');
   });

@@ -8,7 +8,7 @@ import * as cdktn from 'cdktn';
 
 export interface GantryProviderConfig {
   /**
-  * Address of the daemon: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`. Environment: `GANTRY_ADDRESS`. There is no default.
+  * Address of the daemon: `unix:///var/lib/gantry/unix.socket` or `https://host:8443`; of a cluster several https addresses with commas between, of which the next is used when one does not answer. Environment: `GANTRY_ADDRESS`. There is no default.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#address GantryProvider#address}
   */
