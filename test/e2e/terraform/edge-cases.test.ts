@@ -54,6 +54,7 @@ const refused = [
   'gantry_container_file.type_0',
   'gantry_network.type_0',
   'gantry_snapshot.expires_at_0',
+  'gantry_volume_snapshot.expires_at_0',
 ];
 /** Empty arguments that only the server can refuse. */
 const refusedByServer = ['gantry_container.devices_0', 'gantry_container.profiles_1'];

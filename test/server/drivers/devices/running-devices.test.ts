@@ -194,7 +194,8 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
   beforeAll(async () => {
     work = await mkdtemp(join(await realpath(tmpdir()), 'gtyd-real-'));
     const built = await buildBusyboxImage(join(work, 'image'), {});
-    real = await makeDaemon({ runtime: 'lxc' });
+    // Throughput is limited on a block device, which files in memory do not have.
+    real = await makeDaemon({ runtime: 'lxc', dir: await mkdtemp('/var/tmp/gtya-') });
     await seed(real);
     await real.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=busybox' });
     const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'none', 'ipv4.nat': 'false' };
