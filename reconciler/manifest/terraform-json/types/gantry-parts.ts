@@ -153,7 +153,7 @@ export const volumeSnapshot: PartType = {
   partOf: 'snapshots',
   isOfVolume: true,
   holder: 'volume',
-  ...taking({ pool: 'text', volume: 'text', name: 'text', description: 'text', timeouts }),
+  ...taking({ pool: 'text', volume: 'text', name: 'text', description: 'text', expires_at: 'text', timeouts }),
   computed: computedOf(),
-  entry: same('name', 'description'),
+  entry: same('name', 'description', 'expires_at'),
 };
