@@ -131,6 +131,7 @@ export class Engine implements Controller {
     this.#end.abort(new Error('the controller ends'));
     await this.#running;
     await this.#deps.notifier?.close(5000);
+    await this.#deps.hub.tracing?.close();
   }
 
   overview(): Overview {

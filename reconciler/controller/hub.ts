@@ -1,5 +1,6 @@
 // What happens in the controller, for listeners of the API: events, and the last lines of its log.
 import type { ControllerEvent, LogLevel, LogLine } from './http/contract.ts';
+import type { TraceExporter } from './traces/exporter.ts';
 
 const mostLines = 5000;
 const order: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
@@ -7,6 +8,8 @@ const order: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
 export class Hub {
   readonly #listeners = new Set<(event: ControllerEvent) => void>();
   readonly #lines: LogLine[] = [];
+  /** Where traces of runs go; absent: nowhere. */
+  tracing: TraceExporter | undefined;
   readonly #print: ((line: LogLine) => void) | undefined;
 
   /** `print` writes a line for the person who started the controller. */

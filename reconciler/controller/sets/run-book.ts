@@ -5,6 +5,7 @@ import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../http/contract.ts';
+import type { RunTrace } from '../traces/run-trace.ts';
 import type { RecordLog } from './state-file.ts';
 
 export interface RunStart {
@@ -77,6 +78,7 @@ export class Run {
   #endedMs: number | undefined;
   #message: string | undefined;
   #timer: NodeJS.Timeout | undefined;
+  readonly #trace: RunTrace | undefined;
 
   constructor(set: string, start: RunStart, nowMs: number, store: (record: RunRecord) => void, hub: Hub) {
     this.#set = set;
@@ -85,6 +87,8 @@ export class Run {
     this.#store = store;
     this.#hub = hub;
     this.#message = start.message;
+    const { kind, revision, by } = start;
+    this.#trace = hub.tracing?.begin({ id: this.id, set, kind, revision, by });
     store(this.record);
   }
 
@@ -136,11 +140,13 @@ export class Run {
 
   hostBegan(host: string, plan: Plan): void {
     this.include(host);
+    this.#trace?.hostBegan(host);
     this.#put(host, { status: 'running', steps: { total: plan.steps.length, done: 0, failed: 0 }, current: [] });
   }
 
   event(host: string, event: EngineEvent): void {
     const work = this.#hosts.get(host);
+    this.#trace?.event(host, event);
     if (work === undefined) return;
     const { id } = event.step;
     const { steps, current } = work;
@@ -153,6 +159,7 @@ export class Run {
   }
 
   hostEnded(host: string, plan: Plan | undefined, result: RunResult | undefined, failure?: string): void {
+    this.#trace?.hostEnded(host, failure);
     const made = countChanges(plan, result);
     this.#changes.create += made.create;
     this.#changes.update += made.update;
@@ -166,6 +173,7 @@ export class Run {
     this.#outcome = outcome;
     this.#endedMs = nowMs;
     this.#message = message ?? this.#message;
+    this.#trace?.ended(outcome, this.#message);
     this.#store(this.record);
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Engine } from '../../../reconciler/controller/engine.ts';
 import { Hub } from '../../../reconciler/controller/hub.ts';
 import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
+import type { TraceExporter } from '../../../reconciler/controller/traces/exporter.ts';
 import { startEngine } from '../../../reconciler/controller/start.ts';
 import { openMemoryDaemon, type MemoryDaemon } from '../daemons/in-memory.ts';
 import { until } from '../until.ts';
@@ -18,7 +19,7 @@ export interface ControllerWorld {
   /** Writes a manifest of the source. */
   write(name: string, text: string): Promise<void>;
   /** `config` replaces gantry.yaml. */
-  start(config?: string): Promise<Engine>;
+  start(config?: string, tracing?: TraceExporter): Promise<Engine>;
   stop(): Promise<void>;
   profile(host: number, name: string): Promise<Record<string, string> | undefined>;
   /** Changes a profile as somebody else. */
@@ -65,11 +66,12 @@ export async function openControllerWorld(hosts: number): Promise<ControllerWorl
       return engine;
     },
     write: (name, text) => writeFile(join(folder, 'manifests', name), text),
-    async start(config = simpleConfig()) {
+    async start(config = simpleConfig(), tracing?: TraceExporter) {
       await writeFile(join(folder, 'gantry.yaml'), config);
       const read = await readConfig(join(folder, 'gantry.yaml'));
       if (read.config === undefined) throw new Error(read.diagnostics.map(({ message }) => message).join('; '));
       hub = new Hub();
+      hub.tracing = tracing;
       const started = await startEngine(read.config, hub);
       if (started.engine === undefined) throw new Error(started.diagnostics.map(({ message }) => message).join('; '));
       engine = started.engine;

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { printable } from '../../../core/text/terminal-text.ts';
 import type { LogLine } from '../../../controller/http/contract.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import { throwOnErrors } from '../../session/load-set.ts';
 import type { CliContext, Run } from '../../session/context.ts';
 import { ended } from './ended.ts';
@@ -16,11 +17,16 @@ export const runController: Run<ControllerOptions> = async (context) => {
   await context.diagnostics(diagnostics);
   throwOnErrors(diagnostics, [file]);
   if (config === undefined) throw new CliError(`${file} cannot be read`, exitCodes.error);
-  const [{ startEngine }, { Hub }] = await Promise.all([
+  const [{ startEngine }, { Hub }, { openTracing }] = await Promise.all([
     import('../../../controller/start.ts'),
     import('../../../controller/hub.ts'),
+    import('../../../controller/traces/tracing.ts'),
   ]);
   const hub = new Hub((line) => print(context, line));
+  const report = (message: string): void => hub.log('warn', message);
+  hub.tracing = await openTracing(context.io.env, report).catch((error: unknown) => {
+    throw usageError(reasonOf(error));
+  });
   const started = await startEngine(config, hub);
   await context.diagnostics(started.diagnostics);
   throwOnErrors(started.diagnostics, [file]);
