@@ -107,6 +107,24 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(again.stdout + again.stderr).toContain('Plan: 0 to add, 0 to change, 0 to destroy');
   });
 
+  test('an evacuated member is respected: what went away for it stays there, and what waits on it is not started', async () => {
+    const run2 = [
+      ...parts().slice(0, 3),
+      container('c1', 'm2').replace('stopped', 'running'),
+      container('c6', 'm2', 'config: { cluster.evacuate: stop }\n').replace('stopped', 'running'),
+    ];
+    await apply(run2);
+    await one.ok('POST', '/1.0/cluster/members/m2/state', { action: 'evacuate' });
+    expect((await one.get('/1.0/containers/c1')).location).not.toBe('m2');
+    expect(await one.get('/1.0/containers/c6')).toMatchObject({ location: 'm2', status: 'Stopped' });
+    const during = await run('plan', run2, '--detailed-exitcode');
+    expect(during.code, during.stdout + during.stderr).toBe(0);
+    await one.ok('POST', '/1.0/cluster/members/m2/state', { action: 'restore' });
+    const after = await run('plan', run2, '--detailed-exitcode');
+    expect(after.code, after.stdout + after.stderr).toBe(0);
+    expect(await one.get('/1.0/containers/c6')).toMatchObject({ location: 'm2', status: 'Running' });
+  });
+
   test('what a member that is offline has is neither missing nor changed, and a change of it is refused with its name', async () => {
     await apply([...parts(), onThree()]);
     await cluster.members[2]?.stop();
