@@ -33,6 +33,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/process/closed-output-verbs.test.ts',
   'test/server/services/storage/daemon-killed.test.ts',
   'test/e2e/process/plugin-end.test.ts',
+  'test/e2e/cluster/three-hosts.test.ts',
   'test/e2e/controller/processes.test.ts',
   'test/e2e/examples/demo.test.ts',
   'test/e2e/kill/acknowledged.test.ts',

@@ -48,13 +48,20 @@ const attempt = (program: string, args: readonly string[]): boolean =>
 
 const table = 'gantry_cut';
 
-/** `vxlan`: a second network over the first, as between hosts of different sites. */
-export function makeHosts(count: number, { vxlan = false }: { readonly vxlan?: boolean } = {}): ClusterHosts {
+export interface HostsOptions {
+  /** A second network over the first, as between hosts of different sites. */
+  readonly vxlan?: boolean;
+  /** Programs of a host see only its interfaces in /sys; mounts that they make are those of this host alone. */
+  readonly ownSys?: boolean;
+}
+
+export function makeHosts(count: number, { vxlan = false, ownSys = false }: HostsOptions = {}): ClusterHosts {
   const tag = `gtk${randomBytes(3).toString('hex')}`;
   const prefix = freeSubnet();
   const overlayPrefix = vxlan ? freeSubnet() : undefined;
   const gateway = `${prefix}.1`;
-  const hosts = Array.from({ length: count }, (_, index): ClusterHost => {
+  const keepers: number[] = [];
+  let hosts = Array.from({ length: count }, (_, index): ClusterHost => {
     const netns = `${tag}n${index + 1}`;
     return {
       name: `host${index + 1}`,
@@ -66,6 +73,7 @@ export function makeHosts(count: number, { vxlan = false }: { readonly vxlan?: b
   });
   const remove = (): void => {
     process.off('exit', remove);
+    for (const pid of keepers.splice(0)) process.kill(pid, 'SIGKILL');
     for (const { netns } of hosts) attempt('ip', ['netns', 'del', netns]);
     // The interfaces vanish a little after their namespaces.
     for (const index of hosts.keys()) attempt('ip', ['link', 'del', 'dev', `${tag}h${index + 1}`]);
@@ -86,6 +94,12 @@ export function makeHosts(count: number, { vxlan = false }: { readonly vxlan?: b
     run('ip', ['link', 'set', 'dev', tag, 'up']);
     for (const [index, host] of hosts.entries()) connect(host, `${tag}h${index + 1}`, tag, gateway);
     if (vxlan) for (const host of hosts) addOverlay(host, hosts);
+    if (ownSys)
+      hosts = hosts.map((host) => {
+        const pid = keepSys(host);
+        keepers.push(pid);
+        return { ...host, run: ['nsenter', `--target=${pid}`, '--net', '--mount', '--'] };
+      });
   } catch (error) {
     remove();
     throw error;
@@ -128,6 +142,22 @@ function connect({ netns, address }: ClusterHost, hostEnd: string, bridge: strin
     `route add default via ${gateway}`,
   ];
   run('ip', ['-n', netns, '-batch', '-'], `${lines.join('\n')}\n`);
+}
+
+/** A process whose mount namespace has the /sys of the host; its id. The control groups are the machine's. */
+function keepSys({ run: [file = '', ...words] }: ClusterHost): number {
+  const script = [
+    'set -e',
+    'groups=$(mktemp -d)',
+    'mount --rbind /sys/fs/cgroup $groups',
+    'mount -t sysfs sysfs /sys',
+    'mount --rbind $groups /sys/fs/cgroup',
+    'umount -l $groups',
+    'rmdir $groups',
+    'sleep 3600 </dev/null >/dev/null 2>&1 & echo $!',
+  ].join('\n');
+  const unshare = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', script];
+  return Number(execFileSync(file, [...words, ...unshare], { encoding: 'utf8' }));
 }
 
 /** Each host sends what it does not know where to send to all others. */

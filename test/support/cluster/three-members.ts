@@ -38,6 +38,8 @@ export interface ThreeMembersOptions {
   readonly parent?: string;
   /** All on the loopback interface, also where there could be hosts. */
   readonly isLocal?: boolean;
+  /** Containers have interfaces of their hosts. */
+  readonly ownSys?: boolean;
   /** Before the cluster is founded. */
   readonly config?: Readonly<Record<string, string>>;
 }
@@ -46,8 +48,8 @@ export const clusterPool = 'default';
 const memberPort = 8443;
 
 export async function threeMembers(options: ThreeMembersOptions): Promise<ThreeMembers> {
-  const { runtime, gantryd, etcdMembers = 3, parent = tmpdir(), isLocal = false } = options;
-  const hosts = isLocal || hostsMissing() !== undefined ? undefined : makeHosts(3);
+  const { runtime, gantryd, etcdMembers = 3, parent = tmpdir(), isLocal = false, ownSys = false } = options;
+  const hosts = isLocal || hostsMissing() !== undefined ? undefined : makeHosts(3, { ownSys });
   const members: Member[] = [];
   const dirs: string[] = [];
   let etcd: TestEtcd | undefined;
