@@ -103,6 +103,11 @@ export const errors = {
     new AppError('exists', `${article(kind)} ${kind} named ${name} already exists`),
   conflict: (kind: string, name: string) =>
     new AppError('conflict', `The ${kind} ${name} was changed by others at the same time; try again`),
+  moved: (name: string) =>
+    new AppError(
+      'conflict',
+      `The container ${name} moved to another member of the cluster while the request waited; send it again`,
+    ),
   preconditionFailed: (kind: string, name: string) =>
     new AppError(
       'preconditionFailed',

@@ -17,13 +17,15 @@ import { logRequest } from './log-request.ts';
 import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
 import { toAppError } from '../services/translate-errors.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
+import { hopsOf, lookAgain } from './second-look.ts';
 import { qualifiedParams } from './project-params.ts';
 import { isTrustedCaller, type Caller } from '../services/caller.ts';
 import { accessRefusal, checkNamedProjects, ownParams, seen } from './restricted.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { Member } from '../cluster/members.ts';
 import type { Placing } from '../services/cluster/placing.ts';
 import type { ContainerCreate } from '../api/container/container.ts';
-import { forward } from './forward.ts';
+import { forward, type Forwarded } from './forward.ts';
 import { handlerOf, type RouteHandler, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 
@@ -193,14 +195,12 @@ async function serve(
     const asked = { endpoint, params: sight === undefined ? params : ownParams(endpoint, params, names, sight), query };
     const { caller } = identity;
     const isRouted = deps.cluster.isOn && identity.isForwarded !== true;
+    const passOn = (member: Member, more: Pick<Forwarded, 'body' | 'hops'> = {}): Promise<FastifyReply> => {
+      const forwarded = { member, caller, dialect: deps.dialect.name, request: request.raw, ...more };
+      return forward(deps.cluster, forwarded, reply, goneSignal(reply.raw));
+    };
     const elsewhere = isRouted ? deps.cluster.routing.memberFor(asked) : undefined;
-    if (elsewhere !== undefined)
-      return await forward(
-        deps.cluster,
-        { member: elsewhere, caller, dialect: deps.dialect.name, request: request.raw },
-        reply,
-        goneSignal(reply.raw),
-      );
+    if (elsewhere !== undefined) return await passOn(elsewhere);
     const body = await bodyOf(endpoint, request.raw);
     checkNamedProjects(identity.caller, body);
     // Where a container is made is decided by what it needs, which is in the body.
@@ -208,31 +208,30 @@ async function serve(
       isRouted && endpoint.id === 'containers.create'
         ? deps.placing.memberFor(caller, query['target'] ?? '', body as ContainerCreate | undefined)
         : undefined;
-    if (place !== undefined)
-      return await forward(
-        deps.cluster,
-        { member: place, caller, dialect: deps.dialect.name, request: request.raw, body },
-        reply,
-        goneSignal(reply.raw),
-      );
+    if (place !== undefined) return await passOn(place, { body });
     const isRead = endpoint.method === 'GET';
     // Whether a limit leaves room depends on what all members have.
     const needsNews = isRead ? isRouted : deps.cluster.isOn && deps.placing.isLimited(project);
     if (needsNews && !(await deps.cluster.readBarrier()) && isRead)
       reply.header(`${deps.dialect.headerPrefix}stale`, 'true');
-    const result = await handler({
-      ...identity,
-      params: asked.params,
-      names,
-      namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
-      query,
-      ifMatch: request.headers['if-match'],
-      body,
-      request: request.raw,
-      get signal() {
-        return goneSignal(reply.raw);
-      },
-    });
+    const act = async () =>
+      handler({
+        ...identity,
+        params: asked.params,
+        names,
+        namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
+        query,
+        ifMatch: request.headers['if-match'],
+        body,
+        request: request.raw,
+        get signal() {
+          return goneSignal(reply.raw);
+        },
+      });
+    const attempt = { asked, request: request.raw, body, isForwarded: identity.isForwarded === true };
+    const seenNow = await act().catch((error: unknown) => lookAgain(deps.cluster, attempt, error));
+    if ('at' in seenNow && seenNow.at !== 'here') return await passOn(seenNow.at, { body, hops: hopsOf(attempt) });
+    const result = 'at' in seenNow ? await act() : seenNow;
     const { protocol, username } = identity.caller.requestor;
     if (result.kind === 'async') deps.placeOperation(result.operation.id, project);
     const { subject } = identity;

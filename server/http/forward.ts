@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Cluster } from '../cluster/cluster.ts';
+import { hopsHeader } from '../cluster/peer-headers.ts';
 import type { Member } from '../cluster/members.ts';
 import type { Caller } from '../services/caller.ts';
 import { forwardHeaders } from './forwarded.ts';
@@ -14,6 +15,8 @@ export interface Forwarded {
   /** Name of the dialect in which it came. */
   readonly dialect: string;
   readonly request: IncomingMessage;
+  /** Members that passed it on so far. */
+  readonly hops?: number;
   /** The body where it was read already. */
   readonly body?: unknown;
 }
@@ -36,7 +39,7 @@ const hopHeaders: ReadonlySet<string> = new Set([
 /** Throws AppError unavailable when the member cannot be reached. */
 export async function forward(
   cluster: Cluster,
-  { member, caller, dialect, request, body }: Forwarded,
+  { member, caller, dialect, request, hops = 0, body }: Forwarded,
   reply: FastifyReply,
   signal: AbortSignal,
 ): Promise<FastifyReply> {
@@ -45,7 +48,7 @@ export async function forward(
   const answer = await cluster.links.request(member, {
     method: request.method ?? 'GET',
     path: request.url ?? '/',
-    headers: { ...headers, ...forwardHeaders(cluster.ownName, caller, dialect) },
+    headers: { ...headers, ...forwardHeaders(cluster.ownName, caller, dialect), [hopsHeader]: String(hops + 1) },
     body: body === undefined ? (hasBody ? request.pipe(new PassThrough()) : null) : JSON.stringify(body),
     signal,
   });
@@ -97,4 +100,4 @@ function passedHeaders(request: IncomingMessage, isBodyRead: boolean): Record<st
   return passed;
 }
 
-const isMemberHeader = (name: string): boolean => /^x-gantry-(from|caller|dialect)$/.test(name);
+const isMemberHeader = (name: string): boolean => /^x-gantry-(from|caller|dialect|hops)$/.test(name);

@@ -3,7 +3,7 @@ import { type AppError, errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
 import type { ContainerEntry } from './view.ts';
 
-/** Throws notFound; a container that a saga owns (being created or deleted) is not there for others. */
+/** Throws notFound, or moved; a container that a saga owns (being created or deleted) is not there for others. */
 export function readyContainer(records: Records, name: string): ContainerEntry {
   const entry = records.containers.get(name);
   if (entry === undefined) throw notHere(records, name);
@@ -24,9 +24,7 @@ export function anyContainer(records: Records, name: string): ContainerEntry {
 
 /** In a cluster it may have moved to another member after the request was sent here. */
 const notHere = (records: Records, name: string): AppError =>
-  records.others.get('containers', name) === undefined
-    ? errors.notFound('container', name)
-    : errors.conflict('container', name);
+  records.others.get('containers', name) === undefined ? errors.notFound('container', name) : errors.moved(name);
 
 /** The key of a container's lock. */
 export const lockOf = (name: string): string => `container/${name}`;

@@ -53,6 +53,20 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     return { status: answer.status, text: answer.bytes.toString() };
   };
 
+  test('a change that waits for a move is made where the container then is', async () => {
+    await create(two, 'a0');
+    const asked = await one.call('POST', '/1.0/containers/a0?target=m3', { name: 'a0', migration: true });
+    const waiting = one.call('PATCH', '/1.0/containers/a0', { description: 'came along' });
+    const forced = one.call('PUT', '/1.0/containers/a0/state', { action: 'start' });
+    await one.get(`/1.0/operations/${asked.body.metadata.id}/wait`);
+    expect(await waiting).toMatchObject({ status: 200 });
+    const { status, err } = await one.get(`/1.0/operations/${(await forced).body.metadata.id}/wait`);
+    if (status !== 'Success') expect(err).toContain('moved to another member of the cluster');
+    expect(await one.get('/1.0/containers/a0')).toMatchObject({ location: 'm3', description: 'came along' });
+    await one.ok('PUT', '/1.0/containers/a0/state', { action: 'stop', force: true }).catch(() => {});
+    await one.ok('DELETE', '/1.0/containers/a0');
+  });
+
   test('all of it comes along: config, addresses, snapshots, files, ages; the old member has nothing left', async () => {
     await create(two, 'a1', {
       description: 'first',

@@ -1,0 +1,72 @@
+// A refusal that rests on what a member knew is looked at again: sent on, tried here once more, kept, or said to be uncertain.
+import { describe, expect, test } from 'vitest';
+import { errors } from '../../../server/api/errors.ts';
+import type { Cluster } from '../../../server/cluster/cluster.ts';
+import type { Member } from '../../../server/cluster/members.ts';
+import { lookAgain, type Refused } from '../../../server/http/second-look.ts';
+
+const other = { name: 'm3', number: 3 } as Member;
+const asked = (id: string, method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path = '/1.0/containers/:name') => ({
+  endpoint: { id, method, path },
+  params: { name: 'web' },
+  query: {},
+});
+const patch = asked('containers.patch', 'PATCH');
+const refused = (more: Partial<Refused> = {}): Refused => ({
+  asked: patch,
+  request: { headers: { 'content-length': '2' } },
+  body: {},
+  isForwarded: true,
+  ...more,
+});
+const clusterOf = (member: Member | undefined, answers = true) =>
+  ({
+    isOn: true,
+    readBarrier: () => Promise.resolve(answers),
+    routing: { memberFor: () => member },
+  }) as unknown as Cluster;
+const absent = errors.notFound('container', 'web');
+
+describe('a container that was not found', () => {
+  test('is asked for at the member that has it now, also after it moved while the request waited', async () => {
+    for (const error of [absent, errors.moved('web')])
+      expect(await lookAgain(clusterOf(other), refused(), error)).toEqual({ at: other });
+  });
+
+  test('is looked for here again when no other member has it: this member may not have known of it yet', async () => {
+    expect(await lookAgain(clusterOf(undefined), refused(), absent)).toEqual({ at: 'here' });
+  });
+
+  test('may be there while the store does not answer, so a change is not answered with its absence', async () => {
+    const looked = lookAgain(clusterOf(undefined, false), refused(), absent);
+    await expect(looked).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('The store of the cluster does not answer') as string,
+    });
+    const read = refused({ asked: asked('containers.get', 'GET') });
+    await expect(lookAgain(clusterOf(undefined, false), read, absent)).rejects.toBe(absent);
+  });
+
+  test('is not followed for ever, and not with a stream that was read in part', async () => {
+    const far = refused({ request: { headers: { 'x-gantry-hops': '4' } } });
+    await expect(lookAgain(clusterOf(other), far, absent)).rejects.toThrow('moved to another member');
+    const stranger = refused({ request: { headers: { 'x-gantry-hops': '4' } }, isForwarded: false });
+    expect(await lookAgain(clusterOf(other), stranger, absent)).toEqual({ at: other });
+    const stream = refused({ body: undefined, request: { headers: { 'transfer-encoding': 'chunked' } } });
+    await expect(lookAgain(clusterOf(other), stream, absent)).rejects.toThrow('send it again');
+  });
+});
+
+test('a name that is taken is tried once more when this member knows what the others did', async () => {
+  const exists = errors.exists('container', 'web');
+  const create = refused({ asked: asked('containers.create', 'POST', '/1.0/containers') });
+  expect(await lookAgain(clusterOf(undefined), create, exists)).toEqual({ at: 'here' });
+  await expect(lookAgain(clusterOf(undefined), { ...create, body: undefined }, exists)).rejects.toBe(exists);
+});
+
+test('other refusals stand: of a snapshot, of an If-Match, of a single host', async () => {
+  const others = [errors.notFound('snapshot', 's1'), errors.preconditionFailed('container', 'web'), new Error('no')];
+  for (const error of others) await expect(lookAgain(clusterOf(other), refused(), error)).rejects.toBe(error);
+  const single = { ...clusterOf(other), isOn: false } as Cluster;
+  await expect(lookAgain(single, refused(), absent)).rejects.toBe(absent);
+});
