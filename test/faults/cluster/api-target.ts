@@ -6,6 +6,10 @@ import type { Answered, Seen } from './history.ts';
 
 /** What a request was answered: 'lost' when the connection broke or nothing came in time, 'never' when there was no connection. */
 type Reply = Answer | 'lost' | 'never';
+/** An operation that failed, and why. */
+interface Undone {
+  readonly undone: string;
+}
 
 const patienceMs = 10_000;
 
@@ -21,12 +25,13 @@ export function apiTarget(members: readonly Member[]): Target {
     path: string,
     body?: object,
     headers?: Record<string, string>,
-  ): Promise<Reply | 'undone'> => {
+  ): Promise<Reply | Undone> => {
     const reply = await ask(name, method, path, body, headers);
     if (typeof reply === 'string' || reply.status !== 202) return reply;
     const ended = await ask(name, 'GET', String(reply.body.operation).replace(/(\?|$)/, '/wait$1'));
     if (typeof ended === 'string' || ended.status !== 200) return 'lost';
-    return (ended.metadata as { status: string }).status === 'Success' ? ended : 'undone';
+    const { status, err } = ended.metadata as { readonly status: string; readonly err: string };
+    return status === 'Success' ? ended : { undone: err };
   };
   return {
     members: members.map(({ name }) => name),
@@ -34,14 +39,14 @@ export function apiTarget(members: readonly Member[]): Target {
       const reply = await ask(name, 'GET', path(object));
       if (typeof reply === 'string') return { outcome: 'unknown' };
       // The member says itself that the store does not answer, and that what it shows may be old.
-      if (reply.headers['x-svc-stale'] === 'true') return { outcome: 'unknown' };
+      if (isMarkedStale(reply)) return { outcome: 'unknown' };
       if (reply.status === 404) return { outcome: 'ok', saw: undefined };
       if (reply.status !== 200) return { outcome: 'unknown' };
       return { outcome: 'ok', saw: seenOf(reply.metadata as Container), tag: reply.headers.etag ?? '' };
     },
     list: async (name) => {
       const reply = await ask(name, 'GET', '/1.0/containers?recursion=1');
-      if (typeof reply === 'string' || reply.status !== 200) return undefined;
+      if (typeof reply === 'string' || reply.status !== 200 || isMarkedStale(reply)) return undefined;
       const found = new Map<string, Exclude<Seen, undefined>[]>();
       for (const container of reply.metadata as Container[]) {
         found.set(container.name, [...(found.get(container.name) ?? []), seenOf(container)]);
@@ -51,13 +56,20 @@ export function apiTarget(members: readonly Member[]): Target {
     create: async (name, object, value) =>
       outcomeOf(
         await settle(name, 'POST', '/1.0/containers', { name: object, description: value, source: { type: 'none' } }),
-        [409],
+        (reply) => reply.status === 409,
       ),
     update: async (name, object, value, tag) =>
-      outcomeOf(await settle(name, 'PATCH', path(object), { description: value }, { 'if-match': tag }), [404, 412]),
-    move: async (name, object, to) =>
-      outcomeOf(await settle(name, 'POST', `${path(object)}?target=${to}`, { name: object, migration: true }), [404]),
-    delete: async (name, object) => outcomeOf(await settle(name, 'DELETE', path(object)), [404]),
+      outcomeOf(await settle(name, 'PATCH', path(object), { description: value }, { 'if-match': tag }), (reply) =>
+        [404, 412].includes(reply.status),
+      ),
+    delete: async (name, object) =>
+      outcomeOf(await settle(name, 'DELETE', path(object)), (reply) => reply.status === 404),
+    move: async (name, object, to) => {
+      const moved = await settle(name, 'POST', `${path(object)}?target=${to}`, { name: object, migration: true });
+      // A move whose operation fails leaves the container where it was.
+      if (typeof moved !== 'string' && 'undone' in moved) return { outcome: 'failed' };
+      return outcomeOf(moved, (reply) => reply.status === 404 || textOf(reply).includes(`on the member ${to} already`));
+    },
   };
 }
 
@@ -70,16 +82,29 @@ interface Container {
 const path = (object: string): string => `/1.0/containers/${object}`;
 const seenOf = ({ description, location }: Container) => ({ value: description, on: location });
 
-/** `refusals`: statuses that say that the object was not in the needed state. */
-function outcomeOf(reply: Reply | 'undone', refusals: readonly number[]): Answered {
+/** `isRefusal`: an answer that says that the object was not in the needed state. */
+function outcomeOf(reply: Reply | Undone, isRefusal: (reply: Answer) => boolean): Answered {
   if (reply === 'never') return { outcome: 'failed' };
   if (reply === 'lost') return { outcome: 'unknown' };
-  // It may have been seen before it was undone.
-  if (reply === 'undone') return { outcome: 'unknown', isUndone: true };
-  if (refusals.includes(reply.status)) return { outcome: 'refused' };
+  if ('undone' in reply) {
+    // Somebody else was faster.
+    if (/already exists|was not found/.test(reply.undone)) return { outcome: 'refused' };
+    // Nothing was done to it where it was, nor where it is now.
+    if (reply.undone.includes('moved to another member')) return { outcome: 'failed' };
+    // It may have been seen before it was undone.
+    return { outcome: 'unknown', isUndone: true };
+  }
+  if (isRefusal(reply)) return { outcome: 'refused' };
   if (reply.status < 300) return { outcome: 'ok' };
-  return { outcome: reply.status < 500 ? 'failed' : 'unknown' };
+  return { outcome: reply.status < 500 || isNeverSent(reply) ? 'failed' : 'unknown' };
 }
+
+const isMarkedStale = ({ headers }: Answer): boolean => headers['x-svc-stale'] === 'true';
+
+const textOf = ({ bytes }: Answer): string => bytes.toString();
+
+/** The member that was asked had no connection to the one that has the object. */
+const isNeverSent = (reply: Answer): boolean => textOf(reply).includes('ECONNREFUSED');
 
 /** A request that comes to nothing goes on behind the back of its client; its outcome is unknown then. */
 async function replyOf(asked: Promise<Answer>): Promise<Reply> {

@@ -103,6 +103,12 @@ export function longestStall(entries: readonly Entry[], from: number, to: number
   return [...ends, to].reduce((most, end, index) => Math.max(most, end - (ends[index - 1] ?? from)), 0);
 }
 
+/** The smallest of the values that at least `share` of all do not exceed. */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}
+
 export const isWrite = ({ action }: Entry): boolean => action.type !== 'read';
 
 export const describeEntry = ({ client, member, object, action, start, end }: Entry): string =>

@@ -6,6 +6,7 @@ import { apiTarget } from './api-target.ts';
 import type { Target } from './clients.ts';
 import { healingMissing, runHealingFaults } from './healing-faults.ts';
 import { type MemberFault, memberFaultNames, memberFaults } from './member-faults.ts';
+import { percentile } from './history.ts';
 import { runRound } from './round.ts';
 import { openStoreWorld, type StoreFault, storeFaultNames, storeFaults } from './store-faults.ts';
 
@@ -60,6 +61,7 @@ async function runAll<Name extends string>(
 ): Promise<readonly Figures[]> {
   const each = Math.max(1, Math.floor(rounds / names.length));
   const figures: Figures[] = [];
+  const all: number[] = [];
   for (const [index, name] of names.entries()) {
     let [acknowledged, unknown, requests] = [0, 0, 0];
     const stalls: number[] = [];
@@ -76,7 +78,10 @@ async function runAll<Name extends string>(
     say(
       `${what}: ${name}: ${requests} requests, ${unknown} of unknown outcome, longest stall ${Math.max(...stalls).toFixed(0)} ms`,
     );
+    all.push(...stalls);
     figures.push({ what: `${what}: ${name}`, rounds: each, acknowledged, lost, orphans: [] });
   }
+  const [half, most] = [0.5, 0.99].map((share) => `${percentile(all, share).toFixed(0)} ms`);
+  say(`${what}: longest time without an acknowledged change: median ${half}, 99th percentile ${most}`);
   return figures;
 }
