@@ -1,7 +1,14 @@
 // The checker of histories finds each anomaly that a cluster could have, and is content with what a correct one answers.
 import { describe, expect, test } from 'vitest';
 import { check } from '../../faults/cluster/check.ts';
-import { longestStall, type Action, type Entry, type Outcome, type Seen } from '../../faults/cluster/history.ts';
+import {
+  longestStall,
+  percentile,
+  type Action,
+  type Entry,
+  type Outcome,
+  type Seen,
+} from '../../faults/cluster/history.ts';
 import { linearize } from '../../faults/cluster/linearize.ts';
 import { seededRandom } from '../../support/random.ts';
 
@@ -242,4 +249,16 @@ test('a stall is the longest time without an acknowledged change, reads and refu
   ];
   expect(longestStall(entries, 5, 120)).toBe(90);
   expect(longestStall([], 5, 120)).toBe(115);
+});
+
+test('a percentile is a value that was measured: the highest of a few, the middle one for a half', () => {
+  expect(percentile([3, 1, 2], 0.5)).toBe(2);
+  expect(percentile([3, 1, 2], 0.99)).toBe(3);
+  expect(
+    percentile(
+      Array.from({ length: 200 }, (_, index) => index + 1),
+      0.99,
+    ),
+  ).toBe(198);
+  expect(percentile([], 0.5)).toBe(0);
 });
