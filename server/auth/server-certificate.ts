@@ -51,6 +51,9 @@ export function thisHost(): Host {
   return { hostname: hostname(), user: userInfo().username, addresses, now: new Date() };
 }
 
+/** A server whose clock is late, or was put right since, takes it too: all members of a cluster have the same one. */
+const lateClocksMs = 24 * 3_600_000;
+
 async function makePair(dir: string, certFile: string, keyFile: string, host: Host): Promise<ServerCertificate> {
   const { makeSelfSigned } = await import('../lib/self-signed.ts');
   const notAfter = new Date(host.now);
@@ -59,7 +62,7 @@ async function makePair(dir: string, certFile: string, keyFile: string, host: Ho
     commonName: `${host.user}@${host.hostname}`,
     organization: 'Gantry',
     subjectAltNames: [host.hostname, '127.0.0.1', '::1', ...host.addresses],
-    notBefore: host.now,
+    notBefore: new Date(host.now.getTime() - lateClocksMs),
     notAfter,
     usage: 'server',
   });

@@ -27,7 +27,8 @@ describe('the server certificate', () => {
     expect(certificate.publicKey.asymmetricKeyDetails?.namedCurve).toBe('secp384r1');
     expect(certificate.checkPrivateKey(createPrivateKey(made.keyPem))).toBe(true);
     expect(certificate.subject).toBe('O=Gantry\nCN=root@box');
-    expect(new Date(certificate.validFrom)).toEqual(now);
+    // Clocks of other members may be late.
+    expect(new Date(certificate.validFrom)).toEqual(new Date('2030-02-28T12:00:00Z'));
     expect(made.notAfter).toEqual(new Date('2040-03-01T12:00:00Z'));
     expect(made.fingerprint).toBe(certificate.fingerprint256.replaceAll(':', '').toLowerCase());
     for (const address of ['127.0.0.1', '::1', '10.0.0.7', '2001:db8::7']) {
