@@ -19,9 +19,9 @@ const refused = (more: Partial<Refused> = {}): Refused => ({
   isForwarded: true,
   ...more,
 });
-const clusterOf = (member: Member | undefined, answers = true) =>
+const clusterOf = (member: Member | undefined, answers = true, isOn = true) =>
   ({
-    isOn: true,
+    isOn,
     readBarrier: () => Promise.resolve(answers),
     routing: { memberFor: () => member },
   }) as unknown as Cluster;
@@ -67,6 +67,5 @@ test('a name that is taken is tried once more when this member knows what the ot
 test('other refusals stand: of a snapshot, of an If-Match, of a single host', async () => {
   const others = [errors.notFound('snapshot', 's1'), errors.preconditionFailed('container', 'web'), new Error('no')];
   for (const error of others) await expect(lookAgain(clusterOf(other), refused(), error)).rejects.toBe(error);
-  const single = { ...clusterOf(other), isOn: false } as Cluster;
-  await expect(lookAgain(single, refused(), absent)).rejects.toBe(absent);
+  await expect(lookAgain(clusterOf(other, true, false), refused(), absent)).rejects.toBe(absent);
 });
