@@ -1,101 +1,65 @@
-// Sends spans to an OpenTelemetry collector: OTLP over HTTP with JSON bodies, in batches. What the collector does not take is dropped, and said once.
+// The OpenTelemetry pieces that make and send spans: a provider of its own, batches, OTLP over HTTP with JSON. What the collector does not take is dropped, and said once.
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Tracer } from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BatchSpanProcessor, TracerProvider, type SpanExporter } from '@opentelemetry/sdk-trace';
 import { version } from '../../../server/api/version.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import { RunTrace, type RunFacts, type Span } from './run-trace.ts';
+import { RunTrace, type RunFacts } from './run-trace.ts';
 
-export interface ExporterDeps {
-  /** The URL that takes traces. */
+export interface TraceTarget {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly service: string;
-  readonly nowMs: () => number;
-  readonly onProblem: (message: string) => void;
 }
 
 const batchMs = 1000;
 const mostWaiting = 2000;
 const timeoutMs = 10_000;
+/** Of the end of the controller. */
+const lastMs = 2000;
 
 export class TraceExporter {
-  readonly #deps: ExporterDeps;
-  #waiting: Span[] = [];
-  #timer: NodeJS.Timeout | undefined;
-  #sending: Promise<void> = Promise.resolve();
-  #problem: string | undefined;
+  readonly #provider: TracerProvider;
+  readonly #tracer: Tracer;
 
-  constructor(deps: ExporterDeps) {
-    this.#deps = deps;
+  /** `onProblem`: why spans are not taken, once for each reason. */
+  constructor({ url, headers, service }: TraceTarget, onProblem: (message: string) => void) {
+    const exporter = new OTLPTraceExporter({ url, headers: { ...headers }, timeoutMillis: timeoutMs });
+    let known: string | undefined;
+    const telling: SpanExporter = {
+      export: (spans, done) =>
+        exporter.export(spans, (result) => {
+          const problem = result.error === undefined ? undefined : reasonOf(result.error);
+          if (problem !== undefined && problem !== known)
+            onProblem(`traces are not sent to ${new URL(url).host}: ${problem}`);
+          known = problem;
+          done(result);
+        }),
+      shutdown: () => exporter.shutdown(),
+      forceFlush: () => exporter.forceFlush(),
+    };
+    const batches = new BatchSpanProcessor({
+      exporter: telling,
+      scheduledDelayMillis: batchMs,
+      maxQueueSize: mostWaiting,
+      exportTimeoutMillis: timeoutMs,
+    });
+    this.#provider = new TracerProvider({
+      resource: resourceFromAttributes({ 'service.name': service, 'service.version': version }),
+      spanProcessors: [batches],
+    });
+    this.#tracer = this.#provider.getTracer('gantry', version);
   }
 
   begin(facts: RunFacts): RunTrace {
-    return new RunTrace(facts, (span) => this.#take(span), this.#deps.nowMs);
+    return new RunTrace(this.#tracer, facts);
   }
 
-  /** Sends what waits. */
+  /** Sends what waits; a collector that does not answer is given up soon. */
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#flush();
-    await this.#sending;
-  }
-
-  #take(span: Span): void {
-    if (this.#waiting.length >= mostWaiting) return;
-    this.#waiting.push(span);
-    this.#timer ??= setTimeout(() => this.#flush(), batchMs).unref();
-  }
-
-  #flush(): void {
-    this.#timer = undefined;
-    const spans = this.#waiting;
-    this.#waiting = [];
-    if (spans.length > 0) this.#sending = this.#sending.then(() => this.#send(spans));
-  }
-
-  async #send(spans: readonly Span[]): Promise<void> {
-    const { url, headers, service, onProblem } = this.#deps;
-    try {
-      const response = await fetch(url, {
-        method: 'POST',
-        redirect: 'error',
-        headers: { 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(otlpOf(spans, service)),
-        signal: AbortSignal.timeout(timeoutMs),
-      });
-      await response.body?.cancel();
-      if (!response.ok) throw new Error(`it answered ${response.status}`);
-      this.#problem = undefined;
-    } catch (error) {
-      const text = `traces are not sent to ${new URL(url).host}: ${reasonOf(error)}`;
-      if (text !== this.#problem) onProblem(text);
-      this.#problem = text;
-    }
+    const sent = this.#provider.shutdown().catch(() => undefined);
+    await Promise.race([sent, pause(lastMs, undefined, { ref: false })]);
   }
 }
-
-function otlpOf(spans: readonly Span[], service: string): object {
-  const resource = { attributes: attributesOf({ 'service.name': service, 'service.version': version }) };
-  return {
-    resourceSpans: [{ resource, scopeSpans: [{ scope: { name: 'gantry', version }, spans: spans.map(spanOf) }] }],
-  };
-}
-
-const internal = 1;
-const failed = 2;
-
-const spanOf = ({ startMs, endMs, attributes, error, ...ids }: Span): object => ({
-  ...ids,
-  kind: internal,
-  startTimeUnixNano: nanoseconds(startMs),
-  endTimeUnixNano: nanoseconds(endMs),
-  attributes: attributesOf(attributes),
-  status: error === undefined ? {} : { code: failed, message: error },
-});
-
-/** More digits than a number of JavaScript has. */
-const nanoseconds = (ms: number): string => `${Math.round(ms)}000000`;
-
-const attributesOf = (attributes: Readonly<Record<string, string | number>>): readonly object[] =>
-  Object.entries(attributes).map(([key, value]) => ({
-    key,
-    value: typeof value === 'string' ? { stringValue: value } : { intValue: String(value) },
-  }));

@@ -1,20 +1,6 @@
-// The spans of a run: the run, each host in it, each step on that host, as OpenTelemetry names and links them. Pure but for ids and the clock of its caller.
-import { randomBytes } from 'node:crypto';
+// The spans of a run: the run, each host in it, each step on that host.
+import { ROOT_CONTEXT, SpanStatusCode, trace, type Span, type Tracer } from '@opentelemetry/api';
 import type { EngineEvent } from '../../engine/steps/events.ts';
-
-type Value = string | number;
-
-export interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly startMs: number;
-  readonly endMs: number;
-  readonly attributes: Readonly<Record<string, Value>>;
-  /** Why it failed. */
-  readonly error?: string;
-}
 
 export interface RunFacts {
   readonly id: string;
@@ -24,93 +10,60 @@ export interface RunFacts {
   readonly by: string;
 }
 
-interface Open {
-  readonly spanId: string;
-  readonly startMs: number;
-}
-
 export class RunTrace {
-  readonly #facts: RunFacts;
-  readonly #send: (span: Span) => void;
-  readonly #nowMs: () => number;
-  readonly #traceId = randomBytes(16).toString('hex');
-  readonly #root: Open;
-  readonly #hosts = new Map<string, Open>();
+  readonly #tracer: Tracer;
+  readonly #run: Span;
+  readonly #hosts = new Map<string, Span>();
   /** By host and step. */
-  readonly #steps = new Map<string, Open & { readonly operations: Set<string> }>();
+  readonly #steps = new Map<string, { readonly span: Span; readonly operations: Set<string> }>();
 
-  constructor(facts: RunFacts, send: (span: Span) => void, nowMs: () => number) {
-    this.#facts = facts;
-    this.#send = send;
-    this.#nowMs = nowMs;
-    this.#root = this.#open();
+  constructor(tracer: Tracer, { id, set, kind, revision, by }: RunFacts) {
+    this.#tracer = tracer;
+    const attributes = { 'gantry.set': set, 'gantry.run': id, 'gantry.by': by, 'vcs.ref.head.revision': revision };
+    this.#run = tracer.startSpan(`${kind} ${set}`, { root: true, attributes });
   }
 
   hostBegan(host: string): void {
-    this.#hosts.set(host, this.#open());
+    this.#hosts.set(host, this.#begin(this.#run, `host ${host}`, { 'gantry.host': host }));
   }
 
   event(host: string, event: EngineEvent): void {
-    const key = `${host} ${event.step.id}`;
-    if (event.type === 'apply_start') this.#steps.set(key, { ...this.#open(), operations: new Set() });
-    const step = this.#steps.get(key);
     const parent = this.#hosts.get(host);
-    if (step === undefined || parent === undefined) return;
+    if (parent === undefined) return;
+    const { id, action, address } = event.step;
+    const key = `${host} ${id}`;
+    if (event.type === 'apply_start') {
+      const attributes = { 'gantry.object': address, 'gantry.action': action, 'gantry.host': host };
+      const span = this.#begin(parent, `${action} ${address}`, attributes);
+      this.#steps.set(key, { span, operations: new Set() });
+    }
+    const step = this.#steps.get(key);
+    if (step === undefined) return;
     if (event.type === 'operation_update') step.operations.add(event.operation.id);
     if (event.type !== 'apply_complete' && event.type !== 'apply_errored') return;
     this.#steps.delete(key);
-    const { action, address } = event.step;
-    const operations = [...step.operations].join(' ');
-    const attributes = {
-      'gantry.object': address,
-      'gantry.action': action,
-      'gantry.host': host,
-      ...(operations === '' ? {} : { 'gantry.operation': operations }),
-    };
-    const error = event.type === 'apply_errored' ? event.failure.why : undefined;
-    this.#close(step, parent, `${action} ${address}`, attributes, error);
+    if (step.operations.size > 0) step.span.setAttribute('gantry.operation', [...step.operations].join(' '));
+    end(step.span, event.type === 'apply_errored' ? event.failure.why : undefined);
   }
 
   hostEnded(host: string, failure: string | undefined): void {
-    const open = this.#hosts.get(host);
-    if (open === undefined) return;
+    const span = this.#hosts.get(host);
+    if (span === undefined) return;
     this.#hosts.delete(host);
-    this.#close(open, this.#root, `host ${host}`, { 'gantry.host': host }, failure);
+    end(span, failure);
   }
 
   ended(outcome: string, message: string | undefined): void {
-    const { id, set, kind, revision, by } = this.#facts;
-    const attributes = {
-      'gantry.set': set,
-      'gantry.run': id,
-      'gantry.by': by,
-      'gantry.outcome': outcome,
-      'vcs.ref.head.revision': revision,
-    };
-    const error = outcome === 'failed' || outcome === 'partial' ? (message ?? outcome) : undefined;
-    this.#close(this.#root, undefined, `${kind} ${set}`, attributes, error);
+    this.#run.setAttribute('gantry.outcome', outcome);
+    end(this.#run, outcome === 'failed' || outcome === 'partial' ? (message ?? outcome) : undefined);
   }
 
-  #open(): Open {
-    return { spanId: randomBytes(8).toString('hex'), startMs: this.#nowMs() };
+  #begin(parent: Span, name: string, attributes: Readonly<Record<string, string>>): Span {
+    return this.#tracer.startSpan(name, { attributes }, trace.setSpan(ROOT_CONTEXT, parent));
   }
+}
 
-  #close(
-    { spanId, startMs }: Open,
-    parent: Open | undefined,
-    name: string,
-    attributes: Span['attributes'],
-    error: string | undefined,
-  ): void {
-    this.#send({
-      traceId: this.#traceId,
-      spanId,
-      ...(parent === undefined ? {} : { parentSpanId: parent.spanId }),
-      name,
-      startMs,
-      endMs: this.#nowMs(),
-      attributes,
-      ...(error === undefined ? {} : { error }),
-    });
-  }
+function end(span: Span, failure: string | undefined): void {
+  if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
+  span.end();
 }

@@ -1,12 +1,6 @@
 // Whether and where traces go: the variables that OpenTelemetry has for it. The exporter is loaded only then.
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import type { TraceExporter } from './exporter.ts';
-
-export interface TraceTarget {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly service: string;
-}
+import type { TraceExporter, TraceTarget } from './exporter.ts';
 
 /** PURE. Undefined when no collector is named. Throws when what is said cannot be used. */
 export function traceTarget(env: Readonly<Record<string, string | undefined>>): TraceTarget | undefined {
@@ -40,5 +34,5 @@ export async function openTracing(
   const target = traceTarget(env);
   if (target === undefined) return undefined;
   const { TraceExporter: Exporter } = await import('./exporter.ts');
-  return new Exporter({ ...target, nowMs: Date.now, onProblem });
+  return new Exporter(target, onProblem);
 }

@@ -72,6 +72,19 @@ test('a revision is one trace: the run, its hosts, their steps', async () => {
   expect(seen[0]).toEqual({ path: '/v1/traces', key: 'a b' });
 });
 
+test('a collector that cannot be reached is reported once, and the end does not wait for it', async () => {
+  const problems: string[] = [];
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
+  const tracing = await openTracing(env, (message) => problems.push(message));
+  const run = { id: 'r', set: 'web', kind: 'sync', revision: 'abc', by: 'ann' };
+  for (let round = 0; round < 3; round += 1) tracing?.begin(run).ended('done', undefined);
+  const endsMs = Date.now() + 7000;
+  await tracing?.close();
+  expect(Date.now()).toBeLessThan(endsMs);
+  await until(() => problems.length > 0, waitMs);
+  expect(problems).toEqual([expect.stringMatching(/^traces are not sent to 127\.0\.0\.1:9: /)]);
+});
+
 test('the variables of OpenTelemetry say where traces go', () => {
   expect(traceTarget({})).toBeUndefined();
   expect(traceTarget({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_SDK_DISABLED: 'true' })).toBeUndefined();
