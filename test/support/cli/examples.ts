@@ -22,6 +22,8 @@ export interface TypedExample {
   /** The directory below examples/. */
   readonly name: string;
   readonly env?: Readonly<Record<string, string>>;
+  /** The command as it is run here. */
+  readonly typed?: (command: string) => string;
   /** The output in the form of the README. */
   readonly printed?: (text: string) => string;
   readonly before?: (command: string) => Promise<void>;
@@ -29,13 +31,13 @@ export interface TypedExample {
 
 /** Every command of the README exits with 0 and prints the output below it; its first plan is the golden one. */
 export async function typeExample(programs: Programs, example: TypedExample): Promise<void> {
-  const { name, printed = (text) => text, before } = example;
+  const { name, typed: asTyped = (text) => text, printed = (text) => text, before } = example;
   const env = { PATH: `${programs.root}/path:${process.env['PATH'] ?? ''}`, ...example.env };
   const typed = readTranscript(readFileSync(join(exampleFolder(name), 'README.md'), 'utf8'));
   let isFirst = true;
   for (const { command, output } of typed) {
     await before?.(command);
-    const here = programs.replaced.here(command);
+    const here = asTyped(programs.replaced.here(command));
     const ran = await runProcess(['sh', '-c', `exec 2>&1; ${here}`], { cwd: programs.root, env });
     expect(ran.code, `$ ${command}\n${ran.stdout}`).toBe(0);
     const text = printed(programs.replaced.documented(ran.stdout));
