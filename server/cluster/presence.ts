@@ -1,4 +1,5 @@
 // Tells the other members, for as long as this one renews its lease, that it is there and what its containers do.
+import { setTimeout as delay } from 'node:timers/promises';
 import type { StatusCode } from '../api/status.ts';
 import { statusCodes } from '../api/status.ts';
 import { errorText, type Log } from '../lib/log.ts';
@@ -36,6 +37,8 @@ export interface PresenceDeps {
 /** All containers are looked at this often, the load is told this often when it changed much. */
 const lookEveryMs = 5_000;
 const opsPerTxn = 60;
+/** Of the end of this daemon, while the store does not answer. */
+const longestStopMs = 2000;
 /** Before a lost lease is asked for again. */
 const againMs = 500;
 /** A change of free memory below this share of all is not told. */
@@ -125,9 +128,14 @@ export class Presence {
     clearInterval(this.#timer);
     this.#ended.abort();
     await this.#retiming;
+    await Promise.race([this.#endLease(), delay(longestStopMs, undefined, { ref: false })]);
+    await this.#held;
+  }
+
+  /** The others see at once that this member is away; without it they see it when the lease ends. */
+  async #endLease(): Promise<void> {
     await this.#flushing?.catch(() => {});
     await this.#lease?.revoke().catch(() => {});
-    await this.#held;
   }
 
   async #grant(): Promise<void> {

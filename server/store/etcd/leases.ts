@@ -1,11 +1,15 @@
 // Leases of etcd: granted, kept alive while this process runs, lost when etcd says so or has not been reached for the time to live.
 import { once } from 'node:events';
+import { setTimeout as pause } from 'node:timers/promises';
 import { LeaseBook, type LeaseClock } from '../leases.ts';
 import { storeErrors } from '../store-errors.ts';
 import { type Lease, StoreError } from '../store.ts';
 import { EtcdFailure, failureOf } from './failure.ts';
 import type { EtcdLink } from './link.ts';
 import type { Stream } from './member.ts';
+
+/** While etcd does not answer. */
+const longestCloseMs = 2000;
 
 export class EtcdLeases {
   readonly #link: EtcdLink;
@@ -31,9 +35,12 @@ export class EtcdLeases {
     return this.#closing;
   }
 
-  closeAll(): Promise<void> {
+  /** Without an answer of etcd they end by themselves, after their time to live: nobody waits for that. */
+  async closeAll(): Promise<void> {
     this.#closing = true;
-    return this.#book.closeAll();
+    const ended = this.#book.closeAll().catch(() => {});
+    await Promise.race([ended, pause(longestCloseMs, undefined, { ref: false })]);
+    this.#book.forgetAll();
   }
 
   /** Three times within the time to live; each in real time, since etcd counts in real time. Returns when the last renewal that etcd
