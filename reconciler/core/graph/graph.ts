@@ -49,8 +49,11 @@ export function buildGraph(
 
 /** Objects that need each other in a circle. Costs a plan of the same objects less than a graph of its own. */
 export function findCycles(objects: readonly Document[]): readonly Diagnostic[] {
-  const { declared, needs } = needsOf(objects, undefined, {});
-  return sortedOnce(objects, needs).cycles.map((cycle) => circular(cycle, declared));
+  const own: Diagnostic[] = [];
+  const { declared, needs } = needsOf(objects, undefined, {
+    ownDependency: (object, index) => own.push(dependsOnItself(object, index)),
+  });
+  return [...own, ...sortedOnce(objects, needs).cycles.map((cycle) => circular(cycle, declared))];
 }
 
 /** What to do about names that no document declares; the server may have them. */
