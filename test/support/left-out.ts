@@ -3,6 +3,10 @@
 export const longRuns: readonly string[] = [
   // Forms a cluster whose members run etcds; forming is in own-etcd.test.ts, leaving in leave.test.ts.
   'test/e2e/cluster/leave-own-etcd.test.ts',
+  // The same, and what each member does when the etcd of one ends; examples/cluster.test.ts and recover.test.ts form such clusters too.
+  'test/e2e/cluster/own-etcd.test.ts',
+  // Members frozen on real containers, with real time limits; healing.test.ts has it on the simulation, guard.test.ts with real control groups.
+  'test/e2e/cluster/healing-lxc.test.ts',
   // Loads on etcds that are restarted one after the other; single restarts are in membership.test.ts.
   'test/server/cluster/etcd/rolling.test.ts',
   // `npm run faults -- cluster` has all of it and more.
