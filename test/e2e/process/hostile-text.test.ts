@@ -153,6 +153,7 @@ const shown: readonly (readonly [string, ...string[]])[] = [
   ['cluster', 'list'],
   ['cluster', 'show', evil],
   ['cluster', 'add', evil],
+  ['ui', 'BROKEN'],
   ['controller', '--config', 'BROKEN'],
   ['controller', 'status', '--url', evil],
   ['logout', evil],

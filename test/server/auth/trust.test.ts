@@ -74,7 +74,7 @@ describe('the trust store entry', () => {
     expect(codeOf(() => plan({ type: 'server' }, { peer: true }))).toBe('badRequest type');
     expect(codeOf(() => plan({}))).toBe('badRequest certificate');
     expect(codeOf(() => plan({ certificate: 'x' }))).toBe('badRequest certificate');
-    expect(codeOf(() => plan({}, { peer: true, known: true }))).toBe('badRequest ');
+    expect(codeOf(() => plan({}, { peer: true, known: true }))).toBe('alreadyTrusted ');
   });
 });
 

@@ -1,5 +1,5 @@
 // Runs the runtime suite on real LXC containers: bridge, root file systems, kernel state. Tests nothing itself.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -38,6 +38,8 @@ export async function lxcHarness(tag: string, log: Log = silentLog): Promise<Lxc
   const map = await hostIdMap();
   const names = new Set<string>();
   let count = 0;
+  // What a killed run left behind.
+  spawnSync('ip', ['link', 'delete', bridge]);
   run('ip', 'link', 'add', bridge, 'type', 'bridge');
   run('ip', 'link', 'set', bridge, 'up');
 
