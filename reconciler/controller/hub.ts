@@ -1,4 +1,5 @@
 // What happens in the controller, for listeners of the API: events, and the last lines of its log.
+import type { HttpLog } from './http/app.ts';
 import type { ControllerEvent, LogLevel, LogLine } from './http/contract.ts';
 import type { TraceExporter } from './traces/exporter.ts';
 
@@ -38,6 +39,14 @@ export class Hub {
     this.#print?.(line);
     this.emit({ type: 'log', line });
   }
+
+  /** The log of the HTTP API in front of it. */
+  readonly httpLog: HttpLog = {
+    debug: (message) => this.log('debug', message),
+    info: (message) => this.log('info', message),
+    warn: (message) => this.log('warn', message),
+    error: (message) => this.log('error', message),
+  };
 
   /** Oldest first: lines of that level and above. */
   lines(query: { readonly set?: string; readonly level?: LogLevel; readonly limit?: number } = {}): readonly LogLine[] {

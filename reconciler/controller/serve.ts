@@ -32,12 +32,7 @@ export async function listenFor(
       ...(anonymous === undefined ? {} : { anonymous }),
       ...(url === undefined ? {} : { url }),
     },
-    log: {
-      debug: (message) => hub.log('debug', message),
-      info: (message) => hub.log('info', message),
-      warn: (message) => hub.log('warn', message),
-      error: (message) => hub.log('error', message),
-    },
+    log: hub.httpLog,
     pageDirectory,
   });
   return {

@@ -1,7 +1,8 @@
 // One object with its desired and live values, secrets masked.
-import type { Json, JsonObject } from '../../core/documents/document.ts';
+import type { Document, Json, JsonObject } from '../../core/documents/document.ts';
 import { hidden, redact } from '../../core/documents/secret.ts';
 import type { Change } from '../../core/documents/change.ts';
+import type { ResourceChange } from '../../core/plan/plan.ts';
 import { ControllerError } from '../controller.ts';
 import type { ObjectChange, ObjectDetail } from '../http/contract.ts';
 import type { ManagedSet } from './managed-set.ts';
@@ -16,16 +17,27 @@ export function objectDetail(set: ManagedSet, host: SetOnHost, address: string):
   if (summary === undefined || change === undefined)
     throw new ControllerError('not-found', `the set ${set.config.name} has no object ${address} on ${host.name}`);
   const document = host.target?.loaded.loaded.documents.find((one) => one.address === address);
-  const secrets = [...(document?.secrets ?? []), ...(change.secrets ?? [])];
+  return {
+    summary,
+    ...comparison(document, change.live, change),
+    suspensions: [...ofObject(set.suspensions, host.name, address)],
+    history: historyOf(set, host.name, address),
+  };
+}
+
+/** Both values with secrets masked, and what differs. */
+export function comparison(
+  document: Document | undefined,
+  live: object | undefined,
+  change: Pick<ResourceChange, 'changes' | 'ignored' | 'secrets'> | undefined,
+): Pick<ObjectDetail, 'desired' | 'live' | 'differences'> {
+  const secrets = [...(document?.secrets ?? []), ...(change?.secrets ?? [])];
   const masked = (value: object): Record<string, unknown> =>
     redact(value as JsonObject, [], secrets) as Record<string, unknown>;
   return {
-    summary,
     ...(document === undefined ? {} : { desired: masked(document.values) }),
-    ...(change.live === undefined ? {} : { live: masked(change.live) }),
-    differences: [...change.changes, ...(change.ignored ?? [])].map(differenceOf),
-    suspensions: [...ofObject(set.suspensions, host.name, address)],
-    history: historyOf(set, host.name, address),
+    ...(live === undefined ? {} : { live: masked(live) }),
+    differences: [...(change?.changes ?? []), ...(change?.ignored ?? [])].map(differenceOf),
   };
 }
 

@@ -3,7 +3,6 @@ import { kindNames } from '../../../server/api/kinds.ts';
 import { addressOf, type Document, type JsonObject } from '../../core/documents/document.ts';
 import { textOf } from '../../core/documents/json-values.ts';
 import type { Observed } from '../../core/documents/observed.ts';
-import { redact } from '../../core/documents/secret.ts';
 import { buildGraph } from '../../core/graph/graph.ts';
 import { normalizeDocuments } from '../../core/graph/normalize.ts';
 import { coreKind } from '../../core/kinds/index.ts';
@@ -14,7 +13,7 @@ import { compareText } from '../../core/text/listing-order.ts';
 import { plainName, scopedName } from '../../core/text/scoped-name.ts';
 import { objectsOf } from '../decide/object-status.ts';
 import type { ObjectDetail, ObjectSummary } from '../http/contract.ts';
-import { differenceOf } from '../sets/object-detail.ts';
+import { comparison } from '../sets/object-detail.ts';
 
 export interface HostView {
   readonly host: string;
@@ -81,15 +80,5 @@ function liveObjects({ host, observed, declared }: HostView): readonly (readonly
 export function seenDetail({ declared }: HostView, { summary, live }: SeenObject): ObjectDetail {
   const change = declared?.plan.changes.find(({ address }) => address === summary.address);
   const document = declared?.documents.find(({ address }) => address === summary.address);
-  const secrets = [...(document?.secrets ?? []), ...(change?.secrets ?? [])];
-  const masked = (value: object): Record<string, unknown> =>
-    redact(value as JsonObject, [], secrets) as Record<string, unknown>;
-  return {
-    summary,
-    ...(document === undefined ? {} : { desired: masked(document.values) }),
-    ...(live === undefined ? {} : { live: masked(live) }),
-    differences: [...(change?.changes ?? []), ...(change?.ignored ?? [])].map(differenceOf),
-    suspensions: [],
-    history: [],
-  };
+  return { summary, ...comparison(document, live, change), suspensions: [], history: [] };
 }

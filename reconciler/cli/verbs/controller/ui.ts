@@ -1,13 +1,13 @@
 // `gantry ui`: serves the page of the controller for one host, until it is told to end. The address logs one browser in, once.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { problemText } from '../../../controller/sets/load-revision.ts';
 import type { LogLine } from '../../../controller/http/contract.ts';
 import type { Manifests } from '../../../controller/viewer/host-viewer.ts';
 import { printable } from '../../../core/text/terminal-text.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { planOptionsFor } from '../../flags/label-options.ts';
-import { manifestPaths } from '../../flags/manifest-flags.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { withClient } from '../../session/connect.ts';
 import type { CliContext, Run } from '../../session/context.ts';
@@ -51,12 +51,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
     const listener = await listen({
       controller: viewer,
       settings: { listen: options.listen ?? '127.0.0.1:0', console: options.console === true },
-      log: {
-        debug: (message) => hub.log('debug', message),
-        info: (message) => hub.log('info', message),
-        warn: (message) => hub.log('warn', message),
-        error: (message) => hub.log('error', message),
-      },
+      log: hub.httpLog,
       pageDirectory,
     }).catch((error: unknown) => {
       throw new CliError(`the page cannot be served: ${(error as Error).message}`, exitCodes.error, error);
@@ -84,12 +79,9 @@ async function readManifests(context: CliContext<UiOptions>, words: readonly str
   const problems = diagnostics.filter(({ severity }) => severity === 'error');
   return {
     documents: loaded.documents,
-    pins: await readPins(context, manifestPaths(words, context.options)),
+    pins: await readPins(context, loaded.files),
     options: planOptionsFor(context.options, loaded.documents),
-    problems: problems.map(({ file, line, column, message }) => {
-      const place = file === undefined ? '' : `${file}${line === undefined ? '' : `:${line}:${column ?? 1}`}: `;
-      return `${place}${message}`;
-    }),
+    problems: problems.map((problem) => problemText(problem, process.cwd())),
   };
 }
 
