@@ -49,7 +49,9 @@ async function runSuite(args: readonly string[]): Promise<number> {
   const work = await mkdtemp(join(tmpdir(), 'gantry-test-report-'));
   try {
     const reportFile = join(work, 'report.json');
-    const reporters = ['default', 'json', './test/support/retry-reporter.ts'].map((name) => `--reporter=${name}`);
+    const reporters = ['default', 'json', './test/support/retry-reporter.ts', './test/support/skip-reporter.ts'].map(
+      (name) => `--reporter=${name}`,
+    );
     const code = await vitest([...args, ...reporters, `--outputFile.json=${reportFile}`]);
     // Without one Vitest itself has failed, and said why.
     if (!existsSync(reportFile)) return code || 1;

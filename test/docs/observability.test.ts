@@ -39,7 +39,7 @@ test('alerts have names of their own', () => {
 });
 
 const hasPromtool = spawnSync('promtool', ['--version']).status === 0;
-if (!hasPromtool) console.log('observability: promtool is not installed, so the alert rules are not checked by it');
+if (!hasPromtool) console.log('skipped: the alert rules in promtool: it is not installed (package prometheus)');
 test.skipIf(!hasPromtool)('promtool accepts the alert rules', () => {
   expect(execFileSync('promtool', ['check', 'rules', join(folder, 'prometheus/alerts.yaml')]).toString()).toContain(
     'SUCCESS',

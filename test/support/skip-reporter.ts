@@ -1,0 +1,45 @@
+// Prints at the end of a run why tests were skipped, and ends it red where a program is missing that this machine is said to have.
+import type { UserConsoleLog } from 'vitest';
+import type { Reporter } from 'vitest/node';
+
+/** Debian has no package of this one: its tests run where somebody installed it. */
+const withoutPackage = ['terraform'];
+
+/** Lines in which tests say why they are skipped. */
+export const skipLines = (text: string): readonly string[] =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => /\bskipped\b/u.test(line) && !line.startsWith('expect'));
+
+/** The lines that name a program which is not there, but for those that Debian does not have. */
+export const missingPrograms = (lines: readonly string[]): readonly string[] =>
+  lines.filter(
+    (line) =>
+      /\b(?:not installed|not found|not built)\b/u.test(line) && !withoutPackage.some((name) => line.includes(name)),
+  );
+
+/**
+ * `.ci/run` sets GANTRY_ALL_PROGRAMS=1 after it has installed its packages: a test that then misses a program shows that the list of
+ * packages is short. Vitest looks for a reporter in the default export.
+ */
+// oxlint-disable-next-line import/no-default-export
+export default class SkipReporter implements Reporter {
+  readonly #lines = new Set<string>();
+
+  onUserConsoleLog({ content }: UserConsoleLog): void {
+    for (const line of skipLines(content)) this.#lines.add(line);
+  }
+
+  onTestRunEnd(): void {
+    const lines = [...this.#lines].toSorted();
+    if (lines.length === 0) return;
+    process.stdout.write(`\nTests that this machine cannot run:\n${lines.map((line) => `  ${line}\n`).join('')}`);
+    const missing = missingPrograms(lines);
+    if (process.env['GANTRY_ALL_PROGRAMS'] !== '1' || missing.length === 0) return;
+    process.stdout.write(
+      `\n.ci/run installs every program of the tests, but these miss one: add its package to the list there.\n${missing.map((line) => `  ${line}\n`).join('')}`,
+    );
+    process.exitCode = 1;
+  }
+}
