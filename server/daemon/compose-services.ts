@@ -162,6 +162,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     ...common,
     stateDir: options.stateDir,
     cluster: base.cluster,
+    images: members,
     stores: base.clusterStores,
     single: base.singleStores,
     fence: base.clusterStores,

@@ -85,6 +85,11 @@ export class Changes {
       this.ops.push({ put: used, value: nothing });
   }
 
+  /** The transaction succeeds only while the record of another member is as in `found`. */
+  requireOther<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>): void {
+    this.compares.push({ key: new KeySpace(found.member).keyOf(kind, found.name), modRev: found.modRev });
+  }
+
   /** Like `require`, and fails while another transaction in progress requires it: for the first step of a deletion. */
   claim(kind: Kind, name: string): void {
     this.#bind(kind, name);

@@ -69,7 +69,8 @@ export async function storeImage(
   const known = await settled(deps, image);
   if (known !== undefined && (await storedDamage(deps, image, known, signal)) === undefined)
     throw errors.exists('image', fingerprint);
-  const { metadataPath, rootfsPath, isCopy = false } = upload;
+  const { metadataPath, rootfsPath, copyOf } = upload;
+  const isCopy = copyOf !== undefined;
   if (known === undefined && !isCopy && otherHolders(deps.records, image).length > 0)
     throw errors.exists('image', fingerprint);
   const inspected = await inspectImage(
@@ -112,6 +113,7 @@ export async function storeImage(
     metadataPath,
     rootfsPath: rootfsPath ?? null,
     aliases: upload.aliases,
+    ...(copyOf === undefined ? {} : { copyOf }),
   };
   await deps.locks.run(imageFilesLock(image), () => deps.sagas.run(addImageSaga(deps), params, { signal }));
   if (!isCopy) deps.events.lifecycle('image-created', imageUrl(image), undefined, caller.requestor);

@@ -19,10 +19,9 @@ import { daemonCaller } from '../caller.ts';
 import { ofProject } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps } from './add-image.ts';
 import { imageOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
-import { deleteImageSaga } from './sagas/image-delete.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { ImageUsers } from './image-users.ts';
-import { imageFilesLock, imageLock } from './image-deps.ts';
+import { imageLock } from './image-deps.ts';
 
 export type MemberImagesDeps = AddImageDeps & {
   readonly cluster: Cluster;
@@ -53,6 +52,33 @@ export class MemberImages {
       () => {},
       signal,
     );
+  }
+
+  /** Before a member leaves: what no other member has is copied here. Throws AppError badRequest when one cannot be copied; `isForced`: that
+   *  one is lost to the cluster. */
+  async bringAllOf(member: Member, isForced: boolean, signal: AbortSignal): Promise<void> {
+    const { records, cluster, log } = this.#deps;
+    for (const { name: image, document } of [...records.others.of('images', member.number)]) {
+      if (document.lifecycle !== 'ready' || this.#isElsewhere(image, member.number)) continue;
+      try {
+        await this.bring(image, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        // Deleted meanwhile.
+        if (imageOfCluster(records, image) === undefined) continue;
+        const what = `The member ${member.name} has the only copy of the image ${plainName(image)}`;
+        const why = `it cannot be copied to ${cluster.ownName}: ${errorText(error)}`;
+        if (!isForced)
+          throw errors.badRequest(`${what}, and ${why}. Delete the image, or remove the member with force and lose it`);
+        log.warn(`${what}, which is lost to the cluster with it: ${why}`);
+      }
+    }
+  }
+
+  #isElsewhere(image: string, without: number): boolean {
+    const { records, cluster } = this.#deps;
+    const isLasting = (number: number): boolean => number !== without && cluster.members.isPresent(number);
+    return this.#isHere(image) || otherHolders(records, image).some(({ member }) => isLasting(member));
   }
 
   /** The copy here says what the member with the lowest number tells of the image: this one may have missed a change. */
@@ -154,10 +180,9 @@ export class MemberImages {
       const { metadataPath, rootfsPath } = target;
       const like = split ? { metadataPath, rootfsPath } : { metadataPath };
       const { filename, properties } = document;
-      const added = { ...like, filename, properties, public: document.public, aliases: [], isCopy: true };
+      const added = { ...like, filename, properties, public: document.public, aliases: [], copyOf: member.number };
       await storeImage(this.#deps, { ...daemonCaller, project: projectOf(image) }, added, image, signal);
       await this.#followOthers(image);
-      await this.#refuseDeleted(member, image, signal);
     } finally {
       // Moved by now, unless it was no image.
       await rm(target.metadataPath, { force: true });
@@ -212,17 +237,6 @@ export class MemberImages {
       const [other] = otherHolders(records, image);
       if (own !== undefined && other !== undefined) changes.put('images', image, likeThat(own, other.document));
     });
-  }
-
-  /** One that was deleted everywhere while it came does not come back. When the member that it came from has left the cluster, the copy
-   *  is all that there is. */
-  async #refuseDeleted({ number }: Member, image: string, signal: AbortSignal): Promise<void> {
-    const { records, cluster, locks, sagas } = this.#deps;
-    if (otherHolders(records, image).length > 0 || cluster.members.byNumber(number) === undefined) return;
-    await locks.run(imageFilesLock(image), () =>
-      sagas.run(deleteImageSaga(this.#deps), { fingerprint: image }, { signal }),
-    );
-    throw errors.notFound('image', plainName(image));
   }
 
   #isHere(image: string): boolean {

@@ -22,8 +22,8 @@ export interface NewImage {
   readonly source?: ImageSourceDocument;
   /** Over that of metadata.yaml. */
   readonly expiresAt?: string;
-  /** Of an image that another member of the cluster has: it is not new. */
-  readonly isCopy?: boolean;
+  /** The number of the member of the cluster that it comes from: it is not new. */
+  readonly copyOf?: number;
 }
 
 export interface Upload extends NewImage {

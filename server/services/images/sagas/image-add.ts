@@ -8,6 +8,8 @@ import { placeImageFiles, removeImageFiles } from '../image-files.ts';
 import { rm } from 'node:fs/promises';
 import { removeRecord } from '../../saga-records.ts';
 import { requireProject } from '../../project-scope.ts';
+import { otherHolders } from '../../../cluster/cluster-images.ts';
+import type { Changes } from '../../../records/changes.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import { isShared, sharersOf } from '../image-deps.ts';
 
@@ -18,6 +20,8 @@ export interface AddParams {
   readonly metadataPath: string;
   readonly rootfsPath: string | null;
   readonly aliases: Upload['aliases'];
+  /** The number of the member of the cluster that it comes from. */
+  readonly copyOf?: number;
 }
 
 export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<AddParams> {
@@ -41,7 +45,8 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
         },
       },
     ],
-    commit: (changes, { fingerprint, document, aliases }) => {
+    commit: (changes, { fingerprint, document, aliases, copyOf }) => {
+      if (copyOf !== undefined) requireHolder(deps.records, changes, fingerprint, copyOf);
       changes.put('images', fingerprint, document);
       for (const { name, description } of aliases) {
         const alias = qualifiedName(projectOf(fingerprint), name);
@@ -51,6 +56,15 @@ export function addImageSaga(deps: Pick<AddImageDeps, 'records' | 'dir'>): Saga<
     },
     rollBack: (changes, { fingerprint }) => removeRecord(deps.records, changes, 'images', fingerprint),
   };
+}
+
+/** A copy of an image that was deleted everywhere while it came never counts. When the member that it comes from has left the cluster,
+ *  the copy is all that there is. */
+function requireHolder(records: AddImageDeps['records'], changes: Changes, image: string, from: number): void {
+  const [holder] = otherHolders(records, image);
+  if (holder !== undefined) changes.requireOther('images', holder);
+  else if (records.members.list().some(({ document }) => document.number === from))
+    throw errors.notFound('image', plainName(image));
 }
 
 /** The same bytes, cut in parts at another place, have the same fingerprint and would be another image. */

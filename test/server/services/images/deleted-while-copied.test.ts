@@ -1,0 +1,105 @@
+// A copy of an image from another member of a cluster counts only while a member has the image: no kill brings a deleted one back.
+import { existsSync } from 'node:fs';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { systemClock } from '../../../../server/lib/clock.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
+import { Sagas } from '../../../../server/operations/saga.ts';
+import type { ImageDocument } from '../../../../server/records/documents.ts';
+import { Records } from '../../../../server/records/records.ts';
+import { addImageSaga } from '../../../../server/services/images/sagas/image-add.ts';
+import { openMemoryStore } from '../../../../server/store/memory.ts';
+import type { Store } from '../../../../server/store/store.ts';
+import { until } from '../../../support/until.ts';
+
+const fingerprint = 'a'.repeat(64);
+const never = '1970-01-01T00:00:00Z';
+const document: ImageDocument = {
+  v: 1,
+  architecture: 'x86_64',
+  filename: '',
+  properties: {},
+  public: false,
+  autoUpdate: false,
+  cached: false,
+  sizeBytes: 5,
+  createdAt: never,
+  expiresAt: never,
+  lastUsedAt: never,
+  uploadedAt: never,
+  split: false,
+  lifecycle: 'ready',
+};
+
+let dir: string;
+let store: Store;
+let one: Records;
+let two: Records;
+let stop: AbortController;
+
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'gantry-copied-image-'));
+  store = openMemoryStore();
+  [one, two] = [await Records.open(store, 1), await Records.open(store, 2)];
+  stop = new AbortController();
+  for (const records of [one, two]) void records.follow(stop.signal, () => {});
+  await one.commit((changes) => {
+    changes.put('members', 'm1', { v: 1, number: 1, address: '127.0.0.1:1', architecture: 'x86_64', joinedAt: never });
+    changes.put('images', fingerprint, document);
+  });
+  await until(() => two.others.having('images', fingerprint).length === 1);
+});
+afterEach(async () => {
+  stop.abort();
+  await store.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** Member 2 copies the image from member 1; `meanwhile` happens once the files are there, before they count. */
+async function copy(meanwhile: () => Promise<void>): Promise<void> {
+  const saga = addImageSaga({ records: two, dir });
+  const [files] = saga.steps;
+  if (files === undefined) throw new Error('the saga has no step');
+  const execute: typeof files.execute = async (...given) => {
+    await files.execute(...given);
+    await meanwhile();
+  };
+  const sagas = new Sagas({
+    records: two,
+    clock: systemClock(),
+    log: silentLog,
+    table: { 'image-add': saga },
+  });
+  const metadataPath = join(dir, 'upload');
+  await writeFile(metadataPath, 'files');
+  const params = { fingerprint, document, metadataPath, rootfsPath: null, aliases: [], copyOf: 1 };
+  await sagas.run({ ...saga, steps: [{ ...files, execute }] }, params);
+}
+
+const stored = async (): Promise<readonly string[]> =>
+  (await store.range('/', {})).records.map(({ key }) => key).filter((key) => /images|sagas/.test(key));
+
+test('one that stays at the other member is here, too, also when it is changed there meanwhile', async () => {
+  await copy(() => one.commit((changes) => changes.put('images', fingerprint, { ...document, public: true })));
+  expect(await stored()).toEqual([`/member/1/images/${fingerprint}`, `/member/2/images/${fingerprint}`]);
+  expect(existsSync(join(dir, fingerprint))).toBe(true);
+});
+
+test('one that is deleted there meanwhile has no record here at any time after, and no files', async () => {
+  const copied = copy(() => one.commit((changes) => changes.delete('images', fingerprint)));
+  await expect(copied).rejects.toMatchObject({ code: 'notFound' });
+  expect(await stored()).toEqual([]);
+  expect(await readdir(dir)).toEqual([]);
+});
+
+test('of a member that was removed from the cluster the copy is all that there is, and stays', async () => {
+  await copy(() =>
+    one.commit((changes) => {
+      changes.delete('images', fingerprint);
+      changes.delete('members', 'm1');
+    }),
+  );
+  expect(await stored()).toEqual([`/member/2/images/${fingerprint}`]);
+});
