@@ -9,6 +9,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { ClusterAccepted } from '../../api/cluster/cluster.ts';
+import type { MemberImages } from '../images/member-images.ts';
 import type { Store } from '../../store/store.ts';
 
 /** A store of a cluster that this host has opened, and does not use yet. */
@@ -73,6 +74,8 @@ export interface ClusterUseCaseDeps {
   readonly attempts: PasswordAttempts;
   /** Kernel architecture of this host. */
   readonly architecture: string;
+  /** What only a member that leaves has is copied first. */
+  readonly images: Pick<MemberImages, 'bringAllOf'>;
   /** The release of this daemon. */
   readonly version: string;
   /** Opens or closes the listener for the other members: at this address, or none. */

@@ -29,8 +29,11 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
   return operations.start({
     description: 'Removing a cluster member',
     resources: { cluster: [] },
-    run: async () => {
-      if (member.isPresent) await askToLeave(deps, member, isForced);
+    run: async (_handle, signal) => {
+      if (member.isPresent) {
+        await deps.images.bringAllOf(member, isForced, signal);
+        await askToLeave(deps, member, isForced);
+      }
       await deps.fence.fenceOut(number);
       await forgetMember(deps, number);
       await records.retry((changes) => {

@@ -58,7 +58,7 @@ export class MemberImages {
    *  one is lost to the cluster. */
   async bringAllOf(member: Member, isForced: boolean, signal: AbortSignal): Promise<void> {
     const { records, cluster, log } = this.#deps;
-    for (const { name: image, document } of [...records.others.of('images', member.number)]) {
+    for (const { name: image, document } of records.others.of('images', member.number)) {
       if (document.lifecycle !== 'ready' || this.#isElsewhere(image, member.number)) continue;
       try {
         await this.bring(image, signal);

@@ -1,12 +1,18 @@
 // A member leaves its cluster and is a single host from then on, also when it is started again.
 import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/store/watching.ts';
 
-describe.skipIf(etcdMissing() !== undefined)('leaving a cluster', { timeout: 60_000 }, () => {
+const missing = etcdMissing() ?? busyboxMissing();
+
+describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 }, () => {
   let cluster: TestCluster;
   let one: TestMember;
   let two: TestMember;
@@ -17,6 +23,19 @@ describe.skipIf(etcdMissing() !== undefined)('leaving a cluster', { timeout: 60_
     [one, two] = [first, second];
   }, 60_000);
   afterEach(() => cluster.cleanUp());
+
+  let dir: string;
+  beforeAll(async () => void (dir = await mkdtemp(join(tmpdir(), 'gantry-leave-'))));
+  afterAll(() => rm(dir, { recursive: true, force: true }));
+
+  /** Its fingerprint, and where the member keeps it. */
+  async function upload(member: TestMember, word: string): Promise<readonly [fingerprint: string, path: string]> {
+    const metadata = `architecture: x86_64\ncreation_date: 1700000000\nproperties: {os: ${word}}\n`;
+    const { metadataPath, fingerprint } = await buildBusyboxImage(join(dir, word), { metadata });
+    const headers = { 'content-type': 'application/octet-stream' };
+    await member.ok('POST', '/1.0/images', await readFile(metadataPath), headers);
+    return [fingerprint, join(member.dir, 'images', fingerprint)];
+  }
 
   const names = async (member: TestMember) => member.get('/1.0/cluster/members');
   const membershipOf = (member: TestMember) => join(member.dir, 'cluster', 'membership.json');
@@ -66,6 +85,33 @@ describe.skipIf(etcdMissing() !== undefined)('leaving a cluster', { timeout: 60_
       expect.stringContaining('The member m2 still has the container c1'),
     ]);
     expect(await names(two)).toHaveLength(2);
+  });
+
+  test('an image that only the member has is copied before it leaves', async () => {
+    await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '1' } });
+    const [image] = await upload(two, 'alone');
+    await two.call('POST', '/1.0/images/aliases', { name: 'kept', target: image });
+    await one.ok('DELETE', '/1.0/cluster/members/m2');
+    expect(await one.get('/1.0/images/aliases/kept')).toMatchObject({ target: image });
+    expect(await one.get(`/1.0/images/${image}`)).toMatchObject({ properties: { os: 'alone' } });
+    expect((await one.call('GET', `/1.0/images/${image}/export`)).status).toBe(200);
+  });
+
+  test('a member whose only copy cannot be copied stays, and says why; with force it leaves without it', async () => {
+    await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '1' } });
+    const [image, path] = await upload(two, 'damaged');
+    await writeFile(path, 'nothing of it');
+    const ended = await one
+      .call('DELETE', '/1.0/cluster/members/m2')
+      .then(({ body }) => one.get(`${body.operation}/wait`));
+    expect(ended).toMatchObject({
+      status_code: 400,
+      err: expect.stringMatching(/^The member m2 has the only copy of the image .* cannot be copied to m1: .*force/s),
+    });
+    expect(await names(two)).toHaveLength(2);
+    await one.ok('DELETE', '/1.0/cluster/members/m2?force=1');
+    expect(await names(one)).toHaveLength(1);
+    expect((await one.call('GET', `/1.0/images/${image}`)).status).toBe(404);
   });
 
   test('a host that left can join again', async () => {
