@@ -4,18 +4,20 @@ const longest = 200;
 
 /** `message`: of gantry.yaml. The body names every image, one a line, without control characters. */
 export function imageCommit(
-  set: string,
+  set: string | undefined,
   message: string | undefined,
   before: ReadonlyMap<string, string>,
   changed: readonly (readonly [key: string, fingerprint: string])[],
+  dropped: readonly string[] = [],
 ): string {
-  const [only] = changed;
-  const what = changed.length === 1 && only !== undefined ? `image ${only[0]}` : `${changed.length} images`;
-  const title = plain(message ?? `Update ${what} of ${set}`);
+  const keys = [...changed.map(([key]) => key), ...dropped];
+  const what = keys.length === 1 ? `image ${keys[0]}` : `${keys.length} images`;
+  const title = plain(message ?? `Update ${what}${set === undefined ? '' : ` of ${set}`}`);
   const lines = changed.map(([key, fingerprint]) => {
     const from = before.get(key);
     return plain(`${key}: ${from === undefined ? '' : `${from.slice(0, 12)} -> `}${fingerprint.slice(0, 12)}`);
   });
+  lines.push(...dropped.map((key) => plain(`${key}: no longer used`)));
   return `${title}\n\n${lines.join('\n')}\n`;
 }
 

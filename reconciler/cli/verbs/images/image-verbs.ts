@@ -12,6 +12,11 @@ export const update = {
     ...manifestFlags,
     ...hostFlags,
     ...lockFileFlag,
+    ...inSection('Execution:', {
+      commit: toggle('--commit', 'also commit gantry.lock to the git repository that it is in'),
+      branch: text('--branch <name>', 'commit to this new branch instead; the working tree stays as it is'),
+      push: toggle('--push', 'push the branch with the commit to its remote'),
+    }),
     ...inSection('Output:', {
       detailedExitcode: toggle('--detailed-exitcode', 'exit with 2 when a fingerprint changed'),
     }),

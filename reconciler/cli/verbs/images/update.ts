@@ -1,17 +1,21 @@
-// `gantry update`: pins followed image aliases and sources to their current fingerprints in gantry.lock. The server resolves a
-// source by fetching it; containers and aliases change at the next apply.
+// `gantry update`: pins followed image aliases and sources to their current fingerprints in gantry.lock, and commits the file if
+// asked. The server resolves a source by fetching it; containers and aliases change at the next apply.
 import type { CliContext, Run } from '../../session/context.ts';
 import { findPins, followedBy } from '../../../engine/find-pins.ts';
 import type { Pins } from '../../../manifest/image-pins.ts';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import type { PinDifference } from './lock-repository.ts';
 import type { UpdateOptions } from './image-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import { lockFilePath, readPins, writePins } from '../../session/lock-file.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { CliError, usageError } from '../../errors/usage-error.ts';
 
 export const update: Run<UpdateOptions> = async (context, args) => {
+  const { commit, branch, push } = context.options;
+  const isCommitted = commit === true || branch !== undefined;
+  if (push === true && !isCommitted) throw usageError('--push needs --commit or --branch NAME');
   const loaded = await loadSet(context, args);
   const followed = followedBy(loaded.documents);
   if (followed.aliases.size + followed.sources.size === 0) {
@@ -19,7 +23,12 @@ export const update: Run<UpdateOptions> = async (context, args) => {
     return exitCodes.ok;
   }
   const path = lockFilePath(context, loaded.files);
-  const before = await readPins(context, loaded.files, true);
+  const written = await readPins(context, loaded.files, true);
+  // Everything that refuses a commit is known before an image is fetched.
+  const repository = isCommitted
+    ? await (await import('./lock-repository.ts')).openLockRepository(context, path)
+    : undefined;
+  const before = repository?.before ?? written;
   const after = await withClient(context, async (client) => {
     const deps = {
       client,
@@ -32,21 +41,23 @@ export const update: Run<UpdateOptions> = async (context, args) => {
       throw new CliError(reasonOf(error), exitCodes.error, error);
     });
   });
-  const changed = [...after.keys()].filter((key) => before.get(key) !== after.get(key)).sort();
-  const dropped = [...before.keys()].filter((key) => !after.has(key));
-  if (changed.length + dropped.length > 0) await writePins(path, after);
-  report(context, before, after, changed, dropped);
-  if (changed.length + dropped.length === 0) context.out(`${path} is up to date: ${after.size} images`);
-  return context.options.detailedExitcode === true && changed.length > 0 ? exitCodes.changes : exitCodes.ok;
+  if (branch === undefined && isDifferent(compare(written, after))) await writePins(path, after);
+  const difference = compare(before, after);
+  report(context, before, after, difference);
+  if (!isDifferent(difference)) context.out(`${path} is up to date: ${after.size} images`);
+  else if (repository !== undefined) context.out(await repository.commit({ before, after, ...difference }));
+  return context.options.detailedExitcode === true && difference.changed.length > 0 ? exitCodes.changes : exitCodes.ok;
 };
 
-function report(
-  context: CliContext,
-  before: Pins,
-  after: Pins,
-  changed: readonly string[],
-  dropped: readonly string[],
-): void {
+function compare(before: Pins, after: Pins): PinDifference {
+  const changed = [...after.keys()].filter((key) => before.get(key) !== after.get(key)).sort();
+  const dropped = [...before.keys()].filter((key) => !after.has(key));
+  return { changed, dropped };
+}
+
+const isDifferent = ({ changed, dropped }: PinDifference): boolean => changed.length + dropped.length > 0;
+
+function report(context: CliContext, before: Pins, after: Pins, { changed, dropped }: PinDifference): void {
   for (const key of changed) {
     const from = before.get(key);
     const old = from === undefined ? '' : `${from.slice(0, 12)} -> `;

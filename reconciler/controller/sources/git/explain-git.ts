@@ -63,6 +63,8 @@ const meanings: readonly Meaning[] = [
 interface Told {
   readonly shown: string;
   readonly secrets?: readonly string[];
+  /** The remedies of gantry.yaml are none for a repository of the user: git says it all. */
+  readonly isOwn?: boolean;
 }
 
 const maxShown = 500;
@@ -72,8 +74,8 @@ export function explainGit(verb: string, told: Told, stderr: string, code: numbe
   const said = lastWords(stderr, told.secrets ?? []);
   const detail = said === '' ? `git ${verb} ended with ${code}` : `git ${verb}: ${said}`;
   const problem = meaning?.problem ?? 'unreachable';
-  const say = meaning === undefined ? '' : `${meaning.say} `;
-  return new SourceError(problem, `${told.shown}: ${say}${meaning === undefined ? detail : `(${detail})`}`);
+  if (meaning === undefined || told.isOwn === true) return new SourceError(problem, `${told.shown}: ${detail}`);
+  return new SourceError(problem, `${told.shown}: ${meaning.say} (${detail})`);
 }
 
 /** The lines that name the failure, without progress and without secrets. */

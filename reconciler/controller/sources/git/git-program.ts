@@ -38,6 +38,8 @@ export interface GitProgramOptions {
   /** What must not appear in messages. */
   readonly secrets?: readonly string[];
   readonly program?: string;
+  /** The repository of the user who runs this: hooks, credential helpers, questions on the terminal and signing hold. */
+  readonly isOwn?: boolean;
 }
 
 const maxOutput = 16 * 1024 * 1024;
@@ -63,10 +65,11 @@ export function createGitProgram(options: GitProgramOptions): GitProgram {
 
 async function run(options: GitProgramOptions, call: GitCall, signal: AbortSignal | undefined): Promise<GitAnswer> {
   signal?.throwIfAborted();
-  const child = spawn(options.program ?? 'git', [...always, ...call.args], {
+  const isOwn = options.isOwn === true;
+  const child = spawn(options.program ?? 'git', [...(isOwn ? [] : always), ...call.args], {
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own: the helpers of git (ssh, index-pack) end together with it.
-    detached: true,
+    // A group of its own: the helpers of git (ssh, index-pack) end together with it. The terminal is out of its reach then.
+    detached: !isOwn,
     env: { ...options.env, ...call.env },
     ...(call.cwd === undefined ? {} : { cwd: call.cwd }),
   });
@@ -77,7 +80,9 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
   let failure: unknown;
   const end = (reason: unknown): void => {
     failure ??= reason;
-    endGroup(child.pid);
+    // On SIGTERM git removes its lock files.
+    if (isOwn) child.kill();
+    else endGroup(child.pid);
   };
   const abort = (): void => end(signal?.reason);
   signal?.addEventListener('abort', abort, { once: true });
@@ -115,7 +120,7 @@ async function run(options: GitProgramOptions, call: GitCall, signal: AbortSigna
   } finally {
     signal?.removeEventListener('abort', abort);
     stopWatching();
-    endGroup(child.pid);
+    if (!isOwn) endGroup(child.pid);
   }
 }
 
@@ -147,6 +152,8 @@ function watching(watch: (() => Promise<void>) | undefined, end: (reason: unknow
 const missingGit = (options: GitProgramOptions, cause: unknown): SourceError =>
   new SourceError(
     'unavailable',
-    `cannot read ${options.shown}: the program ${options.program ?? 'git'} is not installed; install the package git, or use a source of kind archive or oci`,
+    `cannot read ${options.shown}: the program ${options.program ?? 'git'} is not installed; install the package git${
+      options.isOwn === true ? '' : ', or use a source of kind archive or oci'
+    }`,
     { cause },
   );

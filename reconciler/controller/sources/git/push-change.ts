@@ -1,9 +1,7 @@
 // Commits changed files on top of a revision and pushes the commit, without a working tree.
-import { randomBytes } from 'node:crypto';
-import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { SourceError, type SourceChange } from '../source.ts';
-import { problemOfPath } from '../files/entry-path.ts';
+import { writeChangedTree, writeCommit } from './commit-files.ts';
+import type { GitCall } from './git-program.ts';
 import type { GitUrl } from './git-url.ts';
 import type { Mirror } from './mirror.ts';
 import { checkedRefName, isObjectId } from './ref-name.ts';
@@ -32,7 +30,9 @@ export async function pushChange(
     throw new SourceError('refused', `${what}: ${JSON.stringify(change.base)} is no commit`);
   if (!(await mirror.has(change.base, signal)))
     await mirror.fetch({ ref: change.base, shown: change.base.slice(0, 12) }, signal);
-  const tree = await writeChangedTree(mirror, request, signal);
+  const git = (call: GitCall) => mirror.git(call, signal);
+  const files = withinPath(change.files, request.path);
+  const tree = await writeChangedTree(git, { base: change.base, files, scratch: mirror.dir, what });
   const before = await branchTip(mirror, branch, signal);
   if (branch === followed && before !== change.base) {
     throw new SourceError(
@@ -42,7 +42,8 @@ export async function pushChange(
   }
   const same = before === undefined ? undefined : await sameCommit(mirror, before, branch, change.base, tree, signal);
   if (same !== undefined) return same;
-  const commit = await writeCommit(mirror, change, tree, signingKey, signal);
+  const { base, message, author } = change;
+  const commit = await writeCommit(git, { base, tree, message, author, signing: withKey(signingKey) });
   // A lease: the branch is replaced only when it is still what was read.
   const ref = `refs/heads/${branch}`;
   const args = [
@@ -57,52 +58,15 @@ export async function pushChange(
   return commit;
 }
 
-async function writeChangedTree(
-  mirror: Mirror,
-  { change, path, what }: PushRequest,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const index = join(mirror.dir, `index-${randomBytes(6).toString('hex')}`);
-  const env = { GIT_INDEX_FILE: index };
-  try {
-    await mirror.git({ args: ['read-tree', change.base], env }, signal);
-    const lines: string[] = [];
-    for (const [name, contents] of Object.entries(change.files)) {
-      const problem = problemOfPath(name);
-      if (problem !== undefined)
-        throw new SourceError('refused', `${what}: the file ${JSON.stringify(name)} is not written: ${problem}`);
-      const full = path === '' ? name : `${path}/${name}`;
-      const { stdout } = await mirror.git({ args: ['hash-object', '-w', '--stdin'], input: contents }, signal);
-      lines.push(
-        `${await modeOf(mirror, change.base, full, what, signal)} ${stdout.toString('utf8').trim()}\t${full}\0`,
-      );
-    }
-    await mirror.git({ args: ['update-index', '-z', '--index-info'], input: lines.join(''), env }, signal);
-    const { stdout } = await mirror.git({ args: ['write-tree'], env }, signal);
-    return stdout.toString('utf8').trim();
-  } finally {
-    await rm(index, { force: true });
-  }
-}
-
-/** A file keeps its mode; a link or a folder is not replaced by a file. */
-async function modeOf(
-  mirror: Mirror,
-  base: string,
-  path: string,
-  what: string,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const { stdout } = await mirror.git(
-    { args: ['ls-tree', '-z', '--full-tree', base, '--', `:(literal)${path}`] },
-    signal,
+const withinPath = (files: SourceChange['files'], path: string): SourceChange['files'] =>
+  Object.fromEntries(
+    Object.entries(files).map(([name, contents]) => [path === '' ? name : `${path}/${name}`, contents]),
   );
-  const mode = stdout.toString('utf8').slice(0, 6);
-  if (mode === '') return '100644';
-  if (mode !== '100644' && mode !== '100755')
-    throw new SourceError('refused', `${what}: ${JSON.stringify(path)} is no file and is not replaced`);
-  return mode;
-}
+
+const withKey = (signingKey: string | undefined): readonly string[] | undefined =>
+  signingKey === undefined
+    ? undefined
+    : ['-c', 'gpg.format=ssh', '-c', 'gpg.ssh.program=ssh-keygen', '-c', `user.signingKey=${signingKey}`];
 
 async function branchTip(mirror: Mirror, branch: string, signal: AbortSignal | undefined): Promise<string | undefined> {
   const { refs } = await mirror.list({ patterns: [`refs/heads/${branch}`] }, signal);
@@ -128,31 +92,4 @@ async function sameCommit(
   const isSame = code === 0 && head.startsWith(`tree ${tree}\n`) && parents.length === 1 && parents[0] === base;
   const isUnchanged = code === 0 && tip === base && head.startsWith(`tree ${tree}\n`);
   return isSame || isUnchanged ? tip : undefined;
-}
-
-async function writeCommit(
-  mirror: Mirror,
-  change: SourceChange,
-  tree: string,
-  signingKey: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<string> {
-  const { name, email } = change.author;
-  const env = { GIT_AUTHOR_NAME: name, GIT_AUTHOR_EMAIL: email, GIT_COMMITTER_NAME: name, GIT_COMMITTER_EMAIL: email };
-  const signing =
-    signingKey === undefined
-      ? []
-      : ['-c', 'gpg.format=ssh', '-c', 'gpg.ssh.program=ssh-keygen', '-c', `user.signingKey=${signingKey}`];
-  const args = [
-    ...signing,
-    'commit-tree',
-    ...(signingKey === undefined ? [] : ['-S']),
-    '-p',
-    change.base,
-    '-F',
-    '-',
-    tree,
-  ];
-  const { stdout } = await mirror.git({ args, env, input: change.message }, signal);
-  return stdout.toString('utf8').trim();
 }
