@@ -9,8 +9,9 @@ import type { DriftRecord, ObjectChange, Operation, RunRecord, SetStatus, Suspen
 import type { Source } from '../sources/source.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
 import { loadRevision, type LoadedRevision } from './load-revision.ts';
-import { batchesOf, batchVerdict } from '../decide/rollout.ts';
 import { changesOf, type HostChanges } from './object-history.ts';
+import { resync } from './resync.ts';
+import { Rollouts, type StartPart } from './rollouts.ts';
 import { RunBook, type Run, type RunStart } from './run-book.ts';
 import type { Applied } from './host-target.ts';
 import { SetOnHost } from './set-on-host.ts';
@@ -46,16 +47,16 @@ export class ManagedSet {
   readonly hosts: readonly SetOnHost[];
   readonly drift: RecordLog<DriftRecord>;
   readonly #deps: ManagedSetDeps;
+  /** As it signs its runs. */
+  readonly #self: string;
   readonly #stored: StoredSet;
   readonly #runs: RunBook;
+  readonly #rollouts: Rollouts;
   readonly #history: RecordLog<RunRecord>;
   readonly #changes: RecordLog<HostChanges>;
   #problems: readonly string[] = [];
-  #message: string | undefined;
   #offered: string | undefined;
   #working: Promise<unknown> = Promise.resolve();
-  #rollout: AbortController | undefined;
-  #changed = (): void => {};
   #timer: NodeJS.Timeout | undefined;
   readonly #notices: SetNotices;
 
@@ -63,6 +64,7 @@ export class ManagedSet {
     const { config, stateDir, hub, nowMs } = deps;
     this.config = config;
     this.#deps = deps;
+    this.#self = `controller ${deps.controller}`;
     this.#notices = new SetNotices((notice) => deps.notice(notice, config));
     const folder = join(stateDir, 'sets', config.name);
     this.#stored = new StoredSet(stateDir, config.name);
@@ -81,7 +83,7 @@ export class ManagedSet {
             suspensions: () => deps.suspensions.of(config.name, nowMs()),
             isActive: deps.isActive,
             waitsFor: (host) => deps.waitsFor(config, host),
-            beginRepair: () => this.#begin({ kind: 'heal', reason: 'drift', by: `controller ${deps.controller}` }),
+            beginRepair: () => this.#begin({ kind: 'heal', reason: 'drift', by: this.#self }),
             onState: () => this.#stateChanged(),
             onObjects: (changed, gone) => {
               if (!hub.isHeard) return;
@@ -93,7 +95,7 @@ export class ManagedSet {
             onApplied: (host, applied) => this.#noteApplied(host, applied),
             log: (level, message, host) => hub.log(level, message, { set: config.name, host }),
             turn: deps.turn,
-            who: `controller ${deps.controller}`,
+            who: this.#self,
             stateDir,
             parallelism: deps.parallelism,
             nowMs,
@@ -101,6 +103,18 @@ export class ManagedSet {
           () => this.#stored.state.hosts[link.host.name],
         ),
     );
+    this.#rollouts = new Rollouts({
+      rollout: config.rollout,
+      hosts: this.hosts,
+      appliedText: (host) => this.#stored.state.hosts[host]?.text,
+      begin: (start) => this.#begin(start),
+      hasEarlier: () => this.#stored.state.earlier.length > 0,
+      goBack: (from) => this.#goBack(from),
+      onWithdrawn: (revision, message) => this.#notices.withdrawn(revision, message),
+      onError: (message) => this.#say('error', message),
+      by: this.#self,
+      nowMs,
+    });
   }
 
   /** Reads its state. The last good revision is in force at once, also while its source does not answer. */
@@ -109,15 +123,14 @@ export class ManagedSet {
     this.#runs.closeOpen(this.#deps.nowMs());
     const drift = this.drift.list(Number.MAX_SAFE_INTEGER);
     for (const host of this.hosts) host.restoreDrift(drift);
-    const { current, pin } = this.#stored.state;
-    const wanted = pin?.revision ?? current?.revision;
+    const { wanted } = this.#stored;
     if (wanted === undefined) return;
     await this.#inTurn(async () => {
       try {
         const loaded = await this.#load(wanted, signal);
         if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
-        const start: StartPart = { kind: 'resync', reason: 'restart', by: `controller ${this.#deps.controller}` };
-        this.#rollOut(wanted, loaded, start);
+        const start: StartPart = { kind: 'resync', reason: 'restart', by: this.#self };
+        this.#rollouts.start(wanted, loaded, start);
       } catch (error) {
         this.#say('error', `the revision ${short(wanted)} in use cannot be read: ${reasonOf(error)}`);
       }
@@ -155,7 +168,7 @@ export class ManagedSet {
     if (loaded.problems.length > 0) return this.#refuse(next, loaded.problems);
     this.#problems = [];
     await this.#stored.advance(next);
-    this.#rollOut(next.revision, loaded, {
+    this.#rollouts.start(next.revision, loaded, {
       ...start,
       ...(next.message === undefined ? {} : { message: next.message }),
     });
@@ -185,101 +198,13 @@ export class ManagedSet {
     return this.#load(revision, signal);
   }
 
-  /** Batch by batch in the background; a newer rollout overtakes it. */
-  #rollOut(
-    revision: string,
-    { hosts: loaded }: LoadedRevision,
-    start: StartPart,
-    onlyOn?: readonly string[],
-  ): Run | undefined {
-    this.#rollout?.abort();
-    const overtaken = new AbortController();
-    this.#rollout = overtaken;
-    const chosen = this.hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
-    const isNews = chosen.some(({ name }) => this.#stored.state.hosts[name]?.text !== loaded.get(name)?.text);
-    const run = isNews || start.kind === 'rollback' ? this.#begin({ ...start, revision }) : undefined;
-    void this.#batches(revision, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
-      this.#say('error', `the rollout of ${short(revision)} broke: ${reasonOf(error)}`);
-      run?.end('failed', this.#deps.nowMs(), reasonOf(error));
-    });
-    return run;
-  }
-
-  async #batches(
-    revision: string,
-    loaded: LoadedRevision['hosts'],
-    hosts: readonly SetOnHost[],
-    run: Run | undefined,
-    overtaken: AbortSignal,
-  ): Promise<void> {
-    const { rollout } = this.config;
-    this.#message = undefined;
-    overtaken.addEventListener('abort', () => this.#changed(), { once: true });
-    const given: SetOnHost[] = [];
-    for (const batch of batchesOf(rollout, hosts)) {
-      for (const host of batch) {
-        const own = loaded.get(host.name);
-        if (own !== undefined) host.give({ revision, loaded: own, ...(run === undefined ? {} : { run }) });
-      }
-      given.push(...batch);
-      const verdict = await this.#verdictOf(batch, given, revision, overtaken);
-      if (verdict === 'overtaken') return run?.end('cancelled', this.#deps.nowMs(), 'A newer revision came first.');
-      if (verdict === 'withdrawn') {
-        run?.end('rolled-back', this.#deps.nowMs(), this.#message);
-        return this.#withdraw(revision);
-      }
-    }
-    const failed = given.filter(({ isFailed }) => isFailed).map(({ name }) => name);
-    if (failed.length > 0) run?.end('partial', this.#deps.nowMs(), `Failed: ${failed.slice(0, 5).join(', ')}`);
-    else run?.end('done', this.#deps.nowMs());
-  }
-
-  async #verdictOf(
-    batch: readonly SetOnHost[],
-    given: readonly SetOnHost[],
-    revision: string,
-    overtaken: AbortSignal,
-  ): Promise<'go' | 'overtaken' | 'withdrawn'> {
-    const { rollout } = this.config;
-    let isTold = false;
-    while (!overtaken.aborted) {
-      const change = new Promise<void>((resolve) => (this.#changed = resolve));
-      const views = (hosts: readonly SetOnHost[]) =>
-        hosts.map(({ isSynced, isFailed, isAway }) => ({ isSynced, isFailed, isAway }));
-      const verdict = batchVerdict(
-        [...views(given.filter((one) => !batch.includes(one) && one.isFailed)), ...views(batch)],
-        rollout.stopAfter,
-      );
-      if (verdict === 'go') return 'go';
-      if (verdict === 'halt') {
-        const failed = given.filter(({ isFailed }) => isFailed).map(({ name }) => name);
-        const isLast = given.length === this.hosts.length;
-        this.#message = `Revision ${short(revision)} failed on ${failed.slice(0, 5).join(', ')}${isLast ? '' : ': no further host gets it'}.`;
-        if (!isTold) this.#say('error', this.#message);
-        isTold = true;
-        if (rollout.rollback && this.#stored.state.earlier.length > 0) return 'withdrawn';
-        if (isLast && batch.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || isAway)) return 'go';
-      }
-      await change;
-    }
-    return 'overtaken';
-  }
-
   /** Back to the last good revision, until the source has another one. */
-  async #withdraw(revision: string): Promise<void> {
+  async #goBack(from: string): Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined> {
     const [last] = this.#stored.state.earlier;
-    if (last === undefined) return;
-    const message = this.#message ?? '';
+    if (last === undefined) return undefined;
     const loaded = await this.#load(last.revision, new AbortController().signal);
-    await this.#stored.change({ current: last, earlier: this.#stored.state.earlier.slice(1), withdrawn: revision });
-    this.#rollOut(last.revision, loaded, {
-      kind: 'rollback',
-      reason: 'rollout stopped',
-      by: `controller ${this.#deps.controller}`,
-      message,
-    });
-    this.#message = `${message} It was taken back to ${short(last.revision)}.`;
-    this.#notices.withdrawn(revision, this.#message);
+    await this.#stored.change({ current: last, earlier: this.#stored.state.earlier.slice(1), withdrawn: from });
+    return { revision: last.revision, loaded };
   }
 
   /** Goes back to a revision and stays there until the set is resumed. */
@@ -290,20 +215,7 @@ export class ManagedSet {
     hosts: readonly string[] | undefined,
     signal: AbortSignal,
   ): Promise<Operation> {
-    const { current, earlier } = this.#stored.state;
-    const known = [...(current === undefined ? [] : [current]), ...earlier];
-    const found = known.filter((one) => one.revision.startsWith(revision));
-    if (found.length !== 1) {
-      const list = known
-        .map((one) => short(one.revision))
-        .slice(0, 10)
-        .join(', ');
-      throw new ControllerError(
-        'not-found',
-        `the set ${this.config.name} has ${found.length === 0 ? 'no revision' : 'several revisions'} ${revision}: it has ${list === '' ? 'none' : list}`,
-      );
-    }
-    const wanted = found[0]?.revision ?? '';
+    const wanted = this.#stored.named(revision);
     return this.#inTurn(async () => {
       const loaded = await this.#load(wanted, signal);
       if (loaded.problems.length > 0)
@@ -311,7 +223,7 @@ export class ManagedSet {
       await this.#stored.change({
         pin: { revision: wanted, reason, by, since: new Date(this.#deps.nowMs()).toISOString() },
       });
-      const run = this.#rollOut(wanted, loaded, { kind: 'rollback', reason: `rollback: ${reason}`, by }, hosts);
+      const run = this.#rollouts.start(wanted, loaded, { kind: 'rollback', reason: `rollback: ${reason}`, by }, hosts);
       this.#stateChanged();
       return (run ?? this.#begin({ kind: 'rollback', reason, by, revision: wanted })).operation;
     });
@@ -332,27 +244,21 @@ export class ManagedSet {
   sync(hosts: readonly string[] | undefined, reason: string, by: string): Operation {
     const chosen = this.hosts.filter(({ name }) => hosts === undefined || hosts.includes(name));
     const run = this.#begin({ kind: 'resync', reason, by });
-    for (const host of chosen) {
-      run.include(host.name);
-      host.link.lookNow();
-      host.look(true);
-    }
-    void this.#watchResync(run, chosen);
+    void resync(run, chosen, this.#deps.nowMs);
     return run.operation;
-  }
-
-  async #watchResync(run: Run, hosts: readonly SetOnHost[]): Promise<void> {
-    await Promise.all(hosts.map((host) => host.looked()));
-    for (const { name, status } of hosts)
-      run.hostEnded(name, undefined, undefined, status.status === 'failed' ? status.error : undefined);
-    const failed = hosts.filter(({ status }) => status.status === 'failed');
-    run.end(failed.length === 0 ? 'done' : 'failed', this.#deps.nowMs());
   }
 
   get status(): SetStatus {
     const { config, hosts, suspensions } = this;
     const { state } = this.#stored;
-    return statusOfSet({ config, state, hosts, suspensions, problems: this.#problems, message: this.#message });
+    return statusOfSet({
+      config,
+      state,
+      hosts,
+      suspensions,
+      problems: this.#problems,
+      message: this.#rollouts.message,
+    });
   }
 
   get suspensions(): readonly Suspension[] {
@@ -376,16 +282,7 @@ export class ManagedSet {
 
   /** Revisions whose files must stay. */
   get revisions(): readonly string[] {
-    const { current, earlier, pin, hosts } = this.#stored.state;
-    const applied = Object.values(hosts).map(({ revision }) => revision);
-    return [
-      ...new Set([
-        ...(current === undefined ? [] : [current.revision]),
-        ...(pin === undefined ? [] : [pin.revision]),
-        ...earlier.map(({ revision }) => revision),
-        ...applied,
-      ]),
-    ];
+    return this.#stored.revisions;
   }
 
   lookAll(): void {
@@ -393,9 +290,8 @@ export class ManagedSet {
   }
 
   #begin(start: Omit<RunStart, 'revision'> & { readonly revision?: string }): Run {
-    const { current, earlier, pin } = this.#stored.state;
-    const revision = start.revision ?? pin?.revision ?? current?.revision ?? '';
-    const before = revision === current?.revision ? earlier[0]?.revision : current?.revision;
+    const revision = start.revision ?? this.#stored.wanted ?? '';
+    const before = this.#stored.before(revision);
     return this.#runs.begin(
       { ...start, revision, ...(before === undefined ? {} : { previousRevision: before }) },
       this.#deps.nowMs(),
@@ -423,7 +319,7 @@ export class ManagedSet {
   }
 
   #stateChanged(): void {
-    this.#changed();
+    this.#rollouts.hostChanged();
     this.#deps.onChange(this);
     if (this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
@@ -445,5 +341,3 @@ export class ManagedSet {
     this.#deps.hub.log(level, message, { set: this.config.name, ...(host === undefined ? {} : { host }) });
   }
 }
-
-type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;

@@ -1,5 +1,7 @@
 // What a set keeps over restarts: the revision in use, those before it, the one that was refused, and what each host has.
 import { join } from 'node:path';
+import { ControllerError } from '../controller.ts';
+import { short } from '../decide/short-revision.ts';
 import type { Applied } from './host-target.ts';
 import { readState, StateFile } from './state-file.ts';
 
@@ -33,11 +35,13 @@ const mostEarlier = 20;
 const empty: SetState = { earlier: [], hosts: {} };
 
 export class StoredSet {
+  readonly #set: string;
   readonly #file: string;
   readonly #store: StateFile;
   #state = empty;
 
   constructor(stateDir: string, set: string) {
+    this.#set = set;
     this.#file = join(stateDir, 'sets', set, 'state.json');
     this.#store = new StateFile(this.#file);
   }
@@ -48,6 +52,37 @@ export class StoredSet {
 
   get state(): SetState {
     return this.#state;
+  }
+
+  /** The revision that hosts have or get. */
+  get wanted(): string | undefined {
+    return this.#state.pin?.revision ?? this.#state.current?.revision;
+  }
+
+  /** Revisions whose files must stay. */
+  get revisions(): readonly string[] {
+    const { current, earlier, pin, hosts } = this.#state;
+    const known = [current, pin, ...earlier, ...Object.values(hosts)];
+    return [...new Set(known.flatMap((one) => one?.revision ?? []))];
+  }
+
+  /** What a revision replaces. */
+  before(revision: string): string | undefined {
+    const { current, earlier } = this.#state;
+    return revision === current?.revision ? earlier[0]?.revision : current?.revision;
+  }
+
+  /** The only known revision that begins so. Throws when there is none, or more than one. */
+  named(start: string): string {
+    const { current, earlier } = this.#state;
+    const known = [...(current === undefined ? [] : [current]), ...earlier].map(({ revision }) => revision);
+    const [found, ...others] = known.filter((revision) => revision.startsWith(start));
+    if (found !== undefined && others.length === 0) return found;
+    const list = known.slice(0, 10).map(short).join(', ');
+    throw new ControllerError(
+      'not-found',
+      `the set ${this.#set} has ${found === undefined ? 'no revision' : 'several revisions'} ${start}: it has ${list === '' ? 'none' : list}`,
+    );
   }
 
   async change(part: Partial<SetState>): Promise<void> {

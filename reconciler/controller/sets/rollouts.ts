@@ -1,0 +1,139 @@
+// The rollouts of a set: a revision goes to the hosts batch by batch, one rollout at a time, and is taken back when too many hosts fail.
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { Rollout } from '../config/config.ts';
+import { batchesOf, batchVerdict } from '../decide/rollout.ts';
+import { short } from '../decide/short-revision.ts';
+import type { LoadedRevision } from './load-revision.ts';
+import type { Run, RunStart } from './run-book.ts';
+import type { SetOnHost } from './set-on-host.ts';
+
+export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
+
+export interface RolloutDeps {
+  readonly rollout: Rollout;
+  readonly hosts: readonly SetOnHost[];
+  /** Of the documents that a host has. */
+  readonly appliedText: (host: string) => string | undefined;
+  readonly begin: (start: StartPart & { readonly revision: string }) => Run;
+  readonly hasEarlier: () => boolean;
+  /** Makes the last good revision the current one again; undefined when there is none. */
+  readonly goBack: (
+    from: string,
+  ) => Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined>;
+  readonly onWithdrawn: (revision: string, message: string) => void;
+  readonly onError: (message: string) => void;
+  readonly by: string;
+  readonly nowMs: () => number;
+}
+
+export class Rollouts {
+  readonly #deps: RolloutDeps;
+  #current: AbortController | undefined;
+  #message: string | undefined;
+  #changed = (): void => {};
+
+  constructor(deps: RolloutDeps) {
+    this.#deps = deps;
+  }
+
+  /** Why the last rollout stopped. */
+  get message(): string | undefined {
+    return this.#message;
+  }
+
+  /** The status of a host changed. */
+  hostChanged(): void {
+    this.#changed();
+  }
+
+  /** Batch by batch in the background; a newer rollout overtakes it. Returns its run, when it brings the hosts anything new. */
+  start(
+    revision: string,
+    { hosts: loaded }: LoadedRevision,
+    start: StartPart,
+    onlyOn?: readonly string[],
+  ): Run | undefined {
+    const { hosts, appliedText, begin, onError, nowMs } = this.#deps;
+    this.#current?.abort();
+    const overtaken = new AbortController();
+    this.#current = overtaken;
+    const chosen = hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
+    const isNews = chosen.some(({ name }) => appliedText(name) !== loaded.get(name)?.text);
+    const run = isNews || start.kind === 'rollback' ? begin({ ...start, revision }) : undefined;
+    void this.#batches(revision, loaded, chosen, run, overtaken.signal).catch((error: unknown) => {
+      onError(`the rollout of ${short(revision)} broke: ${reasonOf(error)}`);
+      run?.end('failed', nowMs(), reasonOf(error));
+    });
+    return run;
+  }
+
+  async #batches(
+    revision: string,
+    loaded: LoadedRevision['hosts'],
+    hosts: readonly SetOnHost[],
+    run: Run | undefined,
+    overtaken: AbortSignal,
+  ): Promise<void> {
+    const { rollout, nowMs } = this.#deps;
+    this.#message = undefined;
+    overtaken.addEventListener('abort', () => this.#changed(), { once: true });
+    const given: SetOnHost[] = [];
+    for (const batch of batchesOf(rollout, hosts)) {
+      for (const host of batch) {
+        const own = loaded.get(host.name);
+        if (own !== undefined) host.give({ revision, loaded: own, ...(run === undefined ? {} : { run }) });
+      }
+      given.push(...batch);
+      const verdict = await this.#verdictOf(batch, given, revision, overtaken);
+      if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), 'A newer revision came first.');
+      if (verdict === 'withdrawn') {
+        run?.end('rolled-back', nowMs(), this.#message);
+        return this.#withdraw(revision);
+      }
+    }
+    const failed = failedNames(given);
+    if (failed.length > 0) run?.end('partial', nowMs(), `Failed: ${failed.slice(0, 5).join(', ')}`);
+    else run?.end('done', nowMs());
+  }
+
+  async #verdictOf(
+    batch: readonly SetOnHost[],
+    given: readonly SetOnHost[],
+    revision: string,
+    overtaken: AbortSignal,
+  ): Promise<'go' | 'overtaken' | 'withdrawn'> {
+    const { rollout, hosts, hasEarlier, onError } = this.#deps;
+    const before = given.filter((one) => !batch.includes(one));
+    let isTold = false;
+    while (!overtaken.aborted) {
+      const change = new Promise<void>((resolve) => (this.#changed = resolve));
+      const counted = [...before.filter(({ isFailed }) => isFailed), ...batch];
+      const verdict = batchVerdict(counted, rollout.stopAfter);
+      if (verdict === 'go') return 'go';
+      if (verdict === 'halt') {
+        const isLast = given.length === hosts.length;
+        this.#message = `Revision ${short(revision)} failed on ${failedNames(given).slice(0, 5).join(', ')}${isLast ? '' : ': no further host gets it'}.`;
+        if (!isTold) onError(this.#message);
+        isTold = true;
+        if (rollout.rollback && hasEarlier()) return 'withdrawn';
+        if (isLast && batch.every(({ isSynced, isFailed, isAway }) => isSynced || isFailed || isAway)) return 'go';
+      }
+      await change;
+    }
+    return 'overtaken';
+  }
+
+  /** Back to the last good revision, until the source has another one. */
+  async #withdraw(revision: string): Promise<void> {
+    const { goBack, onWithdrawn, by } = this.#deps;
+    const message = this.#message ?? '';
+    const last = await goBack(revision);
+    if (last === undefined) return;
+    this.start(last.revision, last.loaded, { kind: 'rollback', reason: 'rollout stopped', by, message });
+    this.#message = `${message} It was taken back to ${short(last.revision)}.`;
+    onWithdrawn(revision, this.#message);
+  }
+}
+
+const failedNames = (hosts: readonly SetOnHost[]): readonly string[] =>
+  hosts.filter(({ isFailed }) => isFailed).map(({ name }) => name);
