@@ -3,9 +3,6 @@
 import { join } from 'node:path';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Seen } from '../../core/drift/lifecycle-changes.ts';
-import { findDrift } from '../../core/drift/drift.ts';
-import { buildGraph } from '../../core/graph/graph.ts';
-import { normalizeDocuments } from '../../core/graph/normalize.ts';
 import type { Observed } from '../../core/documents/observed.ts';
 import { setInProject } from '../../core/ownership/project-notes.ts';
 import { observeAll } from '../../engine/observe/observe-all.ts';
@@ -17,18 +14,17 @@ import { resumeOperations } from '../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../engine/runs/set-run.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../http/contract.ts';
-import { Alarm } from './alarm.ts';
-import { DriftBook } from './drift-book.ts';
-import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide/judge-drift.ts';
-import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
-import { changedObjects, countsOf, objectsOf } from '../decide/object-status.ts';
-import { changesOn } from './object-history.ts';
-import { planTarget } from './plan-target.ts';
-import { refusalText, type Restraint } from '../decide/restrain.ts';
-import { retryPauseMs } from '../decide/retry.ts';
-import { runPlan } from './run-plan.ts';
-import { endsInMs, ofHost } from './suspensions.ts';
+import type { Judged } from '../decide/judge-drift.ts';
+import { countsOf } from '../decide/object-status.ts';
 import { opensInMs } from '../decide/windows.ts';
+import { Alarm } from './alarm.ts';
+import { Attempts } from './attempts.ts';
+import { carryOut, type Failures, type HostWork } from './carry-out.ts';
+import { Comparison } from './comparison.ts';
+import { DriftBook } from './drift-book.ts';
+import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
+import { ObjectBoard } from './object-board.ts';
+import { endsInMs, ofHost } from './suspensions.ts';
 
 type State = Pick<SetHostStatus, 'status'> & { readonly error?: string };
 
@@ -39,15 +35,11 @@ export class SetOnHost {
   readonly #drift: DriftBook;
   readonly #repairs = new RepairLog();
   readonly #seen = new Map<string, Seen>();
-  readonly #failed = new Map<string, string>();
+  readonly #attempts: Attempts;
+  readonly #board = new ObjectBoard();
   #target: HostTarget | undefined;
-  #needs: ReadonlyMap<string, readonly string[]> | undefined;
   #state: State = { status: 'unknown' };
-  #tried: string | undefined;
-  #objects: ReadonlyMap<string, ObjectSummary> = new Map();
   #made: MadePlan | undefined;
-  #failures = 0;
-  #retryAtMs = 0;
   #isDue = false;
   #isResumed = false;
   readonly #alarm = new Alarm();
@@ -57,6 +49,7 @@ export class SetOnHost {
   constructor(deps: SetOnHostDeps, applied: () => Applied | undefined) {
     this.#deps = deps;
     this.#appliedOf = applied;
+    this.#attempts = new Attempts(deps.config.retry);
     this.#drift = new DriftBook(deps.link.host.name, deps.onDrift);
     deps.link.listen((occasion) => this.#heard(occasion));
   }
@@ -93,12 +86,12 @@ export class SetOnHost {
       status: isOffline && this.#state.status !== 'suspended' ? 'unknown' : this.#state.status,
       ...(applied === undefined ? {} : { appliedRevision: applied.revision, lastSyncAt: applied.at }),
       ...(error === undefined ? {} : { error }),
-      objects: countsOf(this.#objects.values()),
+      objects: countsOf(this.#board.objects.values()),
     };
   }
 
   get objects(): ReadonlyMap<string, ObjectSummary> {
-    return this.#objects;
+    return this.#board.objects;
   }
 
   get target(): HostTarget | undefined {
@@ -117,7 +110,7 @@ export class SetOnHost {
 
   /** The host has its target, or a first try to bring it there ended. */
   get isTried(): boolean {
-    return this.#target !== undefined && this.#tried === this.#target.revision;
+    return this.#target !== undefined && this.#attempts.tried === this.#target.revision;
   }
 
   get isSynced(): boolean {
@@ -135,10 +128,8 @@ export class SetOnHost {
 
   give(target: HostTarget): void {
     if (this.#target?.loaded.text !== target.loaded.text) {
-      this.#needs = undefined;
-      this.#failures = 0;
-      this.#retryAtMs = 0;
-      this.#failed.clear();
+      this.#board.forgetNeeds();
+      this.#attempts.forget();
     }
     this.#target = target;
     target.run?.include(this.name);
@@ -147,7 +138,7 @@ export class SetOnHost {
 
   /** Compares soon; `isNow`: without waiting for a retry. */
   look(isNow = false): void {
-    if (isNow) this.#retryAtMs = 0;
+    if (isNow) this.#attempts.retryNow();
     this.#isDue = true;
     this.#alarm.call();
   }
@@ -186,75 +177,51 @@ export class SetOnHost {
   async #sleep(): Promise<void> {
     const { suspensions, nowMs } = this.#deps;
     const now = nowMs();
-    const times = [this.#retryAtMs - now, (this.#nextOpenMs ?? 0) - now, endsInMs(suspensions(), now) ?? 0];
+    const times = [this.#attempts.againAtMs - now, (this.#nextOpenMs ?? 0) - now, endsInMs(suspensions(), now) ?? 0];
     if (await this.#alarm.wait(times)) this.#isDue = true;
   }
 
   async #reconcile(target: HostTarget, signal: AbortSignal): Promise<void> {
-    const { config, link, suspensions, nowMs, rules } = this.#deps;
+    const { config, suspensions, nowMs } = this.#deps;
     const isNew = this.#applied?.text !== target.loaded.text;
-    const documents = target.loaded.loaded.documents;
     await this.#resumeOnce(signal);
-    this.#repairs.declare(documents);
+    this.#repairs.declare(target.loaded.loaded.documents);
     const observed = await this.#deps.turn(() => this.#observe(target, signal));
     const asked = suspensions();
-    const suspended = suspendedOn(
-      asked,
-      this.name,
-      documents.map(({ address }) => address),
-    );
-    const calmMs = opensInMs(config.disruptive, nowMs());
-    const basis: Partial<Restraint> = {
-      ...suspended,
-      isCalm: calmMs > 0,
-      skipsWaits: !config.health.wait,
-      ...(config.health.timeoutMs === undefined ? {} : { waitMs: config.health.timeoutMs }),
-    };
-    const first = this.#plan(target, observed, joinedRestraint(basis));
-    const report = findDrift({ ...first, ignore: [] });
-    const judged = judgeDrift({
-      report,
-      rules,
-      host: link.host,
+    const compared = new Comparison(this.#deps, {
+      target,
+      observed,
+      set: this.#setName(),
       isNew,
+      asked,
       wasDrift: (...path) => this.#drift.isReported(...path),
     });
-    await this.#noteDrift(judged, asked, signal);
-    const isHeld = judged.held.objects.size + judged.held.paths.size > 0;
-    const resting = this.#restingIn(first);
-    const made =
-      isHeld || resting.objects.size > 0
-        ? this.#plan(target, observed, joinedRestraint(basis, judged.held, resting))
-        : first;
+    await this.#noteDrift(compared.judged, asked, signal);
+    const made = compared.allowed(this.#restingIn(compared.whole));
     this.#nextOpenMs = undefined;
-    const { plan } = made;
     const show = (status: SetStatusName, error?: string): void => {
       this.#state = { status, ...(error === undefined ? {} : { error }) };
-      this.#show(isHeld ? first : made, target, judged, suspended.objects);
+      this.#show(compared.isHeld ? compared.whole : made, compared);
     };
     const whole = ofHost(asked, this.name);
     if (whole !== undefined) return show('suspended', whole.reason);
     if (config.suspended !== undefined) return show('suspended', config.suspended);
-    const refused = plan.guards.map((guard) => refusalText(guard, calmMs > 0));
-    const canApply = plan.steps.length > 0 && (refused.length === 0 || config.allowsPartial);
-    if (!canApply) return this.#settled(target, judged, refused, calmMs, show);
+    const refused = compared.refusals(made);
+    const canApply = made.plan.steps.length > 0 && (refused.length === 0 || config.allowsPartial);
+    if (!canApply) return this.#settled(compared, refused, show);
     const stop = this.#hindrance(isNew, nowMs());
     if (stop !== undefined) return show(stop.status, stop.why);
     show('syncing');
     this.#deps.onState();
-    await this.#apply(made, target, isNew, signal);
+    await this.#apply({ made, target, isNew }, signal);
   }
 
   #settled(
-    target: HostTarget,
-    judged: Judged,
+    { target, judged, calmMs }: Comparison,
     refused: readonly string[],
-    calmMs: number,
     show: (status: SetStatusName, error?: string) => void,
   ): void {
-    this.#failed.clear();
-    this.#failures = 0;
-    this.#tried = target.revision;
+    this.#attempts.settled(target.revision);
     if (refused.length > 0) {
       if (calmMs > 0) this.#nextOpenMs = this.#deps.nowMs() + calmMs;
       const text = `Refused: ${refused.slice(0, 3).join('; ')}`;
@@ -275,81 +242,38 @@ export class SetOnHost {
     }
     const needed = isNew ? waitsFor(this.name) : undefined;
     if (needed !== undefined) return { status: 'waiting', why: needed };
-    if (nowMs < this.#retryAtMs)
+    if (nowMs < this.#attempts.againAtMs)
       return { status: 'failed', why: this.#state.error ?? 'It failed and is tried again later.' };
     return undefined;
   }
 
-  async #apply(made: MadePlan, target: HostTarget, isNew: boolean, signal: AbortSignal): Promise<void> {
-    const { config, link, beginRepair, who, stateDir, parallelism, nowMs, log } = this.#deps;
-    const rollout = isNew && target.run?.isEnded === false ? target.run : undefined;
-    const run = rollout ?? beginRepair(this.name);
-    run.hostBegan(this.name, made.plan);
-    let failure: string | undefined = 'It was not carried out.';
-    try {
-      const result = await runPlan(
-        {
-          client: link.client,
-          made,
-          loaded: target.loaded,
-          revision: target.revision,
-          who,
-          message: run.start.message ?? run.start.reason,
-          isRepair: !isNew,
-          ...(rollout === undefined ? {} : { rollout: rollout.id }),
-          stateDir: join(stateDir, 'hosts', this.name),
-          parallelism,
-          timeoutMs: config.timeoutMs,
-          nowMs,
-          emit: (event) => run.event(this.name, event),
-          warn: (text) => log('warn', text, this.name),
-          stop: signal,
-        },
-        signal,
-      );
-      const { failures } = result;
-      failure =
-        failures.length === 0
-          ? undefined
-          : failures
-              .map(({ what, why }) => `${what}: ${why}`)
-              .slice(0, 3)
-              .join('; ');
-      run.hostEnded(this.name, made.plan, result, failure);
-      const changes = changesOn(this.name, run.id, made.plan, result, nowMs());
-      if (changes !== undefined) this.#deps.onChanges(changes);
-      this.#failed.clear();
-      for (const one of failures) this.#failed.set(one.address, `${one.what}: ${one.why}`);
+  async #apply(work: HostWork, signal: AbortSignal): Promise<void> {
+    const { made, target, isNew } = work;
+    const onEnd = (failures: Failures, failure: string | undefined): void => {
+      this.#attempts.ran(failures);
       for (const one of failures) this.#drift.failed(one.address, one.why);
-      if (!isNew) this.#repairs.note(new Set(made.plan.steps.map(({ address }) => address)), nowMs());
+      if (!isNew) this.#repairs.note(new Set(made.plan.steps.map(({ address }) => address)), this.#deps.nowMs());
       if (signal.aborted) return;
       if (failure === undefined) this.#succeeded(target, made);
       else this.#notDone(new Error(failure), target.revision);
-    } catch (error) {
-      failure = reasonOf(error);
-      run.hostEnded(this.name, undefined, undefined, failure);
-      throw error;
-    } finally {
-      link.forgetLists();
-      if (rollout === undefined) run.end(failure === undefined ? 'done' : 'failed', nowMs(), failure);
-    }
+    };
+    await carryOut(this.#deps, work, onEnd, signal);
   }
 
   #succeeded(target: HostTarget, { plan }: MadePlan): void {
-    this.#failures = 0;
-    this.#retryAtMs = 0;
+    this.#attempts.succeeded();
     if (plan.guards.length === 0) this.#noteApplied(target);
     // The next comparison shows what the changes led to.
     this.#isDue = true;
   }
 
   #noteApplied({ revision, loaded }: HostTarget): void {
-    this.#tried = revision;
+    this.#attempts.isApplied(revision);
     this.#deps.onApplied(this.name, { revision, text: loaded.text, at: new Date(this.#deps.nowMs()).toISOString() });
   }
 
   #notDone(error: unknown, revision = this.#target?.revision): void {
-    const { config, nowMs, log, link } = this.#deps;
+    const { nowMs, log, link } = this.#deps;
     if (error instanceof OvertakenError) {
       link.forgetLists();
       this.#isDue = true;
@@ -357,10 +281,8 @@ export class SetOnHost {
     }
     const text = reasonOf(error);
     const isLocked = error instanceof LockedError;
-    if (!isLocked) this.#failures += 1;
-    const rest = isLocked ? 5000 : retryPauseMs(config.retry, this.#failures, Math.random());
-    this.#retryAtMs = nowMs() + rest;
-    if (!isLocked) this.#tried = revision;
+    if (isLocked) this.#attempts.wasLocked(nowMs());
+    else this.#attempts.notDone(revision, nowMs());
     const isTold = this.#state.error === text;
     this.#state = { status: isLocked ? 'waiting' : 'failed', error: text };
     if (!isTold) log(isLocked ? 'info' : 'error', text, this.name);
@@ -376,22 +298,14 @@ export class SetOnHost {
     return setInProject(this.#deps.config.name, this.#deps.link.host.project);
   }
 
-  #plan({ loaded }: HostTarget, observed: Observed, restraint: Restraint): MadePlan {
-    const { config, nowMs } = this.#deps;
-    return planTarget(observed, { loaded, set: this.#setName(), options: config.plan, restraint, nowMs: nowMs() });
-  }
-
   /** Objects that something keeps changing back. */
-  #restingIn({ plan }: MadePlan): { readonly objects: ReadonlyMap<string, string> } {
+  #restingIn({ plan }: MadePlan): ReadonlyMap<string, string> {
     const nowMs = this.#deps.nowMs();
     const resting = this.#repairs.resting(new Set(plan.steps.map(({ address }) => address)), nowMs);
     const first = Math.min(...resting.values());
     if (resting.size > 0) setTimeout(() => this.look(), first + 5).unref();
-    return {
-      objects: new Map(
-        [...resting.keys()].map((address) => [address, 'something keeps changing it back; it is repaired later']),
-      ),
-    };
+    const reason = 'something keeps changing it back; it is repaired later';
+    return new Map([...resting.keys()].map((address) => [address, reason]));
   }
 
   async #noteDrift(judged: Judged, suspensions: readonly Suspension[], signal: AbortSignal): Promise<void> {
@@ -408,22 +322,17 @@ export class SetOnHost {
     if (this.#seen.size > 2000) this.#seen.clear();
   }
 
-  #show(made: MadePlan, target: HostTarget, judged: Judged, suspended: ReadonlyMap<string, string>): void {
+  #show(made: MadePlan, { target, judged, suspended }: Comparison): void {
     this.#made = made;
-    const { documents } = target.loaded.loaded;
-    this.#needs ??= buildGraph(normalizeDocuments(documents).objects, undefined).needs;
-    const before = this.#objects;
-    this.#objects = objectsOf({
+    const { changed, gone } = this.#board.show({
       host: this.name,
       plan: made.plan,
-      documents,
-      needs: this.#needs,
+      documents: target.loaded.loaded.documents,
       suspended,
-      failed: this.#failed,
+      failed: this.#attempts.failed,
       reported: judged.reported,
       isSyncing: this.#state.status === 'syncing',
     });
-    const { changed, gone } = changedObjects(before, this.#objects);
     if (changed.length + gone.length > 0) this.#deps.onObjects(changed, gone);
   }
 

@@ -1,0 +1,76 @@
+// The tries to bring one host to its target: which revision was tried, what failed, and when the next try may begin.
+import type { RetryTimes } from '../decide/retry.ts';
+import { retryPauseMs } from '../decide/retry.ts';
+
+/** Another run has the lock of the set. */
+const lockedPauseMs = 5000;
+
+export class Attempts {
+  readonly #retry: RetryTimes;
+  readonly #failed = new Map<string, string>();
+  #tried: string | undefined;
+  #failures = 0;
+  #againAtMs = 0;
+
+  constructor(retry: RetryTimes) {
+    this.#retry = retry;
+  }
+
+  /** The revision of the last try that ended. */
+  get tried(): string | undefined {
+    return this.#tried;
+  }
+
+  /** Why objects failed in the last run, by address. */
+  get failed(): ReadonlyMap<string, string> {
+    return this.#failed;
+  }
+
+  get againAtMs(): number {
+    return this.#againAtMs;
+  }
+
+  /** The documents are others: earlier failures say nothing about them. */
+  forget(): void {
+    this.#failures = 0;
+    this.#againAtMs = 0;
+    this.#failed.clear();
+  }
+
+  retryNow(): void {
+    this.#againAtMs = 0;
+  }
+
+  /** Nothing can or must be changed. */
+  settled(revision: string): void {
+    this.#failed.clear();
+    this.#failures = 0;
+    this.#tried = revision;
+  }
+
+  /** A run ended. */
+  ran(failures: readonly { readonly address: string; readonly what: string; readonly why: string }[]): void {
+    this.#failed.clear();
+    for (const { address, what, why } of failures) this.#failed.set(address, `${what}: ${why}`);
+  }
+
+  succeeded(): void {
+    this.#failures = 0;
+    this.#againAtMs = 0;
+  }
+
+  isApplied(revision: string): void {
+    this.#tried = revision;
+  }
+
+  notDone(revision: string | undefined, nowMs: number): void {
+    this.#failures += 1;
+    this.#tried = revision;
+    this.#againAtMs = nowMs + retryPauseMs(this.#retry, this.#failures, Math.random());
+  }
+
+  /** No failure: another run was at work. */
+  wasLocked(nowMs: number): void {
+    this.#againAtMs = nowMs + lockedPauseMs;
+  }
+}

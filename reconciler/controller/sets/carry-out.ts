@@ -1,0 +1,75 @@
+// Carries out the plan of one host as part of a run: of the rollout that brings the revision, or of a repair of its own.
+import { join } from 'node:path';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { MadePlan } from '../../engine/runs/make-plan.ts';
+import type { HostTarget, SetOnHostDeps } from './host-target.ts';
+import { changesOn } from './object-history.ts';
+import { runPlan } from './run-plan.ts';
+
+export interface HostWork {
+  readonly made: MadePlan;
+  readonly target: HostTarget;
+  /** The host does not have the documents of the target yet. */
+  readonly isNew: boolean;
+}
+
+export type Failures = Awaited<ReturnType<typeof runPlan>>['failures'];
+
+/** `onEnd` takes the outcome before the run ends: the failures, and one text about them. */
+export async function carryOut(
+  deps: SetOnHostDeps,
+  { made, target, isNew }: HostWork,
+  onEnd: (failures: Failures, failure: string | undefined) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { config, link, beginRepair, who, stateDir, parallelism, nowMs, log, onChanges } = deps;
+  const { name } = link.host;
+  const rollout = isNew && target.run?.isEnded === false ? target.run : undefined;
+  const run = rollout ?? beginRepair(name);
+  run.hostBegan(name, made.plan);
+  let failure: string | undefined = 'It was not carried out.';
+  try {
+    const result = await runPlan(
+      {
+        client: link.client,
+        made,
+        loaded: target.loaded,
+        revision: target.revision,
+        who,
+        message: run.start.message ?? run.start.reason,
+        isRepair: !isNew,
+        ...(rollout === undefined ? {} : { rollout: rollout.id }),
+        stateDir: join(stateDir, 'hosts', name),
+        parallelism,
+        timeoutMs: config.timeoutMs,
+        nowMs,
+        emit: (event) => run.event(name, event),
+        warn: (text) => log('warn', text, name),
+        stop: signal,
+      },
+      signal,
+    );
+    failure = textOf(result.failures);
+    run.hostEnded(name, made.plan, result, failure);
+    const changes = changesOn(name, run.id, made.plan, result, nowMs());
+    if (changes !== undefined) onChanges(changes);
+    onEnd(result.failures, failure);
+  } catch (error) {
+    failure = reasonOf(error);
+    run.hostEnded(name, undefined, undefined, failure);
+    throw error;
+  } finally {
+    link.forgetLists();
+    if (rollout === undefined) run.end(failure === undefined ? 'done' : 'failed', nowMs(), failure);
+  }
+}
+
+const mostFailures = 3;
+
+const textOf = (failures: Failures): string | undefined =>
+  failures.length === 0
+    ? undefined
+    : failures
+        .map(({ what, why }) => `${what}: ${why}`)
+        .slice(0, mostFailures)
+        .join('; ');

@@ -1,0 +1,78 @@
+// What a host has against its target: the plan, what of it is drift, and the plan that is left when drift, suspensions and rests hold parts back.
+import { findDrift } from '../../core/drift/drift.ts';
+import type { Observed } from '../../core/documents/observed.ts';
+import type { MadePlan } from '../../engine/runs/make-plan.ts';
+import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide/judge-drift.ts';
+import { refusalText, type Restraint } from '../decide/restrain.ts';
+import { opensInMs } from '../decide/windows.ts';
+import type { Suspension } from '../http/contract.ts';
+import type { HostTarget, SetOnHostDeps } from './host-target.ts';
+import { planTarget } from './plan-target.ts';
+
+export interface Compared {
+  readonly target: HostTarget;
+  readonly observed: Observed;
+  /** The set as it is noted on the host. */
+  readonly set: string;
+  /** The host does not have the documents of the target yet. */
+  readonly isNew: boolean;
+  readonly asked: readonly Suspension[];
+  readonly wasDrift: (address: string, path: string) => boolean;
+}
+
+type Objects = Restraint['objects'];
+
+export class Comparison {
+  readonly target: HostTarget;
+  readonly isNew: boolean;
+  /** All that differs, but for what is suspended. */
+  readonly whole: MadePlan;
+  readonly judged: Judged;
+  /** Suspended objects, with the reason. */
+  readonly suspended: Objects;
+  /** How long disruptive changes must wait; 0: they need not. */
+  readonly calmMs: number;
+  readonly #plan: (...parts: readonly Partial<Restraint>[]) => MadePlan;
+
+  constructor(
+    { config, link, rules, nowMs }: Pick<SetOnHostDeps, 'config' | 'link' | 'rules' | 'nowMs'>,
+    { target, observed, set, isNew, asked, wasDrift }: Compared,
+  ) {
+    this.target = target;
+    this.isNew = isNew;
+    const { documents } = target.loaded.loaded;
+    const addresses = documents.map(({ address }) => address);
+    const suspended = suspendedOn(asked, link.host.name, addresses);
+    this.suspended = suspended.objects;
+    this.calmMs = opensInMs(config.disruptive, nowMs());
+    const basis: Partial<Restraint> = {
+      ...suspended,
+      isCalm: this.calmMs > 0,
+      skipsWaits: !config.health.wait,
+      ...(config.health.timeoutMs === undefined ? {} : { waitMs: config.health.timeoutMs }),
+    };
+    this.#plan = (...parts) => {
+      const restraint = joinedRestraint(basis, ...parts);
+      return planTarget(observed, { loaded: target.loaded, set, options: config.plan, restraint, nowMs: nowMs() });
+    };
+    this.whole = this.#plan();
+    const report = findDrift({ ...this.whole, ignore: [] });
+    this.judged = judgeDrift({ report, rules, host: link.host, isNew, wasDrift });
+  }
+
+  /** Drift that is only reported or ignored holds parts of the plan back. */
+  get isHeld(): boolean {
+    const { objects, paths } = this.judged.held;
+    return objects.size + paths.size > 0;
+  }
+
+  /** The plan that may be carried out. `resting`: objects that are left alone for now. */
+  allowed(resting: Objects): MadePlan {
+    return this.isHeld || resting.size > 0 ? this.#plan(this.judged.held, { objects: resting }) : this.whole;
+  }
+
+  /** Why guards refuse parts of a plan. */
+  refusals({ plan }: MadePlan): readonly string[] {
+    return plan.guards.map((guard) => refusalText(guard, this.calmMs > 0));
+  }
+}

@@ -1,0 +1,33 @@
+// The objects of a set on one host with their statuses, as the last comparison left them.
+import type { Document } from '../../core/documents/document.ts';
+import { buildGraph } from '../../core/graph/graph.ts';
+import { normalizeDocuments } from '../../core/graph/normalize.ts';
+import type { ObjectSummary } from '../http/contract.ts';
+import { changedObjects, objectsOf } from '../decide/object-status.ts';
+
+type Shown = Omit<Parameters<typeof objectsOf>[0], 'needs'>;
+
+export class ObjectBoard {
+  #objects: ReadonlyMap<string, ObjectSummary> = new Map();
+  #needs: ReadonlyMap<string, readonly string[]> | undefined;
+
+  get objects(): ReadonlyMap<string, ObjectSummary> {
+    return this.#objects;
+  }
+
+  /** The documents are others. */
+  forgetNeeds(): void {
+    this.#needs = undefined;
+  }
+
+  /** Returns what is shown otherwise than before. */
+  show(shown: Shown): ReturnType<typeof changedObjects> {
+    this.#needs ??= needsOf(shown.documents);
+    const before = this.#objects;
+    this.#objects = objectsOf({ ...shown, needs: this.#needs });
+    return changedObjects(before, this.#objects);
+  }
+}
+
+const needsOf = (documents: readonly Document[]): ReadonlyMap<string, readonly string[]> =>
+  buildGraph(normalizeDocuments(documents).objects, undefined).needs;
