@@ -3,7 +3,7 @@ import type { DriftObject, DriftReport } from '../../core/drift/drift.ts';
 import type { IgnoreRule } from '../../core/documents/document.ts';
 import type { HostFacts } from '../../core/documents/host-pattern.ts';
 import type { Suspension } from '../http/contract.ts';
-import type { FoundDrift } from '../sets/drift-book.ts';
+import type { FoundDrift } from '../sets/on-host/drift-book.ts';
 import type { DriftRules } from './drift-rules.ts';
 import { noRestraint, type Restraint } from './restrain.ts';
 import { ofObject } from '../sets/suspensions.ts';

@@ -1,7 +1,7 @@
 // The status of a set from that of its hosts. Pure.
 import type { SetConfig } from '../config/config.ts';
 import type { SetStatus, SetStatusName, Suspension } from '../http/contract.ts';
-import type { SetOnHost } from '../sets/set-on-host.ts';
+import type { SetOnHost } from '../sets/on-host/set-on-host.ts';
 import type { SetState } from '../sets/set-state.ts';
 import { short } from './short-revision.ts';
 

@@ -6,7 +6,7 @@ import type { ResourceChange } from '../../core/plan/plan.ts';
 import { ControllerError } from '../controller.ts';
 import type { ObjectChange, ObjectDetail } from '../http/contract.ts';
 import type { ManagedSet } from './managed-set.ts';
-import type { SetOnHost } from './set-on-host.ts';
+import type { SetOnHost } from './on-host/set-on-host.ts';
 import { ofObject } from './suspensions.ts';
 
 const mostChanges = 50;

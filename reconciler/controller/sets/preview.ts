@@ -7,7 +7,7 @@ import type { SetConfig } from '../config/config.ts';
 import type { Preview } from '../http/contract.ts';
 import type { LoadedSet } from './load-revision.ts';
 import { differenceOf } from './object-detail.ts';
-import type { SetOnHost } from './set-on-host.ts';
+import type { SetOnHost } from './on-host/set-on-host.ts';
 
 type HostPreview = Preview['hosts'][number];
 

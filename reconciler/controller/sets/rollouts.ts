@@ -5,7 +5,7 @@ import { batchesOf, batchVerdict } from '../decide/rollout.ts';
 import { short } from '../decide/short-revision.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import type { Run, RunStart } from './run-book.ts';
-import type { SetOnHost } from './set-on-host.ts';
+import type { SetOnHost } from './on-host/set-on-host.ts';
 
 export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;
 

@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { ControllerError } from '../controller.ts';
 import { short } from '../decide/short-revision.ts';
-import type { Applied } from './host-target.ts';
+import type { Applied } from './on-host/host-target.ts';
 import { readState, StateFile } from './state-file.ts';
 
 export interface KnownRevision {

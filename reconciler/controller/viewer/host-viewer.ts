@@ -26,7 +26,7 @@ import type {
   SetStatus,
   SetStatusName,
 } from '../http/contract.ts';
-import { DriftBook } from '../sets/drift-book.ts';
+import { DriftBook } from '../sets/on-host/drift-book.ts';
 import { pageOf } from '../sets/object-page.ts';
 import { seenDetail, seenObjects, type HostView, type SeenObject } from './seen-objects.ts';
 

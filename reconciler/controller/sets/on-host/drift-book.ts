@@ -1,8 +1,8 @@
 // The drift of a set on one host: which differences are open, since when, by whom, and what became of them.
 import { randomBytes } from 'node:crypto';
-import type { Address } from '../../core/documents/document.ts';
-import type { Seen } from '../../core/drift/lifecycle-changes.ts';
-import type { DriftRecord } from '../http/contract.ts';
+import type { Address } from '../../../core/documents/document.ts';
+import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
+import type { DriftRecord } from '../../http/contract.ts';
 
 export type DriftOutcome = DriftRecord['action'];
 

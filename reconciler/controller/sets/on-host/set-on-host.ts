@@ -1,22 +1,22 @@
 // One set on one host: compares at each report of the host, and makes the changes that revision, drift rules, windows, suspensions and
 // retries allow. Its comparisons never overlap.
 import { join } from 'node:path';
-import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import type { Seen } from '../../core/drift/lifecycle-changes.ts';
-import type { Observed } from '../../core/documents/observed.ts';
-import { setInProject } from '../../core/ownership/project-notes.ts';
-import { observeAll } from '../../engine/observe/observe-all.ts';
-import type { Occasion } from '../../engine/observe/watch.ts';
-import { LockedError } from '../../engine/runs/lock.ts';
-import type { MadePlan } from '../../engine/runs/make-plan.ts';
-import { RepairLog } from '../../engine/runs/repair-log.ts';
-import { resumeOperations } from '../../engine/runs/resume-operations.ts';
-import { OvertakenError } from '../../engine/runs/set-run.ts';
-import type { HostLink } from '../hosts/host-link.ts';
-import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../http/contract.ts';
-import type { Judged } from '../decide/judge-drift.ts';
-import { countsOf } from '../decide/object-status.ts';
-import { opensInMs } from '../decide/windows.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
+import type { Observed } from '../../../core/documents/observed.ts';
+import { setInProject } from '../../../core/ownership/project-notes.ts';
+import { observeAll } from '../../../engine/observe/observe-all.ts';
+import type { Occasion } from '../../../engine/observe/watch.ts';
+import { LockedError } from '../../../engine/runs/lock.ts';
+import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import { RepairLog } from '../../../engine/runs/repair-log.ts';
+import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
+import { OvertakenError } from '../../../engine/runs/set-run.ts';
+import type { HostLink } from '../../hosts/host-link.ts';
+import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../../http/contract.ts';
+import type { Judged } from '../../decide/judge-drift.ts';
+import { countsOf } from '../../decide/object-status.ts';
+import { opensInMs } from '../../decide/windows.ts';
 import { Alarm } from './alarm.ts';
 import { Attempts } from './attempts.ts';
 import { carryOut, type Failures, type HostWork } from './carry-out.ts';
@@ -24,7 +24,7 @@ import { Comparison } from './comparison.ts';
 import { DriftBook } from './drift-book.ts';
 import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
 import { ObjectBoard } from './object-board.ts';
-import { endsInMs, ofHost } from './suspensions.ts';
+import { endsInMs, ofHost } from '../suspensions.ts';
 
 type State = Pick<SetHostStatus, 'status'> & { readonly error?: string };
 

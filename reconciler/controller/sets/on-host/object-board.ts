@@ -1,9 +1,9 @@
 // The objects of a set on one host with their statuses, as the last comparison left them.
-import type { Document } from '../../core/documents/document.ts';
-import { buildGraph } from '../../core/graph/graph.ts';
-import { normalizeDocuments } from '../../core/graph/normalize.ts';
-import type { ObjectSummary } from '../http/contract.ts';
-import { changedObjects, objectsOf } from '../decide/object-status.ts';
+import type { Document } from '../../../core/documents/document.ts';
+import { buildGraph } from '../../../core/graph/graph.ts';
+import { normalizeDocuments } from '../../../core/graph/normalize.ts';
+import type { ObjectSummary } from '../../http/contract.ts';
+import { changedObjects, objectsOf } from '../../decide/object-status.ts';
 
 type Shown = Omit<Parameters<typeof objectsOf>[0], 'needs'>;
 

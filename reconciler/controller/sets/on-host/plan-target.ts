@@ -1,11 +1,11 @@
 // The plan of a target on one host, narrowed by a restraint. Throws with the errors of the manifests.
-import { coreKind } from '../../core/kinds/index.ts';
-import type { Document } from '../../core/documents/document.ts';
-import type { Observed } from '../../core/documents/observed.ts';
-import type { PlanOptions } from '../../core/plan/plan.ts';
-import { planOn, requireSound, type MadePlan } from '../../engine/runs/make-plan.ts';
-import type { LoadedSet } from './load-revision.ts';
-import { restrained, type Restraint } from '../decide/restrain.ts';
+import { coreKind } from '../../../core/kinds/index.ts';
+import type { Document } from '../../../core/documents/document.ts';
+import type { Observed } from '../../../core/documents/observed.ts';
+import type { PlanOptions } from '../../../core/plan/plan.ts';
+import { planOn, requireSound, type MadePlan } from '../../../engine/runs/make-plan.ts';
+import type { LoadedSet } from '../load-revision.ts';
+import { restrained, type Restraint } from '../../decide/restrain.ts';
 
 export interface TargetPlan {
   readonly loaded: LoadedSet;

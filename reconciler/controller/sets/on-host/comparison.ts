@@ -1,11 +1,11 @@
 // What a host has against its target: the plan, what of it is drift, and the plan that is left when drift, suspensions and rests hold parts back.
-import { findDrift } from '../../core/drift/drift.ts';
-import type { Observed } from '../../core/documents/observed.ts';
-import type { MadePlan } from '../../engine/runs/make-plan.ts';
-import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../decide/judge-drift.ts';
-import { refusalText, type Restraint } from '../decide/restrain.ts';
-import { opensInMs } from '../decide/windows.ts';
-import type { Suspension } from '../http/contract.ts';
+import { findDrift } from '../../../core/drift/drift.ts';
+import type { Observed } from '../../../core/documents/observed.ts';
+import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../../decide/judge-drift.ts';
+import { refusalText, type Restraint } from '../../decide/restrain.ts';
+import { opensInMs } from '../../decide/windows.ts';
+import type { Suspension } from '../../http/contract.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
 import { planTarget } from './plan-target.ts';
 

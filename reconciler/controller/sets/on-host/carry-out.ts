@@ -1,9 +1,9 @@
 // Carries out the plan of one host as part of a run: of the rollout that brings the revision, or of a repair of its own.
 import { join } from 'node:path';
-import { reasonOf } from '../../../server/lib/shared/reason.ts';
-import type { MadePlan } from '../../engine/runs/make-plan.ts';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
-import { changesOn } from './object-history.ts';
+import { changesOn } from '../object-history.ts';
 import { runPlan } from './run-plan.ts';
 
 export interface HostWork {

@@ -1,11 +1,11 @@
 // What a set on one host gets from its set: the target, and the world around it.
-import type { SetConfig } from '../config/config.ts';
-import type { HostLink } from '../hosts/host-link.ts';
-import type { DriftRecord, ObjectSummary, Suspension } from '../http/contract.ts';
-import type { DriftRules } from '../decide/drift-rules.ts';
-import type { LoadedSet } from './load-revision.ts';
-import type { HostChanges } from './object-history.ts';
-import type { Run } from './run-book.ts';
+import type { SetConfig } from '../../config/config.ts';
+import type { HostLink } from '../../hosts/host-link.ts';
+import type { DriftRecord, ObjectSummary, Suspension } from '../../http/contract.ts';
+import type { DriftRules } from '../../decide/drift-rules.ts';
+import type { LoadedSet } from '../load-revision.ts';
+import type { HostChanges } from '../object-history.ts';
+import type { Run } from '../run-book.ts';
 
 export interface HostTarget {
   readonly revision: string;

@@ -1,15 +1,15 @@
 // Carries out the plan of a set on one host: its lock, its journal, its revision on the server.
-import { pause, within } from '../../../server/lib/shared/deadline.ts';
-import { applyPlan } from '../../engine/runs/apply.ts';
-import type { RunResult } from '../../engine/execute.ts';
-import { cutWritten } from '../../engine/runs/cut-written.ts';
-import { RevisionNotes } from '../../engine/runs/history.ts';
-import { Journal } from '../../engine/runs/journal.ts';
-import type { MadePlan } from '../../engine/runs/make-plan.ts';
-import { SetRun } from '../../engine/runs/set-run.ts';
-import type { EngineEvent } from '../../engine/steps/events.ts';
-import type { Client } from '../../../server/client/client.ts';
-import type { LoadedSet } from './load-revision.ts';
+import { pause, within } from '../../../../server/lib/shared/deadline.ts';
+import { applyPlan } from '../../../engine/runs/apply.ts';
+import type { RunResult } from '../../../engine/execute.ts';
+import { cutWritten } from '../../../engine/runs/cut-written.ts';
+import { RevisionNotes } from '../../../engine/runs/history.ts';
+import { Journal } from '../../../engine/runs/journal.ts';
+import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import { SetRun } from '../../../engine/runs/set-run.ts';
+import type { EngineEvent } from '../../../engine/steps/events.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import type { LoadedSet } from '../load-revision.ts';
 
 export interface PlanRun {
   readonly client: Client;
