@@ -45,6 +45,7 @@ import { networkRealisation, poolRealisation } from '../services/cluster/realisa
 import { Placing } from '../services/cluster/placing.ts';
 import { ClusterMoves } from '../services/cluster/moves/moves.ts';
 import { MemberCopies } from '../services/cluster/member-copies.ts';
+import { AbsentMembers } from '../services/cluster/absent-members.ts';
 import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
@@ -174,6 +175,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     becameMember: base.membership.became,
   });
   return {
+    absentMembers: new AbsentMembers({ records, cluster, containers, pools }),
     aliases: new Aliases({ ...common, images }),
     backups,
     clusterPools: new ClusterObjects({ ...inCluster, on: poolsOfAll }),

@@ -1,9 +1,13 @@
-// Lists of which each member of a cluster has a part: this member's with those of all others that can be reached. Below the dialects,
-// whose filters act on whole lists.
+// Lists of which each member of a cluster has a part: this member's with those of all others, of those that do not answer as their records
+// have it. Below the dialects, whose filters act on whole lists.
+import { AppError } from '../api/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import type { Member } from '../cluster/members.ts';
+import type { AbsentMembers } from '../services/cluster/absent-members.ts';
 import { forwardHeaders } from './forwarded.ts';
 import {
   handlerOf,
+  isOfAllProjects,
   recursionOf,
   type RouteContext,
   type RouteHandler,
@@ -11,32 +15,65 @@ import {
   type RouteTable,
 } from './route.ts';
 
-/** A member that does not answer in this time is left out. */
+/** A member that does not answer in this time counts as one that is away. */
 const longestMs = 10_000;
 
+interface Row {
+  readonly isSpread: (context: RouteContext) => boolean;
+  /** Of a member that does not answer. Operations are known to their member only. */
+  readonly recorded?: (
+    absent: AbsentMembers,
+    member: number,
+    context: RouteContext,
+  ) => readonly unknown[] | Promise<readonly unknown[]>;
+}
+
 const always = (): boolean => true;
-const rows: Partial<Record<keyof RouteTable, (context: RouteContext) => boolean>> = {
-  'containers.list': ({ query }) => recursionOf(query) >= 2,
-  'operations.list': always,
-  'networks.leases': always,
-  'volumes.list': always,
-  'volumes.listType': always,
+const projectOf = ({ query, caller }: RouteContext): string | undefined =>
+  isOfAllProjects(query) ? undefined : caller.project;
+const volumes: Row = {
+  isSpread: always,
+  recorded: (absent, member, context) => {
+    const { pool = '', type } = context.params;
+    return recursionOf(context.query) > 0
+      ? absent.volumes(member, pool, projectOf(context), type)
+      : absent.volumeUrls(member, pool, projectOf(context), type);
+  },
+};
+const rows: Partial<Record<keyof RouteTable, Row>> = {
+  'containers.list': {
+    isSpread: ({ query }) => recursionOf(query) >= 2,
+    recorded: (absent, member, context) => absent.containers(member, projectOf(context)),
+  },
+  'operations.list': { isSpread: always },
+  'networks.leases': {
+    isSpread: always,
+    recorded: (absent, member, { params }) => absent.leases(member, params['name'] ?? ''),
+  },
+  'volumes.list': volumes,
+  'volumes.listType': volumes,
 };
 
-export function withOtherMembers(routes: RouteTable, cluster: Cluster): RouteTable {
-  const merged = Object.entries(rows).map(([id, isSpread]) => {
+export function withOtherMembers(routes: RouteTable, cluster: Cluster, absent: AbsentMembers): RouteTable {
+  const merged = Object.entries(rows).map(([id, row]) => {
     const list = handlerOf(routes, id);
-    return [id, list === undefined ? list : whole(cluster, list, isSpread)] as const;
+    return [id, list === undefined ? list : whole({ cluster, absent, row }, list)] as const;
   });
   return { ...routes, ...Object.fromEntries(merged) };
 }
 
+interface Spread {
+  readonly cluster: Cluster;
+  readonly absent: AbsentMembers;
+  readonly row: Row;
+}
+
 /** A target names one member. */
-function whole(cluster: Cluster, list: RouteHandler, isSpread: (context: RouteContext) => boolean): RouteHandler {
+function whole(spread: Spread, list: RouteHandler): RouteHandler {
   return async (context) => {
     const own = await list(context);
     const isOne = context.isForwarded === true || (context.query['target'] ?? '') !== '';
-    return !cluster.isOn || isOne || !isSpread(context) ? own : withOthers(cluster, context, own);
+    return !spread.cluster.isOn || isOne || !spread.row.isSpread(context) ? own : withOthers(spread, context, own);
   };
 }
 
@@ -45,16 +82,29 @@ interface Part {
   readonly items: readonly unknown[];
 }
 
-async function withOthers(cluster: Cluster, context: RouteContext, own: RouteReply): Promise<RouteReply> {
+async function withOthers(
+  { cluster, absent, row }: Spread,
+  context: RouteContext,
+  own: RouteReply,
+): Promise<RouteReply> {
   if (own.kind !== 'sync' || !Array.isArray(own.metadata)) return own;
   const headers = forwardHeaders(cluster.ownName, context.caller, 'svc');
-  const others = cluster.members.reachable().map(async (member): Promise<Part> => {
+  const ask = async (member: Member): Promise<readonly unknown[] | undefined> => {
+    if (!member.isPresent) return undefined;
     const signal = AbortSignal.timeout(longestMs);
     const asked = { method: 'GET', path: pathOf(context), headers, signal, timeoutMs: longestMs };
-    // It went away meanwhile, or lacks what the list is of.
-    const items = await cluster.links.json<readonly unknown[]>(member, asked).catch(() => []);
-    return { member: member.name, items };
-  });
+    // What it refuses it lacks; else it went away meanwhile.
+    return cluster.links
+      .json<readonly unknown[]>(member, asked)
+      .catch((error: unknown) => (error instanceof AppError && error.code !== 'unavailable' ? [] : undefined));
+  };
+  const others = cluster.members
+    .list()
+    .filter(({ isHere }) => !isHere)
+    .map(async (member): Promise<Part> => {
+      const items = (await ask(member)) ?? (await row.recorded?.(absent, member.number, context)) ?? [];
+      return { member: member.name, items };
+    });
   const parts = [
     { member: cluster.ownName, items: own.metadata as readonly unknown[] },
     ...(await Promise.all(others)),

@@ -1,8 +1,8 @@
 // What the store holds, in memory: the records that this daemon works with, those of other members, and how far it has read.
 import type { Rev, StoreEvent, StoreRecord } from '../store/store.ts';
 import { decodeDocument } from './codec.ts';
-import { Collection, type Collections } from './collection.ts';
-import { kindNames, type Kind } from './documents.ts';
+import { Collection, type Collections, type Entry } from './collection.ts';
+import { kindNames, type Documents, type Kind } from './documents.ts';
 import { KeySpace, meaningOf, memberKinds } from './key-space.ts';
 import { OtherMembers } from './other-members.ts';
 
@@ -116,6 +116,19 @@ export class Contents {
   apply(event: StoreEvent): void {
     if (event.type === 'put') this.take(event.record);
     else this.drop(event.key, event.modRev);
+  }
+
+  /** `contents` become what they are for that other member, but for what its others have. */
+  fill(contents: Contents, member: number): void {
+    const put = <K extends Kind>(kind: K): void => {
+      const entries = memberKinds.has(kind) ? this.others.of(kind, member) : this.collections[kind].list();
+      for (const entry of entries) {
+        const { name, document, modRev } = entry as Entry<Documents[K]>;
+        (contents.collections[kind] as unknown as Collection<K>).accept(name, { name, document, modRev });
+      }
+    };
+    for (const kind of kindNames) put(kind);
+    contents.rev = this.rev;
   }
 
   /** Removes what is not among these keys, which are all that there was at that revision. */

@@ -34,6 +34,7 @@ export class Records {
   /** Set while the records move to another store. */
   #moving: Promise<void> | undefined;
   readonly #turns = new Turns();
+  readonly #views = new Map<number, WeakRef<Records>>();
 
   private constructor(store: Store, space: KeySpace) {
     this.#store = store;
@@ -47,6 +48,16 @@ export class Records {
     const records = new Records(store, new KeySpace(member));
     await readAll(store, records.contents);
     return records;
+  }
+
+  /** What another member has, with what all share, as its own: to read, as of now. */
+  as(member: number): Records {
+    const kept = this.#views.get(member)?.deref();
+    if (kept?.contents.rev === this.contents.rev) return kept;
+    const view = new Records(this.#store, new KeySpace(member));
+    this.contents.fill(view.contents, member);
+    this.#views.set(member, new WeakRef(view));
+    return view;
   }
 
   /** The number of this host in its cluster; undefined outside one. */

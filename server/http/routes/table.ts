@@ -8,6 +8,7 @@ import type { Backups } from '../../services/backups/backups.ts';
 import { restoreBackup, type BackupUpload, type RestoreDeps } from '../../services/backups/restore.ts';
 import type { Caller } from '../../services/caller.ts';
 import type { ClusterObjects } from '../../services/cluster/cluster-objects.ts';
+import type { AbsentMembers } from '../../services/cluster/absent-members.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import type { Certificates } from '../../services/server/certificates.ts';
 import type { Containers } from '../../services/containers/containers.ts';
@@ -57,6 +58,7 @@ import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
 
 export interface RoutedServices {
+  readonly absentMembers: AbsentMembers;
   readonly aliases: Aliases;
   readonly backups: Backups;
   readonly clusterMembership: ClusterMembership;
@@ -148,5 +150,5 @@ export function routesOf(
     ...snapshotRoutes(services.snapshots, services.migrations),
     ...volumeRoutes(services),
   };
-  return withOtherMembers(routes, cluster);
+  return withOtherMembers(routes, cluster, services.absentMembers);
 }

@@ -63,6 +63,16 @@ export class Containers {
     return Promise.all(this.#of(project).map((entry) => this.#full(entry)));
   }
 
+  /** The same of a member of the cluster that does not answer: its containers as they are recorded, without state. */
+  listFullOf(member: number, project: string | undefined): readonly ContainerFull[] {
+    const { records, view } = this.#deps;
+    const there = records.as(member);
+    const all = [...records.others.of('containers', member)].sort((a, b) => (a.name < b.name ? -1 : 1));
+    return (project === undefined ? all : ofProject(all, project)).map((entry) =>
+      this.#withOwned(there, entry, view.renderOther(entry), null),
+    );
+  }
+
   /** Also one of another member of the cluster. */
   get(name: string): { readonly object: Container; readonly etag: string } {
     const other = this.#deps.records.others.get('containers', name);
@@ -190,13 +200,21 @@ export class Containers {
   }
 
   async #full(entry: ContainerEntry): Promise<ContainerFull> {
-    const state = await this.#deps.view.state(entry.name);
-    const snapshots = snapshotsOf(this.#deps.records, entry.document.uuid).map((snapshot) =>
-      renderSnapshot(this.#deps.records, entry.name, snapshot),
-    );
-    const backups = ownedBy(this.#deps.records, 'backups', entry.document.uuid).map(renderBackup);
+    const { records, view } = this.#deps;
+    const state = await view.state(entry.name);
+    return this.#withOwned(records, entry, view.render(entry), state);
+  }
+
+  #withOwned(
+    records: StateDeps['records'],
+    { name, document: { uuid } }: Pick<ContainerEntry, 'name' | 'document'>,
+    object: Container,
+    state: ContainerState | null,
+  ): ContainerFull {
+    const snapshots = snapshotsOf(records, uuid).map((snapshot) => renderSnapshot(records, name, snapshot));
+    const backups = ownedBy(records, 'backups', uuid).map(renderBackup);
     return {
-      ...this.#deps.view.render(entry),
+      ...object,
       state,
       snapshots: snapshots.length === 0 ? null : snapshots,
       backups: backups.length === 0 ? null : backups,

@@ -46,17 +46,21 @@ export interface VolumeListsDeps {
   readonly pools: Pools;
   /** Name of this member of a cluster; `none` outside one. */
   readonly location: () => string;
+  /** The records are those of another member: what its pools have is as they say. Who has an image is in these. */
+  readonly elsewhere?: Records;
 }
 
 export class VolumeLists {
   readonly #records: Records;
   readonly #pools: Pools;
   readonly #location: () => string;
+  readonly #elsewhere: Records | undefined;
 
-  constructor({ records, pools, location }: VolumeListsDeps) {
+  constructor({ records, pools, location, elsewhere }: VolumeListsDeps) {
     this.#records = records;
     this.#pools = pools;
     this.#location = location;
+    this.#elsewhere = elsewhere;
   }
 
   /** With their snapshots. Without a project: of all projects. */
@@ -145,14 +149,30 @@ export class VolumeLists {
 
   /** What members have unpacked in a shared pool is there once: the one with the lowest number lists it. */
   #isListedByOther(pool: string, image: string): boolean {
-    const { member, others, pools } = this.#records;
+    const { member, pools } = this.#records;
     if (member === undefined || !isTrue(pools.get(pool)?.document.config['source.shared'])) return false;
-    return others.having('images', image).some((other) => other.member < member && isUnpackedIn(other.document, pool));
+    const all = this.#elsewhere ?? this.#records;
+    const own = all.images.get(image);
+    const holders = [
+      ...(own === undefined ? [] : [{ ...own, member: all.member ?? 0 }]),
+      ...all.others.having('images', image),
+    ];
+    return holders.some((holder) => holder.member < member && isUnpackedIn(holder.document, pool));
+  }
+
+  async #imagesIn(pool: string): Promise<readonly string[]> {
+    const { images } = this.#records;
+    if (this.#elsewhere !== undefined)
+      return images.list().flatMap(({ name, document }) => (document.unpackedIn?.includes(pool) === true ? name : []));
+    const { driver, pool: spec } = this.#pools.use(pool);
+    const unpacked = (await driver.listVolumes(spec)).filter((volume) => volume.type === 'image');
+    const fingerprints = unpacked.map(({ name }) => name);
+    return unpackedImages(this.#records, pool, fingerprints).map(({ name }) => name);
   }
 
   /** Containers and custom volumes as recorded, images as unpacked in the pool. */
   async #of(pool: string, project: string | undefined, type?: string): Promise<readonly Listed[]> {
-    const { driver, pool: spec } = this.#pools.use(pool);
+    this.#pools.use(pool);
     const wanted = type === undefined ? volumeTypes : [checkVolumeType(type)];
     const found: Listed[] = [];
     const add = (kind: VolumeType, names: readonly string[], feature?: ProjectFeature): void => {
@@ -168,15 +188,9 @@ export class VolumeLists {
       );
     }
     if (wanted.includes('image')) {
-      const unpacked = (await driver.listVolumes(spec)).filter((volume) => volume.type === 'image');
-      const images = unpackedImages(
-        this.#records,
-        pool,
-        unpacked.map(({ name }) => name),
-      );
       add(
         'image',
-        images.map(({ name }) => name).filter((name) => !this.#isListedByOther(pool, name)),
+        (await this.#imagesIn(pool)).filter((name) => !this.#isListedByOther(pool, name)),
         'features.images',
       );
     }

@@ -1,0 +1,98 @@
+// Lists that each member has a part of: those of a member that is away are as its records have them.
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { buildBusyboxImage } from '../../support/images/busybox.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/until.ts';
+
+const missing = etcdMissing() ?? busyboxMissing();
+
+describe.skipIf(missing !== undefined)('lists while a member is away', () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  let dir: string;
+  const pool = '/1.0/storage-pools/default/volumes';
+
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'gantry-absent-'));
+    cluster = await makeCluster(2);
+    [one, two] = cluster.members as [TestMember, TestMember];
+    await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    await one.call('POST', '/1.0/networks', { name: 'gtab0', config: { 'ipv6.address': 'none' } });
+    await one.call('PATCH', '/1.0', { config: { 'cluster.images_minimal_replica': '1' } });
+  }, 60_000);
+  afterAll(async () => {
+    await cluster.cleanUp();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  async function fill(): Promise<void> {
+    const metadata = 'architecture: x86_64\ncreation_date: 1700000000\n';
+    const built = await buildBusyboxImage(join(dir, 'image'), { metadata });
+    const type = { 'content-type': 'application/octet-stream' };
+    await two.ok('POST', '/1.0/images', await readFile(built.metadataPath), type);
+    const { config } = await one.get('/1.0/networks/gtab0?target=m2');
+    const base = String(config['ipv4.address']).replace(/\.\d+\/.*$/, '');
+    const devices = {
+      root: { type: 'disk', path: '/', pool: 'default' },
+      data: { type: 'disk', path: '/data', pool: 'default', source: 'data' },
+      eth0: { type: 'nic', nictype: 'bridged', parent: 'gtab0', 'ipv4.address': `${base}.20` },
+    };
+    for (const [member, name] of [
+      ['m1', 'here'],
+      ['m2', 'data'],
+    ] as const)
+      await one.call('POST', `${pool}?target=${member}`, { name, type: 'custom', config: { 'user.of': member } });
+    await one.ok('POST', `${pool}/custom/data/snapshots`, { name: 'v0' });
+    const source = { type: 'image', fingerprint: built.fingerprint };
+    await one.ok('POST', '/1.0/containers?target=m2', { name: 'away', source, devices });
+    await one.ok('POST', '/1.0/containers/away/snapshots', { name: 's0' });
+    await one.call('POST', '/1.0/projects', { name: 'other', config: { 'features.images': 'false' } });
+    const root = { type: 'disk', path: '/', pool: 'default' };
+    const body = { name: 'elsewhere', source: { type: 'none' }, devices: { root } };
+    await one.ok('POST', '/1.0/containers?target=m2&project=other', body);
+  }
+
+  const lists = [
+    pool,
+    `${pool}?recursion=1`,
+    `${pool}/custom?recursion=1`,
+    `${pool}/image?recursion=1`,
+    `${pool}/container?recursion=1&project=other`,
+    `${pool}?recursion=1&all-projects=true`,
+    '/1.0/networks/gtab0/leases',
+  ];
+  const all = async (): Promise<unknown> => {
+    const found: [string, unknown][] = [];
+    for (const path of lists) found.push([path, await one.get(path)]);
+    return found;
+  };
+
+  test('what it has is listed as while it was there, its containers with status Error and without state', async () => {
+    await fill();
+    const before = await all();
+    const names = ['here', 'data', 'data/v0', 'away', 'away/s0', 'elsewhere'];
+    const volumes = (await one.get(`${pool}?recursion=1&all-projects=true`)) as { name: string; type: string }[];
+    expect(volumes.map(({ name }) => name)).toEqual(expect.arrayContaining(names));
+    expect(volumes.map(({ type }) => type)).toContain('image');
+    const containers = await one.get('/1.0/containers?recursion=2');
+    expect(containers).toMatchObject([{ name: 'away', status: 'Stopped', state: { status: 'Stopped' } }]);
+    await two.restart(async () => {
+      await until(async () => (await one.get('/1.0/cluster/members/m2')).status === 'Offline', 60_000);
+      expect(await all()).toEqual(before);
+      const [{ state, status, status_code, ...rest }] = await one.get('/1.0/containers?recursion=2');
+      expect({ state, status, status_code }).toEqual({ state: null, status: 'Error', status_code: 112 });
+      expect(containers).toEqual([{ ...rest, state: expect.anything(), status: 'Stopped', status_code: 102 }]);
+      expect(await one.get('/1.0/containers?recursion=2&all-projects=true')).toHaveLength(2);
+      const asked = await one.call('GET', `${pool}/custom/data`);
+      expect([asked.status, asked.bytes.toString()]).toEqual([500, expect.stringContaining('m2')]);
+    });
+    await until(async () => (await one.get('/1.0/cluster/members/m2')).status === 'Online', 60_000);
+    expect(await all()).toEqual(before);
+  }, 180_000);
+});
