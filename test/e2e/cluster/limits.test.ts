@@ -15,13 +15,13 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
   }, 60_000);
   afterAll(() => cluster.cleanUp());
 
+  const rootDisk = { type: 'disk', path: '/', pool: 'default' };
   const project = async (name: string, config: Record<string, string>): Promise<void> => {
     const body = { name, config: { 'features.images': 'false', 'features.profiles': 'false', ...config } };
     expect((await one.call('POST', '/1.0/projects', body)).status).toBe(200);
   };
   const create = async (member: TestMember, of: string, name: string, more: object = {}): Promise<string> => {
-    const root = { type: 'disk', path: '/', pool: 'default' };
-    const body = { name, source: { type: 'none' }, devices: { root }, ...more };
+    const body = { name, source: { type: 'none' }, devices: { root: rootDisk }, ...more };
     const answer = await member.call('POST', `/1.0/containers?project=${of}&target=${member.name}`, body);
     if (answer.status !== 202) return answer.bytes.toString();
     const ended = await member.wait(answer.body.operation);
@@ -82,5 +82,22 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
       400,
       expect.stringContaining('has nested on another member of the cluster'),
     ]);
+  });
+
+  test('that is restricted gets no address that a container of another project has on another member', async () => {
+    await one.call('POST', '/1.0/networks', { name: 'gtcl0', config: { 'ipv6.address': 'none' } });
+    const { config } = await one.get('/1.0/networks/gtcl0?target=m1');
+    const address = String(config['ipv4.address']).replace(/\.\d+\/.*$/, '.77');
+    const nic = (of: string) => ({
+      devices: { root: rootDisk, eth0: { type: 'nic', network: 'gtcl0', 'ipv4.address': of } },
+    });
+    await project('open', {});
+    expect(await create(one, 'open', 'victim', nic(address))).toBe('Success');
+    await project('walled', { restricted: 'true', 'restricted.devices.nic': 'managed' });
+    const taken = 'a container of another project on network gtcl0 has it';
+    expect(await create(two, 'walled', 'thief', nic(address))).toContain(taken);
+    expect(await create(two, 'walled', 'thief', nic(address.replace(/77$/, '78')))).toBe('Success');
+    const changed = await one.call('PATCH', '/1.0/containers/thief?project=walled', nic(address));
+    expect([changed.status, changed.bytes.toString()]).toEqual([400, expect.stringContaining(taken)]);
   });
 });

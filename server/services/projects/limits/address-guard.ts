@@ -7,6 +7,7 @@ import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Guard, Records } from '../../../records/records.ts';
 import { expand } from '../../expand.ts';
 import { claimsOf, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
+import { othersWith } from '../../other-users.ts';
 import { containersWith } from '../../used-by.ts';
 import { configOf, profilesSeenFrom, usersOfProfilesIn } from './contents-of.ts';
 import { RecordView } from './view.ts';
@@ -64,7 +65,7 @@ function claims(view: RecordView, { name, document }: Named): readonly Claim[] {
   return claimsOf(name, devices, config);
 }
 
-/** Of containers of other projects. */
+/** Of containers of other projects, on whichever member of a cluster. */
 function claimsOn(
   records: Records,
   after: RecordView,
@@ -72,12 +73,16 @@ function claimsOn(
   under: readonly string[],
   { name, document: { uuid } }: Named,
 ): readonly Claim[] {
+  const isForeign = (other: Named): boolean =>
+    projectOf(other.name) !== projectOf(name) && other.document.uuid !== uuid;
   const there = containersWith(records, 'network', network).map((entry) => entry.name);
-  return [...new Set([...there, ...under])].flatMap((other) => {
+  const here = [...new Set([...there, ...under])].flatMap((other) => {
     const document = after.get('containers', other);
-    const isForeign = projectOf(other) !== projectOf(name) && document?.uuid !== uuid;
-    return document === undefined || !isForeign ? [] : claims(after, { name: other, document });
+    return document === undefined ? [] : [{ name: other, document }];
   });
+  return [...here, ...othersWith(records, 'network', network)]
+    .filter(isForeign)
+    .flatMap((other) => claims(after, other));
 }
 
 const isSame = (one: Claim, other: Claim): boolean =>
