@@ -1,6 +1,6 @@
 // What every runtime driver must do, as one suite; each driver's test file only says how to open it and how to act from inside.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type {
   RunConfig,
@@ -9,6 +9,9 @@ import type {
   RuntimeExit,
   RuntimeProcess,
 } from '../../server/drivers/runtime/driver.ts';
+import { bootSeconds } from '../../server/drivers/runtime/guard/guard-line.ts';
+import { startUntilLine } from '../../server/drivers/runtime/guard/start-until.ts';
+import { readBootId } from '../../server/drivers/runtime/host/proc.ts';
 import { until } from '../support/until.ts';
 
 /** `deaf` never shuts down when asked, `short-lived` ends by itself at once, `with-console` has a shell on its console. */
@@ -98,6 +101,37 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         await expect(driver.start(run, never)).rejects.toMatchObject({ code: 'InUse' });
         expect(driver.probe('c1')).toEqual(before);
         expect(exits).toEqual([]);
+      });
+
+      test('a container begins, and reboots from inside, only before the time that limits its start', async () => {
+        const prepared = await prepare('c1');
+        const startUntilFile = join(prepared.rootfs, '../start-until');
+        const run = { ...prepared, startUntilFile };
+        const limit = (seconds: number, bootId = readBootId()): void =>
+          writeFileSync(startUntilFile, startUntilLine(bootSeconds() + seconds, bootId));
+        for (const tooLate of [() => limit(-1), () => limit(3_600, 'of-another-boot')]) {
+          tooLate();
+          await expect(driver.start(run, never)).rejects.toMatchObject({
+            code: 'Failed',
+            cause: { message: expect.stringContaining('until which it may begin') },
+          });
+          expect([driver.probe('c1').status, harness.remains(run)]).toEqual(['stopped', []]);
+        }
+        limit(3_600);
+        await driver.start(run, never);
+        const { initPid } = driver.probe('c1');
+        await harness.rebootInside(driver, 'c1');
+        await until(() => exits.length > 0);
+        expect(exits).toEqual([{ name: 'c1', target: 'reboot' }]);
+        expect(driver.probe('c1').initPid).not.toBe(initPid);
+        limit(-1);
+        await harness.rebootInside(driver, 'c1');
+        // A driver that takes the process that waits to become init for one announces its end after that.
+        await until(() => exits.at(-1)?.target === 'stop');
+        expect(driver.probe('c1').status).toBe('stopped');
+        rmSync(startUntilFile);
+        await driver.start(run, never);
+        expect(driver.probe('c1').status).toBe('running');
       });
 
       test('of two starts at once exactly one wins', async () => {

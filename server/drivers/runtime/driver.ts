@@ -26,6 +26,9 @@ export interface RunConfig {
   readonly diskRates?: readonly DiskRate[];
   /** Properties of each device, kept for `LiveDevices.plugged` and not looked at. */
   readonly properties?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** File with the time until which init may begin (guard/start-until.ts), asked right before it does, also after a reboot from inside.
+   *  Too late -> DriverError Failed. Absent: no limit. */
+  readonly startUntilFile?: string;
 }
 
 /** A device of a running container: its properties and its parts. */

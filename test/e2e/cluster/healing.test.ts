@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { mayBegin } from '../../../server/drivers/runtime/guard/start-until.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { statusOf } from '../../support/daemons/daemon.ts';
 import { isLongRun } from '../../support/left-out.ts';
@@ -66,6 +67,10 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     await one.ok('POST', '/1.0/containers/web/snapshots', { name: 'before' });
     for (const name of ['web', 'worker', 'stays'])
       await one.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
+    // The last step of their starts asks for the lease.
+    for (const name of ['web', 'worker', 'stays'])
+      expect(two.sim.runOf(name).startUntilFile).toBe(join(two.dir, 'cluster/start-until'));
+    expect(mayBegin(join(two.dir, 'cluster/start-until'))).toBe(true);
     const before = await one.get('/1.0/containers/web');
     const events = await one.listen('lifecycle');
     await two.stop();
@@ -86,6 +91,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
   }, 120_000);
 
   test('the lost member ended its containers in time, and when it is back nothing of them is left there', async () => {
+    expect(mayBegin(join(two.dir, 'cluster/start-until'))).toBe(false);
     const runsBy = (name: string): string => join(two.dir, 'runtime', `${name}.json`);
     for (const name of ['web', 'worker', 'stays']) expect(existsSync(runsBy(name))).toBe(false);
     await two.restart();

@@ -1,14 +1,15 @@
 // A process apart from the daemon that ends containers when the daemon stops feeding it: the daemon may be dead, frozen or cut off. It
 // outlives the daemon; the next daemon starts one of its own and ends the former.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
-import { isSameProcess, readProcess } from '../host/proc.ts';
+import { isSameProcess, readBootId, readProcess } from '../host/proc.ts';
 import { findProgram } from '../host/programs.ts';
 import { bootSeconds, type Feed, guardEnd, guardLine } from './guard-line.ts';
 import { guardScript } from './guard-script.ts';
+import { startUntilLine } from './start-until.ts';
 
 /** What the daemon has noted of its guard, for the next daemon. */
 export interface GuardNote {
@@ -27,6 +28,7 @@ export class Guard {
   #number = 0;
   readonly #waiting = new Map<number, () => void>();
   #noted = '';
+  #startUntil = '';
 
   /** `dir`: where it is noted; it exists. */
   constructor(dir: string) {
@@ -50,7 +52,9 @@ export class Guard {
     await this.#write(child.pid ?? 0, names);
     const number = (this.#number += 1);
     const bootS = bootSeconds();
-    const line = guardLine(number, guardEnd(untilMs, bootS, performance.now()), paths);
+    const endS = guardEnd(untilMs, bootS, performance.now());
+    const line = guardLine(number, endS, paths);
+    await this.#limitStarts(endS);
     await this.#answered(child, number, line);
     if (former !== undefined) endFormer(former);
   }
@@ -82,7 +86,8 @@ export class Guard {
     this.letGo();
     this.#noted = '';
     if (former !== undefined) endFormer(former);
-    rmSync(this.#file, { force: true });
+    for (const file of [this.#file, this.startUntilFile]) rmSync(file, { force: true });
+    this.#startUntil = '';
   }
 
   /** The daemon ends; the guard goes on until its time. */
@@ -95,6 +100,15 @@ export class Guard {
 
   get #file(): string {
     return join(this.#dir, 'guard.json');
+  }
+
+  /** Until when a container may begin, for `RunConfig.startUntilFile`: what was fed last. Without a guard there is no such file. */
+  get startUntilFile(): string {
+    return join(this.#dir, 'start-until');
+  }
+
+  get limitsStarts(): boolean {
+    return existsSync(this.startUntilFile);
   }
 
   get #endedFile(): string {
@@ -147,6 +161,14 @@ export class Guard {
       this.#waiting.delete(number);
       child.removeAllListeners('exit').on('exit', () => this.#forget(child));
     }
+  }
+
+  async #limitStarts(endS: number): Promise<void> {
+    const text = startUntilLine(endS, readBootId());
+    if (text === this.#startUntil) return;
+    writeFileSync(`${this.startUntilFile}.new`, text, { mode: 0o600 });
+    await rename(`${this.startUntilFile}.new`, this.startUntilFile);
+    this.#startUntil = text;
   }
 
   /** Before it is fed: whatever happens then, the next daemon knows what may have been ended. */

@@ -3,6 +3,7 @@ import { isTrue } from '../../../api/text/value-checks.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { MountRun, NicRun, NodeRun, RunConfig } from '../driver.ts';
 import type { CgroupValue } from '../cgroup/limits.ts';
+import { mayBeginHook } from '../guard/start-until.ts';
 import { checkNicNames } from '../nic/commands.ts';
 import { hasControlCharacter, parseRawLxc } from '../../../api/container/raw-lxc.ts';
 
@@ -44,8 +45,12 @@ export function renderLxcConfig(run: RunConfig, settings: LxcSettings): string {
     ['lxc.hook.version', '1'],
     ['lxc.hook.post-stop', settings.postStopHook],
   ];
-  return [...lines.map(([key, value]) => renderLine(key, value)), ...rawLines(run), ''].join('\n');
+  return [...lines.map(([key, value]) => renderLine(key, value)), ...rawLines(run), ...lastHook(run), ''].join('\n');
 }
+
+/** After all other hooks, those of raw.lxc included: nothing may take time between it and init. */
+const lastHook = ({ startUntilFile }: RunConfig): readonly string[] =>
+  startUntilFile === undefined ? [] : [renderLine('lxc.hook.start-host', mayBeginHook(startUntilFile))];
 
 function renderLine(key: string, value: string): string {
   if (hasControlCharacter(key) || hasControlCharacter(value)) {

@@ -20,6 +20,7 @@ import { prepareKeys } from './live-keys.ts';
 import { applyAfterStart, limitKeys } from '../cgroup/apply-limits.ts';
 import { settingsBefore } from './live-devices.ts';
 import { firstReason } from './failure-reason.ts';
+import { mayBegin, tooLate } from '../guard/start-until.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 import { nativeOnly } from './native-abi-filter.ts';
 import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from '../nic/plug.ts';
@@ -196,6 +197,7 @@ async function runLxcStart(paths: LxcPaths, run: RunConfig): Promise<void> {
     // Without PATH LXC writes id maps itself (three times faster, and independent of /etc/subuid) instead of looking for newuidmap.
     await exec(argv, { env: {}, cwd: '/', timeoutMs: startTimeoutMs });
   } catch (error) {
+    if (run.startUntilFile !== undefined && !mayBegin(run.startUntilFile)) throw startFailure(run, tooLate);
     throw startFailure(run, firstReason(readLog(run), error instanceof ExecError ? error.stderr || error.message : ''));
   }
 }

@@ -19,6 +19,7 @@ import type {
   TerminalSize,
 } from '../driver.ts';
 import { type HostFacts } from '../cgroup/limits.ts';
+import { mayBegin, tooLate } from '../guard/start-until.ts';
 import { SimFaults } from './faults.ts';
 import { appendConsole } from './console-log.ts';
 import { SimLive } from './live-devices.ts';
@@ -36,6 +37,8 @@ export { endWhileDown } from './running-record.ts';
 export async function openSimRuntime(deps: SimDeps): Promise<SimRuntime> {
   return new Sim(deps);
 }
+
+const isInTime = ({ startUntilFile: file }: RunConfig): boolean => file === undefined || mayBegin(file);
 
 /** Beyond the largest pid of any kernel: no real process can be signalled by mistake. */
 const firstPid = 5_000_000;
@@ -107,6 +110,7 @@ class Sim implements SimRuntime {
       };
       if (!existsSync(run.rootfs)) fail('its root file system is missing');
       if (this.faults.exitsAtOnce(run.name)) fail('its init ended at once');
+      if (!isInTime(run)) fail(tooLate);
       const limits = Object.fromEntries(Object.entries(run.config).filter(([key]) => key.startsWith('limits.')));
       return { initPid: this.#begin({ properties: {}, ...run }, limits, undefined, ageMs).initPid };
     });
@@ -176,7 +180,8 @@ class Sim implements SimRuntime {
     await this.#mutex.run(name, async () => {
       const state = this.#need(name);
       for (const listener of this.#betweenBoots) await listener(name).catch(() => {});
-      this.#begin(state.run, state.limits, 'reboot');
+      if (isInTime(state.run)) this.#begin(state.run, state.limits, 'reboot');
+      else this.#end(name);
     });
   }
 

@@ -4,7 +4,7 @@ import { errors } from '../../../api/errors.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import type { Cluster } from '../../../cluster/cluster.ts';
 import { fenceKey } from '../../../cluster/signals.ts';
-import type { RuntimeDriver } from '../../../drivers/runtime/driver.ts';
+import type { RunConfig, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
 import type { Guard } from '../../../drivers/runtime/guard/guard.ts';
 import { errorText, type Log } from '../../../lib/log.ts';
 import type { Records } from '../../../records/records.ts';
@@ -29,6 +29,8 @@ export interface AfterFence {
   /** The container is another member's now: what the runtime of this host has of it goes, its files stay. */
   forget(name: string): Promise<void>;
 }
+
+export type StartLimits = Pick<RunConfig, 'startUntilFile'>;
 
 /** A start must not take longer than the lease lasts. */
 const shortestMs = 1_000;
@@ -84,13 +86,15 @@ export class Fencing {
     return this.#ended.has(name);
   }
 
-  /** Starts a container. Throws AppError unavailable when another member might start it, too. */
-  async whileStarting<T>(name: string, start: () => Promise<T>): Promise<T> {
-    if (!this.#isShared(name) || !(this.#isWanted || this.#isActive)) return await start();
+  /** Starts a container with the limits that it gets here. Throws AppError unavailable when another member might start it, too. */
+  async whileStarting<T>(name: string, start: (limits: StartLimits) => Promise<T>): Promise<T> {
+    if (!this.#isShared(name) || !(this.#isWanted || this.#isActive)) return await start({});
     this.#starting.add(name);
     try {
-      if (this.#isActive) await this.#allow(name);
-      const result = await start();
+      const isActive = this.#isActive;
+      if (isActive) await this.#allow(name);
+      // The guard sees it only once it has a control group; a start that is held up before must not begin after the lease.
+      const result = await start(isActive ? { startUntilFile: this.#deps.guard.startUntilFile } : {});
       if (this.#isActive && this.#isOver) {
         await this.#end(name);
         throw refused(name, 'its lease ended during the start');
@@ -106,7 +110,7 @@ export class Fencing {
     const { cluster, guard, nowMs } = this.#deps;
     if (cluster.isToldFenced === false && !this.#isWanted) this.#mayBeTold = false;
     if (!cluster.isOn || !(this.#isWanted || this.#isActive)) {
-      if (this.#isGuarded) guard.quit();
+      if (this.#isGuarded || guard.limitsStarts) guard.quit();
       this.#isGuarded = false;
       return;
     }

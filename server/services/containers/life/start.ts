@@ -62,7 +62,7 @@ export async function startNow(
     const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
     await deps.guests.whileStarting(entry, () =>
       deps.hosts.whileStarting(name, prepared.networks, () =>
-        deps.fencing.whileStarting(name, () => launch(deps, entry, run, stateful, signal)),
+        deps.fencing.whileStarting(name, (limits) => launch(deps, entry, { ...run, ...limits }, stateful, signal)),
       ),
     );
     await followStart(deps, name, prepared);

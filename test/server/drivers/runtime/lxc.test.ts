@@ -1,14 +1,16 @@
 // The LXC runtime on real containers: the common suite, and what only it has to get right.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../../../server/drivers/runtime/driver.ts';
 import { openLxcRuntime } from '../../../../server/drivers/runtime/lxc/lxc.ts';
-import { readProcess } from '../../../../server/drivers/runtime/host/proc.ts';
+import { readBootId, readProcess } from '../../../../server/drivers/runtime/host/proc.ts';
 import { readRunningRecord, removeRunningRecord } from '../../../../server/drivers/runtime/lxc/running-record.ts';
 import { loadLibc } from '../../../../server/drivers/runtime/host/syscalls.ts';
+import { bootSeconds } from '../../../../server/drivers/runtime/guard/guard-line.ts';
+import { startUntilLine } from '../../../../server/drivers/runtime/guard/start-until.ts';
 import { silentLog } from '../../../../server/lib/log.ts';
 import { runtimeConformance } from '../../../conformance/runtime.ts';
 import { type LxcHarness, lxcHarness, lxcTestsMissing } from '../../../support/drivers/runtime-lxc.ts';
@@ -97,6 +99,26 @@ function quirks(): void {
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
         expect(harness.remains(run)).toEqual([]);
       });
+    });
+
+    test('a start that is held up before it has a control group does not begin after its time', async () => {
+      const prepared = await harness.prepare('c1');
+      const startUntilFile = join(harness.base, 'start-until');
+      writeFileSync(startUntilFile, startUntilLine(bootSeconds() + 2, readBootId()));
+      const lastStep = join(harness.base, 'last-step');
+      const init = join(prepared.rootfs, 'sbin/init');
+      rmSync(init);
+      writeFileSync(init, '#!/bin/sh\necho > /began\nexec sleep 300\n', { mode: 0o755 });
+      const hooks = `lxc.hook.pre-start = /bin/sleep 3\nlxc.hook.start-host = /bin/touch ${lastStep}`;
+      const run = { ...prepared, startUntilFile, config: { 'raw.lxc': hooks } };
+      await expect(driver.start(run, never)).rejects.toMatchObject({
+        cause: { message: 'the time until which it may begin on this host has passed' },
+      });
+      const began = join(prepared.rootfs, 'began');
+      expect([existsSync(lastStep), existsSync(began), harness.remains(run)]).toEqual([true, false, []]);
+      rmSync(startUntilFile);
+      await driver.start(run, never);
+      await until(() => existsSync(began));
     });
 
     test('the death of a monitor ends its container, is announced, and hinders no new start', async () => {
