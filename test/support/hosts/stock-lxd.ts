@@ -84,8 +84,14 @@ async function sendPatiently(
   if (!Buffer.isBuffer(body)) return call(wire, method, path, body, headers);
   const deadline = Date.now() + busyMs;
   for (;;) {
-    const answer = await call(wire, method, path, body, { ...headers, expect: '100-continue' });
-    if (answer.status < 500 || Date.now() > deadline) return answer;
+    try {
+      const answer = await call(wire, method, path, body, { ...headers, expect: '100-continue' });
+      if (answer.status < 500 || Date.now() > deadline) return answer;
+    } catch (error) {
+      // It had begun to read.
+      const isCut = ['EPIPE', 'ECONNRESET'].includes((error as NodeJS.ErrnoException).code ?? '');
+      if (!isCut || Date.now() > deadline) throw error;
+    }
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }
