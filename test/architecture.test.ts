@@ -165,6 +165,12 @@ const rules: readonly Rule[] = [
     why: 'the guest socket is an edge like HTTP, and shares no more with it than how an image is sent',
   },
   {
+    from: /^server\/traces\//,
+    own: /^server\/(traces\/|api\/version\.ts|lib\/shared\/)/,
+    packages: /^(node:|@opentelemetry\/)/,
+    why: 'spans are recorded without knowing of what',
+  },
+  {
     from: /^server\/client\//,
     own: /^server\/(client|api|lib\/shared)\//,
     packages: /^(node:|undici$|ws$|typebox$)/,
@@ -178,7 +184,7 @@ const rules: readonly Rule[] = [
   },
   {
     from: /^reconciler\/(manifest|engine|controller|cli)\/|^reconciler\/index/,
-    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared)\/|^server\/lib\/self-signed/,
+    own: /^(reconciler|server\/api|server\/client|server\/lib\/shared|server\/traces)\/|^server\/lib\/self-signed/,
     packages: anyPackage,
     why: 'the reconciler reaches the daemon through its API only',
   },

@@ -1,7 +1,7 @@
 // What happens in the controller, for listeners of the API: events, and the last lines of its log.
 import type { HttpLog } from './http/app.ts';
 import type { ControllerEvent, LogLevel, LogLine } from './http/contract.ts';
-import type { TraceExporter } from './traces/exporter.ts';
+import type { OpenTracer } from '../../server/traces/open.ts';
 
 const mostLines = 5000;
 const order: readonly LogLevel[] = ['debug', 'info', 'warn', 'error'];
@@ -10,7 +10,7 @@ export class Hub {
   readonly #listeners = new Set<(event: ControllerEvent) => void>();
   readonly #lines: LogLine[] = [];
   /** Where traces of runs go; absent: nowhere. */
-  tracing: TraceExporter | undefined;
+  tracing: OpenTracer | undefined;
   readonly #print: ((line: LogLine) => void) | undefined;
 
   /** `print` writes a line for the person who started the controller. */

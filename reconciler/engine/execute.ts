@@ -2,6 +2,7 @@
 import type { Operation } from '../../server/api/operation.ts';
 import { remedyFor } from '../../server/client/client-error.ts';
 import { pause, within } from '../../server/lib/shared/deadline.ts';
+import { inSpan, type Span } from '../../server/lib/shared/spans.ts';
 import type { KeyHash } from '../core/ownership/owner-records.ts';
 import type { Plan, Step } from '../core/plan/plan.ts';
 import type { EngineEvent, Failure } from './steps/events.ts';
@@ -133,7 +134,11 @@ class Run {
       const bound = bindImages(step, this.#byId, this.#made);
       // A wait has its own limit, with a better message.
       const timeoutMs = step.action === 'wait' ? undefined : step.timeoutMs;
-      const note = await within(timeoutMs, (signal) => runStep(this.#context(step), bound, signal), this.#signal);
+      const { action, address } = step;
+      const attributes = { 'gantry.object': address, 'gantry.action': action, 'gantry.step': step.id };
+      const note = await inSpan(`${action} ${address}`, { attributes }, (span) =>
+        within(timeoutMs, (signal) => runStep(this.#context(step, span), bound, signal), this.#signal),
+      );
       this.#outcomes.set(step.id, 'done');
       this.#queue.done(step.id);
       const atMs = this.#nowMs();
@@ -150,8 +155,12 @@ class Run {
     }
   }
 
-  #context(step: Step): StepContext {
+  #context(step: Step, span: Span | undefined): StepContext {
     const { client, emit, hash, onBegun } = this.#deps;
+    const operations = new Set<string>();
+    const note = (operation: Operation): void => {
+      if (span !== undefined) span.set('gantry.operation', [...operations.add(operation.id)].join(' '));
+    };
     return {
       client,
       ...(hash === undefined ? {} : { hash }),
@@ -160,7 +169,10 @@ class Run {
       nowMs: this.#nowMs,
       pause: this.#deps.pause ?? pause,
       onOutput: (output) => emit({ type: 'exec_output', step, atMs: this.#nowMs(), ...output }),
-      onOperation: (operation) => emit({ type: 'operation_update', step, atMs: this.#nowMs(), operation }),
+      onOperation: (operation) => {
+        note(operation);
+        emit({ type: 'operation_update', step, atMs: this.#nowMs(), operation });
+      },
       onProgress: (text, percent) =>
         emit({
           type: 'apply_progress',

@@ -238,6 +238,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       cluster: base.cluster,
       loop,
       readOnly: () => room?.reason(),
+      settled: () => base.traces.settled,
     }),
     sessions,
     snapshots,

@@ -9,12 +9,14 @@ import { openListeners } from './open-listeners.ts';
 import { OpenParts } from './open-parts.ts';
 import { ClusterPart } from './cluster-part.ts';
 import { recover } from './recovery.ts';
+import { followTraces } from './follow-traces.ts';
 
 /** Resolves when requests are served. On a throw everything opened is closed again. */
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const open = new OpenParts();
   try {
     const base = await openFoundation(options, open);
+    open.add(await followTraces(base));
     const services = composeServices(base, options);
     open.add(() => services.sagas.close());
     await recover(base, services);

@@ -18,6 +18,7 @@ import { addressGuard } from '../services/projects/limits/address-guard.ts';
 import { unprivilegedGuard } from '../services/projects/limits/unprivileged-guard.ts';
 import { sharedVolumeGuard } from '../services/storage/shared-volumes.ts';
 import { DiskRoom } from '../services/server/disk-space.ts';
+import { TraceSwitch } from '../traces/trace-switch.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import { openHostDrivers } from './host-drivers.ts';
 import { EtcdClusterStores } from './stores/cluster-stores.ts';
@@ -54,6 +55,12 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const log = readableLog(feedingLog(options.log, new LogFeed(events, clock)), (text) =>
     readableNames(text, undefined, isProject),
   );
+  const traces = new TraceSwitch({
+    env: isDryRun ? {} : process.env,
+    service: 'gantryd',
+    onProblem: (message) => log.warn(message),
+  });
+  open.add(() => traces.close());
   const loop = new EventLoopMonitor({
     onBlocked: (heldMs, underWay) =>
       log.warn(`The event loop was held for ${heldMs} ms; under way: ${underWay.join(', ') || 'no request'}`),
@@ -103,6 +110,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     events,
     log,
     loop,
+    traces,
     room,
     records,
     host,

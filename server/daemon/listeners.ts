@@ -131,7 +131,7 @@ function forMembersToo(own: Spoken, svc: Spoken, lxd: Spoken): ListenerDeps {
 
 /** What all listeners of one dialect share. */
 async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<Spoken> {
-  const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop } = deps;
+  const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop, tracer } = deps;
   const { allowedOrigin, claimOperation, countAnswer, readable, cluster, placing, relay } = deps;
   const handler = await createApp({
     routes,
@@ -144,6 +144,7 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
     sightOf,
     log,
     loop,
+    tracer,
     countAnswer,
     allowedOrigin,
     claimOperation,

@@ -102,6 +102,7 @@ export async function openListeners(
     relay,
     log,
     loop,
+    tracer: () => base.traces.tracer,
     countAnswer: (endpoint, status) => services.metrics.countAnswer(endpoint, status),
   });
   // Another member ended the trust in a client: what that has open here ends as well. A new one has nothing open but the request

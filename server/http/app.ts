@@ -10,11 +10,12 @@ import { originProblem } from '../auth/origin.ts';
 import type { Sight } from '../auth/restricted-view.ts';
 import { errorText } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
+import type { Tracer } from '../lib/shared/spans.ts';
 import { answer, answerError, answerResult, labelOf, type AnswerDeps } from './answer.ts';
 import { readBody } from './request-body.ts';
 import { discardBody } from './discard-body.ts';
 import { logRequest } from './log-request.ts';
-import { admitBearer, identityOf, type Bearers, type Identify } from './caller-identity.ts';
+import { admitBearer, identityOf, type Bearers, type Identify, type Identity } from './caller-identity.ts';
 import { toAppError } from '../services/translate-errors.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
 import { hopsOf, lookAgain } from './second-look.ts';
@@ -28,6 +29,7 @@ import type { ContainerCreate } from '../api/container/container.ts';
 import { forward, type Forwarded } from './forward.ts';
 import { handlerOf, type RouteHandler, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
+import { traceRequest } from './trace-request.ts';
 
 export type OperationOwner = { readonly fingerprint: string } | { readonly subject: string };
 
@@ -42,6 +44,8 @@ export interface AppDeps extends AnswerDeps {
   /** What a restricted caller may know of. */
   readonly sightOf: (caller: Caller) => Sight;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
+  /** Records spans of requests; absent: nothing is traced. */
+  readonly tracer: () => Tracer | undefined;
   /** An endpoint answered with this HTTP status. */
   readonly countAnswer: (endpoint: string, status: number) => void;
   /** core.https_allowed_origin as it is now. */
@@ -170,6 +174,7 @@ async function serve(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   let mayKnowProjects = false;
+  const arrivedMs = Date.now();
   try {
     const query = request.query as Record<string, string>;
     const project = query['project'] || defaultProject;
@@ -181,68 +186,92 @@ async function serve(
     const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
     const refused = accessRefusal(identity.caller, endpoint, query, demandsTrust);
     if (refused !== undefined) throw refused;
-    checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
-    const names = deps.namesIn(project);
-    checkTarget(deps.cluster, query);
-    const refusal = deps.refusal(endpoint);
-    if (refusal !== undefined) {
-      await discardBody(request.raw);
-      throw refusal;
-    }
-    if (handler === undefined) throw unservable(endpoint);
-    const sight = identity.caller.projects === undefined ? undefined : deps.sightOf(identity.caller);
-    const params = qualifiedParams(endpoint.path, request.params as Record<string, string>, names);
-    const asked = { endpoint, params: sight === undefined ? params : ownParams(endpoint, params, names, sight), query };
-    const { caller } = identity;
-    const isRouted = deps.cluster.isOn && identity.isForwarded !== true;
-    const passOn = (member: Member, more: Pick<Forwarded, 'body' | 'hops'> = {}): Promise<FastifyReply> => {
-      const forwarded = { member, caller, dialect: deps.dialect.name, request: request.raw, ...more };
-      return forward(deps.cluster, forwarded, reply, goneSignal(reply.raw));
-    };
-    const elsewhere = isRouted ? deps.cluster.routing.memberFor(asked) : undefined;
-    if (elsewhere !== undefined) return await passOn(elsewhere);
-    const body = await bodyOf(endpoint, request.raw);
-    checkNamedProjects(identity.caller, body);
-    // Where a container is made is decided by what it needs, which is in the body.
-    const place =
-      isRouted && endpoint.id === 'containers.create'
-        ? deps.placing.memberFor(caller, query['target'] ?? '', body as ContainerCreate | undefined)
-        : undefined;
-    if (place !== undefined) return await passOn(place, { body });
-    const isRead = endpoint.method === 'GET';
-    // Whether a limit leaves room depends on what all members have.
-    const needsNews = isRead ? isRouted : deps.cluster.isOn && deps.placing.isLimited(project);
-    if (needsNews && !(await deps.cluster.readBarrier()) && isRead)
-      reply.header(`${deps.dialect.headerPrefix}stale`, 'true');
-    const act = async () =>
-      handler({
-        ...identity,
-        params: asked.params,
-        names,
-        namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
-        query,
-        ifMatch: request.headers['if-match'],
-        body,
-        request: request.raw,
-        get signal() {
-          return goneSignal(reply.raw);
-        },
-      });
-    const attempt = { asked, request: request.raw, body, isForwarded: identity.isForwarded === true };
-    const seenNow = await act().catch((error: unknown) => lookAgain(deps.cluster, attempt, error));
-    if ('at' in seenNow && seenNow.at !== 'here') return await passOn(seenNow.at, { body, hops: hopsOf(attempt) });
-    const result = 'at' in seenNow ? await act() : seenNow;
-    const { protocol, username } = identity.caller.requestor;
-    if (result.kind === 'async') deps.placeOperation(result.operation.id, project);
-    const { subject } = identity;
-    const owner = subject === undefined ? { fingerprint: username } : { subject };
-    if (result.kind === 'async' && (protocol === 'tls' || subject !== undefined))
-      deps.claimOperation(result.operation.id, owner, project);
-    const shown = sight === undefined ? result : seen(endpoint, result, sight);
-    return answerResult(deps, endpoint, request, reply, shown);
+    // Strangers write nothing into traces.
+    const tracer = isTrustedCaller(identity.caller) ? deps.tracer() : undefined;
+    const member = deps.cluster.ownName;
+    const traced = { endpoint, request: request.raw, response: reply.raw, project, member, arrivedMs };
+    return await traceRequest(tracer, traced, () =>
+      carryOut(deps, { endpoint, handler, identity, project }, request, reply),
+    );
   } catch (error) {
     return answerError(deps, request, reply, toAppError(error), mayKnowProjects);
   }
+}
+
+interface Admitted {
+  readonly endpoint: Endpoint;
+  readonly handler: RouteHandler | undefined;
+  readonly identity: Identity;
+  readonly project: string;
+}
+
+/** Of a caller who may use the endpoint. */
+async function carryOut(
+  deps: AppDeps,
+  { endpoint, handler, identity, project }: Admitted,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const query = request.query as Record<string, string>;
+  checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
+  const names = deps.namesIn(project);
+  checkTarget(deps.cluster, query);
+  const refusal = deps.refusal(endpoint);
+  if (refusal !== undefined) {
+    await discardBody(request.raw);
+    throw refusal;
+  }
+  if (handler === undefined) throw unservable(endpoint);
+  const sight = identity.caller.projects === undefined ? undefined : deps.sightOf(identity.caller);
+  const params = qualifiedParams(endpoint.path, request.params as Record<string, string>, names);
+  const asked = { endpoint, params: sight === undefined ? params : ownParams(endpoint, params, names, sight), query };
+  const { caller } = identity;
+  const isRouted = deps.cluster.isOn && identity.isForwarded !== true;
+  const passOn = (member: Member, more: Pick<Forwarded, 'body' | 'hops'> = {}): Promise<FastifyReply> => {
+    const forwarded = { member, caller, dialect: deps.dialect.name, request: request.raw, ...more };
+    return forward(deps.cluster, forwarded, reply, goneSignal(reply.raw));
+  };
+  const elsewhere = isRouted ? deps.cluster.routing.memberFor(asked) : undefined;
+  if (elsewhere !== undefined) return await passOn(elsewhere);
+  const body = await bodyOf(endpoint, request.raw);
+  checkNamedProjects(identity.caller, body);
+  // Where a container is made is decided by what it needs, which is in the body.
+  const place =
+    isRouted && endpoint.id === 'containers.create'
+      ? deps.placing.memberFor(caller, query['target'] ?? '', body as ContainerCreate | undefined)
+      : undefined;
+  if (place !== undefined) return await passOn(place, { body });
+  const isRead = endpoint.method === 'GET';
+  // Whether a limit leaves room depends on what all members have.
+  const needsNews = isRead ? isRouted : deps.cluster.isOn && deps.placing.isLimited(project);
+  if (needsNews && !(await deps.cluster.readBarrier()) && isRead)
+    reply.header(`${deps.dialect.headerPrefix}stale`, 'true');
+  const act = async () =>
+    handler({
+      ...identity,
+      params: asked.params,
+      names,
+      namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
+      query,
+      ifMatch: request.headers['if-match'],
+      body,
+      request: request.raw,
+      get signal() {
+        return goneSignal(reply.raw);
+      },
+    });
+  const attempt = { asked, request: request.raw, body, isForwarded: identity.isForwarded === true };
+  const seenNow = await act().catch((error: unknown) => lookAgain(deps.cluster, attempt, error));
+  if ('at' in seenNow && seenNow.at !== 'here') return await passOn(seenNow.at, { body, hops: hopsOf(attempt) });
+  const result = 'at' in seenNow ? await act() : seenNow;
+  const { protocol, username } = identity.caller.requestor;
+  if (result.kind === 'async') deps.placeOperation(result.operation.id, project);
+  const { subject } = identity;
+  const owner = subject === undefined ? { fingerprint: username } : { subject };
+  if (result.kind === 'async' && (protocol === 'tls' || subject !== undefined))
+    deps.claimOperation(result.operation.id, owner, project);
+  const shown = sight === undefined ? result : seen(endpoint, result, sight);
+  return answerResult(deps, endpoint, request, reply, shown);
 }
 
 /** Aborts when the client goes away before its answer is complete. Made when asked for: most handlers wait for nothing. */

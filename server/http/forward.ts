@@ -8,6 +8,7 @@ import { hopsHeader } from '../cluster/peer-headers.ts';
 import type { Member } from '../cluster/members.ts';
 import type { Caller } from '../services/caller.ts';
 import { forwardHeaders } from './forwarded.ts';
+import { currentTraceparent } from '../lib/shared/spans.ts';
 
 export interface Forwarded {
   readonly member: Member;
@@ -97,6 +98,9 @@ function passedHeaders(request: IncomingMessage, isBodyRead: boolean): Record<st
     if (isBodyRead && (name === 'content-length' || name === 'content-encoding')) continue;
     passed[name] = Array.isArray(value) ? value.join(', ') : value;
   }
+  // What the other member does belongs to the span of the request here.
+  const traceparent = currentTraceparent();
+  if (traceparent !== undefined) passed['traceparent'] = traceparent;
   return passed;
 }
 

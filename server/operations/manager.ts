@@ -9,6 +9,7 @@ import { errorText, type Log } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Admission, ChannelSet } from './channels.ts';
 import { defaultProject } from '../api/project/project-names.ts';
+import { inSpan } from '../lib/shared/spans.ts';
 import { projectOfUrl } from '../api/project/project-of-url.ts';
 import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
 
@@ -224,8 +225,12 @@ export class Operations {
       },
     };
     const leave = this.#deps.loop?.enter(() => `operation ${request.description}`);
+    const { id, class: kind } = operation.state;
+    const attributes = { 'gantry.operation': id, 'gantry.operation.class': kind };
     try {
-      const metadata = await request.run(handle, operation.abort.signal);
+      const metadata = await inSpan(`operation: ${request.description}`, { attributes }, () =>
+        request.run(handle, operation.abort.signal),
+      );
       if (metadata !== undefined) this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
       await this.#place.settle();
       this.#step(operation, 'succeed');

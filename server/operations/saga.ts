@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
 import { errorText, type Log } from '../lib/log.ts';
+import { inSpan } from '../lib/shared/spans.ts';
 import type { Kind } from '../records/documents.ts';
 import type { Changes, Records } from '../records/records.ts';
 import type { SagaKind } from '../records/saga-kinds.ts';
@@ -89,7 +90,7 @@ export class Sagas {
       for (const step of saga.steps) {
         context.signal.throwIfAborted();
         done += 1;
-        await step.execute(params, context);
+        await inSpan(`${saga.kind}: ${step.name}`, {}, () => step.execute(params, context));
       }
       await this.#records.retry((changes) => {
         saga.commit?.(changes, params);

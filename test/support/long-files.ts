@@ -7,6 +7,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/kill/converge.test.ts',
   'test/e2e/documents/odd-values.test.ts',
   'test/server/hostile/event-loop-bodies.test.ts',
+  'test/server/traces/daemon-traces.test.ts',
   'test/e2e/lxc-verbs/lxc-verbs.test.ts',
   'test/e2e/process/closed-output.test.ts',
   'test/e2e/kill/steps.test.ts',

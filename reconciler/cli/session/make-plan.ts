@@ -1,4 +1,5 @@
 // Observes the host and makes a plan. Prints its problems and throws.
+import { inSpan } from '../../../server/lib/shared/spans.ts';
 import type { Document } from '../../core/documents/document.ts';
 import type { Observed } from '../../core/documents/observed.ts';
 import type { WrittenDocument } from '../../core/history/revisions.ts';
@@ -90,7 +91,7 @@ export async function planFor(
   const images = request.images ?? (await readPins(context, request.paths ?? []));
   const { project } = context.options;
   const asked = { ...request, images, nowMs: context.io.nowMs(), ...(project === undefined ? {} : { project }) };
-  const made = await makePlan(client, asked, context.stop);
+  const made = await inSpan('plan', {}, () => makePlan(client, asked, context.stop));
   const { diagnostics } = made.plan;
   await context.diagnostics(diagnostics.map((diagnostic) => locate(diagnostic)));
   if (diagnostics.some(({ severity }) => severity === 'error')) {

@@ -2,9 +2,9 @@
 import type { Schedule } from '../../../server/api/container/snapshot-schedule.ts';
 import type { HostPattern } from '../../core/documents/host-pattern.ts';
 import type { PlanOptions } from '../../core/plan/plan.ts';
-import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig } from './schema.ts';
+import type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig } from './schema.ts';
 
-export type { AuthConfig, DriftAction, NotificationConfig, SourceConfig };
+export type { AuthConfig, DriftAction, NotificationConfig, SourceConfig, TracingConfig };
 
 export interface ControllerConfig {
   /** Absolute path of gantry.yaml. */
@@ -25,6 +25,7 @@ export interface ControllerConfig {
   readonly sources: readonly SourceConfig[];
   readonly sets: readonly SetConfig[];
   readonly notifications: readonly NotificationConfig[];
+  readonly tracing?: TracingConfig;
 }
 
 export interface Window {

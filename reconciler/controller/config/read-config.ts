@@ -7,10 +7,11 @@ import { wrong, type Finding } from '../../manifest/text/finding.ts';
 import { placedDiagnostic, PlacedText } from '../../manifest/text/locate-diagnostics.ts';
 import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
+import { isCollectorUrl } from '../../../server/traces/target.ts';
 import type { AuthConfig, ControllerConfig } from './config.ts';
 import { checkNames } from './check-names.ts';
 import { withNumbers } from './numbers.ts';
-import { ControllerFile } from './schema.ts';
+import { ControllerFile, type TracingConfig } from './schema.ts';
 import { SetReader } from './read-set.ts';
 
 export interface ReadConfig {
@@ -57,8 +58,9 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   const report = (path: string, message: string, remedy?: string): void =>
     void problems.push(wrong('bad-config', path, `${path} ${message}`, remedy));
   const sets = written.sets.map((set, index) => new SetReader(set, `sets.${index}`, report).read());
-  const { controller = {}, hosts, sources, notifications = [] } = written;
+  const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);
+  checkTracing(tracing, report);
   if (problems.length > 0) return { problems };
   const folder = dirname(resolve(file));
   const at = (path: string): string => resolve(folder, path);
@@ -79,6 +81,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
     sources,
     sets,
     notifications,
+    ...(tracing === undefined ? {} : { tracing: withTokenFile(tracing, at) }),
   };
   return { config, problems };
 }
@@ -93,6 +96,9 @@ function withPaths({ tokens, oidc }: AuthConfig, at: (path: string) => string): 
       : { oidc: { ...oidc, ...(secret === undefined ? {} : { clientSecretFile: at(secret) }) } }),
   };
 }
+
+const withTokenFile = (tracing: TracingConfig, at: (path: string) => string): TracingConfig =>
+  tracing.tokenFile === undefined ? tracing : { ...tracing, tokenFile: at(tracing.tokenFile) };
 
 type Report = (path: string, message: string, remedy?: string) => void;
 
@@ -111,4 +117,13 @@ function checkListener(
     report('controller.listen', `is ${listen}, which others reach: tokens need TLS`, 'set controller.tls');
   if (auth === undefined && anonymous === undefined)
     report('controller.listen', 'is given, but nobody may call it', 'set controller.auth or `anonymous: view`');
+}
+
+function checkTracing({ endpoint, headers = {} }: TracingConfig = {}, report: Report): void {
+  if (endpoint !== undefined && !isCollectorUrl(endpoint))
+    report('tracing.endpoint', `must be a URL such as http://127.0.0.1:4318, is ${JSON.stringify(endpoint)}`);
+  for (const [name, value] of Object.entries(headers)) {
+    if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) report(`tracing.headers.${name}`, 'is not the name of a header');
+    if (!/^[\t -~]*$/.test(value)) report(`tracing.headers.${name}`, 'must be printable ASCII');
+  }
 }

@@ -55,6 +55,26 @@ const ControllerPart = object({
   parallelism: optional(Type.Integer({ minimum: 1, maximum: 64 }), 'Steps at once on one host; default 4.'),
 });
 
+const TracingSchema = object({
+  endpoint: optional(
+    text(
+      'Base URL of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318; default: as OTEL_EXPORTER_OTLP_ENDPOINT has it.',
+    ),
+  ),
+  headers: optional(
+    Type.Record(Type.String(), Type.String()),
+    'Headers of its requests, besides those of OTEL_EXPORTER_OTLP_HEADERS.',
+  ),
+  tokenFile: optional(
+    Type.String(),
+    'File with a token that is sent as Authorization: Bearer, relative to gantry.yaml.',
+  ),
+  sampleRatio: optional(
+    Type.Number({ minimum: 0, maximum: 1 }),
+    'Share of runs that are traced, from 0 to 1; default: as OTEL_TRACES_SAMPLER has it, else 1.',
+  ),
+});
+
 const WindowSchema = object({
   cron: text('Start of the window: five cron fields, or @daily and the like, in the time zone.'),
   duration: duration('Length of the window'),
@@ -174,6 +194,7 @@ export const ControllerFile = object({
   sources: Type.Array(SourceEntry, { minItems: 1 }),
   sets: Type.Array(SetSchema, { minItems: 1 }),
   notifications: optional(Type.Array(NotificationEntry)),
+  tracing: optional(TracingSchema, 'Where traces of runs are sent.'),
 });
 
 export type ControllerFile = Static<typeof ControllerFile>;
@@ -182,4 +203,5 @@ export type { NotificationEntry as NotificationConfig } from '../notify/notify-s
 export type WrittenSet = Static<typeof SetSchema>;
 export type WrittenWindow = Static<typeof WindowSchema>;
 export type DriftAction = Static<typeof Mode>;
+export type TracingConfig = Static<typeof TracingSchema>;
 export type AuthConfig = Static<typeof AuthSchema>;

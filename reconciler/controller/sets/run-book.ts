@@ -5,7 +5,7 @@ import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../http/contract.ts';
-import type { RunTrace } from '../traces/run-trace.ts';
+import { RunTrace } from '../traces/run-trace.ts';
 import type { RecordLog } from './state-file.ts';
 
 export interface RunStart {
@@ -88,7 +88,7 @@ export class Run {
     this.#hub = hub;
     this.#message = start.message;
     const { kind, revision, by } = start;
-    this.#trace = hub.tracing?.begin({ id: this.id, set, kind, revision, by });
+    if (hub.tracing !== undefined) this.#trace = new RunTrace(hub.tracing, { id: this.id, set, kind, revision, by });
     store(this.record);
   }
 
@@ -138,15 +138,23 @@ export class Run {
     this.#changed();
   }
 
+  /** The comparison of a host, as a part of the trace of this run. */
+  planning<T>(host: string, work: () => Promise<T>): Promise<T> {
+    return this.#trace === undefined ? work() : this.#trace.plan(host, work);
+  }
+
+  /** The changes on a host, as a part of the trace of this run. */
+  onHost<T>(host: string, work: () => Promise<T>): Promise<T> {
+    return this.#trace === undefined ? work() : this.#trace.onHost(host, work);
+  }
+
   hostBegan(host: string, plan: Plan): void {
     this.include(host);
-    this.#trace?.hostBegan(host);
     this.#put(host, { status: 'running', steps: { total: plan.steps.length, done: 0, failed: 0 }, current: [] });
   }
 
   event(host: string, event: EngineEvent): void {
     const work = this.#hosts.get(host);
-    this.#trace?.event(host, event);
     if (work === undefined) return;
     const { id } = event.step;
     const { steps, current } = work;

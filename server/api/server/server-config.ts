@@ -40,6 +40,7 @@ const program = is.matches(
   'must be none or the name of a program such as gzip or zstd',
 );
 const url = is.matches(/^https?:\/\/[^\s/]+/, 'must be an http or https URL');
+const ratio = is.matches(/^(?:0|1|0?\.\d{1,9}|1\.0{1,9})$/, 'must be a number from 0 to 1, such as 0.1');
 const list = is.matches(/^[^,]+(?:,[^,]+)*$/, 'must be names separated by commas');
 const issuer = is.matches(
   /^https:\/\/[^\s/?#]+[^\s?#]*$|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?(?:\/[^\s?#]*)?$/,
@@ -110,6 +111,18 @@ export const serverConfigKeys = {
     'text',
     expiry,
   )('Time for which a token that adds a certificate is good, such as 3H or 1d. Unset: until it is used.'),
+  'core.trace_endpoint': row(
+    'text',
+    url,
+  )(
+    'Base URL of an OpenTelemetry collector (OTLP over HTTP), such as http://127.0.0.1:4318, which gets traces of requests and operations. Unset: as OTEL_EXPORTER_OTLP_ENDPOINT in the environment of gantryd has it.',
+  ),
+  'core.trace_sample_ratio': row(
+    'text',
+    ratio,
+  )(
+    'Share of requests that are traced, from 0 to 1; a request that belongs to a trace of its caller follows that one. Unset: as OTEL_TRACES_SAMPLER has it, else 1.',
+  ),
   'core.trust_ca_certificates': flag(
     'Clients with a certificate of an authority in server.ca are trusted with everything, unless they are restricted.',
     { default: 'false' },

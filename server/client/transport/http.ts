@@ -3,7 +3,8 @@
 import type { Readable } from 'node:stream';
 import { ClientError, isUnavailable, remedyFor } from '../client-error.ts';
 import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
-import type { Endpoint } from './host-endpoint.ts';
+import { currentTraceparent, inSpan, type Span } from '../../lib/shared/spans.ts';
+import { renderEndpoint, type Endpoint } from './host-endpoint.ts';
 import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.ts';
 import { maxJsonBytes, parseReply, readReply, type Headers, type Reply } from './reply.ts';
 import type { BearerSource, RawCall, RawReply } from './transport.ts';
@@ -56,7 +57,7 @@ export function createHttp(deps: HttpDeps): Http {
       const idempotent = call.method === 'GET';
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await sendOnce<T>(deps, call, signal);
+          return await inRequestSpan(deps, call, (span) => sendOnce<T>(deps, call, signal, span));
         } catch (error) {
           const again = call.stream === undefined && attempt < attempts && remedyFor(error, idempotent) === 'retry';
           // A missing socket will not appear by itself, and the user is waiting for the reason.
@@ -65,21 +66,23 @@ export function createHttp(deps: HttpDeps): Http {
         }
       }
     },
-    async open(call, signal) {
-      const what = whatOf(call);
-      // The signal stays joined as long as the body exists: the transport destroys the body when the signal fires.
-      const sent = rawCall(deps, call, await deps.transport.bearer?.fresh());
-      const raw = await connected(deps, call, (inner) => deps.transport.request(sent, inner), signal);
-      const headers: Headers = raw.headers;
-      if (raw.statusCode >= 400) {
-        await readReply(raw.statusCode, headers, raw.body, what);
-        throw new ClientError('badReply', `${what}: HTTP ${raw.statusCode}`, { status: raw.statusCode });
-      }
-      const abort = (): void => void raw.body.destroy(signal?.reason as Error);
-      signal?.addEventListener('abort', abort, { once: true });
-      raw.body.once('close', () => signal?.removeEventListener('abort', abort));
-      return { status: raw.statusCode, headers, body: raw.body };
-    },
+    open: (call, signal) =>
+      inRequestSpan(deps, call, async (span) => {
+        const what = whatOf(call);
+        // The signal stays joined as long as the body exists: the transport destroys the body when the signal fires.
+        const sent = rawCall(deps, call, await deps.transport.bearer?.fresh());
+        const raw = await connected(deps, call, (inner) => deps.transport.request(sent, inner), signal);
+        span?.set('http.response.status_code', raw.statusCode);
+        const headers: Headers = raw.headers;
+        if (raw.statusCode >= 400) {
+          await readReply(raw.statusCode, headers, raw.body, what);
+          throw new ClientError('badReply', `${what}: HTTP ${raw.statusCode}`, { status: raw.statusCode });
+        }
+        const abort = (): void => void raw.body.destroy(signal?.reason as Error);
+        signal?.addEventListener('abort', abort, { once: true });
+        raw.body.once('close', () => signal?.removeEventListener('abort', abort));
+        return { status: raw.statusCode, headers, body: raw.body };
+      }),
   };
 }
 
@@ -90,13 +93,31 @@ const isTransient = (error: unknown): boolean =>
 const errno = (error: ClientError): unknown =>
   error.cause instanceof Error && 'code' in error.cause ? error.cause.code : '';
 
-async function sendOnce<T>(deps: HttpDeps, call: Call, signal: AbortSignal | undefined): Promise<Reply<T>> {
+/** Inside a span under way the request is one of its own, and the server gets to know it. */
+function inRequestSpan<T>(deps: HttpDeps, call: Call, work: (span: Span | undefined) => Promise<T>): Promise<T> {
+  if (currentTraceparent() === undefined) return work(undefined);
+  const { method, path } = call;
+  const attributes = {
+    'http.request.method': method,
+    'url.path': path,
+    'server.address': renderEndpoint(deps.transport.endpoint),
+  };
+  return inSpan(`${method} ${path}`, { kind: 'client', attributes }, work);
+}
+
+async function sendOnce<T>(
+  deps: HttpDeps,
+  call: Call,
+  signal: AbortSignal | undefined,
+  span: Span | undefined,
+): Promise<Reply<T>> {
   signal?.throwIfAborted();
   const limits = { timeoutMs: limitOf(deps, call), maxBytes: maxJsonBytes };
   const { bearer } = deps.transport;
   const sent = rawCall(deps, call, bearer === undefined ? undefined : await bearer.fresh());
   try {
     const { statusCode, headers, text } = await deps.transport.exchange(sent, limits, signal);
+    span?.set('http.response.status_code', statusCode);
     return parseReply<T>(statusCode, headers, text, whatOf(call));
   } catch (error) {
     throw await explained(deps, call, error, signal);
@@ -140,12 +161,14 @@ function rawCall(deps: HttpDeps, call: Call, token: string | undefined): RawCall
   const { method, json, ifMatch } = call;
   const body = call.stream ?? (json === undefined ? undefined : JSON.stringify(json));
   const usual = json === undefined ? bareHeaders : jsonHeaders;
+  const traceparent = currentTraceparent();
   const headers =
-    ifMatch === undefined && call.headers === undefined && token === undefined
+    ifMatch === undefined && call.headers === undefined && token === undefined && traceparent === undefined
       ? usual
       : {
           ...usual,
           ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...(traceparent === undefined ? {} : { traceparent }),
           ...(ifMatch === undefined ? {} : { 'if-match': ifMatch }),
           ...call.headers,
         };

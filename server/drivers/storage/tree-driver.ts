@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
+import { inSpan } from '../../lib/shared/spans.ts';
 import { DriverError } from '../driver-error.ts';
 import { asDriverError, syncTree } from './copy-tree.ts';
 import type { ImageFiles, PoolSpec, StorageDriver, UnpackImage, VolumeRef, VolumeSource } from './driver.ts';
@@ -42,7 +43,9 @@ export function openTreeDriver(kind: TreeKind, deps: TreeDriverDeps): StorageDri
     const path = volumePathIn(root, { type: 'image', name: image.fingerprint });
     await staging.build(root, path, async (temporary) => {
       await kind.makeTree(temporary);
-      await deps.unpackImage(image, temporary, { asRoot: deps.ownership === 'keep', progress }, signal);
+      await inSpan('unpack image', { attributes: { 'gantry.image': image.fingerprint } }, () =>
+        deps.unpackImage(image, temporary, { asRoot: deps.ownership === 'keep', progress }, signal),
+      );
       // Later volumes trust that an image which is there is whole, also after a power failure.
       await syncTree(temporary, signal);
     });

@@ -43,6 +43,8 @@ export interface ServerSettingsDeps {
   readonly cluster: { readonly isOn: boolean; readonly ownName: string; readonly ownAddress: string | undefined };
   /** Why writes are refused at the moment. */
   readonly readOnly: () => string | undefined;
+  /** Resolves when what follows the config has taken it up. */
+  readonly settled: () => Promise<void>;
 }
 
 const untrustedView = {
@@ -164,6 +166,7 @@ export class ServerSettings {
       return merged.changed;
     });
     this.#deps.events.lifecycle('config-updated', '/1.0', { keys: [...changed] }, caller.requestor);
+    await this.#deps.settled();
     const isSentAgain = (sent['core.https_address'] ?? '') !== '' && !this.#listeners.isOpen(this.#httpsDialect());
     if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
   }

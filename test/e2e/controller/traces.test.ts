@@ -1,98 +1,164 @@
-// Traces of runs: a collector gets one trace from the commit to the object that a step makes, and no collector is asked for nothing.
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
+// Traces of runs: a collector gets one trace from a commit over the plan and its steps to the start of a container in gantryd.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openTracing, traceTarget } from '../../../reconciler/controller/traces/tracing.ts';
-import {
-  hasStatus,
-  openControllerWorld,
-  profileText,
-  waitMs,
-  type ControllerWorld,
-} from '../../support/controller/world.ts';
+import { openTraces } from '../../../reconciler/controller/traces/open-traces.ts';
+import { RunTrace } from '../../../reconciler/controller/traces/run-trace.ts';
+import { cli } from '../../support/cli/io.ts';
+import { hasStatus, openControllerWorld, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
+import { ancestors, startCollector, type CollectedSpan, type Collector } from '../../support/daemons/collector.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { Repository } from '../../support/git/repository.ts';
 import { until } from '../../support/until.ts';
 
-interface Span {
-  readonly traceId: string;
-  readonly spanId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly startTimeUnixNano: string;
-  readonly endTimeUnixNano: string;
-  readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[];
-}
+const stack = `kind: storage_pool
+name: p
+driver: dir
+---
+kind: image
+name: small
+file: image.tgz
+---
+kind: container
+name: c1
+profiles: []
+devices: { root: { type: disk, path: /, pool: p } }
+source: { type: image, fingerprint: small }
+`;
 
 let world: ControllerWorld;
-const spans: Span[] = [];
-const seen: { readonly path: string; readonly key: string }[] = [];
-const collector = createServer((request, response) => {
-  const answer = async (): Promise<void> => {
-    const { resourceSpans } = JSON.parse(await text(request));
-    for (const { scopeSpans } of resourceSpans) for (const scope of scopeSpans) spans.push(...scope.spans);
-    seen.push({ path: request.url ?? '', key: String(request.headers['x-key']) });
-    response.end('{}');
-  };
-  void answer();
-});
+let daemon: TestDaemon;
+let collector: Collector;
+let repository: Repository;
+let commit = '';
 
 beforeAll(async () => {
-  collector.listen(0, '127.0.0.1');
-  await once(collector, 'listening');
-  world = await openControllerWorld(1);
-  await world.write('a.yaml', profileText('web', {}));
-  const { port } = collector.address() as AddressInfo;
-  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${port}/`, OTEL_EXPORTER_OTLP_HEADERS: 'X-Key=a%20b' };
-  await world.start(undefined, await openTracing(env, () => {}));
+  collector = await startCollector();
+  daemon = await makeDaemon();
+  expect((await daemon.call('PATCH', '/1.0', { config: { 'core.trace_endpoint': collector.url } })).status).toBe(200);
+  world = await openControllerWorld(0);
+  const folder = join(world.folder, 'image');
+  mkdirSync(join(folder, 'rootfs/etc'), { recursive: true });
+  writeFileSync(join(folder, 'metadata.yaml'), 'architecture: x86_64\ncreation_date: 1700000000\n');
+  writeFileSync(join(folder, 'rootfs/etc/hostname'), 'c\n');
+  repository = new Repository(world.folder);
+  execFileSync('tar', ['-C', folder, '-czf', join(repository.work, 'image.tgz'), 'metadata.yaml', 'rootfs']);
+  commit = repository.commit({ 'a.yaml': stack });
+  writeFileSync(
+    join(world.folder, 'mine.yaml'),
+    `kind: hosts\nhosts: [{ name: h1, address: "unix://${daemon.socketPath}" }]\n`,
+  );
+  writeFileSync(join(world.folder, 'token'), 'abc\n');
+  const tokenFile = join(world.folder, 'token');
+  const config = { endpoint: collector.url, headers: { 'x-key': 'a b' }, tokenFile };
+  await world.start(
+    `hosts: { file: mine.yaml }
+sources: [{ name: site, git: { url: "file://${repository.bare}", branch: main, interval: 200ms } }]
+sets: [{ name: web, source: site }]
+`,
+    await openTraces(config, {}, () => {}),
+  );
 }, 60_000);
 afterAll(async () => {
   await world.close();
-  collector.closeAllConnections();
-  collector.close();
+  await daemon.cleanUp();
+  await collector.close();
 });
 
-test('a revision is one trace: the run, its hosts, their steps', async () => {
+const path = (span: CollectedSpan): readonly string[] =>
+  [span, ...ancestors(collector, span)].map(({ service, name }) => `${service}: ${name}`);
+
+test('a commit is one trace: its run, the host, the plan and the steps, requests, operations, and the start of the container', async () => {
   await hasStatus(world, 'web', 'synced');
-  await until(() => spans.some(({ name }) => name === 'sync web'), waitMs);
-  const of = (name: string): Span => {
-    const found = spans.find((span) => span.name === name);
-    if (found === undefined) throw new Error(`no span ${name} among ${spans.map((one) => one.name).join(', ')}`);
-    return found;
-  };
-  const [run, host, step] = [of('sync web'), of('host h1'), of('create profile/web')];
-  expect(new Set([run.traceId, host.traceId, step.traceId]).size).toBe(1);
-  expect(run.traceId).toMatch(/^[0-9a-f]{32}$/);
+  const run = await collector.span('sync web');
+  const start = await collector.span('start container');
+  const unpack = await collector.span('unpack image');
+  await until(() => ancestors(collector, start).at(-1) === run, waitMs);
+  const begin = 'gantry-controller: ';
+  const above = [`${begin}start container/c1`, `${begin}host h1`, `${begin}sync web`];
+  expect(path(start)).toEqual([
+    'gantryd: start container',
+    'gantryd: operation: Starting container',
+    'gantryd: PUT /1.0/containers/:name/state',
+    `${begin}PUT /1.0/containers/c1/state`,
+    ...above,
+  ]);
+  expect(path(unpack)).toEqual([
+    'gantryd: unpack image',
+    expect.stringMatching(/^gantryd: container-create: /),
+    'gantryd: operation: Creating container',
+    'gantryd: POST /1.0/containers',
+    `${begin}POST /1.0/containers`,
+    `${begin}create container/c1`,
+    `${begin}host h1`,
+    `${begin}sync web`,
+  ]);
+  const plan = await collector.span('plan', ({ traceId }) => traceId === run.traceId);
+  expect(path(plan)).toEqual([`${begin}plan`, `${begin}host h1`, `${begin}sync web`]);
   expect(run.parentSpanId).toBeUndefined();
-  expect(host.parentSpanId).toBe(run.spanId);
-  expect(step.parentSpanId).toBe(host.spanId);
-  const revision = world.engine.overview().sets[0]?.revision ?? '';
-  expect(run.attributes).toContainEqual({ key: 'vcs.ref.head.revision', value: { stringValue: revision } });
-  expect(BigInt(step.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(step.startTimeUnixNano));
-  expect(seen[0]).toEqual({ path: '/v1/traces', key: 'a b' });
+  expect(run.attributes['vcs.ref.head.revision']).toBe(commit);
+  for (const span of [start, unpack, plan]) expect(span.traceId).toBe(run.traceId);
+  const request = await collector.span('PUT /1.0/containers/:name/state');
+  expect(request.kind).toBe(2);
+  expect(request.attributes).toMatchObject({
+    'http.response.status_code': 202,
+    'url.path': '/1.0/containers/c1/state',
+  });
+  const step = await collector.span('start container/c1');
+  const operation = await collector.span('operation: Starting container');
+  expect(step.attributes['gantry.operation']).toBe(operation.attributes['gantry.operation']);
+  expect(BigInt(step.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(operation.endTimeUnixNano));
+  const [first] = collector.requests.filter(({ headers }) => headers['x-key'] !== undefined);
+  expect(first).toMatchObject({ path: '/v1/traces', headers: { 'x-key': 'a b', authorization: 'Bearer abc' } });
+});
+
+test('a step that fails is a failed span with its reason, in a trace of its own', async () => {
+  daemon.sim.faults.inject({ operation: 'start', container: 'c2', error: 'no room on the moon', times: 1 });
+  repository.commit({ 'b.yaml': stack.slice(stack.indexOf('kind: container')).replace('name: c1', 'name: c2') });
+  const failed = await collector.span('start container/c2');
+  expect(failed.status).toMatchObject({ code: 2, message: expect.stringContaining('no room on the moon') });
+  const driver = await collector.span('start container', ({ traceId }) => traceId === failed.traceId);
+  expect(driver.status).toMatchObject({ code: 2, message: expect.stringContaining('no room on the moon') });
+  const first = await collector.span('sync web');
+  expect(failed.traceId).not.toBe(first.traceId);
+});
+
+test('gantry apply is a trace, inside the one that its environment names', async () => {
+  const file = join(world.folder, 'profile.yaml');
+  writeFileSync(file, 'kind: profile\nname: web\nconfig: { user.a: b }\n');
+  const traceId = '0af7651916cd43dd8448eb211c80319c';
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, TRACEPARENT: `00-${traceId}-b7ad6b7169203331-01` };
+  const host = `unix://${daemon.socketPath}`;
+  expect(await cli(['apply', '-y', '-f', file, '--host', host, '--set', 'mine'], { env })).toMatchObject({ code: 0 });
+  const made = await collector.span('POST /1.0/profiles', ({ service }) => service === 'gantryd');
+  await until(() => ancestors(collector, made).length === 3, waitMs);
+  expect(path(made)).toEqual([
+    'gantryd: POST /1.0/profiles',
+    'gantry: POST /1.0/profiles',
+    'gantry: create profile/web',
+    'gantry: gantry apply',
+  ]);
+  expect(made.traceId).toBe(traceId);
+  const plan = await collector.span('plan', ({ service }) => service === 'gantry');
+  expect(path(plan)).toEqual(['gantry: plan', 'gantry: gantry apply']);
+  const bad = await cli(['apply', '-y', '-f', file, '--host', host], {
+    env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'c:4318' },
+  });
+  expect(bad.code).not.toBe(0);
+  expect(bad.stderr).toContain('OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://127.0.0.1:4318, is "c:4318"');
 });
 
 test('a collector that cannot be reached is reported once, and the end does not wait for it', async () => {
   const problems: string[] = [];
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9' };
-  const tracing = await openTracing(env, (message) => problems.push(message));
+  const tracing = await openTraces(undefined, env, (message) => problems.push(message));
+  if (tracing === undefined) throw new Error('nothing is traced');
   const run = { id: 'r', set: 'web', kind: 'sync', revision: 'abc', by: 'ann' };
-  for (let round = 0; round < 3; round += 1) tracing?.begin(run).ended('done', undefined);
+  for (let round = 0; round < 3; round += 1) new RunTrace(tracing, run).ended('done', undefined);
   const endsMs = Date.now() + 7000;
-  await tracing?.close();
+  await tracing.close();
   expect(Date.now()).toBeLessThan(endsMs);
   await until(() => problems.length > 0, waitMs);
   expect(problems).toEqual([expect.stringMatching(/^traces are not sent to 127\.0\.0\.1:9: /)]);
-});
-
-test('the variables of OpenTelemetry say where traces go', () => {
-  expect(traceTarget({})).toBeUndefined();
-  expect(traceTarget({ OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318', OTEL_SDK_DISABLED: 'true' })).toBeUndefined();
-  expect(
-    traceTarget({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://c/x', OTEL_EXPORTER_OTLP_ENDPOINT: 'http://other' })
-      ?.url,
-  ).toBe('https://c/x');
-  expect(() => traceTarget({ OTEL_EXPORTER_OTLP_ENDPOINT: 'c:4318' })).toThrow(
-    'OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http://127.0.0.1:4318, is "c:4318"',
-  );
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Engine } from '../../../reconciler/controller/engine.ts';
 import { Hub } from '../../../reconciler/controller/hub.ts';
 import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
-import type { TraceExporter } from '../../../reconciler/controller/traces/exporter.ts';
+import type { OpenTracer } from '../../../server/traces/open.ts';
 import { startEngine } from '../../../reconciler/controller/start.ts';
 import { openMemoryDaemon, type MemoryDaemon } from '../daemons/in-memory.ts';
 import { until } from '../until.ts';
@@ -19,7 +19,7 @@ export interface ControllerWorld {
   /** Writes a manifest of the source. */
   write(name: string, text: string): Promise<void>;
   /** `config` replaces gantry.yaml. */
-  start(config?: string, tracing?: TraceExporter): Promise<Engine>;
+  start(config?: string, tracing?: OpenTracer): Promise<Engine>;
   stop(): Promise<void>;
   profile(host: number, name: string): Promise<Record<string, string> | undefined>;
   /** Changes a profile as somebody else. */
@@ -66,7 +66,7 @@ export async function openControllerWorld(hosts: number): Promise<ControllerWorl
       return engine;
     },
     write: (name, text) => writeFile(join(folder, 'manifests', name), text),
-    async start(config = simpleConfig(), tracing?: TraceExporter) {
+    async start(config = simpleConfig(), tracing?: OpenTracer) {
       await writeFile(join(folder, 'gantry.yaml'), config);
       const read = await readConfig(join(folder, 'gantry.yaml'));
       if (read.config === undefined) throw new Error(read.diagnostics.map(({ message }) => message).join('; '));

@@ -17,14 +17,14 @@ export const runController: Run<ControllerOptions> = async (context) => {
   await context.diagnostics(diagnostics);
   throwOnErrors(diagnostics, [file]);
   if (config === undefined) throw new CliError(`${file} cannot be read`, exitCodes.error);
-  const [{ startEngine }, { Hub }, { openTracing }] = await Promise.all([
+  const [{ startEngine }, { Hub }, { openTraces }] = await Promise.all([
     import('../../../controller/start.ts'),
     import('../../../controller/hub.ts'),
-    import('../../../controller/traces/tracing.ts'),
+    import('../../../controller/traces/open-traces.ts'),
   ]);
   const hub = new Hub((line) => print(context, line));
   const report = (message: string): void => hub.log('warn', message);
-  hub.tracing = await openTracing(context.io.env, report).catch((error: unknown) => {
+  hub.tracing = await openTraces(config.tracing, context.io.env, report).catch((error: unknown) => {
     throw usageError(reasonOf(error));
   });
   const started = await startEngine(config, hub);

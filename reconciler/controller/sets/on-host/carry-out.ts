@@ -2,9 +2,9 @@
 import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
-import type { HostTarget, SetOnHostDeps } from './host-target.ts';
+import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import { changesOn } from '../object-history.ts';
-import { runPlan } from './run-plan.ts';
+import { runPlan, type PlanRun } from './run-plan.ts';
 
 export interface HostWork {
   readonly made: MadePlan;
@@ -24,31 +24,29 @@ export async function carryOut(
 ): Promise<void> {
   const { config, link, beginRepair, who, stateDir, parallelism, nowMs, log, onChanges } = deps;
   const { name } = link.host;
-  const rollout = isNew && target.run?.isEnded === false ? target.run : undefined;
+  const rollout = rolloutOf(target, isNew);
   const run = rollout ?? beginRepair(name);
   run.hostBegan(name, made.plan);
   let failure: string | undefined = 'It was not carried out.';
   try {
-    const result = await runPlan(
-      {
-        client: link.client,
-        made,
-        loaded: target.loaded,
-        revision: target.revision,
-        who,
-        message: run.start.message ?? run.start.reason,
-        isRepair: !isNew,
-        ...(rollout === undefined ? {} : { rollout: rollout.id }),
-        stateDir: join(stateDir, 'hosts', name),
-        parallelism,
-        timeoutMs: config.timeoutMs,
-        nowMs,
-        emit: (event) => run.event(name, event),
-        warn: (text) => log('warn', text, name),
-        stop: signal,
-      },
-      signal,
-    );
+    const work: PlanRun = {
+      client: link.client,
+      made,
+      loaded: target.loaded,
+      revision: target.revision,
+      who,
+      message: run.start.message ?? run.start.reason,
+      isRepair: !isNew,
+      ...(rollout === undefined ? {} : { rollout: rollout.id }),
+      stateDir: join(stateDir, 'hosts', name),
+      parallelism,
+      timeoutMs: config.timeoutMs,
+      nowMs,
+      emit: (event) => run.event(name, event),
+      warn: (text) => log('warn', text, name),
+      stop: signal,
+    };
+    const result = await run.onHost(name, () => runPlan(work, signal));
     failure = textOf(result.failures);
     run.hostEnded(name, made.plan, result, failure);
     const changes = changesOn(name, run.id, made.plan, result, nowMs());

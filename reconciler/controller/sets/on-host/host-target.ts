@@ -46,3 +46,7 @@ export interface SetOnHostDeps {
   readonly parallelism: number;
   readonly nowMs: () => number;
 }
+
+/** The run that brings the target to the host, while it goes on. */
+export const rolloutOf = ({ run }: HostTarget, isNew: boolean): Run | undefined =>
+  isNew && run?.isEnded === false ? run : undefined;

@@ -22,7 +22,7 @@ import { Attempts } from './attempts.ts';
 import { carryOut, type Failures, type HostWork } from './carry-out.ts';
 import { Comparison } from './comparison.ts';
 import { DriftBook } from './drift-book.ts';
-import type { Applied, HostTarget, SetOnHostDeps } from './host-target.ts';
+import { rolloutOf, type Applied, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import { ObjectBoard } from './object-board.ts';
 import { endsInMs, ofHost } from '../suspensions.ts';
 
@@ -182,20 +182,12 @@ export class SetOnHost {
   }
 
   async #reconcile(target: HostTarget, signal: AbortSignal): Promise<void> {
-    const { config, suspensions, nowMs } = this.#deps;
+    const { config, nowMs } = this.#deps;
     const isNew = this.#applied?.text !== target.loaded.text;
     await this.#resumeOnce(signal);
     this.#repairs.declare(target.loaded.loaded.documents);
-    const observed = await this.#deps.turn(() => this.#observe(target, signal));
-    const asked = suspensions();
-    const compared = new Comparison(this.#deps, {
-      target,
-      observed,
-      set: this.#setName(),
-      isNew,
-      asked,
-      wasDrift: (...path) => this.#drift.isReported(...path),
-    });
+    const compare = () => this.#compare(target, isNew, signal);
+    const { compared, asked } = await (rolloutOf(target, isNew)?.planning(this.name, compare) ?? compare());
     await this.#noteDrift(compared.judged, asked, signal);
     const made = compared.allowed(this.#restingIn(compared.whole));
     this.#nextOpenMs = undefined;
@@ -214,6 +206,14 @@ export class SetOnHost {
     show('syncing');
     this.#deps.onState();
     await this.#apply({ made, target, isNew }, signal);
+  }
+
+  async #compare(target: HostTarget, isNew: boolean, signal: AbortSignal) {
+    const observed = await this.#deps.turn(() => this.#observe(target, signal));
+    const asked = this.#deps.suspensions();
+    const wasDrift = (...path: readonly [string, string]): boolean => this.#drift.isReported(...path);
+    const compared = new Comparison(this.#deps, { target, observed, set: this.#setName(), isNew, asked, wasDrift });
+    return { compared, asked };
   }
 
   #settled(

@@ -8,8 +8,9 @@ import type { StateDeps } from './state-deps.ts';
 import { evacuateKeys } from './evacuate-keys.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
 import { checkpointDirOf, checkpointLogName, needCheckpoints } from './checkpoint.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
 import { errorText } from '../../../lib/log.ts';
+import { inSpan } from '../../../lib/shared/spans.ts';
 import { errors } from '../../../api/errors.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';
 import { join } from 'node:path';
@@ -90,11 +91,13 @@ async function launch(
   stateful: boolean,
   signal: AbortSignal,
 ): Promise<{ readonly initPid: number }> {
-  if (!stateful) return deps.runtime.start(run, signal);
+  const attributes = { 'gantry.container': plainName(name), 'gantry.project': projectOf(name) };
+  const of = { attributes: { ...attributes, 'gantry.runtime': deps.runtime.name } };
+  if (!stateful) return inSpan('start container', of, () => deps.runtime.start(run, signal));
   const able = await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
   const dir = checkpointDirOf(deps, { name, pool: document.pool });
   const logFile = join(run.logDir, checkpointLogName('restore', deps.clock.nowMs()));
-  return able.restore(run, { dir, logFile }, signal);
+  return inSpan('restore container', of, () => able.restore(run, { dir, logFile }, signal));
 }
 
 /** A container whose forwards cannot be opened is stopped. */

@@ -1,0 +1,131 @@
+// Spans of a daemon: what its config turns on and off, whose trace a request belongs to, and that a collector never holds up work.
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ancestors, startCollector, type Collector } from '../../support/daemons/collector.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { until } from '../../support/until.ts';
+
+let daemon: TestDaemon;
+let collector: Collector;
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const spanId = 'b7ad6b7169203331';
+const set = async (config: Record<string, string>): Promise<void> => {
+  const answer = await daemon.call('PATCH', '/1.0', { config });
+  expect(answer.status, answer.bytes.toString()).toBe(200);
+};
+
+beforeAll(async () => {
+  collector = await startCollector();
+  daemon = await makeDaemon();
+}, 60_000);
+afterAll(async () => {
+  await daemon.cleanUp();
+  await collector.close();
+});
+
+let count = 0;
+/** A request that no other one is like, and its span. */
+async function traced(headers: Record<string, string | string[]>) {
+  const name = `p${(count += 1)}`;
+  expect((await daemon.call('POST', '/1.0/profiles', { name }, headers)).status).toBe(200);
+  expect((await daemon.call('GET', `/1.0/profiles/${name}`, undefined, headers)).status).toBe(200);
+  return collector.span(
+    'GET /1.0/profiles/:name',
+    ({ attributes }) => attributes['url.path'] === `/1.0/profiles/${name}`,
+  );
+}
+
+test('a daemon without a collector traces nothing; the config turns it on at once', async () => {
+  expect((await daemon.call('GET', '/1.0/profiles')).status).toBe(200);
+  await set({ 'core.trace_endpoint': collector.url });
+  const span = await traced({ traceparent: `00-${traceId}-${spanId}-01` });
+  expect(span).toMatchObject({ traceId, parentSpanId: spanId, service: 'gantryd', kind: 2 });
+  expect(collector.spans.filter(({ name }) => name === 'GET /1.0/profiles')).toEqual([]);
+});
+
+test.each([
+  ['is too long', `00-${traceId}-${spanId}-01${'a'.repeat(2000)}`],
+  ['has other letters', `00-${'z'.repeat(32)}-${spanId}-01`],
+  ['has a trace of zeros', `00-${'0'.repeat(32)}-${spanId}-01`],
+  ['is there twice', [`00-${traceId}-${spanId}-01`, `00-${traceId}-${spanId}-01`]],
+  ['has text', 'DROP TABLE; <script>'],
+])('a request whose traceparent %s begins a trace of its own', async (_, traceparent) => {
+  const span = await traced({ traceparent });
+  expect(span.traceId).not.toBe(traceId);
+  expect(span.parentSpanId).toBeUndefined();
+});
+
+test('a request of a trace that is not recorded is not either, and of the others the share that the config says', async () => {
+  const unrecorded = { traceparent: `00-${traceId}-${spanId}-00` };
+  expect((await daemon.call('GET', '/1.0/networks', undefined, unrecorded)).status).toBe(200);
+  await set({ 'core.trace_sample_ratio': '0' });
+  expect((await daemon.call('GET', '/1.0/networks')).status).toBe(200);
+  await traced({ traceparent: `00-${traceId}-${spanId}-01` });
+  expect(collector.spans.filter(({ name }) => name === 'GET /1.0/networks')).toEqual([]);
+  await set({ 'core.trace_sample_ratio': '' });
+});
+
+test('an operation is a span until it ends, also when the request was answered before', async () => {
+  const body = { name: 'p', driver: 'dir' };
+  expect((await daemon.call('POST', '/1.0/storage-pools', body)).status).toBe(200);
+  const devices = { root: { type: 'disk', path: '/', pool: 'p' } };
+  await daemon.ok('POST', '/1.0/containers', { name: 'c', source: { type: 'none' }, devices });
+  await daemon.ok('PUT', '/1.0/containers/c/state', { action: 'start' });
+  await daemon.ok('PUT', '/1.0/containers/c/state', { action: 'stop', force: true });
+  const start = await collector.span('start container');
+  expect(start.attributes).toMatchObject({
+    'gantry.container': 'c',
+    'gantry.project': 'default',
+    'gantry.runtime': 'sim',
+  });
+  await until(() => ancestors(collector, start).length === 2, 30_000);
+  const [operation, request] = ancestors(collector, start);
+  expect(operation?.name).toBe('operation: Starting container');
+  expect(request?.name).toBe('PUT /1.0/containers/:name/state');
+  expect(request?.parentSpanId).toBeUndefined();
+  expect(operation?.attributes['gantry.operation']).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test('an operation that fails is a failed span with its reason', async () => {
+  const answer = await daemon.call('PUT', '/1.0/containers/c/state', { action: 'stop', force: true });
+  if (answer.status === 202) await daemon.wait(answer.body.operation as string);
+  const failed = await collector.span('operation: Stopping container', ({ status }) => status?.code === 2);
+  expect(failed.status?.message).toContain('already stopped');
+});
+
+test('a collector that never answers, and one that is gone, hold up no request and not the end of the daemon', async () => {
+  const silent = createServer((socket) => void socket.on('error', () => {}));
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const silentUrl = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+  for (const [url, rounds] of [
+    [silentUrl, 21],
+    ['http://127.0.0.1:9', 1],
+  ] as const) {
+    await set({ 'core.trace_endpoint': url });
+    const beganMs = Date.now();
+    // More spans than may wait.
+    for (let round = 0; round < rounds; round += 1)
+      await Promise.all(Array.from({ length: 100 }, () => daemon.call('GET', '/1.0/networks')));
+    expect(Date.now() - beganMs).toBeLessThan(60_000);
+  }
+  await until(() => daemon.logged.some((line) => line.includes('traces are not sent to 127.0.0.1:9')), 30_000);
+  const endsMs = Date.now() + 10_000;
+  await daemon.stop();
+  expect(Date.now()).toBeLessThan(endsMs);
+  silent.close();
+  await daemon.restart();
+  expect((await daemon.call('GET', '/1.0/networks')).status).toBe(200);
+}, 120_000);
+
+test('settings that cannot be used are refused with what is wrong', async () => {
+  const answer = await daemon.call('PATCH', '/1.0', {
+    config: { 'core.trace_endpoint': 'collector:4318', 'core.trace_sample_ratio': '2' },
+  });
+  expect(answer.status).toBe(400);
+  const text = answer.bytes.toString();
+  expect(text).toContain('must be an http or https URL');
+  expect(text).toContain('must be a number from 0 to 1, such as 0.1');
+});
