@@ -1,12 +1,10 @@
 // Leases of etcd: granted, kept alive while this process runs, lost when etcd says so or has not been reached for the time to live.
-import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LeaseBook, type LeaseClock } from '../leases.ts';
-import { storeErrors } from '../store-errors.ts';
 import { type Lease, StoreError } from '../store.ts';
-import { EtcdFailure, failureOf } from './failure.ts';
+import { EtcdFailure } from './failure.ts';
+import { KeepAlive } from './keep-alive.ts';
 import type { EtcdLink } from './link.ts';
-import type { Stream } from './member.ts';
 
 /** While etcd does not answer. */
 const longestCloseMs = 2000;
@@ -14,10 +12,12 @@ const longestCloseMs = 2000;
 export class EtcdLeases {
   readonly #link: EtcdLink;
   readonly #book: LeaseBook;
+  readonly #renewals: KeepAlive;
   #closing = false;
 
   constructor(link: EtcdLink, clock: LeaseClock) {
     this.#link = link;
+    this.#renewals = new KeepAlive(link);
     this.#book = new LeaseBook({ clock, drop: (id) => this.#revoke(id) });
   }
 
@@ -41,6 +41,7 @@ export class EtcdLeases {
     const ended = this.#book.closeAll().catch(() => {});
     await Promise.race([ended, pause(longestCloseMs, undefined, { ref: false })]);
     this.#book.forgetAll();
+    this.#renewals.close();
   }
 
   /** Three times within the time to live; each in real time, since etcd counts in real time. Returns when the last renewal that etcd
@@ -54,7 +55,7 @@ export class EtcdLeases {
       if (isAsking) return;
       isAsking = true;
       try {
-        const left = await renew(this.#link, id);
+        const left = await this.#renewals.renew(id);
         if (left > 0) confirmedAtMs = askedAtMs;
         else this.#book.lose(id);
       } catch {
@@ -80,23 +81,8 @@ export class EtcdLeases {
   }
 }
 
-/** The time left in seconds, 0 when the lease has ended. Throws EtcdFailure. */
+/** The time left in seconds of a lease that is renewed once, 0 when it has ended. Throws EtcdFailure. */
 export async function renew(link: EtcdLink, id: string): Promise<number> {
-  const endpoint = link.endpoint;
-  let stream: Stream<'LeaseKeepAlive'> | undefined;
-  try {
-    stream = await link.open('LeaseKeepAlive');
-    stream.write({ ID: id });
-    const [answer] = (await once(stream, 'data', { signal: AbortSignal.timeout(link.attemptMs) })) as [
-      { readonly TTL: string },
-    ];
-    return Number(answer.TTL);
-  } catch (error) {
-    if (link.isClosed) throw storeErrors.closed();
-    const failure = error instanceof EtcdFailure ? error : failureOf(error, endpoint);
-    link.giveUp(failure, endpoint);
-    throw failure;
-  } finally {
-    stream?.cancel();
-  }
+  const keepAlive = new KeepAlive(link);
+  return await keepAlive.renew(id).finally(() => keepAlive.close());
 }
