@@ -13,6 +13,7 @@ import { clusterDir, readMembership, writeMembership, type ClusterStore } from '
 import type { Members } from '../../cluster/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { errorText, type Log } from '../../lib/log.ts';
+import { type Rest, RestlessLoop } from '../../lib/restless-loop.ts';
 import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
 import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';
 import { etcdSettings } from './store-choice.ts';
@@ -32,8 +33,10 @@ export interface EtcdWatchDeps {
   readonly maxVoters: () => number;
 }
 
-/** Which members run one is looked at this often. */
-const lookEveryMs = 2_000;
+/** Which members run one is looked at this often while that may be about to change, and otherwise. */
+const lookEveryMs = { restless: 2_000, settled: 15_000 };
+/** After members came or went, or the settings changed. */
+const restlessMs = 30_000;
 /** A learner gets its vote with a later look when it has not caught up. */
 const promoteMs = 1_500;
 /** A program that was missing is looked for again after this time. */
@@ -44,8 +47,10 @@ export class OwnEtcd {
   #process: EtcdProcess | undefined;
   #care: EtcdCare | undefined;
   #careLink: EtcdMembership | undefined;
-  #looking: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
+  #loop: RestlessLoop | undefined;
+  #unfollow: () => void = () => {};
+  /** To the etcds of that address of the store. */
+  #link: { readonly address: string; readonly membership: EtcdMembership } | undefined;
   #isStopped = false;
   /** Why this host can run no etcd, and when that was found out. */
   #program: { readonly missing: string | undefined; readonly atMs: number } | undefined;
@@ -85,18 +90,27 @@ export class OwnEtcd {
     await this.#process.keepRunning(this.#startOf(noted));
   }
 
-  /** From now on the first members run one each, whoever comes or goes. */
+  /** From now on the first members run one each, whoever comes or goes; where the members run none this host looks at nothing. */
   watch(deps: EtcdWatchDeps): void {
-    const look = (): void => {
-      this.#looking = this.#looking
-        .then(() => this.#look(deps))
-        .catch((error: unknown) => {
-          this.#deps.log.debug(`Looking after the etcds of the cluster failed: ${errorText(error)}`);
-        });
+    this.#unfollow();
+    void this.#loop?.stop();
+    const look = async (): Promise<Rest> => {
+      try {
+        return await this.#look(deps);
+      } catch (error) {
+        this.#deps.log.debug(`Looking after the etcds of the cluster failed: ${errorText(error)}`);
+        this.#closeLink();
+        return 'restless';
+      }
     };
-    this.#timer = setInterval(look, lookEveryMs);
-    this.#timer.unref();
-    look();
+    this.#loop = new RestlessLoop({ look, everyMs: lookEveryMs, restlessMs });
+    this.#unfollow = deps.members.onPresence(() => this.lookSoon());
+    this.lookSoon();
+  }
+
+  /** The members or the settings may be others now. */
+  lookSoon(): void {
+    this.#loop?.soon();
   }
 
   /** What an operator has to know, one sentence each. */
@@ -116,10 +130,9 @@ export class OwnEtcd {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
-    clearInterval(this.#timer);
+    await this.#endWatch();
     await this.#care?.stop();
     this.#careLink?.close();
-    await this.#looking;
     await this.#process?.stop();
   }
 
@@ -127,7 +140,7 @@ export class OwnEtcd {
   async withdraw(address: string): Promise<void> {
     this.#isLeaving = true;
     try {
-      await this.#looking;
+      await this.#loop?.idle();
       const membership = await readMembership(this.#deps.stateDir);
       if (membership?.store.own !== true) return;
       const link = await membershipOf(membership.store);
@@ -144,6 +157,7 @@ export class OwnEtcd {
 
   /** The host is in no cluster any more. */
   async forget(): Promise<void> {
+    await this.#endWatch();
     await this.#care?.stop();
     this.#care = undefined;
     this.#careLink?.close();
@@ -163,51 +177,66 @@ export class OwnEtcd {
     this.#program = { missing, atMs: nowMs };
   }
 
-  async #look({ members, useEndpoints, maxVoters }: EtcdWatchDeps): Promise<void> {
-    const { stateDir } = this.#deps;
-    const membership = await readMembership(stateDir);
+  async #look({ members, useEndpoints, maxVoters }: EtcdWatchDeps): Promise<Rest> {
+    const membership = await readMembership(this.#deps.stateDir);
+    if (this.#isStopped || membership?.store.own !== true) return 'over';
     const here = members.byNumber(members.here);
-    if (this.#isStopped || this.#isLeaving || membership?.store.own !== true || here === undefined) return;
-    const link = await membershipOf(membership.store);
-    try {
-      const found = await link.list();
-      await this.#follow(membership, found, useEndpoints);
-      await this.#lookAfter(membership.store);
-      if (this.#process === undefined) await this.#lookForProgram();
-      const mine = found.find(({ peerAddress }) => peerAddress === peerOf(here.address));
-      if (mine === undefined && this.#process !== undefined) return await this.#retire();
-      if (mine !== undefined && this.#process === undefined) return await this.#join(here.address, found);
-      const candidates = members.list().map((member): EtcdCandidate => {
-        const runsEtcd = found.some(({ peerAddress }) => peerAddress === peerOf(member.address));
-        const isAvailable = member.isPresent && (runsEtcd || member.present?.hasEtcd !== false);
-        return { number: member.number, peerAddress: peerOf(member.address), isAvailable, runsEtcd };
-      });
-      const isAvailable = ({ peerAddress }: EtcdMember): boolean =>
-        candidates.some((candidate) => candidate.peerAddress === peerAddress && candidate.isAvailable);
-      const change = nextEtcdChange(etcdVoters(candidates, maxVoters()), found, isAvailable);
-      if (change === undefined) return;
-      if (change.do === 'add') {
-        if (change.candidate.number !== here.number || !this.hasProgram) return;
-        const { members: all } = await link.addLearner(peerOf(here.address));
-        return await this.#join(here.address, all);
-      }
-      // One member acts, so that no two changes meet.
-      const actor = Math.min(
-        ...members
-          .list()
-          .filter(({ isPresent }) => isPresent)
-          .map(({ number }) => number),
-      );
-      if (actor !== here.number) return;
-      if (change.do === 'remove') await link.remove(change.member.id);
-      else await link.promote(change.member.id, { timeoutMs: promoteMs });
-    } finally {
-      link.close();
+    if (this.#isLeaving || here === undefined) return 'restless';
+    const link = await this.#linkTo(membership.store);
+    const found = await link.list();
+    await this.#follow(membership, found, useEndpoints);
+    await this.#lookAfter(membership.store);
+    if (this.#process === undefined) await this.#lookForProgram();
+    const mine = found.find(({ peerAddress }) => peerAddress === peerOf(here.address));
+    if (mine === undefined && this.#process !== undefined) return await this.#retire();
+    if (mine !== undefined && this.#process === undefined) return await this.#join(here.address, found);
+    const candidates = members.list().map((member): EtcdCandidate => {
+      const runsEtcd = found.some(({ peerAddress }) => peerAddress === peerOf(member.address));
+      const isAvailable = member.isPresent && (runsEtcd || member.present?.hasEtcd !== false);
+      return { number: member.number, peerAddress: peerOf(member.address), isAvailable, runsEtcd };
+    });
+    const isAvailable = ({ peerAddress }: EtcdMember): boolean =>
+      candidates.some((candidate) => candidate.peerAddress === peerAddress && candidate.isAvailable);
+    const change = nextEtcdChange(etcdVoters(candidates, maxVoters()), found, isAvailable);
+    if (change === undefined) return 'settled';
+    if (change.do === 'add') {
+      if (change.candidate.number !== here.number || !this.hasProgram) return 'restless';
+      const { members: all } = await link.addLearner(peerOf(here.address));
+      return await this.#join(here.address, all);
     }
+    // One member acts, so that no two changes meet.
+    const present = members.list().filter(({ isPresent }) => isPresent);
+    if (Math.min(...present.map(({ number }) => number)) !== here.number) return 'restless';
+    if (change.do === 'remove') await link.remove(change.member.id);
+    else await link.promote(change.member.id, { timeoutMs: promoteMs });
+    return 'restless';
+  }
+
+  /** One connection serves many looks, until a call fails or the etcds are others. */
+  async #linkTo(store: ClusterStore): Promise<EtcdMembership> {
+    if (this.#link?.address !== store.address) {
+      this.#closeLink();
+      this.#link = { address: store.address, membership: await membershipOf(store) };
+    }
+    return this.#link.membership;
+  }
+
+  #closeLink(): void {
+    this.#link?.membership.close();
+    this.#link = undefined;
+  }
+
+  /** A call under way fails at once. */
+  async #endWatch(): Promise<void> {
+    this.#unfollow();
+    const ended = this.#loop?.stop();
+    this.#closeLink();
+    await ended;
+    this.#closeLink();
   }
 
   /** There is a place for an etcd of this host: it begins with nothing and gets everything from the others. */
-  async #join(address: string, found: readonly EtcdMember[]): Promise<void> {
+  async #join(address: string, found: readonly EtcdMember[]): Promise<Rest> {
     const addresses = addressesOf(address);
     const peers = found.map(({ name, peerAddress }) => ({
       name: peerAddress === addresses.peerAddress ? nameOf(address) : name,
@@ -221,15 +250,17 @@ export class OwnEtcd {
     this.#process = this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
     this.#deps.log.info(`This member runs an etcd of the cluster now, at ${addresses.clientAddress}`);
+    return 'restless';
   }
 
   /** The others have taken its place. */
-  async #retire(): Promise<void> {
+  async #retire(): Promise<Rest> {
     await this.#process?.stop();
     this.#process = undefined;
     await rm(this.#dir('etcd.json'), { force: true });
     await rm(this.#dir('etcd'), { recursive: true, force: true });
     this.#deps.log.info('This member runs no etcd of the cluster any more');
+    return 'restless';
   }
 
   /** Etcds come and go: this member reaches the records through those that are there, now and after a restart. */

@@ -1,0 +1,60 @@
+// Looks at something again and again: often while it may be about to change, rarely when it rests, not at all where there is nothing to see.
+
+export type Rest = 'restless' | 'settled' | 'over';
+
+export interface RestlessLoopDeps {
+  /** Never throws. */
+  readonly look: () => Promise<Rest>;
+  readonly everyMs: { readonly restless: number; readonly settled: number };
+  /** After `soon`. */
+  readonly restlessMs: number;
+}
+
+export class RestlessLoop {
+  readonly #deps: RestlessLoopDeps;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> | undefined;
+  #restlessUntilMs = Number.NEGATIVE_INFINITY;
+  #isOver = false;
+
+  constructor(deps: RestlessLoopDeps) {
+    this.#deps = deps;
+  }
+
+  /** Looks now, and often for a while; of many calls in a row the first one looks, and the others are content with what follows. */
+  soon(): void {
+    if (this.#isOver) return;
+    const nowMs = performance.now();
+    const isRestless = nowMs < this.#restlessUntilMs;
+    this.#restlessUntilMs = nowMs + this.#deps.restlessMs;
+    if (!isRestless && this.#looking === undefined) this.#look();
+  }
+
+  /** Resolves when the look under way has ended; it begins no other one. */
+  async stop(): Promise<void> {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    await this.#looking;
+  }
+
+  /** Resolves when the look under way has ended. */
+  async idle(): Promise<void> {
+    await this.#looking;
+  }
+
+  #look(): void {
+    clearTimeout(this.#timer);
+    this.#looking = this.#lookOnce();
+  }
+
+  async #lookOnce(): Promise<void> {
+    const rest = await this.#deps.look();
+    this.#looking = undefined;
+    this.#isOver ||= rest === 'over';
+    if (this.#isOver) return;
+    const { restless, settled } = this.#deps.everyMs;
+    const isRestless = rest === 'restless' || performance.now() < this.#restlessUntilMs;
+    this.#timer = setTimeout(() => this.#look(), isRestless ? restless : settled);
+    this.#timer.unref();
+  }
+}

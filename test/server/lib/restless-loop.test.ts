@@ -1,0 +1,58 @@
+// Often while something may be about to change, rarely at rest, not at all where there is nothing to see.
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { type Rest, RestlessLoop } from '../../../server/lib/restless-loop.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function loopOf(answers: (n: number) => Rest): { readonly loop: RestlessLoop; readonly looks: () => number } {
+  let looks = 0;
+  const loop = new RestlessLoop({
+    look: () => Promise.resolve(answers((looks += 1))),
+    everyMs: { restless: 1_000, settled: 10_000 },
+    restlessMs: 5_000,
+  });
+  return { loop, looks: () => looks };
+}
+
+test('it looks at once, often for a while, then rarely, and often again when it is told', async () => {
+  const { loop, looks } = loopOf(() => 'settled');
+  loop.soon();
+  expect(looks()).toBe(1);
+  await vi.advanceTimersByTimeAsync(5_500);
+  expect(looks()).toBe(6);
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(looks()).toBe(9);
+  loop.soon();
+  loop.soon();
+  expect(looks()).toBe(10);
+  await vi.advanceTimersByTimeAsync(3_500);
+  expect(looks()).toBe(13);
+  await loop.stop();
+});
+
+test('it goes on looking often while the look says so', async () => {
+  const { loop, looks } = loopOf((n) => (n < 30 ? 'restless' : 'settled'));
+  loop.soon();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(looks()).toBeGreaterThanOrEqual(32);
+  expect(looks()).toBeLessThan(35);
+  await loop.stop();
+});
+
+test('it ends where there is nothing to see, and when it is stopped', async () => {
+  const over = loopOf(() => 'over');
+  over.loop.soon();
+  await vi.advanceTimersByTimeAsync(60_000);
+  over.loop.soon();
+  expect(over.looks()).toBe(1);
+  const stopped = loopOf(() => 'restless');
+  stopped.loop.soon();
+  await stopped.loop.stop();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(stopped.looks()).toBe(1);
+});
