@@ -2,6 +2,7 @@
 import { architectureName, architecturesOfHost } from '../api/image/architectures.ts';
 import { AppError, errors } from '../api/errors.ts';
 import type { Member } from './members.ts';
+import type { MemberLoad } from './signals.ts';
 
 export interface PlacementWish {
   /** `?target=`: the name of a member, `@GROUP`, or empty: whichever is best. */
@@ -67,8 +68,7 @@ function compare(a: Member, b: Member, coming: PlacementWish['coming']): number 
   );
 }
 
-function isScarce({ present }: Member): boolean {
-  if (present === undefined) return false;
-  const { memoryFreeBytes, memoryTotalBytes } = present.load;
-  return memoryFreeBytes < memoryTotalBytes * scarceShare;
-}
+const isScarce = ({ present }: Member): boolean => present !== undefined && isMemoryScarce(present.load);
+
+export const isMemoryScarce = ({ memoryFreeBytes, memoryTotalBytes }: MemberLoad): boolean =>
+  memoryFreeBytes < memoryTotalBytes * scarceShare;

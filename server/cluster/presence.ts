@@ -5,6 +5,7 @@ import { statusCodes } from '../api/status.ts';
 import { errorText, type Log } from '../lib/log.ts';
 import { pause } from '../lib/shared/deadline.ts';
 import type { Lease, Op, Store } from '../store/store.ts';
+import { isMemoryScarce } from './placement.ts';
 import {
   encodeFence,
   encodePresent,
@@ -34,15 +35,15 @@ export interface PresenceDeps {
   readonly beforeTelling: (untilMs: number) => Promise<void>;
 }
 
-/** All containers are looked at this often, the load is told this often when it changed much. */
-const lookEveryMs = 5_000;
+/** All containers are looked at this often, in case something changed without a word; the load is told this often when it changed much. */
+const lookEveryMs = 15_000;
 const opsPerTxn = 60;
 /** Of the end of this daemon, while the store does not answer. */
 const longestStopMs = 2000;
 /** Before a lost lease is asked for again. */
 const againMs = 500;
-/** A change of free memory below this share of all is not told. */
-const loadStep = 0.05;
+/** A smaller change of free memory, as a share of all, is told only when memory becomes scarce or ceases to be: everybody hears it. */
+const loadStep = 0.25;
 
 export class Presence {
   readonly #deps: PresenceDeps;
@@ -262,6 +263,7 @@ function isOther(told: PresentSignal, now: PresentSignal): boolean {
   const moved = Math.abs(memoryFreeBytes - told.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
   return (
     moved ||
+    isMemoryScarce(told.load) !== isMemoryScarce(now.load) ||
     told.version !== now.version ||
     told.extensions !== now.extensions ||
     told.hasEtcd !== now.hasEtcd ||

@@ -17,8 +17,8 @@ import type { Listeners } from './listeners.ts';
 const mostWarnings = 5;
 /** What a member missed while another one changed it is made up for in this time. */
 const realiseEveryMs = 60_000;
-/** For lost members, and whether this one is cut off. */
-const lookEveryMs = 1_000;
+/** For lost members, and whether this one is cut off: where something may follow from that, and elsewhere. */
+const lookEveryMs = { healing: 1_000, otherwise: 5_000 };
 
 export class ClusterPart {
   readonly relay: EventRelay;
@@ -28,9 +28,9 @@ export class ClusterPart {
   readonly #unfollow: () => void;
   readonly #unfollowSettings: () => void;
   readonly #realising: NodeJS.Timeout;
-  readonly #looking: NodeJS.Timeout;
+  #looking: NodeJS.Timeout | undefined;
   #listeners: Listeners | undefined;
-  #isWatching = false;
+  #isClosed = false;
 
   constructor(base: Foundation, services: Services) {
     this.#base = base;
@@ -46,20 +46,24 @@ export class ClusterPart {
     this.#unsubscribe = events.subscribe(
       new Set(['lifecycle']),
       (event) => {
-        const container = containerOfUrl((event.metadata as LifecycleMetadata).source);
+        const { action, source } = event.metadata as LifecycleMetadata;
+        const container = containerOfUrl(source);
         if (container !== undefined) cluster.touch(container);
+        if (action === 'config-updated') this.#settingsChanged();
       },
       true,
     );
     this.#unfollow = services.profiles.follow();
     this.#unfollowSettings = base.records.onShared((kind) => {
-      if (kind === 'server') void cluster.retime();
-      if (kind === 'members') void this.#raiseRelease();
+      if (kind === 'server') this.#settingsChanged();
+      if (kind === 'members') {
+        void this.#raiseRelease();
+        base.ownEtcd.lookSoon();
+      }
     });
     this.#realising = setInterval(() => void this.#realise(), realiseEveryMs);
     this.#realising.unref();
-    this.#looking = setInterval(() => this.#lookAfter(), lookEveryMs);
-    this.#looking.unref();
+    this.#lookLater();
     base.membership.set({
       listen: async (address) => {
         await this.#listen(address);
@@ -79,7 +83,8 @@ export class ClusterPart {
     this.#unfollow();
     this.#unfollowSettings();
     clearInterval(this.#realising);
-    clearInterval(this.#looking);
+    this.#isClosed = true;
+    clearTimeout(this.#looking);
     this.#services.fencing.close();
     this.relay.close();
     await this.#base.cluster.disappear();
@@ -115,6 +120,14 @@ export class ClusterPart {
     this.#lookAfter();
   }
 
+  /** Here, or by another member. */
+  #settingsChanged(): void {
+    const { cluster, ownEtcd } = this.#base;
+    void cluster.retime();
+    ownEtcd.lookSoon();
+    this.#lookAfter();
+  }
+
   /** Each member tries when it hears of a change: one that fails leaves it to the next. */
   async #raiseRelease(): Promise<void> {
     const { records, log, cluster } = this.#base;
@@ -126,8 +139,6 @@ export class ClusterPart {
 
   /** A cluster whose members run etcds keeps that with the first of them. */
   #watchEtcds(): void {
-    if (this.#isWatching) return;
-    this.#isWatching = true;
     const { ownEtcd, cluster, stores, records } = this.#base;
     ownEtcd.watch({
       members: cluster.members,
@@ -138,10 +149,19 @@ export class ClusterPart {
 
   /** What is this member's own waits for nothing that is done for a lost one. */
   #lookAfter(): void {
+    if (this.#isClosed) return;
     const { fencing, goOn, healing } = this.#services;
     void fencing.tick();
     goOn.tick();
     void healing.tick();
+    this.#lookLater();
+  }
+
+  #lookLater(): void {
+    clearTimeout(this.#looking);
+    const everyMs = this.#services.fencing.isNeeded ? lookEveryMs.healing : lookEveryMs.otherwise;
+    this.#looking = setTimeout(() => this.#lookAfter(), everyMs);
+    this.#looking.unref();
   }
 
   /** Makes here what the cluster defines and this member lacks. */

@@ -105,7 +105,12 @@ export class Fencing {
     }
   }
 
-  /** To be called each second. Never throws. */
+  /** Something may follow from the end of a lease, of this member or of another one. */
+  get isNeeded(): boolean {
+    return this.#isWanted || this.#isActive || this.#ended.size > 0;
+  }
+
+  /** To be called each second while it is needed, and at times otherwise. Never throws. */
   async tick(): Promise<void> {
     const { cluster, guard, nowMs } = this.#deps;
     if (cluster.isToldFenced === false && !this.#isWanted) this.#mayBeTold = false;

@@ -22,7 +22,7 @@ export class GoOn implements AfterFence {
     this.#deps = deps;
   }
 
-  /** Those that came from a lost member. To be called each second; it never throws, and does not wait for the starts. */
+  /** Those that came from a lost member. To be called often; it never throws, and does not wait for the starts. */
   tick(): void {
     const { containers } = this.#deps.records;
     if (containers.generation === this.#generation) return;

@@ -3,7 +3,7 @@ import { isTrue } from '../../../api/text/value-checks.ts';
 import type { Cluster } from '../../../cluster/cluster.ts';
 import type { Member } from '../../../cluster/members.ts';
 import { placeContainer } from '../../../cluster/placement.ts';
-import { decodeFence, fenceKey } from '../../../cluster/signals.ts';
+import { decodeFence, fenceKey, fencePrefix } from '../../../cluster/signals.ts';
 import type { EventHub } from '../../../events/hub.ts';
 import { errorText, type Log } from '../../../lib/log.ts';
 import type { Operations } from '../../../operations/manager.ts';
@@ -47,17 +47,25 @@ export class Healing {
   readonly #deps: HealingDeps;
   readonly #absences = new Map<number, Absence>();
   #healing: Promise<void> | undefined;
+  /** Who is absent is looked at again when the members, their signs of life or their fences have changed. */
+  #isChanged = true;
+  #generation = -1;
 
   constructor(deps: HealingDeps) {
     this.#deps = deps;
+    const changed = (): void => {
+      this.#isChanged = true;
+    };
+    deps.cluster.members.onPresence(changed);
+    deps.records.contents.onSignal((key) => key.startsWith(fencePrefix) && changed());
   }
 
-  /** To be called each second. Never throws. */
+  /** To be called each second while the threshold is set. Never throws. */
   async tick(): Promise<void> {
     const { cluster, records, log } = this.#deps;
     const threshold = cluster.isOn ? Number(settingOf(records, 'cluster.healing_threshold')) : 0;
-    for (const { number, isPresent } of cluster.members.list()) this.#look(number, isPresent);
-    if (threshold === 0 || this.#healing !== undefined || !this.#isMine()) return;
+    this.#lookAtAll();
+    if (threshold === 0 || this.#absences.size === 0 || this.#healing !== undefined || !this.#isMine()) return;
     const due = cluster.members.list().find((member) => this.#isDue(member, threshold));
     if (due === undefined) return;
     this.#healing = this.#heal(due)
@@ -66,6 +74,17 @@ export class Healing {
         this.#healing = undefined;
       });
     await this.#healing;
+  }
+
+  #lookAtAll(): void {
+    const { cluster, records } = this.#deps;
+    if (!this.#isChanged && this.#generation === records.members.generation) return;
+    this.#isChanged = false;
+    this.#generation = records.members.generation;
+    const all = cluster.members.list();
+    const known = new Set(all.map(({ number }) => number));
+    for (const number of this.#absences.keys()) if (!known.has(number)) this.#absences.delete(number);
+    for (const { number, isPresent } of all) this.#look(number, isPresent);
   }
 
   /** The time begins anew when the member was back, however short. */
