@@ -8,6 +8,7 @@ import { EventRelay } from '../cluster/event-relay.ts';
 import { peerHeaders } from '../cluster/peer-headers.ts';
 import { errorText } from '../lib/log.ts';
 import { noteRelease, raiseRelease } from '../services/cluster/releases.ts';
+import { serves } from '../services/server/https-listeners.ts';
 import { settingOf } from '../services/server/settings.ts';
 import type { Services } from './compose-services.ts';
 import type { Foundation } from './foundation.ts';
@@ -175,14 +176,7 @@ export class ClusterPart {
   async #listen(address: string | undefined): Promise<void> {
     const tls = this.#listeners?.tls;
     if (tls === undefined) return;
-    const isServed = [tls.svc, tls.lxd].some((listener) => isAt(listener.address, address));
+    const isServed = [tls.svc, tls.lxd].some((listener) => serves(listener.address, address));
     await tls.members.listen(isServed ? undefined : address);
   }
-}
-
-function isAt(bound: string | undefined, address: string | undefined): boolean {
-  if (bound === undefined || address === undefined) return false;
-  const [, host, port] = /^(.*):(\d+)$/.exec(bound) ?? [];
-  const [, wanted, wantedPort] = /^(.*):(\d+)$/.exec(address) ?? [];
-  return port === wantedPort && (host === wanted || host === '[::]' || host === '0.0.0.0');
 }

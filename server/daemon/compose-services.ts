@@ -237,6 +237,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       certificate: () => base.certificates.current,
       cluster: base.cluster,
       loop,
+      listenForMembers: base.membership.listen,
       readOnly: () => room?.reason(),
       settled: () => base.traces.settled,
     }),

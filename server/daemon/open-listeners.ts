@@ -65,8 +65,9 @@ export async function openListeners(
     operations.revoke(fingerprint);
     peers.end(fingerprint, asking);
   };
+  const spare = (asking: Socket): (() => void) => peers.spare(asking);
   const listeners = await Listeners.open({
-    routesOf: (dialect) => routesOf(services, { cluster, operations, dirs, dialect, endTrust }),
+    routesOf: (dialect) => routesOf(services, { cluster, operations, dirs, dialect, endTrust, spare }),
     peers,
     pki: () => pki.current,
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
@@ -87,8 +88,9 @@ export async function openListeners(
     identify: (connection) => {
       const caller = identifyCaller(connection, trust, new Date(clock.nowMs()));
       const { fingerprint } = caller;
-      if (caller.class === 'trusted' && fingerprint !== undefined && !trust.isTrusted(fingerprint))
-        bySignature.add(fingerprint);
+      // The other members show the certificate of the cluster, which is this server's own.
+      const isForeign = fingerprint !== undefined && fingerprint !== trust.own;
+      if (caller.class === 'trusted' && isForeign && !trust.isTrusted(fingerprint)) bySignature.add(fingerprint);
       return caller;
     },
     stateDir: options.stateDir,

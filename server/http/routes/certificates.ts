@@ -1,7 +1,16 @@
 // Certificate endpoints: requests to use cases and back.
 import type { Socket } from 'node:net';
 import { certificateUrl, type Certificates } from '../../services/server/certificates.ts';
-import { async_, collection, done, movedTo, sync, type RouteTable } from '../route.ts';
+import {
+  async_,
+  collection,
+  done,
+  movedTo,
+  sync,
+  type RouteContext,
+  type RouteReply,
+  type RouteTable,
+} from '../route.ts';
 
 export interface CertificateRoutesDeps {
   readonly certificates: Certificates;
@@ -9,11 +18,29 @@ export interface CertificateRoutesDeps {
   readonly addresses: () => readonly string[];
   /** Ends all that the client has open; the socket is the one on which the request came. */
   readonly endTrust: (fingerprint: string, asking: Socket) => void;
+  /** Until the returned function is called the connection does not end before its answer. */
+  readonly spare: (asking: Socket) => () => void;
 }
 
-export function certificateRoutes({ certificates, addresses, endTrust }: CertificateRoutesDeps) {
-  const endNarrowed = (fingerprint: string | undefined, asking: Socket): void => {
-    if (fingerprint !== undefined) endTrust(fingerprint, asking);
+export function certificateRoutes({ certificates, addresses, endTrust, spare }: CertificateRoutesDeps) {
+  /** `work` resolves to the certificate in which less trust is left, if any. A client that lessens the trust in itself gets the answer,
+   *  and no other one on this connection. */
+  const lessen = async (
+    { request: { socket }, caller }: Pick<RouteContext, 'request' | 'caller'>,
+    work: () => Promise<string | undefined>,
+  ): Promise<RouteReply> => {
+    const release = spare(socket);
+    try {
+      const fingerprint = await work();
+      if (fingerprint === undefined) return done;
+      endTrust(fingerprint, socket);
+      const { protocol, username } = caller.requestor;
+      return protocol === 'tls' && username === fingerprint
+        ? { kind: 'sync', metadata: {}, headers: { connection: 'close' } }
+        : done;
+    } finally {
+      release();
+    }
   };
   return {
     'certificates.list': ({ query }) =>
@@ -36,20 +63,15 @@ export function certificateRoutes({ certificates, addresses, endTrust }: Certifi
       const { object, etag } = certificates.get(context.params.fingerprint);
       return sync(object, etag);
     },
-    'certificates.put': async (context) => {
+    'certificates.put': (context) => {
       const { caller, params, body, ifMatch } = context;
-      endNarrowed(await certificates.put(caller, params.fingerprint, body, ifMatch), context.request.socket);
-      return done;
+      return lessen(context, () => certificates.put(caller, params.fingerprint, body, ifMatch));
     },
-    'certificates.patch': async (context) => {
+    'certificates.patch': (context) => {
       const { caller, params, body, ifMatch } = context;
-      endNarrowed(await certificates.patch(caller, params.fingerprint, body, ifMatch), context.request.socket);
-      return done;
+      return lessen(context, () => certificates.patch(caller, params.fingerprint, body, ifMatch));
     },
-    'certificates.delete': async (context) => {
-      const fingerprint = await certificates.delete(context.caller, context.params.fingerprint);
-      endTrust(fingerprint, context.request.socket);
-      return done;
-    },
+    'certificates.delete': (context) =>
+      lessen(context, () => certificates.delete(context.caller, context.params.fingerprint)),
   } satisfies Partial<RouteTable>;
 }

@@ -100,12 +100,14 @@ export interface RouteEdge {
   readonly dialect: Pick<Dialect, 'name' | 'headerPrefix'>;
   /** Ends all that the client with this certificate has open; the socket is the one on which that was asked. */
   readonly endTrust: (fingerprint: string, asking: Socket) => void;
+  /** See CertificateRoutesDeps. */
+  readonly spare: (asking: Socket) => () => void;
 }
 
 /** One table for each dialect. */
 export function routesOf(
   services: RoutedServices,
-  { cluster, operations, dirs, dialect, endTrust }: RouteEdge,
+  { cluster, operations, dirs, dialect, endTrust, spare }: RouteEdge,
 ): RouteTable {
   const { headerPrefix } = dialect;
   const uploads = {
@@ -121,6 +123,7 @@ export function routesOf(
       certificates: services.certificates,
       addresses: () => services.server.addresses(dialect.name),
       endTrust,
+      spare,
     }),
     ...containerRoutes({ ...services, restore: (context) => receiveBackup(uploads, context) }),
     ...backupRoutes(services),

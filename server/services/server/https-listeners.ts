@@ -53,6 +53,14 @@ export class HttpsListeners {
   }
 }
 
+/** Whether who connects to the address comes to a listener bound so, each HOST:PORT. PURE. */
+export function serves(bound: string | undefined, address: string | undefined): boolean {
+  const [, host, port] = /^(.*):(\d+)$/.exec(bound ?? '') ?? [];
+  const [, wanted, wantedPort] = /^(.*):(\d+)$/.exec(address ?? '') ?? [];
+  if (port === undefined || port !== wantedPort) return false;
+  return host === wanted || host === '' || host === '[::]' || host === '0.0.0.0';
+}
+
 /** PURE but for `global`: a listener on all addresses is reached at each global one (real system section 1.3). */
 export function reachable(bound: string, global: () => readonly string[]): readonly string[] {
   const [, host = '', port = ''] = /^(.*):(\d+)$/.exec(bound) ?? [];

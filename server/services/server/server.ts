@@ -27,7 +27,7 @@ import { packerOf } from '../compression.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import type { Pools } from '../storage/pools.ts';
 import { putConfig, storedConfig, storedDialect } from './settings.ts';
-import { HttpsListeners, type Configured, type DialectListener } from './https-listeners.ts';
+import { HttpsListeners, serves, type Configured, type DialectListener } from './https-listeners.ts';
 
 export interface ServerSettingsDeps {
   readonly records: Records;
@@ -41,6 +41,8 @@ export interface ServerSettingsDeps {
   /** The daemon is started for unprivileged containers only. */
   readonly unprivilegedOnly: boolean;
   readonly cluster: { readonly isOn: boolean; readonly ownName: string; readonly ownAddress: string | undefined };
+  /** The listener for the other members of the cluster, which is one of the clients' when that is at its address. */
+  readonly listenForMembers: (address: string | undefined) => Promise<void>;
   /** Why writes are refused at the moment. */
   readonly readOnly: () => string | undefined;
   /** Resolves when what follows the config has taken it up. */
@@ -215,10 +217,16 @@ export class ServerSettings {
   /** The value stays stored when binding fails, as in the real system: the next start tries again. */
   async #moveListener(): Promise<void> {
     const configured = this.#configuredHttps();
+    const { cluster, listenForMembers } = this.#deps;
+    const { ownAddress } = cluster;
     try {
+      // It has the port that the new address needs.
+      if (serves(configured.address, ownAddress)) await listenForMembers(undefined);
       await this.#listeners.follow(configured);
     } catch (error) {
       throw errors.internal(`core.https_address was saved, but listening on ${configured.address} failed`, error);
+    } finally {
+      if (ownAddress !== undefined) await listenForMembers(ownAddress);
     }
   }
 

@@ -1,8 +1,10 @@
 // Settings and members of a cluster that change while it runs: the time after which silence counts, addresses, a member that leaves by
 // itself.
+import { Agent } from 'node:https';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/store/watching.ts';
@@ -51,6 +53,44 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', { timeout: 6
     await one.call('PATCH', '/1.0', { config: { 'cluster.offline_threshold': null } });
     await until(() => timesToLive().join() === '20,20', 20_000);
     expect(await refusal(one, { 'cluster.offline_threshold': '4' })).toContain('cluster.offline_threshold');
+  });
+
+  test('another member changes where it listens, and answers before it does', async () => {
+    const free = async () => `127.0.0.1:${await freePort()}`;
+    const wanted = [await free(), await free(), two.address, await free(), two.address, '', two.address, ''];
+    for (const address of wanted) {
+      const changed = await one.call('PATCH', '/1.0?target=m2', { config: { 'core.https_address': address } });
+      expect([address, changed.status, changed.bytes.toString()]).toEqual([address, 200, expect.anything()]);
+      const shown = await one.call('GET', '/1.0?target=m2');
+      expect([address, shown.status, shown.bytes.toString()]).toEqual([address, 200, expect.anything()]);
+      expect(shown.metadata.config['core.https_address'] ?? '').toBe(address);
+      expect((await one.get('/1.0/cluster/members/m2')).status).toBe('Online');
+    }
+  });
+
+  test('a client that deletes its own certificate has the answer before its connection ends, whatever comes first', async () => {
+    await one.call('PATCH', '/1.0', { config: { 'core.https_address': `127.0.0.1:${await freePort()}` } });
+    const address = String((await one.get('/1.0')).config['core.https_address']);
+    for (let round = 0; round < 12; round += 1) {
+      const client = await makeClient();
+      const certificate = client.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+      expect((await two.call('POST', '/1.0/certificates', { type: 'client', certificate })).status).toBe(200);
+      await until(async () => (await callTls(address, 'GET', '/1.0/profiles', undefined, { client })).status === 200);
+      const agent = new Agent({ keepAlive: true });
+      const path = `/1.0/certificates/${client.fingerprint}`;
+      const { status, headers } = await callTls(address, 'DELETE', path, undefined, { client, agent });
+      expect([round, status, headers.connection]).toEqual([round, 202, 'close']);
+      agent.destroy();
+      expect((await callTls(address, 'GET', '/1.0/profiles', undefined, { client })).status).toBe(403);
+    }
+    await one.call('PATCH', '/1.0', { config: { 'core.https_address': '' } });
+  });
+
+  test('a change of settings ends no connection of another member', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const changed = await one.call('PATCH', '/1.0?target=m2', { config: { 'user.round': String(round) } });
+      expect([round, changed.status, changed.bytes.toString()]).toEqual([round, 200, expect.anything()]);
+    }
   });
 
   test('cluster.max_voters is an odd number', async () => {
