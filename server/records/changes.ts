@@ -62,6 +62,16 @@ export class Changes {
     this.accepts.push((rev) => others.delete(kind, found.member, found.name, rev));
   }
 
+  /** The record of another member stays that one's, with this content. Fails when it is not as in `found` any more. */
+  putOther<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>, document: Documents[K]): void {
+    const key = new KeySpace(found.member).keyOf(kind, found.name);
+    const value = encodeDocument<K>(document);
+    this.compares.push({ key, modRev: found.modRev });
+    this.ops.push({ put: key, value });
+    const { others } = this.#contents;
+    this.accepts.push((rev) => others.put(kind, found.member, found.name, value, rev));
+  }
+
   delete(kind: Kind, name: string): void {
     this.#bind(kind, name);
     this.#claimUses(kind, name);

@@ -23,6 +23,7 @@ import type { ClusterUseCaseDeps } from './deps.ts';
 import { leave, settleAlone } from './leave.ts';
 import { checkEmpty, join, planJoin } from './join.ts';
 import { removeMember } from './remove.ts';
+import { renameMember } from './rename-member.ts';
 import { memberAddress } from './member-address.ts';
 import { checkMemberName } from './member-name.ts';
 
@@ -141,14 +142,7 @@ export class ClusterMembership {
   async rename(caller: Caller, name: string, to: string): Promise<void> {
     const { records, events } = this.#deps;
     this.find(name);
-    checkMemberName(to);
-    await records.retry((changes) => {
-      const document = records.members.get(name)?.document;
-      if (document === undefined) throw errors.notFound('cluster member', name);
-      if (records.members.has(to)) throw errors.exists('cluster member', to);
-      changes.delete('members', name);
-      changes.put('members', to, document);
-    });
+    await renameMember(records, name, to);
     events.lifecycle('cluster-member-renamed', `/1.0/cluster/members/${to}`, { old_name: name }, caller.requestor);
   }
 

@@ -84,6 +84,20 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect((await at('c1'))[1]).toBe('Running');
   });
 
+  test('a member that is renamed meanwhile is found by its new name, and everything comes back', async () => {
+    await create('c1', true);
+    await create('c2', false, { config: { 'cluster.evacuate': 'stop' } });
+    await change('evacuate');
+    expect((await one.call('POST', '/1.0/cluster/members/m2', { server_name: 'second' })).status).toBe(200);
+    expect((await at('c1'))[0]).not.toBe('second');
+    expect(await configOf('c1')).toMatchObject({ 'volatile.evacuate.origin': 'second' });
+    await one.ok('POST', '/1.0/cluster/members/second/state', { action: 'restore' });
+    expect(await at('c1')).toEqual(['second', 'Running']);
+    expect(await at('c2')).toEqual(['second', 'Stopped']);
+    expect(await configOf('c1')).not.toHaveProperty('volatile.evacuate.origin');
+    expect((await one.call('POST', '/1.0/cluster/members/second', { server_name: 'm2' })).status).toBe(200);
+  });
+
   test('the daemon of an evacuated member starts no container by itself, and restoring starts what ran', async () => {
     await create('c1', true, { config: { 'cluster.evacuate': 'stop', 'boot.autostart': 'true' } });
     await change('evacuate');

@@ -1,0 +1,36 @@
+// A member of the cluster gets another name: at once, with the names of it that containers away from it hold.
+import { errors } from '../../api/errors.ts';
+import type { ContainerDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import { evacuateKeys } from '../containers/life/evacuate-keys.ts';
+import { checkMemberName } from './member-name.ts';
+
+/** Records that fit into one transaction. */
+const mostAway = 100;
+
+/** Throws AppError notFound, exists or badRequest. */
+export async function renameMember(records: Records, name: string, to: string): Promise<void> {
+  checkMemberName(to);
+  const isFrom = ({ document }: { readonly document: ContainerDocument }): boolean =>
+    document.config[evacuateKeys.origin] === name;
+  const renamed = (document: ContainerDocument): ContainerDocument => ({
+    ...document,
+    config: { ...document.config, [evacuateKeys.origin]: to },
+  });
+  await records.retry((changes) => {
+    const document = records.members.get(name)?.document;
+    if (document === undefined) throw errors.notFound('cluster member', name);
+    if (records.members.has(to)) throw errors.exists('cluster member', to);
+    const here = records.containers.list().filter(isFrom);
+    const elsewhere = [...records.others.list('containers')].filter(isFrom);
+    const count = here.length + elsewhere.length;
+    if (count > mostAway)
+      throw errors.badRequest(
+        `${count} containers are away from the member ${name} while it is evacuated, and at most ${mostAway} can follow a new name: restore it first`,
+      );
+    changes.delete('members', name);
+    changes.put('members', to, document);
+    for (const entry of here) changes.put('containers', entry.name, renamed(entry.document));
+    for (const entry of elsewhere) changes.putOther('containers', entry, renamed(entry.document));
+  });
+}
