@@ -32,6 +32,17 @@ export function placeContainer(members: readonly Member[], wish: PlacementWish):
   throw errors.badRequest(`No member of the cluster can take the container: ${reasons}`);
 }
 
+/** For a volume that names a group (`@GROUP`): this member when it is in it, otherwise the first one. */
+export function placeVolume(members: readonly Member[], group: string): Member {
+  const candidates = named(members, group);
+  const [best] = candidates
+    .filter(({ isPresent, document }) => isPresent && document.evacuated !== true)
+    .toSorted((a, b) => Number(b.isHere) - Number(a.isHere) || (a.name < b.name ? -1 : 1));
+  if (best !== undefined) return best;
+  const names = candidates.map(({ name, isPresent }) => `${name} is ${isPresent ? 'evacuated' : 'offline'}`);
+  throw errors.badRequest(`No member of the group ${group.slice(1)} can take the volume: ${names.join('; ')}`);
+}
+
 function named(members: readonly Member[], target: string): readonly Member[] {
   if (target === '') return members;
   const found = target.startsWith('@')

@@ -5,6 +5,7 @@ import type { ImageDocument } from '../records/documents.ts';
 import type { Records } from '../records/records.ts';
 import { imagesOfCluster, otherHolders } from './cluster-images.ts';
 import { volumeOwner } from './volume-owner.ts';
+import { placeVolume } from './placement.ts';
 import { noMember, type Member, type Members } from './members.ts';
 
 export interface RoutedRequest {
@@ -45,6 +46,9 @@ export class Routing {
     if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
       return target ?? this.#ownerOfVolume(params['type'] ?? '', params['pool'] ?? '', params['name'] ?? '');
     if (path.startsWith('/1.0/images/:fingerprint')) return this.#holderOfImage(id, params['fingerprint'] ?? '', query);
+    const group = query['target'] ?? '';
+    if (group.startsWith('@') && (id === 'volumes.create' || id === 'volumes.createType'))
+      return placeVolume(this.#members.list(), group).number;
     return takesTarget(id) ? target : undefined;
   }
 

@@ -164,7 +164,12 @@ export const containerAttributes = {
     doc: 'Sets limits like an instance type of a cloud, at creation.',
     replace: isGiven,
   }),
-  target: text({ doc: 'Cluster member for the container.', replace: isGiven }),
+  target: text({
+    doc: 'Cluster member for the container, or `@group` for any member of a group. Another one moves the container, which stops for it. Default: the server chooses, and a later move is no difference.',
+    optional: true,
+    computed: true,
+    keep: true,
+  }),
   profiles: texts({
     doc: 'Profiles in order; later ones win. Default: `default` at creation (a copy gets those of the server, a backup its own), later unchanged. `[]`: none.',
     optional: true,

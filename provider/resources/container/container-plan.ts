@@ -8,7 +8,8 @@ import type { ContainerAttributes, ContainerState, Source } from './container-at
 import { wantedHash } from './container-files.ts';
 import { baseImageOf, isMissing, isSameSource } from './same-source.ts';
 import { declaredTwice, twiceProblem } from '../shared/separate-devices.ts';
-import { costOf, wholeConfig, type Cost } from './container-state.ts';
+import { planTarget } from './container-place.ts';
+import { costOf, isUp, wholeConfig, type Cost } from './container-state.ts';
 import { withBackupHash } from './backup-file.ts';
 
 type Hook = PlanHook<ContainerAttributes, Link>;
@@ -16,6 +17,7 @@ type Hook = PlanHook<ContainerAttributes, Link>;
 export async function planContainer(hook: Hook): Promise<void> {
   const { prior, planned, config, differs } = hook;
   await planFiles(hook);
+  const moves = await planTarget(hook);
   if (config.source !== null)
     planned.source = (await withBackupHash(planned.source, prior?.source ?? null)) as typeof planned.source;
   if (prior === null) return;
@@ -27,14 +29,16 @@ export async function planContainer(hook: Hook): Promise<void> {
     hook.replace(at('devices'));
     return;
   }
-  // A rename stops the container, and an ephemeral container is deleted when it stops.
-  if (prior.ephemeral === true && prior.running === true && planned.name !== prior.name) hook.replace(at('name'));
-  const causes = [...(planned.name === prior.name ? [] : ['name']), ...(cost?.effect === 'restart' ? cost.causes : [])];
+  const isRenamed = planned.name !== prior.name;
+  const stopped = [...(isRenamed ? ['name'] : []), ...(moves ? ['target'] : [])];
+  // A rename or move stops the container, and an ephemeral container is deleted when it stops.
+  if (prior.ephemeral === true && isUp(prior.status ?? '')) for (const cause of stopped) hook.replace(at(cause));
+  const causes = [...stopped, ...(cost?.effect === 'restart' ? cost.causes : [])];
   const restarts = prior.running === true && planned.running !== false && causes.length > 0;
   if (restarts) planRestart(hook, prior, causes);
   if (differs) {
     if (planned.running !== false) planCommands(hook, prior, restarts);
-    keepUntouched(hook, prior, restarts);
+    keepUntouched(hook, prior, restarts || moves);
   }
   // A frozen container is neither stopped nor running.
   if (prior.status === 'Frozen' && planned.running === false) planned.status = unknownValue;
@@ -78,10 +82,13 @@ function plannedCost({ planned }: Hook, prior: ContainerState): Cost | undefined
 
 function planRestart({ planned, add }: Hook, prior: ContainerState, causes: readonly string[]): void {
   const { name } = prior;
-  const keys = causes.filter((cause) => cause !== 'name');
+  const keys = causes.filter((cause) => cause !== 'name' && cause !== 'target');
   const takes = `${keys.join(', ')} ${keys.length === 1 ? 'takes' : 'take'} effect at a start`;
-  const rename = keys.length < causes.length ? ['a running container cannot be renamed'] : [];
-  const what = [...rename, ...(keys.length === 0 ? [] : [takes])].join(', and ').replace(/^a/, 'A');
+  const rename = causes.includes('name') ? ['a running container cannot be renamed'] : [];
+  const move = causes.includes('target')
+    ? [`a running container cannot move, and its target is no longer ${prior.location ?? ''}`]
+    : [];
+  const what = [...rename, ...move, ...(keys.length === 0 ? [] : [takes])].join(', and ').replace(/^a/, 'A');
   if (planned.allow_restart === false) {
     const detail = `${what}, and allow_restart is false. Set it to true, set running to false, or revert the change.`;
     add(failure(`The container ${name} would have to restart`, detail, at('allow_restart')));

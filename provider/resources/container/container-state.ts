@@ -15,6 +15,7 @@ import { readExecs } from './container-commands.ts';
 import { devicesApart, devicesOfItsOwn } from '../shared/separate-devices.ts';
 import { present, readMap, readMaps, nonEmpty, writtenMap, writtenMaps } from '../shared/config-maps.ts';
 import { copiedFrom } from './copy-source.ts';
+import { isWaiting } from '../shared/placement.ts';
 import { containerRules, isContainerComputed, shownMaps } from '../shared/common-attributes.ts';
 
 const policyKeys = {
@@ -43,7 +44,8 @@ export function readContainer(live: SeenContainer, state: ContainerState) {
     ...config,
     devices: readMaps(devicesOfItsOwn(live.config, live.devices ?? {}), state.devices),
     // Frozen is neither running nor stopped, so it always shows as a difference.
-    running: isUp(live.status) && !isFrozen(live.status),
+    // One that waits for the end of an evacuation starts then, by itself.
+    running: (isUp(live.status) && !isFrozen(live.status)) || (isWaiting(live.config) && state.running === true),
     exec: readExecs(state.exec),
     status: live.status,
     location: live.location,

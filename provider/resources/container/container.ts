@@ -4,9 +4,8 @@ import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { deleteIfThere } from '../../../server/client/files/file-helpers.ts';
 import { needCluster, needExtension, type Link } from '../../connection/link.ts';
-import { DiagnosticError, failure, warning } from '../../framework/diagnostic.ts';
+import { failure, warning } from '../../framework/diagnostic.ts';
 import { isImported, markImport } from '../../framework/import-mark.ts';
-import { at } from '../../framework/path.ts';
 import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { asDynamicJson } from '../../framework/stored-state.ts';
 import type { Value } from '../../framework/value.ts';
@@ -29,7 +28,9 @@ import {
   putContainer,
   readContainer,
 } from './container-state.ts';
+import { isWaiting, readTarget } from '../shared/placement.ts';
 import { checkDeclaredOnce, withoutApart } from '../shared/separate-devices.ts';
+import { moveDue, moveTo, restartRefused } from './container-place.ts';
 import { inTurn } from './container-queue.ts';
 import { badId, parseImportId, type ImportId } from '../shared/import-ids.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
@@ -99,8 +100,11 @@ export const container = gantryResource({
     const seen = await context.client.reader.read('container', state.name, context.signal);
     if (seen === undefined) return null;
     keepEtag(context.privateData, seen);
-    if (state.running === null) markImport(context.privateData);
-    return { ...readContainer(seen.object, state), files: await readFiles(context, state) };
+    const isNew = state.running === null;
+    if (isNew) markImport(context.privateData);
+    const place = { target: state.target, isNew };
+    const target = await readTarget(context, `container ${state.name}`, seen.object, place);
+    return { ...readContainer(seen.object, state), target, files: await readFiles(context, state) };
   },
 
   async create({ planned }, context) {
@@ -122,11 +126,15 @@ export const container = gantryResource({
     const before = await changeObject(context, planned, prior);
     await writeFiles(context, prior.name, planned.files, prior.files);
     const isRunning = isUp(before.status);
-    const stops = isRunning && (planned.running === false || (await mustRestart(context, planned, before)));
+    const target = await moveDue(context, planned, before);
+    const stops =
+      isRunning && (planned.running === false || (await mustRestart(context, planned, before, target !== undefined)));
     if (stops) await stopContainer(context, before, planned.stop_timeout ?? 30);
+    if (target !== undefined) await moveOrGoOn(context, before, target, stops && planned.running !== false);
     if (name !== prior.name)
       await perform(context, () => context.client.client.rename('container', prior.name, name, context.signal));
-    if (planned.running === false) return afterStart(context, planned, prior, false);
+    // It starts when its member is restored.
+    if (planned.running === false || isWaiting(before.config)) return afterStart(context, planned, prior, false, false);
     if (stops || !isRunning) await startContainer(context, name);
     else if (isFrozen(before.status)) await thawContainer(context, name);
     return afterStart(context, planned, prior, stops || !isRunning);
@@ -210,12 +218,16 @@ function changeObject(context: Context<Link>, planned: ContainerState, prior: Co
 }
 
 /** Compares the expanded config and devices, which merge the profiles and its own keys. */
-async function mustRestart(context: Context<Link>, planned: ContainerState, before: Container): Promise<boolean> {
+async function mustRestart(
+  context: Context<Link>,
+  planned: ContainerState,
+  before: Container,
+  moves: boolean,
+): Promise<boolean> {
   const after = (await context.client.client.get('container', before.name, context.signal)).metadata;
-  if (planned.name !== before.name) {
+  if (planned.name !== before.name || moves) {
     if (planned.allow_restart !== false) return true;
-    const detail = `A running container cannot be renamed, and allow_restart is false. Set it to true, or stop the container first.`;
-    throw new DiagnosticError([failure(`The container ${before.name} was not renamed`, detail, at('allow_restart'))]);
+    throw restartRefused(before.name, moves ? 'moved' : 'renamed');
   }
   const { effect, causes } = costOf(expanded(before), expanded(after));
   if (effect !== 'restart') return false;
@@ -225,14 +237,29 @@ async function mustRestart(context: Context<Link>, planned: ContainerState, befo
   return false;
 }
 
+/** A container that stopped for a move which fails runs again where it is. */
+async function moveOrGoOn(
+  context: Context<Link>,
+  { name }: Container,
+  target: string,
+  wasStopped: boolean,
+): Promise<void> {
+  try {
+    await moveTo(context, name, target);
+  } catch (error) {
+    if (wasStopped && !context.signal.aborted) await startContainer(context, name).catch(() => undefined);
+    throw error;
+  }
+}
+
 async function afterStart(
   context: Context<Link>,
   planned: ContainerState,
   prior: ContainerState | null,
   hasStarted: boolean,
+  runs = planned.running !== false,
 ): Promise<Partial<ContainerState>> {
   const { name } = planned;
-  const runs = planned.running !== false;
   if (prior === null && runs) await startContainer(context, name);
   if (runs && hasStarted) {
     if (planned.wait_for === null) await awaitAddress(context, name);

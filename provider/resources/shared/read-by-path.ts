@@ -7,32 +7,45 @@ import { edit, performDelete, type Edit } from './write.ts';
 
 export const segment = encodeURIComponent;
 
+/** A member of the cluster, for objects of which several members may have one. */
+export interface Where {
+  readonly target?: string;
+}
+
 /** Undefined when it does not exist. */
-export async function readPath<T>(context: Context<Link>, path: string): Promise<Reply<T> | undefined> {
+export async function readPath<T>(
+  context: Context<Link>,
+  path: string,
+  query: Where = {},
+): Promise<Reply<T> | undefined> {
   try {
-    return await context.client.client.http.send<T>({ method: 'GET', path }, context.signal);
+    return await context.client.client.http.send<T>({ method: 'GET', path, query: { ...query } }, context.signal);
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
   }
 }
 
-/** Reads and writes with the provider's project as the only query parameter. */
+/** Reads and writes with the provider's project and the member as the only query parameters. */
 export function editPath<O, B>(
   context: Context<Link>,
   what: string,
   path: string,
   change: Pick<Edit<O, B>, 'body' | 'changedSince'>,
+  where: Where = {},
 ): Promise<O> {
   const { http } = context.client.client;
+  const query = { ...where };
   return edit<O, B>(context, {
     what,
-    get: () => http.send<O>({ method: 'GET', path }, context.signal),
+    get: () => http.send<O>({ method: 'GET', path, query }, context.signal),
     put: (json, ifMatch) =>
-      http.send({ method: 'PUT', path, json, ...(ifMatch === undefined ? {} : { ifMatch }) }, context.signal),
+      http.send({ method: 'PUT', path, query, json, ...(ifMatch === undefined ? {} : { ifMatch }) }, context.signal),
     ...change,
   });
 }
 
-export const deletePath = (context: Context<Link>, path: string): Promise<void> =>
-  performDelete(context, () => context.client.client.http.send({ method: 'DELETE', path, json: {} }, context.signal));
+export const deletePath = (context: Context<Link>, path: string, where: Where = {}): Promise<void> =>
+  performDelete(context, () =>
+    context.client.client.http.send({ method: 'DELETE', path, query: { ...where }, json: {} }, context.signal),
+  );

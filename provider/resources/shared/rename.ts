@@ -6,6 +6,7 @@ import { DiagnosticError, failure } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
 import type { Context } from '../../framework/object-type.ts';
 import { isUnknown, type Value } from '../../framework/value.ts';
+import type { Where } from './read-by-path.ts';
 import { perform } from './write.ts';
 
 interface Named {
@@ -20,10 +21,16 @@ export async function renameKind(context: Context<Link>, kind: KindName, prior: 
 }
 
 /** The same for an object with its own path, by its name there. */
-export async function renamePath(context: Context<Link>, path: string, prior: Named, planned: Named): Promise<void> {
+export async function renamePath(
+  context: Context<Link>,
+  path: string,
+  prior: Named,
+  planned: Named,
+  where: Where = {},
+): Promise<void> {
   if (planned.name === prior.name) return;
-  const json = { name: planned.name };
-  await perform(context, () => context.client.client.http.send({ method: 'POST', path, json }, context.signal));
+  const call = { method: 'POST', path, query: { ...where }, json: { name: planned.name } } as const;
+  await perform(context, () => context.client.client.http.send(call, context.signal));
 }
 
 interface Owned {

@@ -1,7 +1,8 @@
 // gantry_storage_volume: custom storage that outlives containers. Its snapshots are in volume-snapshot.ts.
 import { volumeName } from '../../../server/api/names.ts';
 import type { StorageVolume } from '../../../server/api/storage/volume.ts';
-import { isGantry, needCluster, needExtension, type Link } from '../../connection/link.ts';
+import type { Reply } from '../../../server/client/transport/reply.ts';
+import { isClustered, isGantry, needCluster, needExtension, type Link } from '../../connection/link.ts';
 import { object, text, textMap, type StateOf } from '../../framework/attribute.ts';
 import { warning } from '../../framework/diagnostic.ts';
 import { at } from '../../framework/path.ts';
@@ -9,11 +10,13 @@ import { timeoutsAttribute } from '../../framework/timeouts.ts';
 import type { PlanHook } from '../../framework/provider.ts';
 import { poolDrivers } from '../../../server/api/storage/pool-drivers.ts';
 import { validateVolumeConfig } from '../../../server/api/storage/storage-config.ts';
-import { isMap, isUnknown, type ValueMap } from '../../framework/value.ts';
-import { deletePath, editPath, readPath, segment } from '../shared/read-by-path.ts';
+import { equalValues, isMap, isUnknown, type Value, type ValueMap } from '../../framework/value.ts';
+import type { Context } from '../../framework/object-type.ts';
+import { isAt, membersFor, targetProblem } from '../shared/placement.ts';
+import { deletePath, editPath, readPath, segment, type Where } from '../shared/read-by-path.ts';
 import { completedConfigAttribute, describedChange } from '../shared/completed-config.ts';
 import { parseImportId } from '../shared/import-ids.ts';
-import { isGiven, present, readMap, nonEmpty, type MapRules } from '../shared/config-maps.ts';
+import { present, readMap, nonEmpty, type MapRules } from '../shared/config-maps.ts';
 import {
   descriptionAttribute,
   gantryResource,
@@ -61,7 +64,12 @@ const attributes = {
     },
     { doc: 'The volume to copy, without its snapshots.', replace: isOther },
   ),
-  target: text({ doc: 'Cluster member for the volume.', replace: isGiven }),
+  target: text({
+    doc: 'Cluster member for the volume, or `@group` for any member of a group. Another one replaces the volume. Default: the server chooses.',
+    optional: true,
+    computed: true,
+    keep: true,
+  }),
   effective_config: textMap({ doc: 'The whole config as the server has it.', computed: true }),
   location: text({ doc: 'Cluster member of the volume.', computed: true, keep: true }),
   timeouts: timeoutsAttribute,
@@ -77,6 +85,43 @@ const readVolume = (live: StorageVolume, state: State) => ({
   effective_config: shownMap(live.config),
   location: live.location,
 });
+
+/** Several members of a cluster may have a volume of that name. */
+function whereOf({ location, target }: Pick<State, 'location' | 'target'>, link: Link): Where {
+  const member = nonEmpty(location) ?? nonEmpty(target) ?? link.target ?? null;
+  return !isClustered(link) || member === null || member.startsWith('@') ? {} : { target: member };
+}
+
+/** On the member that had it, otherwise on the only one that has it now. */
+async function findVolume(context: Context<Link>, state: State): Promise<Reply<StorageVolume> | undefined> {
+  const where = whereOf(state, context.client);
+  const found = await readPath<StorageVolume>(context, volumePath(state), where);
+  if (found !== undefined || where.target === undefined || where.target === state.target) return found;
+  return readPath<StorageVolume>(context, volumePath(state));
+}
+
+/** A volume does not move: another member takes a new one. */
+async function planPlace({ config, prior, planned, client, replace, add }: PlanHook<typeof attributes, Link>) {
+  if (config.target === null) planned.target = prior?.target ?? null;
+  const { target } = planned;
+  if (client === undefined || typeof target !== 'string' || target === '' || target === prior?.target) return;
+  if (client.activity.hasWritten && prior === null) return;
+  const members = await membersFor(client, 'volumes');
+  const before = nonEmpty(prior?.target ?? null);
+  if (prior !== null && isAt(target, prior.location ?? '', members)) {
+    if (before === null) return;
+    // The name that the state has means the same: nothing changes.
+    planned.target = before;
+    const isSame = (['name', 'description', 'config', 'source'] as const).every((name) =>
+      equalValues(prior[name] as Value, planned[name] as Value),
+    );
+    if (isSame) planned.effective_config = prior.effective_config;
+    return;
+  }
+  const problem = targetProblem(target, members);
+  if (problem !== undefined) add(problem);
+  if (prior !== null) replace(at('target'));
+}
 
 /** Problems with the pool of the volume, if it exists already; other servers have unknown keys. */
 async function planConfig({ planned, client, differs, add }: PlanHook<typeof attributes, Link>): Promise<void> {
@@ -104,17 +149,18 @@ export const storageVolume = gantryResource({
   identity: ['pool', 'name'],
   timeoutsMs: { create: 30 * 60_000 },
   importing: {
-    doc: '`[project/]pool/name`; `,copy=[pool/]volume` sets its source',
+    doc: '`[project/]pool/name`; `,copy=[pool/]volume` sets its source, `,target=<member>` says which one when several members of a cluster have one of that name',
     example: 'default/data',
     parse(id) {
-      const shape = '[project/]pool/name[,copy=[pool/]volume]';
-      const { parts, options, scope } = parseImportId(id, 2, shape, ['copy']);
+      const shape = '[project/]pool/name[,copy=[pool/]volume][,target=<member>]';
+      const { parts, options, scope } = parseImportId(id, 2, shape, ['copy', 'target']);
       const [pool = '', name = ''] = parts;
       const [volume = '', from = null] = options['copy']?.split('/').toReversed() ?? [];
       return {
         pool,
         name,
         ...scope,
+        ...(options['target'] === undefined ? {} : { target: options['target'] }),
         ...(volume === '' ? {} : { source: { pool: from, name: volume, project: null } }),
       };
     },
@@ -122,6 +168,7 @@ export const storageVolume = gantryResource({
   async plan(hook) {
     const { prior, planned, client, replace, add } = hook;
     await planConfig(hook);
+    await planPlace(hook);
     const [before, after] = [prior?.source ?? null, planned.source];
     if (prior === null || before === null || after === null || isUnknown(after)) return;
     if (nonEmpty(before.project) !== null) return after.name === before.name ? undefined : replace(at('source'));
@@ -135,10 +182,13 @@ export const storageVolume = gantryResource({
     }
   },
   async read(state, context) {
-    const found = await readPath<StorageVolume>(context, volumePath(state));
+    const found = await findVolume(context, state);
     if (found === undefined) return null;
     keepEtag(context.privateData, found);
-    return readVolume(found.metadata, state);
+    const { location } = found.metadata;
+    // An imported volume has its member as target, so that a configured one plans nothing.
+    const isPlaced = state.effective_config !== null || state.target !== null || !isClustered(context.client);
+    return { ...readVolume(found.metadata, state), ...(isPlaced ? {} : { target: location }) };
   },
   async create({ planned }, context) {
     if (planned.target !== null) needCluster(context.client, 'place volumes on members (target)');
@@ -161,8 +211,9 @@ export const storageVolume = gantryResource({
   },
   async update({ planned }, prior, context) {
     const change = describedChange({ prior, planned }, rules, readVolume);
-    await editPath(context, `volume ${JSON.stringify(prior.name)}`, volumePath(prior), change);
-    await renamePath(context, volumePath(prior), prior, planned);
+    const where = whereOf(prior, context.client);
+    await editPath(context, `volume ${JSON.stringify(prior.name)}`, volumePath(prior), change, where);
+    await renamePath(context, volumePath(prior), prior, planned, where);
   },
-  delete: (prior, context) => deletePath(context, volumePath(prior)),
+  delete: (prior, context) => deletePath(context, volumePath(prior), whereOf(prior, context.client)),
 });

@@ -1,12 +1,10 @@
 // Terraform over a cluster: objects of all members and of single ones, imports, and a member that goes away.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
-import { makeClient } from '../../support/daemons/tls.ts';
+import type { TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/store/watching.ts';
-import { serveHere, Terraform, terraformMissing, type Attached } from '../../support/terraform/terraform.ts';
+import { terraformOverCluster, type TerraformOverCluster } from '../../support/terraform/over-cluster.ts';
+import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 
 const missing = terraformMissing('Terraform over a cluster') ?? etcdMissing();
 
@@ -35,45 +33,21 @@ resource "gantry_container" "web" {
 `;
 
 describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
-  let attached: Attached;
-  let cluster: TestCluster;
+  let over: TerraformOverCluster;
   let members: readonly TestMember[];
   let terraform: Terraform;
-  let provider = '';
 
   beforeAll(async () => {
-    attached = await serveHere();
-    terraform = new Terraform(attached);
-    cluster = await makeCluster(3);
-    members = cluster.members;
-    const me = await makeClient('terraform');
-    const certificate = me.certPem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
-    await members[0]?.call('POST', '/1.0/certificates', { type: 'client', certificate, name: 'terraform' });
-    const server = await members[0]?.get('/1.0');
-    const file = (name: string, text: string): string => {
-      const path = join(terraform.dir, name);
-      writeFileSync(path, text);
-      return path;
-    };
-    provider = `provider "gantry" {
-  address                 = "${members.map(({ address }) => `https://${address}`).join(',')}"
-  server_certificate      = "${String(server?.environment.certificate_fingerprint)}"
-  client_certificate_file = "${file('me.crt', me.certPem)}"
-  client_key_file         = "${file('me.key', me.keyPem)}"
-}
-`;
+    over = await terraformOverCluster(3);
+    ({ members, terraform } = over);
   }, 120_000);
-  afterAll(async () => {
-    terraform.remove();
-    attached.stop();
-    await cluster.cleanUp();
-  });
+  afterAll(() => over.cleanUp());
   const offline = (count: number): Promise<void> =>
     until(async () => {
       const listed = (await members[2]?.get('/1.0/cluster/members?recursion=1')) as { status: string }[];
       return listed.filter(({ status }) => status === 'Offline').length === count;
     });
-  const write = (target = 'm3'): void => terraform.write(`${provider}${config(target)}`);
+  const write = (target = 'm3'): void => over.write(config(target));
 
   test(
     'what it makes is on the members that it names, a second plan is empty, and imports plan nothing',

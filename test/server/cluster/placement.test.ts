@@ -1,7 +1,7 @@
 // Which member takes a new container, and the reasons that are given when none can.
 import { describe, expect, test } from 'vitest';
 import type { Member } from '../../../server/cluster/members.ts';
-import { placeContainer, type PlacementWish } from '../../../server/cluster/placement.ts';
+import { placeContainer, placeVolume, type PlacementWish } from '../../../server/cluster/placement.ts';
 
 interface Sketch {
   readonly containers?: number;
@@ -83,5 +83,24 @@ describe('the member that takes a new container', () => {
       expect.objectContaining({ code: 'notFound' }) as Error,
     );
     expect(() => placed([member('m1')], { target: '@none' })).toThrow('No member of the cluster is in the group none');
+  });
+});
+
+describe('the member that takes a new volume of a group', () => {
+  const all = [
+    member('m1', { document: { groups: ['far'] }, isPresent: false }),
+    member('m2', { document: { groups: ['far'], evacuated: true } }),
+    member('m3', { document: { groups: ['far'] } }),
+    member('m4', { document: { groups: ['far'] }, isHere: true }),
+    member('m5'),
+  ];
+  test('is this one when it is in the group, otherwise the first that is there', () => {
+    expect(placeVolume(all, '@far').name).toBe('m4');
+    expect(placeVolume(all.slice(0, 3), '@far').name).toBe('m3');
+    expect(placeVolume(all, '@default').name).toBe('m5');
+  });
+  test('is none when all are away, and each is said', () => {
+    expect(() => placeVolume(all.slice(0, 2), '@far')).toThrow('m1 is offline; m2 is evacuated');
+    expect(() => placeVolume(all, '@fra')).toThrow('No member of the cluster is in the group fra');
   });
 });

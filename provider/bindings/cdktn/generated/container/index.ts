@@ -40,7 +40,7 @@ export interface ContainerConfig extends cdktn.TerraformMetaArguments {
   */
   readonly instanceType?: string;
   /**
-  * Cluster member for the container.
+  * Cluster member for the container, or `@group` for any member of a group. Another one moves the container, which stops for it. Default: the server chooses, and a later move is no difference.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#target Container#target}
   */
@@ -2316,7 +2316,7 @@ export class Container extends cdktn.TerraformResource {
     return this._instanceType;
   }
 
-  // target - computed: false, optional: true, required: false
+  // target - computed: true, optional: true, required: false
   private _target?: string; 
   public get target() {
     return this.getStringAttribute('target');

@@ -38,7 +38,7 @@ export interface StorageVolumeConfig extends cdktn.TerraformMetaArguments {
   */
   readonly source?: StorageVolumeSource;
   /**
-  * Cluster member for the volume.
+  * Cluster member for the volume, or `@group` for any member of a group. Another one replaces the volume. Default: the server chooses.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/storage_volume#target StorageVolume#target}
   */
@@ -566,7 +566,7 @@ export class StorageVolume extends cdktn.TerraformResource {
     return this._source.internalValue;
   }
 
-  // target - computed: false, optional: true, required: false
+  // target - computed: true, optional: true, required: false
   private _target?: string; 
   public get target() {
     return this.getStringAttribute('target');
