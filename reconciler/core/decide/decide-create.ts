@@ -8,7 +8,7 @@ import { mapOf } from '../documents/json-values.ts';
 import { sourceName } from '../kinds/image-source.ts';
 import { coreKind } from '../kinds/index.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
-import { guardCreate } from '../live/placement.ts';
+import { guardCreate } from '../live/away-members.ts';
 import { createBody, creationFacts } from '../plan/creation-bodies.ts';
 import { start, waits, type Sketch } from '../plan/step-drafts.ts';
 import { bodyForMembers, targetOf } from '../settings/cluster-members.ts';

@@ -18,6 +18,7 @@ import { pathsOf, type OwnerRecord, type OwnerRelease } from '../ownership/owner
 import type { Guard, ResourceChange, SetOwner } from '../plan/plan.ts';
 import { isSecret } from '../documents/secret.ts';
 import { deleting, kill, type Sketch } from '../plan/step-drafts.ts';
+import { guardDelete as guardAway } from '../live/away-members.ts';
 import { isRunning } from '../live/usage.ts';
 
 export interface Deletion {
@@ -35,7 +36,18 @@ export interface DeleteWorld {
 export function decideDelete(object: Document, world: DeleteWorld): Deletion {
   const kind = coreKind(object.kind);
   const live = kind.live(world.observed, kind.apiName(object));
-  if (live === undefined) return unchanged(object, undefined, ['it does not exist']);
+  const decided =
+    live === undefined ? unchanged(object, undefined, ['it does not exist']) : decideLive(object, live, world);
+  if (live !== undefined && decided.sketches.length === 0) return decided;
+  const guard = guardAway(object, live?.object as JsonObject | undefined, world.observed);
+  if (guard === undefined) return decided;
+  // The record of the set stays on it, so that the next run goes on.
+  const change = { ...decided.change, action: 'delete' as const, changes: [], releases: [], reasons: [], guard };
+  return { change, sketches: [] };
+}
+
+function decideLive(object: Document, live: Live<object>, world: DeleteWorld): Deletion {
+  const kind = coreKind(object.kind);
   const left = world.leftUsers(usageAddress(object));
   const isPermanent = kind.isPermanent?.(object.name) === true;
   if (world.owner === undefined) return isPermanent ? decideReset(object, live, left) : deleteWhole(object, live, left);

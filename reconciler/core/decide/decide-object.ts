@@ -6,7 +6,8 @@ import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
 import { asideAsItWas, asideFor, nextImage } from '../live/image-updates.ts';
-import { offlineGuard, placementOf, type Placement } from '../live/placement.ts';
+import { guardWhole, offlineGuard } from '../live/away-members.ts';
+import { placementOf, type Placement } from '../live/placement.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
 import { createBody } from '../plan/creation-bodies.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
@@ -36,10 +37,11 @@ export function decideObject(document: Document, context: PlanContext): Decision
   const conflicts = snapshotConflicts(document, live.object as JsonObject, before?.others);
   const diff = conflicts.length === 0 ? found : { ...found, conflicts: [...found.conflicts, ...conflicts] };
   if (!allows(document.manage, 'update')) return { change: unchangedByPolicy(document, live, diff), sketches: [] };
-  const decision =
+  const whole =
     placement.offline === undefined
       ? decideExisting(document, live, aside !== undefined, diff, before, placement, context)
       : decideOffline(document, live, diff, placement.offline);
+  const decision = whileAway(document, whole, context);
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }
 
@@ -69,6 +71,12 @@ function decideExisting(
   return isForced || needsRecreation(diff, document, live, context)
     ? decideReplace({ ...existing, next }, isForced)
     : decideUpdate(document, live, diff, context, ownership, placement);
+}
+
+/** A change of what every member has waits until all are there. */
+function whileAway(document: Document, { change, sketches }: Decision, { observed }: PlanContext): Decision {
+  const guard = sketches.length === 0 ? undefined : guardWhole(document, 'changed', observed.members);
+  return guard === undefined ? { change, sketches } : { change: { guard, ...change }, sketches: [] };
 }
 
 /** On a member that is offline: what differs waits until it is back. */

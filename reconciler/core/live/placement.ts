@@ -100,39 +100,3 @@ function guardMove(
       )
     : undefined;
 }
-
-export const offlineGuard = ({ address }: Document, member: string): Guard => ({
-  code: 'member',
-  address,
-  message: `${address} cannot be changed: its member ${member} is offline`,
-  remedy: `bring ${member} online and plan again; if it is lost for good, gantry cluster remove ${member} --force`,
-});
-
-/** Why nothing can be created on the member that the document names. */
-export function guardCreate(document: Document, { members }: Observed): Guard | undefined {
-  if (!isPlaced(document)) return undefined;
-  const target = textOf(document.values['target']) ?? '';
-  const hidden = [...(members ?? [])].find(([, { status }]) => status === 'Offline')?.[0];
-  if (document.kind === 'storage_volume' && hidden !== undefined && !members?.has(target))
-    return unseen(document, hidden);
-  const status = members?.get(target)?.status;
-  if (status !== 'Offline' && (status !== 'Evacuated' || document.kind !== 'container')) return undefined;
-  const { address } = document;
-  return {
-    code: 'member',
-    address,
-    message: `${address} cannot be created on ${target}: it is ${status.toLowerCase()}`,
-    remedy:
-      status === 'Offline'
-        ? `bring ${target} online, or name another target`
-        : `gantry cluster restore ${target}, or name another target`,
-  };
-}
-
-/** Lists leave out the volumes of members that do not answer. */
-const unseen = ({ address }: Document, member: string): Guard => ({
-  code: 'member',
-  address,
-  message: `${address} may be on the member ${member}, which is offline: it is not created a second time`,
-  remedy: `bring ${member} online and plan again, or name another member as its target`,
-});

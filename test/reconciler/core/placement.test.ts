@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
 import type { Document } from '../../../reconciler/core/documents/document.ts';
 import type { Observed, ObservedMember } from '../../../reconciler/core/documents/observed.ts';
 import type { Plan, PlanOptions } from '../../../reconciler/core/plan/plan.ts';
@@ -121,4 +122,53 @@ test('on a member that is offline, nothing is started, moved or changed', () => 
   expect(guards(plan(cluster(offline, ['web', unknown]), wanted))).toEqual([
     'member: container/web cannot be changed: its member m2 is offline',
   ]);
+});
+
+describe('a member is offline', () => {
+  const offline = { ...three, m2: { ...fast, status: 'Offline' } };
+  const pool = document('storage_pool', 'fast', { driver: 'dir' });
+  const volume = (target?: string): Document => ({
+    ...document('storage_volume', 'fast/data', { ...(target === undefined ? {} : { target }) }),
+  });
+  const destroyed = (observed: Observed, ...documents: Document[]): readonly string[] => {
+    const made = planDestroy({ documents, observed });
+    expect(checkPlan(made, observed)).toEqual([]);
+    return [...ids(made), ...guards(made)];
+  };
+
+  test('what it has, and what every member has, is not deleted; the rest is', () => {
+    const observed = cluster(offline, ['web', { ...stopped, location: 'm2' }], ['b', { ...stopped, location: 'm1' }]);
+    expect(destroyed(observed, web('m2'), document('container', 'b', {}))).toEqual([
+      'container/b#delete',
+      'member: container/web cannot be deleted: its member m2 is offline',
+    ]);
+    const bare = (members: Readonly<Record<string, ObservedMember>>): Observed => ({
+      ...world({ pools: [livePool('fast')] }),
+      members: new Map(Object.entries(members)),
+    });
+    expect(destroyed(bare(offline), pool)).toEqual([
+      'member: storage_pool/fast cannot be deleted: every member has it, and m2 is offline',
+    ]);
+    expect(destroyed(bare(three), pool)).toEqual(['storage_pool/fast#delete']);
+  });
+
+  test('a volume that no list shows may be there, unless it belongs to another member', () => {
+    const unseen = 'member: storage_volume/fast/data may be on the member m2, which is offline: it is not deleted';
+    expect(destroyed(cluster(offline), volume())).toEqual([unseen]);
+    expect(destroyed(cluster(offline), volume('@fast'))).toEqual([unseen]);
+    expect(destroyed(cluster(offline), volume('m1'))).toEqual([]);
+    expect(destroyed(cluster(three), volume())).toEqual([]);
+  });
+
+  test('pools are neither made nor changed', () => {
+    const more = document('storage_pool', 'more', { driver: 'dir' });
+    expect(guards(plan(cluster(offline), more))).toEqual([
+      'member: storage_pool/more cannot be created: every member has it, and m2 is offline',
+    ]);
+    const changed = document('storage_pool', 'fast', { driver: 'dir', description: 'new' });
+    expect(guards(plan(cluster(offline), changed))).toEqual([
+      'member: storage_pool/fast cannot be changed: every member has it, and m2 is offline',
+    ]);
+    expect(guards(plan(cluster(offline), pool))).toEqual([]);
+  });
 });

@@ -1,0 +1,93 @@
+// What of a plan has to wait for members of the cluster that are offline or evacuated. Pure.
+import { isMemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
+import type { Document, JsonObject } from '../documents/document.ts';
+import { textOf } from '../documents/json-values.ts';
+import type { Observed } from '../documents/observed.ts';
+import type { Guard } from '../plan/plan.ts';
+import { isPlaced } from '../settings/cluster-members.ts';
+
+export const offlineGuard = ({ address }: Document, member: string): Guard => ({
+  code: 'member',
+  address,
+  message: `${address} cannot be changed: its member ${member} is offline`,
+  remedy: `bring ${member} online and plan again; if it is lost for good, gantry cluster remove ${member} --force`,
+});
+
+/** Why nothing can be created on the member that the document names. */
+export function guardCreate(document: Document, { members }: Observed): Guard | undefined {
+  if (!isPlaced(document)) return guardWhole(document, 'created', members);
+  const target = textOf(document.values['target']) ?? '';
+  const hidden = [...(members ?? [])].find(([, { status }]) => status === 'Offline')?.[0];
+  if (document.kind === 'storage_volume' && hidden !== undefined && !members?.has(target))
+    return unseen(document, hidden);
+  const status = members?.get(target)?.status;
+  if (status !== 'Offline' && (status !== 'Evacuated' || document.kind !== 'container')) return undefined;
+  const { address } = document;
+  return {
+    code: 'member',
+    address,
+    message: `${address} cannot be created on ${target}: it is ${status.toLowerCase()}`,
+    remedy:
+      status === 'Offline'
+        ? `bring ${target} online, or name another target`
+        : `gantry cluster restore ${target}, or name another target`,
+  };
+}
+
+/** Lists leave out the volumes of members that do not answer. */
+const unseen = ({ address }: Document, member: string): Guard => ({
+  code: 'member',
+  address,
+  message: `${address} may be on the member ${member}, which is offline: it is not created a second time`,
+  remedy: `bring ${member} online and plan again, or name another member as its target`,
+});
+
+/** Every member has the pools and networks: the cluster changes them on all members or on none. */
+export function guardWhole(
+  { kind, address }: Document,
+  verb: 'created' | 'changed' | 'deleted',
+  members: Observed['members'],
+): Guard | undefined {
+  const away = isMemberKind(kind) ? offlineIn(members) : [];
+  if (away.length === 0) return undefined;
+  const names = away.join(', ');
+  return {
+    code: 'member',
+    address,
+    message: `${address} cannot be ${verb}: every member has it, and ${names} is offline`,
+    remedy: `${bringBack(names)}; --partial does the rest until then`,
+  };
+}
+
+/** Why it cannot be deleted now. `live`: absent for what no member that answers has. */
+export function guardDelete(
+  document: Document,
+  live: JsonObject | undefined,
+  { members }: Observed,
+): Guard | undefined {
+  if (members === undefined) return undefined;
+  const { address, kind } = document;
+  const guard = (message: string, member: string): Guard => ({
+    code: 'member',
+    address,
+    message: `${address} ${message}`,
+    remedy: `${bringBack(member)}; --partial does the rest until then`,
+  });
+  if (live === undefined) {
+    const target = textOf(document.values['target']) ?? '';
+    const hidden = members.has(target) ? offlineIn(members).filter((name) => name === target) : offlineIn(members);
+    return kind === 'storage_volume' && hidden[0] !== undefined
+      ? guard(`may be on the member ${hidden[0]}, which is offline: it is not deleted`, hidden[0])
+      : undefined;
+  }
+  const location = textOf(live['location']) ?? '';
+  return isPlaced(document) && members.get(location)?.status === 'Offline'
+    ? guard(`cannot be deleted: its member ${location} is offline`, location)
+    : guardWhole(document, 'deleted', members);
+}
+
+const offlineIn = (members: Observed['members']): readonly string[] =>
+  [...(members ?? [])].filter(([, { status }]) => status === 'Offline').map(([name]) => name);
+
+const bringBack = (member: string): string =>
+  `bring ${member} online and run this again, or, if it is lost for good, gantry cluster remove ${member} --force`;

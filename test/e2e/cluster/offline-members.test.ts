@@ -1,0 +1,116 @@
+// Objects of a member that is offline in plans that delete: said per object, the rest goes on, and the next run finishes.
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { CliRun } from '../../support/cli/io.ts';
+import { StackFolder } from '../../support/cli/stack-folder.ts';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('deleting what members that are offline have', () => {
+  const folder = new StackFolder();
+  let cluster: TestCluster;
+  let one: TestMember;
+  let three: TestMember;
+
+  beforeAll(async () => {
+    cluster = await makeCluster(3);
+    [one, , three] = cluster.members as [TestMember, TestMember, TestMember];
+  }, 60_000);
+  afterAll(async () => {
+    await cluster.cleanUp();
+    folder.remove();
+  });
+
+  const pool = 'kind: storage_pool\nname: fast\ndriver: dir\n';
+  const network = 'kind: network\nname: gtom0\nconfig: { ipv4.address: none, ipv6.address: none }\n';
+  const profile = 'kind: profile\nname: apart\nconfig: { limits.memory: 64MiB }\n';
+  const volume = 'kind: storage_volume\nname: data\npool: fast\ntarget: m3\n';
+  const container = (name: string, target: string): string =>
+    `kind: container\nname: ${name}\ntarget: ${target}\nsource: { type: none }\ndevices: { root: { type: disk, path: /, pool: fast } }\n`;
+  const all = [pool, network, profile, volume, container('c1', 'm1'), container('c2', 'm2'), container('c3', 'm3')];
+  const run = (verb: string, of: readonly string[], ...more: readonly string[]): Promise<CliRun> =>
+    folder.gantry(one.socketPath, verb, of, '--set', 'away', ...more);
+  const good = async (verb: string, of: readonly string[], ...more: readonly string[]): Promise<void> => {
+    const ran = await run(verb, of, '--auto-approve', ...more);
+    expect(ran.code, ran.stdout + ran.stderr).toBe(0);
+  };
+  const isOffline = async (): Promise<boolean> => {
+    const members = (await one.get('/1.0/cluster/members?recursion=1')) as { status: string }[];
+    return members.some(({ status }) => status === 'Offline');
+  };
+  const away = async (): Promise<void> => {
+    await three.stop();
+    await until(isOffline);
+  };
+  const back = async (): Promise<void> => {
+    await three.restart();
+    await until(async () => !(await isOffline()));
+  };
+  const names = async (path: string): Promise<readonly string[]> =>
+    ((await one.get(`/1.0/${path}?recursion=1`)) as { name: string }[]).map(({ name }) => name).sort();
+
+  test('a prune says which member is missing, deletes the rest with --partial, and finishes when it is back', async () => {
+    await good('apply', all);
+    await away();
+    const less = [pool, profile];
+    const plan = await run('plan', less, '--prune', '--allow-destroy', '--prune-limit', '9', '--detailed-exitcode');
+    expect(plan.code, plan.stdout).toBe(4);
+    expect(plan.stdout).toContain('container/c3 cannot be deleted: its member m3 is offline');
+    expect(plan.stdout).toContain('network/gtom0 cannot be deleted: every member has it, and m3 is offline');
+    expect(plan.stdout).toContain('bring m3 online and run this again');
+    const flags = ['--prune', '--allow-destroy', '--prune-limit', '9', '--auto-approve'];
+    const whole = await run('apply', less, ...flags);
+    expect(whole.code, whole.stdout).toBe(4);
+    expect(await names('containers')).toEqual(['c1', 'c2', 'c3']);
+    const partial = await run('apply', less, ...flags, '--partial');
+    expect(partial.code, partial.stdout + partial.stderr).toBe(4);
+    expect(await names('containers')).toEqual(['c3']);
+    await back();
+    await good('apply', less, '--prune', '--allow-destroy', '--prune-limit', '9');
+    expect(await names('containers')).toEqual([]);
+    expect(await names('networks')).not.toContain('gtom0');
+    expect(await one.get('/1.0/storage-pools/fast/volumes/custom')).toEqual([]);
+  }, 120_000);
+
+  test('a destroy does the same, and the set is known until all of it is gone', async () => {
+    await good('apply', all);
+    await away();
+    const plan = await run('destroy', all, '--dry-run=client');
+    expect(plan.code, plan.stdout + plan.stderr).toBe(4);
+    for (const said of [
+      'container/c3 cannot be deleted: its member m3 is offline',
+      'storage_volume/fast/data cannot be deleted: its member m3 is offline',
+      'network/gtom0 cannot be deleted: every member has it, and m3 is offline',
+      'cannot delete storage_pool/fast: container/c3, storage_volume/fast/data use it',
+    ])
+      expect(plan.stdout).toContain(said);
+    const partial = await run('destroy', all, '--auto-approve', '--partial');
+    expect(partial.code, partial.stdout + partial.stderr).toBe(4);
+    expect(await names('containers')).toEqual(['c3']);
+    expect(await names('profiles')).not.toContain('apart');
+    await back();
+    await good('destroy', all);
+    expect(await names('containers')).toEqual([]);
+    expect(await names('storage-pools')).not.toContain('fast');
+    const { config } = await one.get('/1.0');
+    expect(Object.keys(config as object).filter((key) => key.includes('away'))).toEqual([]);
+  }, 120_000);
+
+  test('what every member has is neither made nor changed meanwhile, and containers of the others are', async () => {
+    await good('apply', all);
+    await away();
+    const changed = [
+      pool,
+      network.replace('ipv6', 'dns.domain: x, ipv6'),
+      'kind: storage_pool\nname: more\ndriver: dir\n',
+    ];
+    const plan = await run('plan', [...changed, container('c9', 'm1')], '--detailed-exitcode');
+    expect(plan.stdout).toContain('network/gtom0 cannot be changed: every member has it, and m3 is offline');
+    expect(plan.stdout).toContain('storage_pool/more cannot be created: every member has it, and m3 is offline');
+    const partial = await run('apply', [...changed, container('c9', 'm1')], '--auto-approve', '--partial');
+    expect(partial.code, partial.stdout + partial.stderr).toBe(4);
+    expect((await one.get('/1.0/containers/c9')).status).toBe('Running');
+    await back();
+    await good('apply', [...changed, container('c9', 'm1')]);
+  }, 120_000);
+});
