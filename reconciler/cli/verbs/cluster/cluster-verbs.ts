@@ -81,7 +81,7 @@ export const clusterEvacuate = {
   args: [member],
   flags: {
     ...hostFlags,
-    mode: text('--mode <mode>', "migrate, stop or auto, in place of each container's cluster.evacuate"),
+    mode: text('--mode <mode>', "auto, migrate, live-migrate or stop, in place of each container's cluster.evacuate"),
     ...force,
   },
   examples: ['gantry cluster evacuate two', 'gantry cluster evacuate two --mode stop'],

@@ -7,12 +7,15 @@ import { CliError, usageError } from '../../errors/usage-error.ts';
 import { withClient } from '../../session/connect.ts';
 import type { Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
+import { checkClustered, explainAddress } from './check-members.ts';
 import type { ClusterAddOptions, ClusterBootstrapOptions, ClusterJoinOptions } from './cluster-verbs.ts';
 
 export const bootstrapCluster: Run<ClusterBootstrapOptions> = async (context, [name = '']) => {
   await withClient(context, async (client) => {
     const body = { server_name: name, enabled: true, ...at(context.options.address) };
-    await followOperation(context, client, () => client.cluster.change(body, context.stop));
+    await followOperation(context, client, () => client.cluster.change(body, context.stop)).catch((error: unknown) => {
+      throw explainAddress(error, client, context.options.address);
+    });
     if (context.isJson) context.io.stdout.write(`${JSON.stringify(await client.cluster.get(context.stop))}\n`);
     context.out(`${client.host} is the first member of a cluster, ${name}`);
     context.note('To let another host in: gantry cluster add NAME');
@@ -22,6 +25,7 @@ export const bootstrapCluster: Run<ClusterBootstrapOptions> = async (context, [n
 
 export const addMember: Run<ClusterAddOptions> = async (context, [name = '']) => {
   await withClient(context, async (client) => {
+    await checkClustered(client, context.stop);
     const { token, addresses, expires } = tokenOf(await client.cluster.makeToken(name, context.stop));
     if (context.isJson) context.io.stdout.write(`${JSON.stringify({ name, token, addresses, expires_at: expires })}\n`);
     context.out(token);
@@ -37,7 +41,9 @@ export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']
   await withClient(context, async (client) => {
     const { server_name } = token;
     const body = { server_name, enabled: true, cluster_token: text, ...at(context.options.address) };
-    await followOperation(context, client, () => client.cluster.change(body, context.stop));
+    await followOperation(context, client, () => client.cluster.change(body, context.stop)).catch((error: unknown) => {
+      throw explainAddress(error, client, context.options.address);
+    });
     if (context.isJson) context.io.stdout.write(`${JSON.stringify(await client.cluster.get(context.stop))}\n`);
     context.out(`${client.host} is the member ${server_name} of the cluster`);
   });

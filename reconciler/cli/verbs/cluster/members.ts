@@ -1,15 +1,15 @@
 // `gantry cluster list|show|rename|remove|evacuate|restore`: the members of a cluster.
 import type { ClusterMember, ClusterMemberStatePost } from '../../../../server/api/cluster/cluster.ts';
-import type { Client } from '../../../../server/client/client.ts';
 import { yamlText } from '../../../manifest/text/yaml-text.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
-import { CliError } from '../../errors/usage-error.ts';
+import { usageError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
 import { paintFor } from '../../output/paint.ts';
 import { renderTable } from '../../output/table.ts';
 import { withClient } from '../../session/connect.ts';
 import type { CliContext, OpenContext, Run } from '../../session/context.ts';
 import { followOperation } from '../../session/follow-operation.ts';
+import { checkClustered, checkMembers } from './check-members.ts';
 import type {
   ClusterEvacuateOptions,
   ClusterListOptions,
@@ -46,6 +46,7 @@ const rowOf = (member: ClusterMember): readonly string[] => [
 export const showMembers: Run<ClusterShowOptions> = async (context, names) => {
   const format = context.isJson ? 'json' : formatOf(context.options.output, ['yaml', 'json']);
   await withClient(context, async (client) => {
+    await checkMembers(client, names, context.stop);
     const found: ClusterMember[] = [];
     for (const name of names) found.push(await client.cluster.member(name, context.stop));
     write(context, found, format);
@@ -66,7 +67,9 @@ function write(context: CliContext, members: readonly ClusterMember[], format: '
 
 export const renameMember: Run<ClusterRenameOptions> = async (context, [name = '', to = '']) => {
   await withClient(context, async (client) => {
+    await checkMembers(client, [name], context.stop);
     await client.cluster.rename(name, to, context.stop);
+    if (context.isJson) write(context, [await client.cluster.member(to, context.stop)], 'json');
     context.out(to);
   });
   return exitCodes.ok;
@@ -75,14 +78,20 @@ export const renameMember: Run<ClusterRenameOptions> = async (context, [name = '
 export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '']) => {
   const isForced = context.options.force === true;
   await withClient(context, async (client) => {
+    await checkMembers(client, [name], context.stop);
     await followOperation(context, client, () => client.cluster.remove(name, isForced, context.stop));
+    if (context.isJson) context.io.stdout.write(`${JSON.stringify({ server_name: name, removed: true })}\n`);
     context.out(name);
   });
   return exitCodes.ok;
 };
 
+const modes: readonly string[] = ['auto', 'migrate', 'live-migrate', 'stop'];
+
 export const evacuateMember: Run<ClusterEvacuateOptions> = (context, [name = '']) => {
   const { mode } = context.options;
+  if (mode !== undefined && !modes.includes(mode))
+    throw usageError(`--mode ${JSON.stringify(mode)} is none of ${modes.join(', ')}`);
   return changeState(context, name, { action: 'evacuate', ...(mode === undefined ? {} : { mode }) });
 };
 
@@ -96,16 +105,10 @@ async function changeState(
 ): Promise<ExitCode> {
   const wanted = { ...body, ...(context.options.force === true ? { force: true } : {}) };
   await withClient(context, async (client) => {
+    await checkMembers(client, [name], context.stop);
     await followOperation(context, client, () => client.cluster.changeState(name, wanted, context.stop));
+    if (context.isJson) write(context, [await client.cluster.member(name, context.stop)], 'json');
     context.out(name);
   });
   return exitCodes.ok;
-}
-
-async function checkClustered(client: Client, signal: AbortSignal): Promise<void> {
-  if ((await client.cluster.get(signal)).enabled) return;
-  throw new CliError(
-    `${client.host} is not part of a cluster: gantry cluster bootstrap NAME makes one of it`,
-    exitCodes.error,
-  );
 }
