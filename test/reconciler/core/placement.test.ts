@@ -127,9 +127,8 @@ test('on a member that is offline, nothing is started, moved or changed', () => 
 describe('a member is offline', () => {
   const offline = { ...three, m2: { ...fast, status: 'Offline' } };
   const pool = document('storage_pool', 'fast', { driver: 'dir' });
-  const volume = (target?: string): Document => ({
-    ...document('storage_volume', 'fast/data', { ...(target === undefined ? {} : { target }) }),
-  });
+  const volume = (target?: string): Document =>
+    document('storage_volume', 'fast/data', target === undefined ? {} : { target });
   const destroyed = (observed: Observed, ...documents: Document[]): readonly string[] => {
     const made = planDestroy({ documents, observed });
     expect(checkPlan(made, observed)).toEqual([]);
