@@ -25,7 +25,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/examples/teams.test.ts',
   'test/e2e/terraform/projects.test.ts',
   'test/e2e/process/command-line.test.ts',
-  'test/e2e/cluster/apply-loses-member.test.ts',
+  'test/e2e/kill/apply-loses-member.test.ts',
   'test/e2e/cluster/moves-killed.test.ts',
   'test/e2e/cluster/recover.test.ts',
   'test/e2e/cluster/leave-own-etcd.test.ts',
