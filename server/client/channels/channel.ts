@@ -4,6 +4,8 @@ import type { WebSocket } from 'ws';
 import { ClientError } from '../client-error.ts';
 
 const barrier = Buffer.alloc(0);
+/** What a terminal in its usual mode takes for the end of input (VEOF). */
+const endOfTransmission = Buffer.from([4]);
 /** Limit of buffered bytes in this process before the source is paused. */
 const maxWaitingBytes = 1024 * 1024;
 
@@ -76,9 +78,12 @@ export class ClientChannel {
     await flushed(output);
   }
 
-  /** Sends all of it and then the end mark; only the end mark without input. */
-  readFrom(input: Readable | undefined): void {
-    const end = (): void => this.#send(barrier, false);
+  /**
+   * Sends all of it and then its end; only the end without input. On a terminal that is Ctrl-D: there a server takes the end mark for the
+   * end of the session, and LXD drops the output that follows (real-world.md, section 15).
+   */
+  readFrom(input: Readable | undefined, { isTerminal = false } = {}): void {
+    const end = (): void => (isTerminal ? this.#send(endOfTransmission, true) : this.#send(barrier, false));
     if (input === undefined) {
       end();
       return;

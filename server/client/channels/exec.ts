@@ -84,7 +84,7 @@ export async function startExec(
       ? [session.channel('1').writeTo(options.stdout), session.channel('2').writeTo(options.stderr)]
       : [session.channel('0').writeTo(options.stdout)];
   const input = session.channel('0');
-  input.readFrom(options.stdin);
+  input.readFrom(options.stdin, { isTerminal: terminal !== undefined });
   const finish = async (): Promise<number> => {
     try {
       await Promise.all(outputs);
