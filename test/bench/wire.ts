@@ -23,6 +23,12 @@ interface EndedOperation {
   readonly metadata: Record<string, unknown> | null;
 }
 
+/** Something is not there or under way: the same request may succeed a moment later. */
+export class NotNow extends Error {}
+
+/** What an operation says that ended so: operations have no codes. */
+const notNowText = /cannot be reached|did not answer|not available|does not answer|leader changed|try again/i;
+
 export class Wire {
   readonly #pool: Pool;
 
@@ -48,7 +54,7 @@ export class Wire {
 
   async get(path: string): Promise<unknown> {
     const answer = await this.send('GET', path);
-    if (answer.status !== 200) throw failure('GET', path, answer);
+    if (answer.status !== 200) throw failure(`GET ${path}`, answer);
     return (JSON.parse(answer.text) as Envelope).metadata;
   }
 
@@ -83,13 +89,13 @@ export class Wire {
       body,
     });
     const text = await answer.body.text();
-    if (answer.statusCode >= 300) throw failure('POST', path, { status: answer.statusCode, text });
+    if (answer.statusCode >= 300) throw failure(`POST ${path}`, { status: answer.statusCode, text });
   }
 
   /** Reads all bytes of an answer and returns their number. */
   async pull(path: string): Promise<number> {
     const answer = await this.#pool.request({ method: 'GET', path });
-    if (answer.statusCode !== 200) throw failure('GET', path, { status: answer.statusCode, text: '' });
+    if (answer.statusCode !== 200) throw failure(`GET ${path}`, { status: answer.statusCode, text: '' });
     let size = 0;
     for await (const chunk of answer.body as AsyncIterable<Buffer>) size += chunk.length;
     return size;
@@ -100,18 +106,30 @@ export class Wire {
   }
 
   async #ended(what: string, answer: Answer): Promise<EndedOperation | undefined> {
-    if (answer.status >= 300) throw new Error(`${what} answered ${answer.status}: ${answer.text}`);
+    if (answer.status >= 300) throw failure(what, answer);
     const { operation } = answer.text === '' ? ({} as Envelope) : (JSON.parse(answer.text) as Envelope);
     if (operation === undefined || operation === '') return undefined;
     // Members of LXD clusters add `?project=default`.
     const ended = (await this.get(operation.replace(/(\?|$)/, '/wait$1'))) as EndedOperation;
-    if (ended.status !== 'Success') throw new Error(`${what} ended as ${ended.status}: ${ended.err}`);
-    return ended;
+    if (ended.status === 'Success') return ended;
+    const text = `${what} ended as ${ended.status}: ${ended.err}`;
+    throw notNowText.test(ended.err) ? new NotNow(text) : new Error(text);
   }
 }
 
-function failure(method: string, path: string, answer: Answer): Error {
-  return new Error(`${method} ${path} answered ${answer.status}: ${answer.text}`);
+function isNotNow(status: number, text: string): boolean {
+  if (status === 503 || status === 409) return true;
+  // Towards clients of LXD it is a 500; the code says more.
+  try {
+    return (JSON.parse(text) as { metadata?: { code?: string } | null }).metadata?.code === 'unavailable';
+  } catch {
+    return false;
+  }
+}
+
+function failure(what: string, { status, text }: Answer): Error {
+  const told = `${what} answered ${status}: ${text}`;
+  return isNotNow(status, text) ? new NotNow(told) : new Error(told);
 }
 
 /** Processes the items with as many parallel clients as the wire has connections. */
