@@ -65,7 +65,7 @@ export function suspendedOn(
 ): Pick<Restraint, 'objects' | 'paths'> {
   const objects = new Map<string, string>();
   const paths = new Map<string, IgnoreRule[]>();
-  if (suspensions.length === 0) return noRestraint;
+  if (suspensions.length === 0) return { objects, paths };
   for (const address of addresses)
     for (const { path, reason, until } of ofObject(suspensions, host, address)) {
       if (path === undefined) objects.set(address, reason);

@@ -1,6 +1,7 @@
 // The objects of a set on one host, as the API shows them, from its plan. Pure.
 import type { Document } from '../../core/documents/document.ts';
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
+import { isForWindow, refusalText } from './restrain.ts';
 import type { ObjectCounts, ObjectStatusName, ObjectSummary } from '../http/contract.ts';
 
 export interface ObjectView {
@@ -14,6 +15,10 @@ export interface ObjectView {
   readonly failed: ReadonlyMap<string, string>;
   /** What is done about a difference: drift that is reported stays drifted. */
   readonly reported: ReadonlySet<string>;
+  /** Paths of suspended objects that drifted, by address. */
+  readonly suspendedDrift?: ReadonlyMap<string, readonly string[]>;
+  /** No window for disruptive changes is open. */
+  readonly isCalm?: boolean;
   readonly isSyncing: boolean;
 }
 
@@ -47,14 +52,26 @@ interface Status {
 function statusOf(change: ResourceChange, view: ObjectView): Status {
   const { address, guard } = change;
   const reason = view.suspended.get(address);
-  if (reason !== undefined) return { status: 'suspended', message: reason };
+  const drifted = view.suspendedDrift?.get(address);
+  if (reason !== undefined) return { status: 'suspended', message: withDrift(reason, drifted) };
   const failure = view.failed.get(address);
   if (failure !== undefined) return { status: 'failed', message: failure };
+  if (guard !== undefined && view.isCalm === true && isForWindow(guard))
+    return { status: 'waiting', message: `${refusalText(guard, true)}: it waits for a window for disruptive changes` };
   if (guard !== undefined) return { status: 'failed', message: `${guard.message}: ${guard.remedy}` };
   const isSame = change.action === 'no-op' && change.power === undefined && !view.reported.has(address);
   if (isSame || change.isTakeover === true) return { status: 'synced' };
   if (view.isSyncing) return { status: 'syncing' };
   return change.action === 'create' ? { status: 'missing' } : { status: 'drifted' };
+}
+
+const mostPaths = 5;
+
+function withDrift(reason: string, drifted: readonly string[] = []): string {
+  if (drifted.length === 0) return reason;
+  const named = drifted.slice(0, mostPaths).map((path) => (path === '' ? 'the object' : path));
+  const more = drifted.length > mostPaths ? ` and ${drifted.length - mostPaths} more` : '';
+  return `${reason}; drifted: ${named.join(', ')}${more}`;
 }
 
 export function countsOf(objects: Iterable<ObjectSummary>): ObjectCounts {

@@ -40,10 +40,15 @@ export function restrained(
       ...options,
       ...(exclude.length === 0 ? {} : { exclude }),
       // A limit of 0 refuses what is to be pruned, so that it is known to wait.
-      ...(isCalm ? { allowRestart: false, allowRecreate: false, pruneLimit: { count: 0 } } : {}),
+      ...(isCalm
+        ? { allowRestart: false, allowRecreate: false, defersDisruption: true, pruneLimit: { count: 0 } }
+        : {}),
     },
   };
 }
+
+/** Guards that are there no more when a window for disruptive changes opens. */
+export const isForWindow = ({ code }: Guard): boolean => code === 'disruption' || code === 'prune-limit';
 
 /** What a guard says; in a calm time pruning is not too much, but too early. */
 export const refusalText = ({ code, message }: Guard, isCalm: boolean): string =>

@@ -56,7 +56,8 @@ class PlanChecker {
   changes(): readonly Problem[] {
     const owned = new Set<string>();
     for (const change of this.#plan.changes) {
-      if (change.guard !== undefined && change.steps.length > 0) this.#say(change.address, 'is guarded and has steps');
+      if (change.guard !== undefined && change.isSplit !== true && change.steps.length > 0)
+        this.#say(change.address, 'is guarded and has steps');
       for (const id of change.steps) {
         owned.add(id);
         const step = this.#plan.steps[this.#index.get(id) ?? -1];

@@ -1,13 +1,14 @@
 // Decides about one object: leave, create, update or replace it, its power action, and the guard that refuses it.
 import { ownershipAfter, ownershipBefore } from '../diff/decide-ownership.ts';
-import { diffObject, type Diff, type Ownership } from '../diff/diff.ts';
+import { diffObject, type Diff } from '../diff/diff.ts';
+import { withoutDisruption, type Found } from './defer-disruption.ts';
 import { allows, unchangedByPolicy } from '../diff/policy.ts';
 import type { Document, JsonObject } from '../documents/document.ts';
 import type { Live } from '../documents/observed.ts';
 import { coreKind } from '../kinds/index.ts';
 import { asideAsItWas, asideFor, nextImage } from '../live/image-updates.ts';
 import { guardWhole, offlineGuard } from '../live/away-members.ts';
-import { placementOf, type Placement } from '../live/placement.ts';
+import { placementOf } from '../live/placement.ts';
 import { parseIgnore } from '../ownership/ignored-paths.ts';
 import { createBody } from '../plan/creation-bodies.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
@@ -39,21 +40,18 @@ export function decideObject(document: Document, context: PlanContext): Decision
   if (!allows(document.manage, 'update')) return { change: unchangedByPolicy(document, live, diff), sketches: [] };
   const whole =
     placement.offline === undefined
-      ? decideExisting(document, live, aside !== undefined, diff, before, placement, context)
+      ? decideExisting({ document, live, isAside: aside !== undefined, diff, before, placement, context })
       : decideOffline(document, live, diff, placement.offline);
   const decision = whileAway(document, whole, context);
   return diff.ignored.length === 0 ? decision : { ...decision, change: { ...decision.change, ignored: diff.ignored } };
 }
 
-function decideExisting(
-  document: Document,
-  live: Live<object>,
-  isAside: boolean,
-  diff: Diff,
-  before: Ownership | undefined,
-  placement: Placement,
-  context: PlanContext,
-): Decision {
+function decideExisting(found: Found): Decision {
+  const whole = decideWhole(found);
+  return found.context.options.defersDisruption === true ? withoutDisruption(found, whole) : whole;
+}
+
+function decideWhole({ document, live, isAside, diff, before, placement, context }: Found): Decision {
   const ignore = parseIgnore(document.manage.ignore);
   const isTaking = context.options.forceConflicts === true;
   const ownership = ownershipAfter(document, before, diff, ignore, context.owner, isTaking);

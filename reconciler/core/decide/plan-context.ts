@@ -18,6 +18,7 @@ export class PlanContext {
   readonly owner: SetOwner | undefined;
   readonly compareSeeds: CompareSeeds | undefined;
   readonly #declared: ReadonlySet<Address>;
+  readonly #unpowered: ReadonlySet<Address>;
   readonly #profilesAfter = new Map<string, JsonObject>();
   readonly #newProfiles = new Map<string, JsonObject>();
   readonly #replace: ReadonlySet<Address>;
@@ -38,6 +39,9 @@ export class PlanContext {
     this.compareSeeds = compareSeeds;
     const documents = [...declared];
     this.#declared = new Set(documents.map((document) => document.address));
+    this.#unpowered = new Set(
+      documents.filter(({ manage }) => manage.power === 'ignore').map(({ address }) => address),
+    );
     for (const { kind, name, values } of documents) {
       const target = kind === 'image_alias' ? values['target'] : undefined;
       // The name of an image that does not exist yet tells nothing about the existing one.
@@ -71,6 +75,11 @@ export class PlanContext {
 
   declares(address: Address): boolean {
     return this.#declared.has(address);
+  }
+
+  /** The plan starts, stops and restarts the container where needed. */
+  powers(address: Address): boolean {
+    return this.#declared.has(address) && !this.#unpowered.has(address);
   }
 
   isForced(address: Address): boolean {

@@ -1,4 +1,6 @@
 // Decides which paths of an object the set owns before and after, how its record changes, and which keys of other sets conflict.
+import type { Change } from '../documents/change.ts';
+import { compareText } from '../text/listing-order.ts';
 import type { Diff, Ownership } from './diff.ts';
 import { defaultManage, type Address, type Document } from '../documents/document.ts';
 import type { IgnorePatterns } from '../ownership/ignored-paths.ts';
@@ -17,6 +19,7 @@ import {
   recordsIn,
   type OwnerRecord,
   type OwnerWrite,
+  type Path,
 } from '../ownership/owner-records.ts';
 import type { Guard, SetOwner } from '../plan/plan.ts';
 
@@ -96,6 +99,7 @@ export function ownershipAfter(
   ignore: IgnorePatterns,
   owner: SetOwner | undefined,
   isForced: boolean,
+  deferred: readonly Change[] = [],
 ): OwnershipDecision {
   if (owner === undefined || before === undefined) return unowned;
   if (diff.conflicts.length > 0 && !isForced)
@@ -103,7 +107,7 @@ export function ownershipAfter(
   const { last } = before;
   const write: OwnerWrite = {
     set: owner.set,
-    paths: ownedPaths(document, ignore),
+    ...pathsAfter(ownedPaths(document, ignore), last, deferred),
     whole: last?.whole === true || document.isFetched === true,
     policy: policyOf(document.manage),
     takes: diff.conflicts,
@@ -125,6 +129,20 @@ export function ownershipAfter(
   // An object without a record gets the default policy.
   const isTakeover = releases.length === 0 && isSamePolicy(last?.policy ?? policyOf(defaultManage), write.policy);
   return { owner: write, isNew: true, claims, releases, isTakeover };
+}
+
+/** What changes later stays owned as it is recorded, and is not owned yet where it is not. */
+function pathsAfter(
+  paths: readonly Path[],
+  last: OwnerRecord | undefined,
+  deferred: readonly Change[],
+): Pick<OwnerWrite, 'paths' | 'keeps'> {
+  if (deferred.length === 0) return { paths };
+  const isLater = (path: Path): boolean =>
+    deferred.some(({ segments }) => path.length >= segments.length && segments.every((key, at) => path[at] === key));
+  const keeps = last === undefined ? [] : pathsOf(last.keys).filter(isLater);
+  const now = paths.filter((path) => !isLater(path));
+  return { paths: [...now, ...keeps].sort((a, b) => compareText(a.join('\0'), b.join('\0'))), keeps };
 }
 
 /** True when the path itself or its device changes. */

@@ -33,6 +33,8 @@ export interface OwnerWrite {
   readonly set: string;
   /** All paths that the set owns afterwards; sorted. */
   readonly paths: readonly Path[];
+  /** Those of `paths` whose recorded hash stays: their change comes later. */
+  readonly keeps?: readonly Path[];
   readonly whole: boolean;
   readonly policy: RecordedPolicy;
   /** Taken from other sets, with --force-conflicts. */
@@ -200,12 +202,16 @@ function identityOf(path: Path, value: Json | undefined): string {
 export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash, before?: OwnerRecord): OwnerRecord {
   const keys: Record<string, string | OwnedTree> = {};
   const root: JsonObject = write.files === undefined ? object : { ...object, files: write.files };
+  const kept = new Set(write.keeps?.map((path) => path.join('\0')));
   for (const path of write.paths) {
+    const known = kept.has(path.join('\0')) ? ownedAt(before?.keys, path) : undefined;
     let value: Json | undefined = root;
     let node: Record<string, string | OwnedTree> = keys;
     for (const [depth, key] of path.entries()) {
       value = isMap(value) ? value[key] : undefined;
-      if (depth === path.length - 1) node[key] = recordedFile(path, value, before) ?? hashOf(hash, path, value);
+      if (depth === path.length - 1)
+        node[key] =
+          typeof known === 'string' ? known : (recordedFile(path, value, before) ?? hashOf(hash, path, value));
       else node = (node[key] ??= {}) as Record<string, string | OwnedTree>;
     }
   }

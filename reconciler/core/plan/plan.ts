@@ -65,6 +65,8 @@ export interface ResourceChange {
   /** The document or the live object protects it: no step may delete it. */
   readonly isProtected: boolean;
   readonly guard?: Guard;
+  /** Its steps are for `changes`; the guard refuses others, which come later. */
+  readonly isSplit?: boolean;
   /** Differences that `manage.ignore` hides; absent: none. */
   readonly ignored?: readonly IgnoredDifference[];
   /** Ids of its steps, in order. */
@@ -225,6 +227,8 @@ export interface PlanOptions {
   /** Lift `manage.disruption` for this run. */
   readonly allowRestart?: boolean;
   readonly allowRecreate?: boolean;
+  /** Restarts, rebuilds and recreations are refused for now: what an object changes without them is changed, the rest later. */
+  readonly defersDisruption?: boolean;
   /** Delete objects with data although no manifest allows it. */
   readonly allowDestroy?: boolean;
   /** Take keys from other sets. */

@@ -143,12 +143,17 @@ describe('gates', { timeout: 60_000 }, () => {
     write('calm', `${container('c2', '')}---\n${profiles('of-calm')}`);
     await until(async () => (await live()) !== undefined, waitMs);
     await hasStatus(world, 'calm', 'synced');
-    const nested = container('c2', "config: { security.nesting: 'true' }\n");
+    const nested = container('c2', "config: { security.nesting: 'true', user.note: live }\n");
     write('calm', `${nested}---\n${profileText('of-calm', { 'user.note': 'new' })}`);
     await until(async () => (await world.profile(2, 'of-calm'))?.['user.note'] === 'new', waitMs);
     await hasStatus(world, 'calm', 'waiting');
+    // Of the same object, what needs no restart is changed at once.
+    expect(await live()).toMatchObject({ 'user.note': 'live' });
     expect((await live())?.['security.nesting']).toBeUndefined();
-    expect(says()).toContain('container/c2');
+    const c2 = () => world.engine.objects('calm').objects.find(({ address }) => address === 'container/c2');
+    await until(() => c2()?.status === 'waiting', waitMs);
+    expect(c2()?.message).toMatch(/would have to restart: config.security.nesting: it waits for a window/);
+    expect(says()).toContain('Waits for a window for disruptive changes: container/c2 would have to restart');
     expect(set('calm').nextWindow).toMatch(new RegExp(`T${String(inSixHours).padStart(2, '0')}:00:00`));
     // Only pruning is left to do.
     write('calm', container('c2', ''));
@@ -159,7 +164,7 @@ describe('gates', { timeout: 60_000 }, () => {
     await world.stop();
     await world.start(config('{}'));
     await hasStatus(world, 'calm', 'synced');
-    expect((await live())?.['security.nesting']).toBe('true');
+    expect(await live()).toMatchObject({ 'security.nesting': 'true', 'user.note': 'live' });
     expect(await world.profile(2, 'of-calm')).toBeUndefined();
   });
 

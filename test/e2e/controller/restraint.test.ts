@@ -44,6 +44,49 @@ describe('a suspension', { timeout: 60_000 }, () => {
     await until(async () => (await noteOf(own, 1)) === 'a', waitMs);
   });
 
+  test('shows drift of the object and records it, heals nothing, and the record ends with the suspension', async () => {
+    const own = await opened(1);
+    await hasStatus(own, 'web', 'synced');
+    await own.engine.suspend('web', { address: 'profile/web', reason: 'load test' }, 'ann');
+    const object = () => own.engine.objects('web').objects[0];
+    await until(() => object()?.status === 'suspended', waitMs);
+    expect([object()?.message, own.engine.drift('web')]).toEqual(['load test', []]);
+    await own.meddle(1, 'web', { 'user.note': 'b' });
+    await until(() => object()?.message === 'load test; drifted: config.user.note', waitMs);
+    expect(object()?.status).toBe('suspended');
+    const record = { address: 'profile/web', action: 'suspended', paths: ['config.user.note'] };
+    expect(own.engine.drift('web')).toMatchObject([record]);
+    expect(own.engine.drift('web')[0]?.healedAt).toBeUndefined();
+    // It is found again after a restart, as the same record.
+    const { id } = own.engine.drift('web')[0] ?? {};
+    await own.stop();
+    await own.start();
+    await until(() => object()?.message?.includes('drifted') === true, waitMs);
+    expect(own.engine.drift('web').map((one) => one.id)).toEqual([id]);
+    expect(await noteOf(own, 1)).toBe('b');
+    await own.engine.resume('web', {}, 'ann');
+    await until(() => own.engine.drift('web')[0]?.action === 'healed', waitMs);
+    expect(await noteOf(own, 1)).toBe('a');
+    expect(own.engine.drift('web').map((one) => one.id)).toEqual([id]);
+  });
+
+  test('of a field records its drift while the rest of the object is healed; deleted objects count as drift', async () => {
+    const own = await opened(1);
+    await hasStatus(own, 'web', 'synced');
+    const field = { address: 'profile/web', path: 'config.user.note', reason: 'load test' };
+    await own.engine.suspend('web', field, 'ann');
+    await own.meddle(1, 'web', { 'user.note': 'b' });
+    await until(() => own.engine.drift('web')[0]?.action === 'suspended', waitMs);
+    await own.meddle(1, 'web', { 'user.other': 'y' });
+    await until(async () => (await own.profile(1, 'web'))?.['user.other'] === 'x', waitMs);
+    await until(() => own.engine.drift('web')[0]?.action === 'suspended', waitMs);
+    expect(await noteOf(own, 1)).toBe('b');
+    await own.engine.suspend('web', { address: 'profile/web', reason: 'gone' }, 'ann');
+    await own.daemons[0]?.client.delete('profile', 'web');
+    await until(() => own.engine.drift('web').some(({ paths }) => paths.includes('')), waitMs);
+    expect(await own.profile(1, 'web')).toBeUndefined();
+  });
+
   test('of an object ends by itself', async () => {
     const own = await opened(1);
     await hasStatus(own, 'web', 'synced');

@@ -3,9 +3,11 @@ import { findDrift } from '../../../core/drift/drift.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../../decide/judge-drift.ts';
-import { refusalText, type Restraint } from '../../decide/restrain.ts';
+import { isForWindow, refusalText, type Restraint } from '../../decide/restrain.ts';
 import { opensInMs } from '../../decide/windows.ts';
 import type { Suspension } from '../../http/contract.ts';
+import { driftOfSuspended, isNothing, withSuspended } from '../../decide/suspended-drift.ts';
+import { ofHost } from '../suspensions.ts';
 import type { HostTarget, SetOnHostDeps } from './host-target.ts';
 import { planTarget } from './plan-target.ts';
 
@@ -30,6 +32,8 @@ export class Comparison {
   readonly judged: Judged;
   /** Suspended objects, with the reason. */
   readonly suspended: Objects;
+  /** Paths of suspended objects and fields that drifted, by address; nothing heals them. */
+  readonly suspendedDrift: ReadonlyMap<string, readonly string[]>;
   /** How long disruptive changes must wait; 0: they need not. */
   readonly calmMs: number;
   readonly #plan: (...parts: readonly Partial<Restraint>[]) => MadePlan;
@@ -46,18 +50,22 @@ export class Comparison {
     this.suspended = suspended.objects;
     this.calmMs = opensInMs(config.disruptive, nowMs());
     const basis: Partial<Restraint> = {
-      ...suspended,
       isCalm: this.calmMs > 0,
       skipsWaits: !config.health.wait,
       ...(config.health.timeoutMs === undefined ? {} : { waitMs: config.health.timeoutMs }),
     };
-    this.#plan = (...parts) => {
+    const planWith = (...parts: readonly Partial<Restraint>[]): MadePlan => {
       const restraint = joinedRestraint(basis, ...parts);
       return planTarget(observed, { loaded: target.loaded, set, options: config.plan, restraint, nowMs: nowMs() });
     };
+    this.#plan = (...parts) => planWith(suspended, ...parts);
+    const judge = (made: MadePlan): Judged =>
+      judgeDrift({ report: findDrift({ ...made, ignore: [] }), rules, host: link.host, isNew, wasDrift });
     this.whole = this.#plan();
-    const report = findDrift({ ...this.whole, ignore: [] });
-    this.judged = judgeDrift({ report, rules, host: link.host, isNew, wasDrift });
+    const judged = judge(this.whole);
+    this.suspendedDrift = isNothing(suspended) ? new Map() : driftOfSuspended(() => judge(planWith()), suspended);
+    const isWhole = config.suspended !== undefined || ofHost(asked, link.host.name) !== undefined;
+    this.judged = { ...judged, drift: withSuspended(judged.drift, this.suspendedDrift, isWhole) };
   }
 
   /** Drift that is only reported or ignored holds parts of the plan back. */
@@ -74,5 +82,10 @@ export class Comparison {
   /** Why guards refuse parts of a plan. */
   refusals({ plan }: MadePlan): readonly string[] {
     return plan.guards.map((guard) => refusalText(guard, this.calmMs > 0));
+  }
+
+  /** All that is refused waits for the window of disruptive changes. */
+  waitsForWindow({ plan }: MadePlan): boolean {
+    return this.calmMs > 0 && plan.guards.every(isForWindow);
   }
 }

@@ -13,7 +13,7 @@ import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../../engine/runs/set-run.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
-import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName, Suspension } from '../../http/contract.ts';
+import type { DriftRecord, ObjectSummary, SetHostStatus, SetStatusName } from '../../http/contract.ts';
 import type { Judged } from '../../decide/judge-drift.ts';
 import { countsOf } from '../../decide/object-status.ts';
 import { opensInMs } from '../../decide/windows.ts';
@@ -188,7 +188,7 @@ export class SetOnHost {
     this.#repairs.declare(target.loaded.loaded.documents);
     const compare = () => this.#compare(target, isNew, signal);
     const { compared, asked } = await (rolloutOf(target, isNew)?.planning(this.name, compare) ?? compare());
-    await this.#noteDrift(compared.judged, asked, signal);
+    await this.#noteDrift(compared.judged, signal);
     const made = compared.allowed(this.#restingIn(compared.whole));
     this.#nextOpenMs = undefined;
     const show = (status: SetStatusName, error?: string): void => {
@@ -200,7 +200,7 @@ export class SetOnHost {
     if (config.suspended !== undefined) return show('suspended', config.suspended);
     const refused = compared.refusals(made);
     const canApply = made.plan.steps.length > 0 && (refused.length === 0 || config.allowsPartial);
-    if (!canApply) return this.#settled(compared, refused, show);
+    if (!canApply) return this.#settled(compared, made, show);
     const stop = this.#hindrance(isNew, nowMs());
     if (stop !== undefined) return show(stop.status, stop.why);
     show('syncing');
@@ -216,16 +216,15 @@ export class SetOnHost {
     return { compared, asked };
   }
 
-  #settled(
-    { target, judged, calmMs }: Comparison,
-    refused: readonly string[],
-    show: (status: SetStatusName, error?: string) => void,
-  ): void {
+  #settled(compared: Comparison, made: MadePlan, show: (status: SetStatusName, error?: string) => void): void {
+    const { target, judged, calmMs } = compared;
+    const refused = compared.refusals(made);
     this.#attempts.settled(target.revision);
     if (refused.length > 0) {
-      if (calmMs > 0) this.#nextOpenMs = this.#deps.nowMs() + calmMs;
-      const text = `Refused: ${refused.slice(0, 3).join('; ')}`;
-      return show(calmMs > 0 ? 'waiting' : 'failed', text);
+      if (Number.isFinite(calmMs) && calmMs > 0) this.#nextOpenMs = this.#deps.nowMs() + calmMs;
+      const why = refused.slice(0, 3).join('; ');
+      if (compared.waitsForWindow(made)) return show('waiting', `Waits for a window for disruptive changes: ${why}`);
+      return show('failed', `Refused: ${why}`);
     }
     if (this.#applied?.revision !== target.revision || this.#applied.text !== target.loaded.text)
       this.#noteApplied(target);
@@ -308,21 +307,17 @@ export class SetOnHost {
     return new Map([...resting.keys()].map((address) => [address, reason]));
   }
 
-  async #noteDrift(judged: Judged, suspensions: readonly Suspension[], signal: AbortSignal): Promise<void> {
+  async #noteDrift({ drift }: Judged, signal: AbortSignal): Promise<void> {
     const { nowMs, link } = this.#deps;
-    if (judged.drift.length === 0 && this.#drift.isEmpty) return;
-    const addresses = new Set<string>(judged.drift.map(({ object }) => object.address));
+    if (drift.length === 0 && this.#drift.isEmpty) return;
+    const addresses = new Set<string>(drift.map(({ object }) => object.address));
     const events = [...this.#seen.values()].filter(({ address }) => addresses.has(address));
     const named = await link.named(events, signal);
-    const found =
-      ofHost(suspensions, this.name) === undefined
-        ? judged.drift
-        : judged.drift.map((one) => ({ ...one, action: 'suspended' as const }));
-    this.#drift.update(found, new Map(named.map((one) => [one.address as string, one])), nowMs());
+    this.#drift.update(drift, new Map(named.map((one) => [one.address as string, one])), nowMs());
     if (this.#seen.size > 2000) this.#seen.clear();
   }
 
-  #show(made: MadePlan, { target, judged, suspended }: Comparison): void {
+  #show(made: MadePlan, { target, judged, suspended, suspendedDrift, calmMs }: Comparison): void {
     this.#made = made;
     const { changed, gone } = this.#board.show({
       host: this.name,
@@ -331,6 +326,8 @@ export class SetOnHost {
       suspended,
       failed: this.#attempts.failed,
       reported: judged.reported,
+      suspendedDrift,
+      isCalm: calmMs > 0,
       isSyncing: this.#state.status === 'syncing',
     });
     if (changed.length + gone.length > 0) this.#deps.onObjects(changed, gone);

@@ -1,0 +1,54 @@
+// The drift of what is suspended: it is recorded and shown, and nothing heals it. Pure.
+import { parseIgnore } from '../../core/ownership/ignored-paths.ts';
+import type { FoundDrift } from '../sets/on-host/drift-book.ts';
+import type { Judged } from './judge-drift.ts';
+import type { Restraint } from './restrain.ts';
+
+type Suspended = Pick<Restraint, 'objects' | 'paths'>;
+
+export const isNothing = ({ objects, paths }: Suspended): boolean => objects.size + paths.size === 0;
+
+/** Paths that drifted, by address. `judge`: judges the plan without suspensions, which may be none at all. */
+export function driftOfSuspended(
+  judge: () => Judged,
+  { objects, paths }: Suspended,
+): ReadonlyMap<string, readonly string[]> {
+  let drift: readonly FoundDrift[];
+  try {
+    ({ drift } = judge());
+  } catch {
+    // Only what is suspended stands in the way of this plan.
+    return new Map();
+  }
+  const found = new Map<string, readonly string[]>();
+  for (const { object } of drift) {
+    const { address } = object;
+    const patterns = parseIgnore(paths.get(address) ?? []);
+    const own = object.differences
+      .map(({ path }) => path)
+      .filter((path) => objects.has(address) || patterns.some(({ test }) => test(path)));
+    if (own.length > 0) found.set(address, own);
+  }
+  return found;
+}
+
+/** Each object has one record: while some of its fields are healed, it is of these. `isWhole`: the whole set is suspended. */
+export function withSuspended(
+  drift: readonly FoundDrift[],
+  suspended: ReadonlyMap<string, readonly string[]>,
+  isWhole: boolean,
+): readonly FoundDrift[] {
+  const rest = new Map(suspended);
+  const known = drift.map((one): FoundDrift => {
+    const { address, differences } = one.object;
+    const more = (rest.get(address) ?? []).map((path) => ({ path }));
+    rest.delete(address);
+    const object = { address, differences: [...differences, ...more] };
+    return { object, action: isWhole ? 'suspended' : one.action };
+  });
+  const alone = [...rest].map(([address, paths]): FoundDrift => {
+    const differences = paths.map((path) => ({ path }));
+    return { object: { address: address as FoundDrift['object']['address'], differences }, action: 'suspended' };
+  });
+  return [...known, ...alone];
+}
