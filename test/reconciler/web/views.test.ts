@@ -71,6 +71,8 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
       for (const place of hostilePlaces) {
         await page.goto(server.url + place);
         await page.locator('main').waitFor();
+        if (place.includes(new URLSearchParams({ object: key }).toString()))
+          await page.locator('.drawer .differences').waitFor();
         await page.evaluate('new Promise((done) => setTimeout(done, 60))');
         const found = await page.evaluate(
           `({ ran: window.hacked, images: document.images.length, scripts: document.body.querySelectorAll('script').length,

@@ -52,7 +52,10 @@ interface Size {
 
 function makeWorld(start: number, word: Word, size: Size): PageWorld {
   const ago = (time: number): string => new Date(start - time).toISOString();
-  const hosts = Array.from({ length: size.hosts }, (_, at) => word(`node${String(at + 1).padStart(2, '0')}`));
+  // Names of hosts hold no spaces; markup runs without them too.
+  const hosts = Array.from({ length: size.hosts }, (_, at) =>
+    word(`node${String(at + 1).padStart(2, '0')}`).replaceAll(' ', '/'),
+  );
   const objects = new Map([
     ['web', hosts.flatMap((host, at) => objectsOf(host, size.containers, word, at === 0))],
     ['base', hosts.map((host) => summary(host, 'network', word('lan'), 'synced', []))],
@@ -68,7 +71,7 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
     return {
       name,
       source: word('infrastructure'),
-      path: `sets/${name}`,
+      path: word(`sets/${name}`),
       mode: name === 'base' ? 'report' : 'heal',
       status: name === 'monitoring' ? 'suspended' : status,
       revision,
@@ -100,7 +103,7 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
   }
   const hostList: HostStatus[] = hosts.map((name, at) => ({
     name,
-    labels: { zone: word(at % 2 === 0 ? 'north' : 'south'), role: 'web' },
+    labels: { zone: word(at % 2 === 0 ? 'north' : 'south'), role: word('web') },
     status: at === 2 ? 'offline' : 'online',
     ...(at === 2 && { message: word('connect ECONNREFUSED 10.0.0.3:8443') }),
   }));
@@ -228,11 +231,11 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
       kind: object.kind,
       name: object.name,
       profiles: [word('web')],
-      config: { 'limits.memory': '512MiB', 'user.password': '(secret)', 'user.note': word('shop') },
-      devices: { eth0: { type: 'nic', network: word('lan') } },
+      config: { 'limits.memory': word('512MiB'), 'user.password': '(secret)', [word('user.note')]: word('shop') },
+      devices: { [word('eth0')]: { type: word('nic'), network: word('lan') } },
     };
     const isSame = object.status === 'synced';
-    const live = { ...desired, config: { ...desired.config, 'limits.memory': isSame ? '512MiB' : '256MiB' } };
+    const live = { ...desired, config: { ...desired.config, 'limits.memory': word(isSame ? '512MiB' : '256MiB') } };
     return {
       summary: object,
       desired,
@@ -240,8 +243,14 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
       differences: isSame
         ? []
         : [
-            { path: 'config.limits.memory', desired: '512MiB', live: '256MiB', effect: 'live', isSecret: false },
-            { path: 'config.user.password', desired: '***', live: '***', effect: 'restart', isSecret: true },
+            {
+              path: word('config.limits.memory'),
+              desired: word('512MiB'),
+              live: word('256MiB'),
+              effect: 'live',
+              isSecret: false,
+            },
+            { path: word('config.user.password'), desired: '***', live: '***', effect: 'restart', isSecret: true },
             { path: word('config.user.note'), live: word('left over'), effect: 'live', isSecret: false },
           ],
       suspensions: [],
@@ -255,7 +264,7 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
     const [first = '', second = ''] = hosts;
     return {
       revision: ref,
-      problems: [{ message: word('limits.cpu is written twice'), place: 'web.yaml:8:5' }],
+      problems: [{ message: word('limits.cpu is written twice'), place: word('web.yaml:8:5') }],
       hosts: [
         {
           host: first,
@@ -271,7 +280,13 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
               effect: 'restart',
               reasons: [word('limits.memory needs a restart')],
               differences: [
-                { path: 'config.limits.memory', desired: '1GiB', live: '512MiB', effect: 'restart', isSecret: false },
+                {
+                  path: word('config.limits.memory'),
+                  desired: word('1GiB'),
+                  live: word('512MiB'),
+                  effect: 'restart',
+                  isSecret: false,
+                },
               ],
             },
             {
