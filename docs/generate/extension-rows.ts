@@ -332,6 +332,16 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/hostile/trust-tokens.test.ts',
     'a restricted token does not give trust with everything',
   ],
+  metrics: [
+    'services/server/metrics.ts',
+    'server/hostile/metrics-access.test.ts',
+    'a certificate of type metrics reads metrics and is a stranger everywhere else',
+  ],
+  metrics_authentication: [
+    'auth/policy.ts',
+    'server/hostile/metrics-access.test.ts',
+    'only when core.metrics_authentication is false',
+  ],
   certificate_token: ['services/server/certificates.ts', 'server/hostile/trust-tokens.test.ts', 'are used once'],
   remote_token_expiry: [
     'services/server/certificates.ts',

@@ -16,6 +16,8 @@ export interface Connection {
 export interface TrustStore {
   /** Client certificates in the trust store. */
   readonly isTrusted: (fingerprint: string) => boolean;
+  /** Client certificates in the trust store whose clients may read metrics and nothing else. */
+  readonly isForMetrics?: (fingerprint: string) => boolean;
   /** The only projects that the client with this certificate may use; undefined: all, and the server itself. */
   readonly projectsOf?: (fingerprint: string) => readonly string[] | undefined;
   /** A certificate of the authority in server.ca is enough. */
@@ -38,6 +40,8 @@ export interface Caller {
   readonly subject?: string;
   /** A member of this cluster rather than a client. */
   readonly internal?: boolean;
+  /** The certificate is good for metrics only: for anything else its client is without trust. */
+  readonly isForMetrics?: boolean;
   /** The reason why a presented certificate is not accepted, for logs. */
   readonly refused?: 'unknown' | 'not yet valid' | 'expired' | 'unreadable';
 }
@@ -53,6 +57,7 @@ export function identifyCaller(connection: Connection, trust: TrustStore, now: D
   if (der === undefined || der.length === 0) return { class: 'guest' };
   const fingerprint = fingerprintOf(der);
   const internal = trust.own === fingerprint;
+  if (trust.isForMetrics?.(fingerprint) === true) return metricsCaller(fingerprint, der, trust, now);
   const isSigned = connection.isVerified === true && trust.trustsAuthority?.() === true;
   if (!internal && !isSigned && !trust.isTrusted(fingerprint))
     return { class: 'untrusted', fingerprint, refused: 'unknown' };
@@ -61,6 +66,15 @@ export function identifyCaller(connection: Connection, trust: TrustStore, now: D
   if (internal) return { class: 'trusted', fingerprint, internal };
   const projects = trust.projectsOf?.(fingerprint);
   return projects === undefined ? { class: 'trusted', fingerprint } : { class: 'restricted', fingerprint, projects };
+}
+
+/** Also where an authority vouches for it: the entry in the trust store says less. */
+function metricsCaller(fingerprint: string, der: Uint8Array, trust: TrustStore, now: Date): Caller {
+  const refused = outsideValidity(der, now);
+  if (refused !== undefined) return { class: 'untrusted', fingerprint, refused };
+  const projects = trust.projectsOf?.(fingerprint);
+  const restriction = projects === undefined ? {} : { projects };
+  return { class: 'untrusted', fingerprint, isForMetrics: true, ...restriction };
 }
 
 /** A token decides alone: a certificate of the same connection adds nothing to it. */

@@ -51,6 +51,16 @@ function decideInProjects(
   return { deny: 404, reason: 'not found', project: project.name };
 }
 
+/** The class in which a caller asks for metrics. `isOpen`: the server gives them to everybody. */
+export function classForMetrics(
+  caller: { readonly class: CallerClass; readonly isForMetrics?: boolean; readonly projects?: readonly string[] },
+  isOpen: boolean,
+): CallerClass {
+  const isStranger = caller.class === 'guest' || caller.class === 'untrusted';
+  if (!isStranger || !(isOpen || caller.isForMetrics === true)) return caller.class;
+  return caller.projects === undefined ? 'trusted' : 'restricted';
+}
+
 /** Log lines are about everything on the server: callers who may not see all of it do not get them. */
 export function eventTypesFor(caller: CallerClass, wanted: ReadonlySet<EventType>): ReadonlySet<EventType> {
   return caller === 'trusted' ? wanted : new Set([...wanted].filter((type) => type !== 'logging'));

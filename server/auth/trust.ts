@@ -1,7 +1,7 @@
 // Adds a certificate to the trust store: checks the request and returns the record. A service stores it.
 import { X509Certificate } from 'node:crypto';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
-import type { CertificateCreate } from '../api/server/certificate.ts';
+import { isCertificateType, type CertificateCreate, type CertificateType } from '../api/server/certificate.ts';
 import { errors } from '../api/errors.ts';
 import { fingerprintOf } from './identify.ts';
 import type { PasswordAttempts } from './password-attempts.ts';
@@ -16,7 +16,7 @@ export interface ParsedCertificate {
 }
 
 export interface TrustEntry {
-  readonly type: 'client';
+  readonly type: CertificateType;
   readonly name: string;
   readonly certificate: string;
   readonly fingerprint: string;
@@ -58,8 +58,10 @@ function parseDer(der: Uint8Array): ParsedCertificate | undefined {
 /** The record to store for a request with an accepted password. Throws AppError for every mistake of the caller. */
 export function planTrust(request: TrustRequest): TrustEntry {
   const { body } = request;
-  if (body.type !== 'client') {
-    throw errors.invalid('certificate', [{ path: 'type', message: `must be client, is ${JSON.stringify(body.type)}` }]);
+  const { type } = body;
+  if (!isCertificateType(type)) {
+    const message = `must be client or metrics, is ${JSON.stringify(type)}`;
+    throw errors.invalid('certificate', [{ path: 'type', message }]);
   }
   const certificate = certificateOf(request);
   if (request.isKnown(certificate.fingerprint)) {
@@ -67,7 +69,7 @@ export function planTrust(request: TrustRequest): TrustEntry {
   }
   const names = [body.name, request.remoteHost, certificate.commonName, certificate.fingerprint.slice(0, 12)];
   const name = names.find((candidate) => candidate !== undefined && candidate !== '') ?? '';
-  return { type: 'client', name, certificate: certificate.pem, fingerprint: certificate.fingerprint };
+  return { type, name, certificate: certificate.pem, fingerprint: certificate.fingerprint };
 }
 
 function certificateOf(request: TrustRequest): ParsedCertificate {

@@ -3,6 +3,7 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
+import { defaultMetricsPort } from '../api/server/listen-address.ts';
 import { createApp, type AppDeps } from '../http/app.ts';
 import { dialectHeader } from '../cluster/peer-headers.ts';
 import type { Dialect } from '../http/dialects/dialect.ts';
@@ -10,6 +11,7 @@ import { lxdDialect } from '../http/dialects/lxd.ts';
 import { lxdRoutes } from '../http/dialects/lxd-routes.ts';
 import { svcDialect } from '../http/dialects/svc.ts';
 import { listenUnix, type Listener, type ListenerDeps, type TlsSettings } from '../http/listen.ts';
+import { onlyMetrics } from '../http/metrics-listener.ts';
 import type { PeerConnections } from '../http/peer-connections.ts';
 import type { RouteTable } from '../http/route.ts';
 import type { Pki } from '../auth/pki.ts';
@@ -42,6 +44,8 @@ interface TlsListeners {
   readonly svc: TlsListener;
   readonly lxd: TlsListener;
   readonly members: TlsListener;
+  /** Serves metrics and nothing else. */
+  readonly metrics: TlsListener;
 }
 
 interface Spoken extends ListenerDeps {
@@ -63,7 +67,7 @@ export class Listeners {
   }) {
     this.socketPath = parts.socketPath;
     this.tls = parts.tls;
-    this.#listeners = [...parts.local, parts.tls.svc, parts.tls.lxd, parts.tls.members];
+    this.#listeners = [...parts.local, ...allOf(parts.tls)];
     this.#websockets = parts.spoken.map(({ websockets }) => websockets);
   }
 
@@ -75,6 +79,7 @@ export class Listeners {
       svc: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...tlsOf(deps) }),
       lxd: new TlsListener({ ...forMembersToo(lxd, svc, lxd), ...tlsOf(deps) }),
       members: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...tlsOf(deps) }),
+      metrics: new TlsListener({ ...onlyMetrics(svc), ...tlsOf(deps), defaultPort: defaultMetricsPort }),
     };
     const socketPath = join(deps.stateDir, 'unix.socket');
     const local: Listener[] = [];
@@ -94,7 +99,7 @@ export class Listeners {
 
   /** The certificate or the authority has changed. */
   renewTls(): void {
-    for (const listener of [this.tls.svc, this.tls.lxd, this.tls.members]) listener.renew();
+    for (const listener of allOf(this.tls)) listener.renew();
   }
 
   /** No new connections. Resolves when the open ones ended; those of websockets do not by themselves. */
@@ -112,6 +117,8 @@ export class Listeners {
     await shut;
   }
 }
+
+const allOf = ({ svc, lxd, members, metrics }: TlsListeners): readonly TlsListener[] => [svc, lxd, members, metrics];
 
 const tlsOf = ({ certificate, peers, pki, log }: ListenersDeps) => ({ certificate, peers, pki, log });
 
@@ -132,7 +139,7 @@ function forMembersToo(own: Spoken, svc: Spoken, lxd: Spoken): ListenerDeps {
 /** What all listeners of one dialect share. */
 async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<Spoken> {
   const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop, tracer } = deps;
-  const { allowedOrigin, claimOperation, countAnswer, readable, cluster, placing, relay } = deps;
+  const { allowedOrigin, isMetricsOpen, claimOperation, countAnswer, readable, cluster, placing, relay } = deps;
   const handler = await createApp({
     routes,
     dialect,
@@ -147,6 +154,7 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
     tracer,
     countAnswer,
     allowedOrigin,
+    isMetricsOpen,
     claimOperation,
     placeOperation: (id, project) => operations.place(id, project),
     readable,

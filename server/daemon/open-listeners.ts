@@ -52,6 +52,7 @@ export async function openListeners(
   });
   const trust = {
     isTrusted: (fingerprint: string) => certificates.isTrusted(fingerprint),
+    isForMetrics: (fingerprint: string) => certificates.isForMetrics(fingerprint),
     projectsOf: (fingerprint: string) => certificates.projectsOf(fingerprint),
     trustsAuthority,
     get own() {
@@ -70,6 +71,7 @@ export async function openListeners(
     routesOf: (dialect) => routesOf(services, { cluster, operations, dirs, dialect, endTrust, spare }),
     peers,
     pki: () => pki.current,
+    isMetricsOpen: () => !isTrue(settingOf(records, 'core.metrics_authentication')),
     allowedOrigin: () => settingOf(records, 'core.https_allowed_origin'),
     claimOperation: (id, owner, project) => {
       if ('subject' in owner) return users.claim(id, owner.subject, project);
@@ -122,11 +124,16 @@ export async function openListeners(
   });
   serving.onChange(() => listeners.renewTls());
   try {
-    const { svc, lxd } = base.isDryRun ? { svc: noListener, lxd: noListener } : listeners.tls;
-    await server.attachListeners([
-      { dialect: 'svc', listener: svc, ...httpsFlag(options.https) },
-      { dialect: 'lxd', listener: lxd, ...httpsFlag(options.lxd?.https) },
-    ]);
+    const { svc, lxd, metrics } = base.isDryRun
+      ? { svc: noListener, lxd: noListener, metrics: noListener }
+      : listeners.tls;
+    await server.attachListeners(
+      [
+        { dialect: 'svc', listener: svc, ...httpsFlag(options.https) },
+        { dialect: 'lxd', listener: lxd, ...httpsFlag(options.lxd?.https) },
+      ],
+      metrics,
+    );
     return listeners;
   } catch (error) {
     await listeners.close();

@@ -7,6 +7,7 @@ import { endpoints } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import { originProblem } from '../auth/origin.ts';
+import { classForMetrics } from '../auth/policy.ts';
 import type { Sight } from '../auth/restricted-view.ts';
 import { errorText } from '../lib/log.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
@@ -48,6 +49,8 @@ export interface AppDeps extends AnswerDeps {
   readonly tracer: () => Tracer | undefined;
   /** An endpoint answered with this HTTP status. */
   readonly countAnswer: (endpoint: string, status: number) => void;
+  /** Everybody may read metrics: core.metrics_authentication as it is now. */
+  readonly isMetricsOpen: () => boolean;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
   /** The operation was started by the client with this certificate or by this user, and ends when they are no longer trusted. */
@@ -181,13 +184,14 @@ async function serve(
     // Not awaited without a token: most refusals are sent before anything else of the connection is read.
     const admitted = admitBearer(deps.bearers, request.raw);
     if (admitted !== undefined) await admitted;
-    const identity = identityOf(deps, request.raw, project);
+    const identity = asked(deps, endpoint, identityOf(deps, request.raw, project));
     mayKnowProjects = identity.caller.class === 'trusted';
     const demandsTrust = request.headers[`${deps.dialect.headerPrefix}authenticated`] === 'true';
     const refused = accessRefusal(identity.caller, endpoint, query, demandsTrust);
     if (refused !== undefined) throw refused;
-    // Strangers write nothing into traces.
-    const tracer = isTrustedCaller(identity.caller) ? deps.tracer() : undefined;
+    // Strangers write nothing into traces, and who asks for figures all the time is no news.
+    const isTraced = isTrustedCaller(identity.caller) && endpoint.id !== 'metrics.get';
+    const tracer = isTraced ? deps.tracer() : undefined;
     const member = deps.cluster.ownName;
     const traced = { endpoint, request: request.raw, response: reply.raw, project, member, arrivedMs };
     return await traceRequest(tracer, traced, () =>
@@ -196,6 +200,13 @@ async function serve(
   } catch (error) {
     return answerError(deps, request, reply, toAppError(error), mayKnowProjects);
   }
+}
+
+/** Who asks for metrics needs less trust than for anything else. */
+function asked({ isMetricsOpen }: AppDeps, { id }: Endpoint, identity: Identity): Identity {
+  if (id !== 'metrics.get') return identity;
+  const { caller, isForMetrics = false } = identity;
+  return { ...identity, caller: { ...caller, class: classForMetrics({ ...caller, isForMetrics }, isMetricsOpen()) } };
 }
 
 interface Admitted {

@@ -14,6 +14,8 @@ export interface Identity {
   readonly subject?: string;
   /** Another member of the cluster asks, for itself or for a caller of its own. */
   readonly isForwarded?: boolean;
+  /** Without trust, but for metrics. */
+  readonly isForMetrics?: boolean;
 }
 
 /** The auth room's decision on a connection: class and, with a certificate, its fingerprint. */
@@ -30,6 +32,8 @@ export type Identify = (connection: {
   readonly subject?: string;
   /** It has the certificate of the cluster. */
   readonly internal?: boolean;
+  /** Its certificate is good for metrics only. */
+  readonly isForMetrics?: boolean;
 };
 
 /** Tokens in the headers of requests (`BearerTokens` of the auth room). */
@@ -90,6 +94,7 @@ export function identityOf(
     },
     ...(peerCertificate === undefined ? {} : { peerCertificate }),
     ...(found.subject === undefined ? {} : { subject: found.subject }),
+    ...(found.isForMetrics === true ? { isForMetrics: true } : {}),
     remoteHost,
   };
 }

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { errors } from '../api/errors.ts';
+import { defaultHttpsPort } from '../api/server/listen-address.ts';
 import type { Pki } from '../auth/pki.ts';
 import type { Log } from '../lib/log.ts';
 import type { HttpHandler } from './app.ts';
@@ -24,6 +25,8 @@ export interface ListenerDeps {
 export interface TlsListenerDeps extends ListenerDeps {
   readonly peers: Pick<PeerConnections, 'add'>;
   readonly log: Pick<Log, 'warn'>;
+  /** Of addresses without one; default 8443. */
+  readonly defaultPort?: number;
 }
 
 export interface Listener {
@@ -68,7 +71,7 @@ export async function listenTls(
   tls: TlsSettings,
   pki?: Pki,
 ): Promise<TlsServer> {
-  const { host, port } = parseAddress(address);
+  const { host, port } = parseAddress(address, deps.defaultPort);
   const clients = { requestCert: true, rejectUnauthorized: false };
   const server = prepare(deps, createTlsServer({ ...secureContext(tls, pki), ...clients }));
   let isPki = pki !== undefined;
@@ -116,10 +119,13 @@ function turnAway({ log }: TlsListenerDeps, socket: TLSSocket): void {
   socket.destroy();
 }
 
-/** host[:port], [v6][:port], :port; port 8443 when none is given. */
-export function parseAddress(text: string): { readonly host: string; readonly port: number } {
+/** host[:port], [v6][:port], :port. */
+export function parseAddress(
+  text: string,
+  defaultPort = defaultHttpsPort,
+): { readonly host: string; readonly port: number } {
   const match = /^(?:\[([^\]]+)\]|([^:]*))(?::(\d+))?$/.exec(text);
-  const port = Number(match?.[3] ?? '8443');
+  const port = match?.[3] === undefined ? defaultPort : Number(match[3]);
   if (match === null || port > 65_535) {
     throw new Error(`The address ${JSON.stringify(text)} is not HOST:PORT (IPv6 addresses go in brackets)`);
   }

@@ -45,3 +45,8 @@ test.skipIf(!hasPromtool)('promtool accepts the alert rules', () => {
     'SUCCESS',
   );
 });
+
+test.skipIf(!hasPromtool)('promtool accepts the jobs', () => {
+  const file = join(folder, 'prometheus/prometheus.yaml');
+  expect(execFileSync('promtool', ['check', 'config', '--syntax-only', file]).toString()).toContain('SUCCESS');
+});

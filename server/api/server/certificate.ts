@@ -3,7 +3,7 @@ import { Type, type Static } from 'typebox';
 import { facts } from '../schema/field.ts';
 
 export const Certificate = Type.Object({
-  type: Type.String(facts({ doc: 'client is the only type.' })),
+  type: Type.String(facts({ doc: 'client; metrics: its client may read metrics and nothing else.' })),
   certificate: Type.String(facts({ doc: 'PEM x509.', immutable: true })),
   name: Type.String(facts({ effect: 'live' })),
   fingerprint: Type.String(facts({ computed: true, doc: 'SHA-256 of the raw certificate.' })),
@@ -28,6 +28,13 @@ export const Certificate = Type.Object({
   ),
 });
 export type Certificate = Static<typeof Certificate>;
+
+/** What a certificate is good for. */
+export const certificateTypes = ['client', 'metrics'] as const;
+export type CertificateType = (typeof certificateTypes)[number];
+
+export const isCertificateType = (type: string): type is CertificateType =>
+  (certificateTypes as readonly string[]).includes(type);
 
 const restriction = { restricted: Type.Optional(Type.Boolean()), projects: Type.Optional(Type.Array(Type.String())) };
 

@@ -60,6 +60,8 @@ const laterExtensions = [
   'remote_token_expiry',
   'trust_ca_certificates',
   'certificate_project',
+  'metrics',
+  'metrics_authentication',
   'clustering_evacuation',
   'oidc',
 ];

@@ -90,8 +90,6 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
     ['network_bgp', 'live', 'core.bgp_address core.bgp_asn core.bgp_routerid'],
     ['network_dns', 'live', 'core.dns_address'],
     ['server_trusted_proxy', 'live', 'core.https_trusted_proxy'],
-    ['metrics', 'live', 'core.metrics_address'],
-    ['metrics_authentication', 'live', 'core.metrics_authentication'],
     [today, 'live', 'core.shutdown_timeout'],
     ['rbac', 'live', 'rbac.*'],
     ['clustering_sizing', 'live', 'cluster.max_standby'],
@@ -104,7 +102,6 @@ const rows: Readonly<Record<LxdPlace, Rows>> = {
 
 const serverDefaults: Readonly<Record<string, string>> = {
   'cluster.max_standby': '2',
-  'core.metrics_authentication': 'true',
   'core.shutdown_timeout': '5',
   'network.ovn.integration_bridge': 'br-int',
   'network.ovn.northbound_connection': 'unix:/var/run/ovn/ovnnb_db.sock',

@@ -1,6 +1,6 @@
 // The config keys of the server: one table, the validation of a request, and its merge with the stored config. Pure.
 import { parseExpiry } from '../container/snapshot-expiry.ts';
-import { parseListenAddress } from './listen-address.ts';
+import { defaultMetricsPort, parseListenAddress } from './listen-address.ts';
 import { countProblems, maxProblems, unknownName, type Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
@@ -34,6 +34,10 @@ const integer = (min?: number) => row('integer', is.paddedInteger(min));
 const listen: Check = (value) =>
   parseListenAddress(value) === undefined
     ? 'must be an address with an optional port, such as 10.0.0.1:8443, [::]:8443 or :8443'
+    : undefined;
+const listenForMetrics: Check = (value) =>
+  parseListenAddress(value, defaultMetricsPort) === undefined
+    ? 'must be an address with an optional port, such as 10.0.0.1:9100, [::]:9100 or :9100'
     : undefined;
 const program = is.matches(
   /^[A-Za-z0-9][A-Za-z0-9._-]*$/,
@@ -104,6 +108,14 @@ export const serverConfigKeys = {
   'core.https_allowed_headers': header('Access-Control-Allow-Headers for browsers.'),
   'core.https_allowed_methods': header('Access-Control-Allow-Methods for browsers.'),
   'core.https_allowed_origin': header('Access-Control-Allow-Origin for browsers.'),
+  'core.metrics_address': row('text', listenForMetrics)(
+    'Address of a listener that serves metrics and nothing else; port 9100 unless given.',
+    local,
+  ),
+  'core.metrics_authentication': flag(
+    'Only trusted clients and those with a certificate of type metrics get metrics. false: everybody who reaches a TLS listener.',
+    { default: 'true' },
+  ),
   'core.proxy_http': row('text', url)('Proxy for http. Unset: as the environment has it.'),
   'core.proxy_https': row('text', url)('Proxy for https. Unset: as the environment has it.'),
   'core.proxy_ignore_hosts': text('Hosts reached without a proxy, comma separated.'),

@@ -3,7 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import type { Operation } from '../../api/operation.ts';
 import { decodeTrustToken } from '../../api/server/trust-token.ts';
-import type { Certificate, CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
+import {
+  isCertificateType,
+  type Certificate,
+  type CertificateCreate,
+  type CertificatePut,
+} from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
 import { checkTrustPassword, parseCertificate, planTrust, waitForTurn, type TrustEntry } from '../../auth/trust.ts';
@@ -48,6 +53,16 @@ export class Certificates {
 
   /** For all projects, or for those of `projectsOf`. */
   isTrusted(fingerprint: string): boolean {
+    const entry = this.#deps.records.certificates.get(fingerprint);
+    return entry !== undefined && entry.document.type !== 'metrics';
+  }
+
+  /** Its client may read metrics, and nothing else. */
+  isForMetrics(fingerprint: string): boolean {
+    return this.#deps.records.certificates.get(fingerprint)?.document.type === 'metrics';
+  }
+
+  #isKnown(fingerprint: string): boolean {
     return this.#deps.records.certificates.has(fingerprint);
   }
 
@@ -92,7 +107,7 @@ export class Certificates {
       },
       signal,
     );
-    const isKnown = (fingerprint: string) => this.isTrusted(fingerprint);
+    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
     // Only who is trusted may say for which projects a certificate is good.
     const grant = caller.class === 'trusted' ? this.#grantOf(body) : {};
     return this.#add(caller, planTrust({ body, ...connection, isKnown }), grant);
@@ -141,7 +156,7 @@ export class Certificates {
   ): Promise<string> {
     const { attempts, tokens, log } = this.#deps;
     await waitForTurn(remoteHost, { attempts, sleep: sleepMs }, signal);
-    const isKnown = (fingerprint: string) => this.isTrusted(fingerprint);
+    const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
     const added = await tokens.use(secret, (grant) => {
       const own = { type: 'client', name: grant.name };
       const entry = planTrust({ body: own, ...(peerCertificate === undefined ? {} : { peerCertificate }), isKnown });
@@ -172,7 +187,7 @@ export class Certificates {
   async #add(caller: Caller, entry: TrustEntry, { projects }: Pick<TrustGrant, 'projects'>): Promise<string> {
     const { type, name, certificate: pem, fingerprint } = entry;
     await this.#deps.records.retry((changes) => {
-      if (this.isTrusted(fingerprint)) throw errors.exists('certificate', fingerprint);
+      if (this.#isKnown(fingerprint)) throw errors.exists('certificate', fingerprint);
       changes.put('certificates', fingerprint, {
         v: 1,
         type,
@@ -218,13 +233,10 @@ export class Certificates {
     body: CertificatePut,
   ): Promise<string | undefined> {
     const { name } = this.#find(prefix);
-    if (body.type !== undefined && body.type !== 'client') {
-      throw errors.invalid('certificate', [
-        { path: 'type', message: `must be client, is ${JSON.stringify(body.type)}` },
-      ]);
-    }
     const isNarrower = await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
+      if (body.type !== undefined && body.type !== document.type)
+        throw errors.invalid('certificate', [{ path: 'type', message: typeMessage(document.type, body.type) }]);
       checkIfMatch(ifMatch, etagOf.certificate(document), 'certificate', name);
       const { projects: before, ...rest } = document;
       const wanted = { ...rest, name: body.name ?? document.name, ...this.#restriction(body, before) };
@@ -270,6 +282,11 @@ export class Certificates {
     return entry;
   }
 }
+
+const typeMessage = (type: string, sent: string): string =>
+  isCertificateType(sent)
+    ? `cannot be changed from ${type} to ${sent}: delete the certificate and add it again`
+    : `must be ${type}, is ${JSON.stringify(sent)}`;
 
 function render({ name, document }: Entry<CertificateDocument>): Certificate {
   return {

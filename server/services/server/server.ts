@@ -27,7 +27,13 @@ import { packerOf } from '../compression.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import type { Pools } from '../storage/pools.ts';
 import { putConfig, storedConfig, storedDialect } from './settings.ts';
-import { HttpsListeners, serves, type Configured, type DialectListener } from './https-listeners.ts';
+import {
+  HttpsListeners,
+  serves,
+  type AddressListener,
+  type Configured,
+  type DialectListener,
+} from './https-listeners.ts';
 
 export interface ServerSettingsDeps {
   readonly records: Records;
@@ -68,6 +74,7 @@ export class ServerSettings {
   /** By dialect and project. */
   readonly #views = new Map<string, TrustedView>();
   readonly #listeners = new HttpsListeners();
+  #metrics: AddressListener | undefined;
   #oidc: { readonly of: StoredServerConfig; readonly settings: OidcSettings | undefined } | undefined;
 
   constructor(deps: ServerSettingsDeps) {
@@ -76,7 +83,8 @@ export class ServerSettings {
 
   /** Opens the TLS listeners where the flags and the config want them. Only the address of a flag must succeed: a daemon that
    *  cannot be started because of a config key could not be told another one. */
-  async attachListeners(listeners: readonly DialectListener[]): Promise<void> {
+  async attachListeners(listeners: readonly DialectListener[], metrics: AddressListener): Promise<void> {
+    this.#metrics = metrics;
     await this.#listeners.attach(listeners);
     const configured = this.#configuredHttps();
     try {
@@ -84,6 +92,10 @@ export class ServerSettings {
     } catch (error) {
       this.#deps.log.error(`Listening on core.https_address ${configured.address} failed: ${errorText(error)}`);
     }
+    const address = this.#metricsAddress();
+    await metrics.listen(address).catch((error: unknown) => {
+      this.#deps.log.error(`Listening on core.metrics_address ${address} failed: ${errorText(error)}`);
+    });
   }
 
   /** The issuer whose tokens are accepted, by the config as it is now. */
@@ -171,6 +183,8 @@ export class ServerSettings {
     await this.#deps.settled();
     const isSentAgain = (sent['core.https_address'] ?? '') !== '' && !this.#listeners.isOpen(this.#httpsDialect());
     if (changed.includes('core.https_address') || isSentAgain) await this.#moveListener();
+    if (changed.includes('core.metrics_address') || (sent['core.metrics_address'] ?? '') !== '')
+      await this.#moveMetrics();
   }
 
   /** The others know this member by its address, and etcd has it in its data. */
@@ -228,6 +242,19 @@ export class ServerSettings {
     } finally {
       if (ownAddress !== undefined) await listenForMembers(ownAddress);
     }
+  }
+
+  async #moveMetrics(): Promise<void> {
+    const address = this.#metricsAddress();
+    try {
+      await this.#metrics?.listen(address);
+    } catch (error) {
+      throw errors.internal(`core.metrics_address was saved, but listening on ${address} failed`, error);
+    }
+  }
+
+  #metricsAddress(): string {
+    return serverConfigValue(this.#config(), 'core.metrics_address');
   }
 
   #configuredHttps(): Configured {

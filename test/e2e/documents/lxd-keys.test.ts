@@ -13,7 +13,7 @@ const missingLxd = stockLxdMissing() ?? (await realRuntimeMissing());
 if (missingLxd !== undefined) console.log(`skipped: keys of LXD on a stock LXD: ${missingLxd}`);
 
 const ofLxd = {
-  server: 'kind: server_config\nconfig: { core.shutdown_timeout: 6, core.metrics_authentication: false }\n',
+  server: 'kind: server_config\nconfig: { core.shutdown_timeout: 6, core.bgp_asn: 65000 }\n',
   pool: 'kind: storage_pool\nname: p1\ndriver: dir\nconfig: { rsync.compression: off, volume.security.shifted: "Yes" }\n',
   volume:
     'kind: storage_volume\nname: shared\npool: p1\nconfig: { security.shifted: "TRUE", snapshots.expiry: 1w 2d }\n',
