@@ -110,11 +110,14 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
       const ended = await cli(['exec', '--host', host(), ...words], { piped: '' });
       expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('end\r\n') });
       expect(await exec('gtx', '--', 'no-such-program')).toMatchObject({ code: 127 });
-      // Its metrics: gantryd has each of them, of the same type and with the same labels.
+      // Its metrics, of disks too: gantryd has the same ones, each of the same type and with the same labels.
+      expect(await exec('gtx', '--', 'sh', '-c', 'dd if=/dev/zero of=/f bs=1M count=4 && sync')).toMatchObject({
+        code: 0,
+      });
       const theirs = seriesOf((await lxd?.call('GET', '/1.0/metrics'))?.bytes.toString() ?? '');
-      expect(theirs.length).toBeGreaterThan(20);
+      expect(theirs.filter((one) => /^lxd_(disk|filesystem)_/.test(one))).toHaveLength(7);
       const own = seriesOf(metricsText(figuresOf([runningContainer])));
-      expect(theirs.filter((one) => !own.includes(one))).toEqual([]);
+      expect(own.toSorted()).toEqual(theirs.toSorted());
     } finally {
       const stop = { action: 'stop', force: true, timeout: 30 } as const;
       await client.operations.run(() => client.putContainerState('gtx', stop)).catch(() => {});
