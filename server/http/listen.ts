@@ -1,9 +1,16 @@
 // The sockets the daemon listens on: the local one and, when wanted, TLS. Every listener serves the same application.
 import { chmod, chown, readFile, unlink } from 'node:fs/promises';
-import { createServer as createHttpServer, type Server, STATUS_CODES } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { errors } from '../api/errors.ts';
 import { defaultHttpsPort } from '../api/server/listen-address.ts';
@@ -204,3 +211,24 @@ async function groupId(group: string): Promise<number> {
 function ignoreMissing(error: unknown): void {
   if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
 }
+
+const refusal = 'Only GET /1.0/metrics is served at this address (core.metrics_address)\n';
+const refusalHeaders = {
+  'content-type': 'text/plain; charset=utf-8',
+  'content-length': Buffer.byteLength(refusal),
+  connection: 'close',
+};
+
+/** For core.metrics_address: passes requests for metrics on; all else is 404 and is not read. */
+export function onlyMetrics({ dialect, handler }: ListenerDeps): ListenerDeps {
+  const refuse = (response: ServerResponse): void => void response.writeHead(404, refusalHeaders).end(refusal);
+  const end = (socket: Duplex): void => void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
+  return {
+    dialect,
+    handler: (request, response) => (isForMetrics(request) ? handler(request, response) : refuse(response)),
+    websockets: { upgrade: (_request, socket: Duplex) => end(socket) },
+  };
+}
+
+const isForMetrics = ({ method, url = '' }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') && /^\/1\.0\/metrics\/?(?:\?|$)/.test(url);

@@ -4,7 +4,8 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ancestors, startCollector, type Collector } from '../../support/daemons/collector.ts';
-import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 import { until } from '../../support/until.ts';
 
 let daemon: TestDaemon;
@@ -119,6 +120,39 @@ test('a collector that never answers, and one that is gone, hold up no request a
   await daemon.restart();
   expect((await daemon.call('GET', '/1.0/networks')).status).toBe(200);
 }, 120_000);
+
+const missing = await realRuntimeMissing();
+if (missing !== undefined) console.log(`skipped: traces of real containers: ${missing}`);
+test.skipIf(missing !== undefined)(
+  'the trace of a real container has the unpacking of its image and its start',
+  async () => {
+    const real = await makeDaemon({ runtime: 'lxc' });
+    try {
+      const config = { 'core.trace_endpoint': collector.url };
+      expect((await real.call('PATCH', '/1.0', { config })).status).toBe(200);
+      await seed(real);
+      await busyboxContainer(real, 'c1', 'lxc');
+      expect((await setState(real, 'c1', 'start')).err).toBe('');
+      const start = await collector.span(
+        'start container',
+        ({ attributes }) => attributes['gantry.runtime'] === 'lxc' && attributes['gantry.container'] === 'c1',
+      );
+      const unpack = await collector.span('unpack image');
+      await until(() => [start, unpack].every((span) => ancestors(collector, span).at(-1)?.kind === 2), 30_000);
+      expect(ancestors(collector, start).map(({ name }) => name)).toEqual([
+        'operation: Starting container',
+        'PUT /1.0/containers/:name/state',
+      ]);
+      expect(ancestors(collector, unpack).at(-1)?.name).toBe('POST /1.0/containers');
+      const took = (span: typeof start): bigint => BigInt(span.endTimeUnixNano) - BigInt(span.startTimeUnixNano);
+      // A real start forks and mounts: it takes milliseconds.
+      expect(took(start)).toBeGreaterThan(1_000_000n);
+    } finally {
+      await real.cleanUp();
+    }
+  },
+  120_000,
+);
 
 test('settings that cannot be used are refused with what is wrong', async () => {
   const answer = await daemon.call('PATCH', '/1.0', {
