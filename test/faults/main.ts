@@ -9,12 +9,12 @@ import { faultSuites } from './suites.ts';
 const lines = Object.entries(faultSuites).map(
   ([name, { doc, rounds }]) => `  ${name.padEnd(14)} ${doc} (${rounds} rounds)`,
 );
-const usage = `Usage: npm run faults -- [SUITE...] [--rounds N] [--seed N] [--json]
+const usage = `Usage: npm run faults -- [SUITE...] [--rounds N] [--only WORDS] [--seed N] [--json]
 
 Suites (all of them when none is named):
 ${lines.join('\n')}
 
---rounds is how many faults each suite causes, --seed repeats the choices of an earlier run.
+--rounds is how many faults each suite causes, --only WORDS (of the suite cluster) leaves out those without these words in their name, --seed repeats the choices of an earlier run.
 `;
 
 const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;
@@ -29,6 +29,7 @@ process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
 async function main(argv: string[]): Promise<number> {
   const options = {
     rounds: { type: 'string' },
+    only: { type: 'string' },
     seed: { type: 'string' },
     json: { type: 'boolean' },
     help: { type: 'boolean' },
@@ -43,15 +44,15 @@ async function main(argv: string[]): Promise<number> {
     process.stderr.write(usage);
     return values.help === true ? exitCodes.ok : exitCodes.usage;
   }
-  const figures = await runSuites(wanted, rounds, seed);
+  const only = values.only === undefined ? {} : { only: values.only };
+  const figures = await runSuites(wanted, { ...only, rounds, seed });
   return print(figures, values.json === true);
 }
 
 /** An interrupt ends the running suite, which removes everything it made. */
 async function runSuites(
   names: readonly string[],
-  rounds: number | undefined,
-  seed: number | undefined,
+  asked: { readonly rounds: number | undefined; readonly seed: number | undefined; readonly only?: string },
 ): Promise<readonly SuiteFigures[]> {
   const abort = new AbortController();
   for (const name of ['SIGINT', 'SIGTERM'] as const) {
@@ -67,9 +68,10 @@ async function runSuites(
       say(`skipped: ${name}: ${missing}`);
       continue;
     }
+    const { seed, rounds = suite.rounds, only } = asked;
     const random = seededRandom(seed);
-    say(`${name}: ${rounds ?? suite.rounds} rounds, --seed ${random.seed}`);
-    const context = { rounds: rounds ?? suite.rounds, random, gantryd, say, signal: abort.signal };
+    say(`${name}: ${rounds} rounds, --seed ${random.seed}`);
+    const context = { rounds, ...(only === undefined ? {} : { only }), random, gantryd, say, signal: abort.signal };
     all.push(...(await suite.run(context)).map((figures) => ({ suite: name, ...figures })));
   }
   return all;

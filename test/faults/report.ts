@@ -1,20 +1,36 @@
 // The figures of fault suites as a Markdown table, and the failures. Pure.
+import { percentile } from './cluster/history.ts';
 import type { Figures } from './suite.ts';
 
 export interface SuiteFigures extends Figures {
   readonly suite: string;
 }
 
-const header = ['suite', 'what', 'rounds', 'acknowledged', 'lost', 'orphans'] as const;
+const header = [
+  'suite',
+  'what',
+  'rounds',
+  'acknowledged',
+  'lost',
+  'orphans',
+  'stall: median',
+  '99 %',
+  'longest',
+] as const;
 
 export function figuresTable(all: readonly SuiteFigures[]): string {
-  const rows = all.map(({ suite, what, rounds, acknowledged, lost, orphans }) =>
-    [suite, what, rounds, acknowledged, lost.length, orphans.length].map(String),
+  const rows = all.map(({ suite, what, rounds, acknowledged, lost, orphans, stallsMs = [] }) =>
+    [suite, what, rounds, acknowledged, lost.length, orphans.length, ...stallCells(stallsMs)].map(String),
   );
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string =>
     `| ${cells.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`;
   return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n');
+}
+
+function stallCells(stallsMs: readonly number[]): readonly string[] {
+  if (stallsMs.length === 0) return ['', '', ''];
+  return [0.5, 0.99, 1].map((share) => `${(percentile(stallsMs, share) / 1000).toFixed(1)} s`);
 }
 
 /** One line for each loss and orphan; empty: every suite has passed. */

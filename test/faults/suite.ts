@@ -4,6 +4,8 @@ import type { Random } from '../support/random.ts';
 export interface FaultContext {
   /** Number of faults to cause. */
   readonly rounds: number;
+  /** Only the faults whose name contains each of these words; absent: all of them. */
+  readonly only?: string;
   readonly random: Random;
   /** The bundled daemon, a file that Node runs. */
   readonly gantryd: string;
@@ -23,6 +25,8 @@ export interface Figures {
   readonly lost: readonly string[];
   /** One line for each file, process, mount or record that no object owns afterwards. */
   readonly orphans: readonly string[];
+  /** Of each round the longest time without an acknowledged change, in ms, from the fault on. */
+  readonly stallsMs?: readonly number[];
 }
 
 export interface FaultSuite {

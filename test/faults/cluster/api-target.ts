@@ -66,8 +66,9 @@ export function apiTarget(members: readonly Member[]): Target {
       outcomeOf(await settle(name, 'DELETE', path(object)), (reply) => reply.status === 404),
     move: async (name, object, to) => {
       const moved = await settle(name, 'POST', `${path(object)}?target=${to}`, { name: object, migration: true });
-      // A move whose operation fails leaves the container where it was.
-      if (typeof moved !== 'string' && 'undone' in moved) return { outcome: 'failed' };
+      // A move whose operation fails leaves the container where it was, unless it says that it does not know.
+      if (typeof moved !== 'string' && 'undone' in moved)
+        return { outcome: moved.undone.includes('is not known') ? 'unknown' : 'failed' };
       return outcomeOf(moved, (reply) => reply.status === 404 || textOf(reply).includes(`on the member ${to} already`));
     },
   };

@@ -48,12 +48,16 @@ const healingFaults: Readonly<Record<string, Fault>> = {
 
 export async function runHealingFaults({
   gantryd,
+  only = '',
   random,
   rounds,
   say,
   signal,
 }: FaultContext): Promise<readonly Figures[]> {
-  const names = Object.keys(healingFaults);
+  const names = Object.keys(healingFaults).filter((name) =>
+    only.split(' ').every((word) => `healing: ${name}`.includes(word)),
+  );
+  if (names.length === 0) return [];
   const world = await openHealingWorld(gantryd);
   try {
     const figures: Figures[] = [];

@@ -23,7 +23,13 @@ export const memberFaults = {
     await sleep(outageMs);
     gantryd.signal('SIGCONT');
   },
-  'the leader dies with its host': async ({ members, etcd }) => {
+  'the leader of the etcd is killed': async ({ etcd }) => {
+    const leader = etcd.leader();
+    await etcd.kill(leader);
+    await sleep(outageMs);
+    await etcd.start(leader);
+  },
+  'the leader of the etcd is killed with its host': async ({ members, etcd }) => {
     const leader = etcd.leader();
     const { gantryd } = members[leader]!;
     await Promise.all([etcd.kill(leader), gantryd.kill()]);
@@ -54,6 +60,12 @@ export const memberFaults = {
   'a member is cut off from the others': async (world, random) => {
     const { some, others } = parted(world, pick(world.members, random));
     world.hosts?.part([some], others);
+    await sleep(outageMs);
+    world.hosts?.mend();
+  },
+  'the leader of the etcd does not hear the others': async (world) => {
+    const { some, others } = parted(world, world.members[world.etcd.leader()]!);
+    world.hosts?.deafen(some, others);
     await sleep(outageMs);
     world.hosts?.mend();
   },

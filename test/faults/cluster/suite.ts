@@ -6,7 +6,6 @@ import { apiTarget } from './api-target.ts';
 import type { Target } from './clients.ts';
 import { healingMissing, runHealingFaults } from './healing-faults.ts';
 import { type MemberFault, memberFaultNames, memberFaults } from './member-faults.ts';
-import { percentile } from './history.ts';
 import { runRound } from './round.ts';
 import { openStoreWorld, type StoreFault, storeFaultNames, storeFaults } from './store-faults.ts';
 
@@ -18,7 +17,7 @@ export const clusterSuite: FaultSuite = {
 };
 
 async function runClusterFaults(context: FaultContext): Promise<readonly Figures[]> {
-  const half = { ...context, rounds: Math.ceil(context.rounds / 2) };
+  const half = context.only === undefined ? { ...context, rounds: Math.ceil(context.rounds / 2) } : context;
   const figures = [...(await runStoreFaults(half)), ...(await runMemberFaults(half))];
   const missing = await healingMissing();
   if (missing === undefined)
@@ -32,10 +31,12 @@ const healingRounds = ({ rounds }: FaultContext): number => Math.ceil(rounds / 5
 
 /** Several writers of one store, without daemons. */
 export async function runStoreFaults(context: FaultContext): Promise<readonly Figures[]> {
+  const names = wanted(context, 'store', storeFaultNames);
+  if (names.length === 0) return [];
   const world = await openStoreWorld();
   const cause = (name: StoreFault) => (): Promise<void> => storeFaults[name](world, context.random);
   try {
-    return await runAll(context, 'store', storeFaultNames, world.target, cause);
+    return await runAll(context, 'store', names, world.target, cause);
   } finally {
     await world.close();
   }
@@ -43,14 +44,20 @@ export async function runStoreFaults(context: FaultContext): Promise<readonly Fi
 
 /** Three daemons and their etcd. */
 export async function runMemberFaults(context: FaultContext): Promise<readonly Figures[]> {
+  const names = wanted(context, 'members', memberFaultNames);
+  if (names.length === 0) return [];
   const world = await threeMembers({ runtime: 'sim', gantryd: context.gantryd });
   const cause = (name: MemberFault) => (): Promise<void> => memberFaults[name](world, context.random);
   try {
-    return await runAll(context, 'members', memberFaultNames, apiTarget(world.members), cause);
+    return await runAll(context, 'members', names, apiTarget(world.members), cause);
   } finally {
     await world.remove();
   }
 }
+
+/** Every word of `only` is part of what the report says: "members: a member is killed". */
+const wanted = <Name extends string>({ only = '' }: FaultContext, what: string, names: readonly Name[]): Name[] =>
+  names.filter((name) => only.split(' ').every((word) => `${what}: ${name}`.includes(word)));
 
 async function runAll<Name extends string>(
   { random, say, signal, rounds }: FaultContext,
@@ -61,7 +68,6 @@ async function runAll<Name extends string>(
 ): Promise<readonly Figures[]> {
   const each = Math.max(1, Math.floor(rounds / names.length));
   const figures: Figures[] = [];
-  const all: number[] = [];
   for (const [index, name] of names.entries()) {
     let [acknowledged, unknown, requests] = [0, 0, 0];
     const stalls: number[] = [];
@@ -78,10 +84,18 @@ async function runAll<Name extends string>(
     say(
       `${what}: ${name}: ${requests} requests, ${unknown} of unknown outcome, longest stall ${Math.max(...stalls).toFixed(0)} ms`,
     );
-    all.push(...stalls);
-    figures.push({ what: `${what}: ${name}`, rounds: each, acknowledged, lost, orphans: [] });
+    figures.push({ what: `${what}: ${name}`, rounds: each, acknowledged, lost, orphans: [], stallsMs: stalls });
   }
-  const [half, most] = [0.5, 0.99].map((share) => `${percentile(all, share).toFixed(0)} ms`);
-  say(`${what}: longest time without an acknowledged change: median ${half}, 99th percentile ${most}`);
+  if (names.length > 1) figures.push(sumOf(`${what}: all of them`, figures));
   return figures;
 }
+
+/** Its failures are those of the single rows. */
+const sumOf = (what: string, rows: readonly Figures[]): Figures => ({
+  what,
+  rounds: rows.reduce((sum, { rounds }) => sum + rounds, 0),
+  acknowledged: rows.reduce((sum, row) => sum + row.acknowledged, 0),
+  lost: [],
+  orphans: [],
+  stallsMs: rows.flatMap(({ stallsMs = [] }) => stallsMs),
+});
