@@ -1,5 +1,6 @@
 // The part that this host plays in a cluster, for all rooms above: who the members are, who has what, how they are reached. Outside a
 // cluster it says so, and everything is here.
+import { errors } from '../api/errors.ts';
 import { operationIdOf, Routing } from './routing.ts';
 import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
@@ -86,6 +87,13 @@ export class Cluster {
   /** False: the store does not answer, and what is read may be old. */
   async readBarrier(): Promise<boolean> {
     return !this.isOn || (await this.#barrier.pass());
+  }
+
+  /** Resolves when what any member has acknowledged is known here. Throws AppError unavailable when the store stays away for long; `doubt`
+   *  is what is not known then. */
+  async needNews(doubt: string): Promise<void> {
+    if (this.isOn && !(await this.#barrier.passAtLast()))
+      throw errors.unavailable(`${doubt} is not known: the store of the cluster does not answer`);
   }
 
   /** Resolves when the other members can see this one. Without a cluster there is nothing to do. */

@@ -1,6 +1,7 @@
 // Before a member answers a read from its memory, it waits until that holds what any member has acknowledged. Without the store it
 // answers from what it has, and says so.
 import type { Contents } from '../records/contents.ts';
+import { pause } from '../lib/shared/deadline.ts';
 import type { Store } from '../store/store.ts';
 
 export interface ReadBarrierDeps {
@@ -10,6 +11,9 @@ export interface ReadBarrierDeps {
 
 /** For one read. After a failure others do not wait before the store has answered again. */
 const longestMs = 1_000;
+/** Longer than a store needs to settle a write. */
+const patienceMs = 20_000;
+const againMs = 100;
 
 export class ReadBarrier {
   readonly #deps: ReadBarrierDeps;
@@ -29,6 +33,16 @@ export class ReadBarrier {
       return false;
     }
     return await this.#ask();
+  }
+
+  /** For what must be known before it goes on: tries again while the store does not answer. False: it has not in all that time. */
+  async passAtLast(forMs = patienceMs): Promise<boolean> {
+    const end = performance.now() + forMs;
+    while (!(await this.#ask())) {
+      if (performance.now() >= end) return false;
+      await pause(againMs, undefined);
+    }
+    return true;
   }
 
   #ask(): Promise<boolean> {

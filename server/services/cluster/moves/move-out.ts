@@ -82,15 +82,16 @@ async function sendAway(
   running: Running,
 ): Promise<void> {
   const watch = whilePresent(deps.cluster.members, to.member.number, running.signal);
+  const doubt = `Whether the container ${plainName(name)} has moved to ${to.member.name}`;
   const saga = leaveContainerSaga(deps, async () => {
     try {
       await send(deps, name, uuid, to, { ...running, signal: watch.signal });
     } catch (error) {
       // Whether it has moved all the same is for the records to say.
-      await deps.cluster.readBarrier();
+      await deps.cluster.needNews(doubt);
       if (deps.records.containers.get(name)?.document.uuid === uuid) throw error;
     }
-    await deps.cluster.readBarrier();
+    await deps.cluster.needNews(doubt);
   });
   try {
     await deps.sagas.run(saga, { name, uuid, pool });

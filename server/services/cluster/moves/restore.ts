@@ -70,7 +70,7 @@ async function fetch(
   if (member === undefined) throw errors.notFound('container', name);
   const { id } = await cluster.ask<Operation>(member, 'POST', '/internal/cluster/returns', { name, force }, signal);
   await successAt(cluster, member, id, signal);
-  await cluster.readBarrier();
+  await cluster.needNews(`Whether the container ${name} is back`);
   if (records.others.get('containers', name) !== undefined) throw errors.conflict('container', name);
 }
 

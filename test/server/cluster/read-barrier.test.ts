@@ -1,0 +1,37 @@
+// A read waits for what others have acknowledged, and says when it cannot; what must be known waits until the store answers again.
+import { expect, test } from 'vitest';
+import { ReadBarrier } from '../../../server/cluster/read-barrier.ts';
+import type { Store } from '../../../server/store/store.ts';
+
+/** A store that does not answer its first `away` questions; what it has is in memory. */
+function barrierOf(away: number) {
+  const asked = { times: 0 };
+  const lastWrite = async (): Promise<number> => {
+    asked.times += 1;
+    if (asked.times <= away) throw new Error('no leader');
+    return 7;
+  };
+  const store = (): Store => ({ lastWrite }) as unknown as Store;
+  return { asked, barrier: new ReadBarrier({ store, contents: { reached: (rev) => Promise.resolve(rev === 7) } }) };
+}
+
+test('a read passes when the store answers, and does not wait again while it is away', async () => {
+  expect(await barrierOf(0).barrier.pass()).toBe(true);
+  const { barrier } = barrierOf(1);
+  expect(await barrier.pass()).toBe(false);
+  const began = performance.now();
+  expect(await barrier.pass()).toBe(false);
+  expect(performance.now() - began).toBeLessThan(900);
+  // That question was answered.
+  expect(await barrier.passAtLast()).toBe(true);
+  expect(await barrier.pass()).toBe(true);
+});
+
+test('what must be known is waited for while the store is away, and given up in the end', async () => {
+  const { barrier, asked } = barrierOf(2);
+  expect(await barrier.passAtLast()).toBe(true);
+  expect(asked.times).toBe(3);
+  const gone = barrierOf(Number.POSITIVE_INFINITY);
+  expect(await gone.barrier.passAtLast(1_500)).toBe(false);
+  expect(gone.asked.times).toBe(2);
+});
