@@ -15,6 +15,8 @@ export interface EtcdStart {
   readonly tuning?: EtcdTuning;
   /** Forgets the other etcds of its cluster: for a start that is left of them, never for one beside them. */
   readonly isAlone?: boolean;
+  /** HOST:PORT where it tells its figures, also while it has no majority; absent: nowhere. */
+  readonly metricsAddress?: string;
 }
 
 /** `peers`: every etcd of the cluster by name, this one included, with its peer address. `token` tells clusters apart. */
@@ -72,6 +74,7 @@ export function etcdFlags(start: EtcdStart, version: string): string[] {
       'true',
     ],
     ...(start.isAlone === true ? [['force-new-cluster', 'true'] as const] : []),
+    ...(start.metricsAddress === undefined ? [] : [['listen-metrics-urls', `http://${start.metricsAddress}`] as const]),
     ['logger', 'zap'],
     ['log-outputs', 'stderr'],
   ];

@@ -23,10 +23,18 @@ export async function findEtcd(path?: string): Promise<EtcdProgram> {
   return { path: found, version };
 }
 
-function onPath(): string | undefined {
-  const dirs = (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '');
-  return dirs.map((dir) => join(dir, 'etcd')).find(isProgram);
+/** The tool that makes an etcd of a database file: in `dir` (beside etcd) or of PATH. Older releases have it in etcdctl. */
+export function findTool(dir: string | undefined): string | undefined {
+  const dirs = [...(dir === undefined ? [] : [dir]), ...pathDirs()];
+  return ['etcdutl', 'etcdctl'].flatMap((name) => dirs.map((each) => join(each, name))).find(isProgram);
 }
+
+const onPath = (): string | undefined =>
+  pathDirs()
+    .map((dir) => join(dir, 'etcd'))
+    .find(isProgram);
+
+const pathDirs = (): readonly string[] => (process.env['PATH'] ?? '').split(delimiter).filter((dir) => dir !== '');
 
 function isProgram(path: string): boolean {
   try {

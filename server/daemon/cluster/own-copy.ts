@@ -1,11 +1,12 @@
 // The copy of a cluster's records on this host, opened without the other members: its etcd is made one of its own, which needs no majority.
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
 import type { EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
+import { freeAddress } from '../../cluster/etcd/free-address.ts';
+import { dataDir, exchangedDir, finishExchange, makeOnlyVoter, replay } from '../../cluster/etcd/learner.ts';
 import { clusterCertificateFiles, clusterDir, type ClusterStore } from '../../cluster/membership.ts';
 import { silentLog } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
@@ -18,7 +19,8 @@ interface OwnCopy {
 }
 
 export const hasOwnCopy = (stateDir: string): boolean =>
-  existsSync(etcdNotePath(stateDir)) && existsSync(join(clusterDir(stateDir), 'etcd', 'data'));
+  existsSync(etcdNotePath(stateDir)) &&
+  [dataDir, exchangedDir].some((name) => existsSync(join(clusterDir(stateDir), 'etcd', name)));
 
 /** Works on a copy of the copy: nothing on the host changes. */
 export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promise<T>): Promise<T> {
@@ -27,6 +29,7 @@ export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promis
   const dir = await mkdtemp(join(clusterDir(stateDir), 'look-'));
   try {
     const start = etcdStartOf(stateDir, noted);
+    await finishExchange(start.dir);
     await cp(join(start.dir, 'data'), join(dir, 'etcd', 'data'), { recursive: true });
     const keyPem = await readFile(clusterCertificateFiles(stateDir).key, 'utf8');
     const [clientAddress, peerAddress] = [await freeAddress(), await freeAddress()];
@@ -45,6 +48,7 @@ export async function recoverCopy<T>(
 ): Promise<{ readonly store: ClusterStore; readonly result: T }> {
   const { stateDir } = copy;
   const start = etcdStartOf(stateDir, await noteOf(stateDir));
+  await finishExchange(start.dir);
   const before = join(clusterDir(stateDir), 'etcd.before-recovery');
   await rm(before, { recursive: true, force: true });
   await cp(start.dir, before, { recursive: true });
@@ -52,9 +56,12 @@ export async function recoverCopy<T>(
   return { store: { ...former, address: `etcd://${start.clientAddress}/${storeName}` }, result };
 }
 
-async function runAlone<T>(start: EtcdStart, { etcdPath }: OwnCopy, work: (store: Store) => Promise<T>): Promise<T> {
+async function runAlone<T>(start: EtcdStart, copy: OwnCopy, work: (store: Store) => Promise<T>): Promise<T> {
+  const { etcdPath } = copy;
+  const { isLearner } = await replay(start, copy);
+  if (isLearner) await makeOnlyVoter(start, copy);
   const etcd = new EtcdProcess({ log: silentLog, ...(etcdPath === undefined ? {} : { etcdPath }) });
-  await etcd.start({ ...start, isAlone: true });
+  await etcd.start({ ...start, isAlone: !isLearner });
   try {
     const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
     const { ca, cert, key } = start.tls;
@@ -74,17 +81,4 @@ async function noteOf(stateDir: string) {
   const noted = await readEtcdNote(stateDir);
   if (noted === undefined) throw new Error(`there is no ${etcdNotePath(stateDir)}`);
   return noted;
-}
-
-/** Of the loopback interface. */
-function freeAddress(): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      const port = typeof address === 'object' && address !== null ? address.port : 0;
-      server.close(() => resolve(`127.0.0.1:${port}`));
-    });
-  });
 }

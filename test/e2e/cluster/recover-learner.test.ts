@@ -1,0 +1,63 @@
+// Of two hosts the one with the only vote is lost for good: the other one has a copy without a vote, and goes on alone with it.
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findEtcd } from '../../../server/cluster/etcd/etcd-program.ts';
+import { listMembers, recover } from '../../../server/daemon/cluster/cluster-tasks.ts';
+import { hasOwnCopy } from '../../../server/daemon/cluster/own-copy.ts';
+import { findProgram } from '../../../server/drivers/runtime/host/programs.ts';
+import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { etcdMissing } from '../../support/store/etcd.ts';
+import { until } from '../../support/store/watching.ts';
+
+describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', { timeout: 180_000 }, () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  beforeAll(async () => {
+    cluster = await makeCluster(2, 'own');
+    [one, two] = cluster.members as [TestMember, TestMember];
+    await until(() => hasOwnCopy(two.dir), 90_000);
+    await one.call('POST', '/1.0/profiles', { name: 'kept', config: { 'user.a': 'b' } });
+  }, 180_000);
+  afterAll(() => cluster.cleanUp());
+
+  test('shows its members from the copy without a vote, which has what was acknowledged', async () => {
+    // It follows within moments; nobody waits for it.
+    const list = async (): Promise<string> => await listMembers({ stateDir: two.dir });
+    await until(async () => (await two.get('/1.0/profiles')).includes('/1.0/profiles/kept'), 30_000);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    await Promise.all([one.stop(), two.stop()]);
+    expect(await list()).toMatch(/m1 .*\n.*m2 .*as the copy on this host/s);
+  });
+
+  test('says which program is missing for the recovery, and changes nothing then', async () => {
+    const { path } = await findEtcd();
+    const dir = mkdtempSync(join(tmpdir(), 'gtrl-'));
+    symlinkSync(path, join(dir, 'etcd'));
+    // With which etcd is started, so that it ends with its daemon.
+    const setpriv = findProgram('setpriv');
+    if (setpriv !== undefined) symlinkSync(setpriv, join(dir, 'setpriv'));
+    const before = process.env['PATH'];
+    process.env['PATH'] = dir;
+    try {
+      await expect(recover({ stateDir: two.dir })).rejects.toThrow('install it (apt-get install etcd-client)');
+    } finally {
+      process.env['PATH'] = before;
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  test('goes on at the member whose etcd had no vote, and the lost one is removed', async () => {
+    expect(await recover({ stateDir: two.dir })).toContain('m2');
+    // Once more: it is alone already.
+    expect(await recover({ stateDir: two.dir })).toContain('m2');
+    await two.restart();
+    expect(await two.get('/1.0/profiles/kept')).toMatchObject({ config: { 'user.a': 'b' } });
+    expect((await two.call('POST', '/1.0/profiles', { name: 'after' })).status).toBe(200);
+    await until(async () => (await two.get('/1.0/cluster/members/m1')).status === 'Offline', 90_000);
+    await two.ok('DELETE', '/1.0/cluster/members/m1?force=1');
+    expect(await two.get('/1.0/cluster/members')).toEqual(['/1.0/cluster/members/m2']);
+  });
+});
