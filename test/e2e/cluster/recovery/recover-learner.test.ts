@@ -3,13 +3,13 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findEtcd } from '../../../server/cluster/etcd/etcd-program.ts';
-import { listMembers, recover } from '../../../server/daemon/cluster/cluster-tasks.ts';
-import { hasOwnCopy } from '../../../server/daemon/cluster/own-copy.ts';
-import { findProgram } from '../../../server/drivers/runtime/host/programs.ts';
-import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
-import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { findEtcd } from '../../../../server/cluster/etcd/etcd-program.ts';
+import { listMembers, recover } from '../../../../server/daemon/cluster/cluster-tasks.ts';
+import { hasOwnCopy } from '../../../../server/daemon/cluster/own-copy.ts';
+import { findProgram } from '../../../../server/drivers/runtime/host/programs.ts';
+import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
+import { etcdMissing } from '../../../support/store/etcd.ts';
+import { until } from '../../../support/store/watching.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', { timeout: 180_000 }, () => {
   let cluster: TestCluster;
