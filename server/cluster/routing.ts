@@ -43,6 +43,8 @@ export class Routing {
       return isReadHere(id, query) ? undefined : this.#ownerOfContainer(params['name'] ?? '');
     if (path === '/1.0/cluster/members/:name/state') return this.#targetOf(params['name']);
     if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
+    // A volume that the target has not goes there, which the member that was asked sees to.
+    if (id === 'volumes.post' && target !== undefined && !this.#hasVolume(target, params)) return undefined;
     if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
       return target ?? this.#ownerOfVolume(params['type'] ?? '', params['pool'] ?? '', params['name'] ?? '');
     if (path.startsWith('/1.0/images/:fingerprint')) return this.#holderOfImage(id, params['fingerprint'] ?? '', query);
@@ -87,6 +89,13 @@ export class Routing {
     if (type === 'container') return this.#ownerOfContainer(name);
     if (type === 'image') return this.#unpackerOf(name, pool);
     return type === 'custom' ? volumeOwner(this.#records, this.#members, `${pool}/${name}`) : undefined;
+  }
+
+  #hasVolume(member: number, { type = '', pool = '', name = '' }: RoutedRequest['params']): boolean {
+    if (type !== 'custom') return true;
+    const key = `${pool}/${name.split('/')[0] ?? ''}`;
+    if (member === this.#members.here) return this.#records.volumes.has(key);
+    return this.#records.others.having('volumes', key).some((one) => one.member === member);
   }
 
   /** The other member that has it unpacked in the pool when this one has not. */

@@ -212,7 +212,11 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       certificate: () => base.certificates.current.certPem,
     }),
     memberCopies: new MemberCopies({ records, cluster, certificate: () => base.certificates.current.certPem }),
-    memberVolumes: new MemberVolumes({ records, cluster, certificate: () => base.certificates.current.certPem }),
+    memberVolumes: new MemberVolumes({
+      ...common,
+      cluster,
+      certificate: () => base.certificates.current.certPem,
+    }),
     metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop }),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks,

@@ -152,6 +152,7 @@ export const furtherRoutes: readonly string[] = [
   'GET /1.0/storage-pools/POOL/volumes/TYPE/NAME/SNAPSHOT',
   'PUT /1.0/storage-pools/POOL/volumes/TYPE/NAME/SNAPSHOT',
   'PATCH /1.0/storage-pools/POOL/volumes/TYPE/NAME/SNAPSHOT',
+  'POST /1.0/storage-pools/POOL/volumes/TYPE/NAME/SNAPSHOT',
   'GET /1.0/storage-pools/POOL/volumes/TYPE/NAME/snapshots',
   'POST /1.0/storage-pools/POOL/volumes/TYPE/NAME/snapshots',
   'GET /1.0/storage-pools/POOL/volumes/TYPE/NAME/snapshots/SNAPSHOT',

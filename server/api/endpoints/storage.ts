@@ -114,6 +114,10 @@ export const storageEndpoints = [
     body: StorageVolumePut,
     etag: true,
   }),
+  endpoint('volumes.postSnapshot', `POST ${volumePath}/:snapshot`, 'async', 'Migrate a snapshot as a volume.', {
+    ...volumes,
+    body: StorageVolumePost,
+  }),
   endpoint('volumeSnapshots.list', `GET ${volumePath}/snapshots`, 'sync', 'Snapshots of a volume.', {
     ...volumeSnapshots,
     query: ['recursion', 'target'],

@@ -54,6 +54,15 @@ export const StorageVolumePost = Type.Object({
   project: Type.Optional(Type.String(facts({ doc: 'Moves it into this project.' }))),
   migration: Type.Optional(Type.Boolean()),
   target: Type.Optional(Type.Unknown()),
+  source: Type.Optional(
+    Type.Object({
+      location: Type.Optional(
+        Type.String(
+          facts({ since: 'cluster_internal_custom_volume_copy', doc: 'Member that has it, when several do.' }),
+        ),
+      ),
+    }),
+  ),
 });
 
 export type StorageVolumePost = Static<typeof StorageVolumePost>;

@@ -88,6 +88,14 @@ export function volumeRoutes(services: VolumeRouteServices) {
       return ofSnapshot([pool, type, name, context.params.snapshot]);
     },
     'volumes.put': (context) => change(context, 'put', place(context)),
+    'volumes.postSnapshot': (context) => {
+      const [pool, type, name, snapshot] = placeOfSnapshot(context);
+      if (context.body.migration !== true)
+        throw errors.badRequest(
+          `The snapshot ${name}/${snapshot} is renamed with POST of .../${name}/snapshots/${snapshot}`,
+        );
+      return async_(migrations.sendVolume(type, { pool, name }, context.body, snapshot));
+    },
     'volumes.putSnapshot': (context) => change(context, 'put', placeOfSnapshot(context)),
     'volumes.patch': (context) => change(context, 'patch', place(context)),
     'volumes.patchSnapshot': (context) => change(context, 'patch', placeOfSnapshot(context)),
@@ -99,11 +107,17 @@ export function volumeRoutes(services: VolumeRouteServices) {
       const body = context.body;
       const pool = context.params.pool;
       if (body.migration === true) {
-        const volume = { pool, name: context.params.name };
-        return async_(migrations.sendVolume(context.params.type, volume, body));
+        const [, type, name, snapshot] = place(context);
+        return async_(migrations.sendVolume(type, { pool, name }, body, snapshot));
       }
       const target = body.pool === undefined || body.pool === '' ? pool : body.pool;
       const to = { pool: target, name: context.namesOf(body.project).volume(body.name) };
+      const { target: member = '' } = context.query;
+      if (context.isForwarded !== true && context.params.type === 'custom' && member !== '') {
+        const away = { target: member, location: body.source?.location ?? '' };
+        const moving = await memberVolumes.move(context.caller, { pool, name: context.params.name }, to, away);
+        if (moving !== undefined) return async_(moving);
+      }
       if (to.pool !== pool || projectOf(to.name) !== projectOf(context.params.name))
         return async_(volumes.moves.move(context.caller, ...whole(context), to));
       return movedTo(await volumes.moves.rename(context.caller, ...whole(context), body.name));

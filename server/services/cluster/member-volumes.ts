@@ -3,19 +3,33 @@ import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
-import type { StorageVolumeCreate } from '../../api/storage/volume.ts';
+import type { StorageVolume, StorageVolumeCreate } from '../../api/storage/volume.ts';
 import type { Member } from '../../cluster/members.ts';
 import { volumeOwner } from '../../cluster/volume-owner.ts';
+import type { EventHub } from '../../events/hub.ts';
+import type { Operations } from '../../operations/manager.ts';
 import type { Caller } from '../caller.ts';
 import { volumeKeyIn, type ProjectNames } from '../project-scope.ts';
+import { customUrl } from '../storage/volume-urls.ts';
+import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
 import type { MemberCopiesDeps } from './member-copies.ts';
+import { successAt } from './moves/go-away.ts';
+
+export interface VolumeMove {
+  /** The member that gets it. */
+  readonly target: string;
+  /** The member that has it; empty: the only one. */
+  readonly location: string;
+}
+
+export type MemberVolumesDeps = MemberCopiesDeps & { readonly operations: Operations; readonly events: EventHub };
 
 type Source = NonNullable<StorageVolumeCreate['source']>;
 
 export class MemberVolumes {
-  readonly #deps: MemberCopiesDeps;
+  readonly #deps: MemberVolumesDeps;
 
-  constructor(deps: MemberCopiesDeps) {
+  constructor(deps: MemberVolumesDeps) {
     this.#deps = deps;
   }
 
@@ -36,18 +50,13 @@ export class MemberVolumes {
     const place = { pool: source.pool || pool, name };
     const member = this.#holder(place, source.location ?? '');
     if (member === undefined || member.isHere) return body;
-    const plain = plainName(name);
-    if (snapshot !== undefined)
-      throw errors.badRequest(
-        `The snapshot ${plain}/${snapshot} is on the member ${member.name}: copy it there (target: ${member.name}), and that copy here`,
-      );
     const { records } = this.#deps;
     if (
       volumeName(body.name) === undefined &&
       records.volumes.has(volumeKeyIn(records, caller.project, pool, body.name))
     )
       throw errors.exists('storage volume', `${pool}/${body.name}`);
-    return { ...body, source: await this.#sent(member, place, source) };
+    return { ...body, source: await this.#sent(member, place, source, snapshot) };
   }
 
   /** Without a name of the member one here comes first. */
@@ -67,20 +76,68 @@ export class MemberVolumes {
     return owner === undefined ? undefined : cluster.members.byNumber(owner);
   }
 
+  /** Undefined: the request with `target` is about the volume that this member or the target has. Else the volume goes to the target: it
+   *  is copied there, and then deleted where it was. Throws AppError badRequest while something uses it. */
+  async move(caller: Caller, from: VolumeId, to: VolumeId, move: VolumeMove): Promise<Operation | undefined> {
+    const { cluster, records, operations, events } = this.#deps;
+    const target = cluster.members.get(move.target);
+    if (target === undefined) return undefined;
+    const isThere = (member: Member): boolean =>
+      member.isHere
+        ? records.volumes.has(volumeKey(from))
+        : records.others.having('volumes', volumeKey(from)).some((one) => one.member === member.number);
+    if (move.location === '' && isThere(target)) return undefined;
+    const owner = move.location === '' ? volumeOwner(records, cluster.members, volumeKey(from)) : undefined;
+    const source = move.location === '' ? cluster.members.byNumber(owner ?? 0) : cluster.members.get(move.location);
+    const plain = plainName(from.name);
+    const gone = `${from.pool}/${plain}${move.location === '' ? '' : ` on the member ${move.location}`}`;
+    if (source === undefined || !isThere(source)) throw errors.notFound('storage volume', gone);
+    if (source.number === target.number) return undefined;
+    const path = pathOf(from.pool, from.name, plain);
+    const { used_by: users } = await cluster.ask<StorageVolume>(source, 'GET', path);
+    if (users.length > 0)
+      throw errors.badRequest(
+        `The storage volume ${from.pool}/${plain} is used by ${users.join(', ')}: detach it there before it moves to the member ${target.name}`,
+      );
+    return operations.start({
+      description: 'Moving storage volume',
+      resources: { storage_volumes: [customUrl(from)] },
+      run: async (_handle, signal) => {
+        const place = `/1.0/storage-pools/${encodeURIComponent(to.pool)}/volumes/custom`;
+        const copy = {
+          name: plain,
+          pool: from.pool,
+          type: 'copy',
+          location: source.name,
+          project: projectOf(from.name),
+        };
+        const body = { name: plainName(to.name), type: 'custom', source: copy };
+        const of = `project=${encodeURIComponent(projectOf(to.name))}`;
+        const { id } = await cluster.ask<Operation>(target, 'POST', `${place}?${of}`, body, signal);
+        await successAt(cluster, target, id, signal);
+        try {
+          await cluster.ask(source, 'DELETE', path);
+        } catch (error) {
+          // Used since: it stays where it is.
+          await cluster.ask(target, 'DELETE', pathOf(to.pool, to.name, plainName(to.name))).catch(() => {});
+          throw error;
+        }
+        const context = { location: target.name, new_name: plainName(to.name) };
+        events.lifecycle('storage-volume-renamed', customUrl(from), context, caller.requestor);
+      },
+    });
+  }
+
   /** The other member offers it, and waits. */
   async #sent(
     member: Member,
     { pool, name }: { readonly pool: string; readonly name: string },
     source: Source,
+    snapshot: string | undefined,
   ): Promise<Source> {
-    const plain = plainName(name);
-    const path = `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/custom/${encodeURIComponent(plain)}`;
-    const { id, metadata } = await this.#deps.cluster.ask<Operation>(
-      member,
-      'POST',
-      `${path}?project=${encodeURIComponent(projectOf(name))}`,
-      { name: plain, migration: true },
-    );
+    const plain = snapshot === undefined ? plainName(name) : `${plainName(name)}/${snapshot}`;
+    const asked = { name: plain, migration: true };
+    const { id, metadata } = await this.#deps.cluster.ask<Operation>(member, 'POST', pathOf(pool, name, plain), asked);
     const { control = '', fs = '' } = (metadata ?? {}) as Readonly<Record<string, string>>;
     return {
       type: 'migration',
@@ -92,3 +149,6 @@ export class MemberVolumes {
     };
   }
 }
+
+const pathOf = (pool: string, name: string, plain: string): string =>
+  `/1.0/storage-pools/${encodeURIComponent(pool)}/volumes/custom/${encodeURIComponent(plain)}?project=${encodeURIComponent(projectOf(name))}`;

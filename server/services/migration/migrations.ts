@@ -40,8 +40,8 @@ export class Migrations {
     return receiveContainer(this.#deps, caller, body);
   }
 
-  sendVolume(type: string, volume: VolumeId, body: StorageVolumePost): Operation {
-    return migrateVolume(this.#deps, type, volume, body);
+  sendVolume(type: string, volume: VolumeId, body: StorageVolumePost, snapshot?: string): Operation {
+    return migrateVolume(this.#deps, type, volume, body, snapshot);
   }
 
   receiveVolume(caller: Caller, pool: string, type: string | undefined, body: StorageVolumeCreate): Operation {

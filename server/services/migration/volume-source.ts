@@ -6,8 +6,9 @@ import type { Operation } from '../../api/operation.ts';
 import type { StorageVolumePost } from '../../api/storage/volume.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
+import type { VolumeSnapshotDocument } from '../../records/documents.ts';
 import { withoutServerKeys } from '../expand.ts';
-import { ownedBy } from '../owned-records.ts';
+import { ownedBy, ownedKey } from '../owned-records.ts';
 import { readyVolume } from '../storage/custom-volumes.ts';
 import type { VolumeId } from '../storage/volume-users.ts';
 import { customUrl } from '../storage/volume-urls.ts';
@@ -19,19 +20,21 @@ import { offerHead, serve, type ServeDeps } from './source.ts';
 export type VolumeSourceDeps = ServeDeps &
   ConnectDeps & { readonly operations: Operations; readonly locks: KeyedMutex };
 
-/** POST storage-pools/POOL/volumes/custom/NAME {migration: true}. Containers may go on using the volume. */
+/** POST storage-pools/POOL/volumes/custom/NAME {migration: true}. Containers may go on using the volume. `snapshot`: that one alone is sent. */
 export function migrateVolume(
   deps: VolumeSourceDeps,
   type: string,
   volume: VolumeId,
   body: StorageVolumePost,
+  snapshot?: string,
 ): Operation {
   if (type !== 'custom')
     throw errors.badRequest(
       `Volumes of type ${type} migrate with what they belong to; only custom ones do by themselves`,
     );
   deps.pools.use(volume.pool);
-  readyVolume(deps.records, volume);
+  if (snapshot !== undefined) findSnapshot(deps, volume, snapshot);
+  else readyVolume(deps.records, volume);
   const { target } = body;
   const meeting = typeof target === 'object' && target !== null ? dialMeeting('target', target) : undefined;
   return startMigration(deps, {
@@ -42,26 +45,40 @@ export function migrateVolume(
       deps.locks.run(volumeLock(volume), async () => {
         const document = readyVolume(deps.records, volume);
         const ref = { type: 'custom', name: volume.name } as const;
-        const snapshots = ownedBy(deps.records, 'volumeSnapshots', document.uuid)
+        const all = snapshot === undefined ? ownedBy(deps.records, 'volumeSnapshots', document.uuid) : [];
+        const snapshots = all
           .filter((one) => one.document.lifecycle === 'ready')
           .toSorted((a, b) => Date.parse(a.document.createdAt) - Date.parse(b.document.createdAt));
-        const head = offerHead(deps, 'volume', plainName(volume.name), document.uuid, volume.pool);
+        const origin = snapshot === undefined ? document : findSnapshot(deps, volume, snapshot);
+        const name = snapshot === undefined ? volume.name : `${volume.name}/${snapshot}`;
+        const head = offerHead(deps, 'volume', plainName(name), document.uuid, volume.pool);
         const { driver, pool } = deps.pools.use(volume.pool);
-        const trees = [{ volume: ref }, ...snapshots.map(({ name }) => ({ volume: ref, snapshot: name }))];
+        const itself = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
+        const trees = [itself, ...snapshots.map((each) => ({ volume: ref, snapshot: each.name }))];
         const native = await Promise.all(trees.map((tree) => driver.hasNativeForm(pool, tree)));
         const offer: VolumeMigrationOffer = {
           ...head,
           ...(native.includes(false) ? { formats: ['tar'] } : {}),
-          object: { description: document.description, config: withoutServerKeys(document.config) },
-          snapshots: snapshots.map(({ name, document: { createdAt, description, config, expiresAt } }) => ({
-            name,
+          object: { description: origin.description, config: withoutServerKeys(origin.config) },
+          snapshots: snapshots.map(({ name: each, document: { createdAt, description, config, expiresAt } }) => ({
+            name: each,
             createdAt,
             ...(expiresAt === undefined ? {} : { expiresAt }),
             description,
             config: withoutServerKeys(config),
           })),
         };
-        await serve(deps, peer, { volume: { pool: volume.pool, ref }, offer }, handle, signal);
+        const sent = { pool: volume.pool, ref, ...(snapshot === undefined ? {} : { snapshot }) };
+        await serve(deps, peer, { volume: sent, offer }, handle, signal);
       }),
   });
+}
+
+/** Throws AppError notFound. */
+function findSnapshot({ records }: VolumeSourceDeps, volume: VolumeId, snapshot: string): VolumeSnapshotDocument {
+  const { uuid } = readyVolume(records, volume);
+  const found = records.volumeSnapshots.get(ownedKey(uuid, snapshot))?.document;
+  if (found?.lifecycle !== 'ready')
+    throw errors.notFound('snapshot', `${volume.pool}/${plainName(volume.name)}/${snapshot}`);
+  return found;
 }

@@ -112,12 +112,49 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
       404,
       expect.stringContaining('default/origin on the member m3'),
     ]);
-    expect(await refusal(one, 'POST', volumes, copy('snapshot', { name: 'origin/s0' }))).toEqual([
-      400,
-      expect.stringContaining('is on the member m2: copy it there'),
+    await done(one, 'PATCH', `${custom}/origin`, { config: { 'user.a': '2' } });
+    await one.ok('POST', `${volumes}?target=m3`, copy('snapshot', { name: 'origin/s0' }));
+    expect(await two.get(`${custom}/snapshot`)).toMatchObject({ location: 'm3', config: { 'user.a': '1' } });
+    expect(await two.get(`${custom}/snapshot/snapshots`)).toEqual([]);
+    expect(await refusal(one, 'POST', volumes, copy('snapshot2', { name: 'origin/s9' }))).toEqual([
+      404,
+      expect.stringContaining('origin/s9'),
     ]);
+    await done(one, 'PATCH', `${custom}/origin`, { config: { 'user.a': '1' } });
     await one.ok('POST', `${volumes}?target=m2`, copy('beside', { name: 'origin/s0' }));
     expect(await refusal(one, 'POST', volumes, copy('alone'))).toEqual([409, expect.stringContaining('alone')]);
+  });
+
+  test('a volume moves to the target with its snapshots, from where it is alone or from the location that is named', async () => {
+    await done(one, 'POST', `${volumes}?target=m2`, { name: 'goes', type: 'custom', config: { 'user.a': '1' } });
+    await one.ok('POST', `${custom}/goes/snapshots`, { name: 's0' });
+    for (const [asked, target] of [
+      [one, 'm3'],
+      [two, 'm1'],
+      [one, 'm2'],
+    ] as const) {
+      await asked.ok('POST', `${custom}/goes?target=${target}`, { name: 'goes', pool: 'default' });
+      for (const member of cluster.members)
+        expect(await member.get(`${custom}/goes`)).toMatchObject({ location: target, config: { 'user.a': '1' } });
+      expect(await three.get(`${custom}/goes/snapshots`)).toEqual([`${custom}/goes/snapshots/s0`]);
+    }
+    await done(one, 'POST', `${volumes}?target=m1`, { name: 'goes', type: 'custom' });
+    const twice = await refusal(three, 'POST', `${custom}/goes?target=m3`, { name: 'goes' });
+    expect(twice).toEqual([400, expect.stringContaining('is on m1, m2: name one of them')]);
+    await three.ok('POST', `${custom}/goes?target=m3`, { name: 'went', source: { location: 'm2' } });
+    expect(await one.get(`${custom}/went`)).toMatchObject({ location: 'm3', config: { 'user.a': '1' } });
+    expect(await one.get(`${custom}/goes`)).toMatchObject({ location: 'm1' });
+    await one.call('POST', '/1.0/profiles', {
+      name: 'with',
+      devices: { data: { type: 'disk', path: '/data', pool: 'default', source: 'went' } },
+    });
+    expect(await refusal(two, 'POST', `${custom}/went?target=m1`, { name: 'went' })).toEqual([
+      400,
+      expect.stringContaining('is used by /1.0/profiles/with: detach it there before it moves to the member m1'),
+    ]);
+    expect((await one.call('DELETE', '/1.0/profiles/with')).status).toBe(202);
+    expect(await refusal(two, 'POST', `${custom}/none?target=m1`, { name: 'none' })).toEqual([404, expect.anything()]);
+    for (const name of ['goes', 'went']) await done(one, 'DELETE', `${custom}/${name}`);
   });
 
   test('a container with a volume is made on the member that has it', async () => {
@@ -194,6 +231,21 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
         'm2',
       );
       expect(await two.get(`${custom}/stock2`)).toMatchObject({ location: 'm2', config: { 'user.a': '2' } });
+      await lxc('storage', 'volume', 'copy', 'default/stock/early', 'default/stock3', '--destination-target', 'm1');
+      expect(await two.get(`${custom}/stock3`)).toMatchObject({ location: 'm1', config: { 'user.a': '2' } });
+      await lxc(
+        'storage',
+        'volume',
+        'move',
+        'default/stock3',
+        'default/stock3',
+        '--target',
+        'm1',
+        '--destination-target',
+        'm3',
+      );
+      expect(await two.get(`${custom}/stock3`)).toMatchObject({ location: 'm3' });
+      await lxc('storage', 'volume', 'delete', 'default', 'stock3');
       await lxc('storage', 'volume', 'create', 'default', 'stock', '--target', 'm2');
       const refused = await lxc.run(['storage', 'volume', 'show', 'default', 'stock']);
       expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('is on m2, m3: name one of them')]);

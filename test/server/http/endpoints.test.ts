@@ -350,6 +350,8 @@ describe('every endpoint of this release', () => {
     const elsewhere = [
       // Accepts an upgrade with a secret, frame by frame in test/server/services/containers/exec.test.ts.
       'operations.websocket',
+      // A migration waits for its other side: test/e2e/cluster/volumes.test.ts.
+      'volumes.postSnapshot',
       // Without a cluster these change nothing: cluster.test.ts, and in one test/e2e/cluster.
       'cluster.put',
       'cluster.accept',
