@@ -1,24 +1,12 @@
 // The shipped daemon is killed while containers move between projects: each is whole in exactly one of them afterwards, and goes on.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
-import { buildPrograms, type Programs } from '../../support/cli/programs.ts';
+import { expect, test } from 'vitest';
+import { done, useGantryd } from '../../support/daemons/killed-gantryd.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
-import { remove } from '../../support/hosts/remains.ts';
 import { until } from '../../support/until.ts';
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildPrograms();
-});
-afterAll(() => programs.remove());
-
-async function done(gantryd: Gantryd, method: string, path: string, body: object): Promise<void> {
-  const answer = await gantryd.call(method, path, body);
-  expect([path, await gantryd.get(`${String(answer.body.operation)}/wait`)]).toMatchObject([path, { err: '' }]);
-}
-
+const onGantryd = useGantryd();
 const names = Array.from({ length: 12 }, (_none, index) => `c${String(index).padStart(2, '0')}`);
 
 /** In one pool a container gets another name; into another pool its files are copied. */
@@ -26,8 +14,7 @@ test.each([
   ['within a pool', 'default'],
   ['into another pool', 'second'],
 ])('moves %s that a kill interrupts leave every container in one project', { timeout: 120_000 }, async (_how, pool) => {
-  const gantryd = await startGantryd(programs, { runtime: 'sim' });
-  try {
+  await onGantryd(async (gantryd) => {
     for (const name of ['default', 'second']) await gantryd.call('POST', '/1.0/storage-pools', { name, driver: 'dir' });
     await makeProject(gantryd, 'old');
     await makeProject(gantryd, 'new');
@@ -75,7 +62,5 @@ test.each([
       await done(gantryd, 'PUT', `/1.0/containers/${name}?project=new`, { restore: 's' });
     }
     await done(gantryd, 'PUT', `/1.0/containers/${names[0]}/state?project=new`, { action: 'start' });
-  } finally {
-    await remove(gantryd, []);
-  }
+  });
 });

@@ -1,29 +1,16 @@
 // The shipped daemon is killed while a project is renamed: the next start finishes it, with every container, volume and profile.
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
-import { buildPrograms, type Programs } from '../../support/cli/programs.ts';
+import { expect, test } from 'vitest';
+import { done, useGantryd } from '../../support/daemons/killed-gantryd.ts';
 import { makeProject } from '../../support/daemons/projects.ts';
-import { remove } from '../../support/hosts/remains.ts';
 import { until } from '../../support/until.ts';
 
-let programs: Programs;
-beforeAll(() => {
-  programs = buildPrograms();
-});
-afterAll(() => programs.remove());
-
-async function done(gantryd: Gantryd, method: string, path: string, body: object): Promise<void> {
-  const answer = await gantryd.call(method, path, body);
-  expect([path, await gantryd.get(`${String(answer.body.operation)}/wait`)]).toMatchObject([path, { err: '' }]);
-}
-
+const onGantryd = useGantryd();
 const names = Array.from({ length: 30 }, (_none, index) => `c${String(index).padStart(2, '0')}`);
 
 test('a rename of a project that a kill interrupts is finished by the next start', { timeout: 120_000 }, async () => {
-  const gantryd = await startGantryd(programs, { runtime: 'sim' });
-  try {
+  await onGantryd(async (gantryd) => {
     await gantryd.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
     await makeProject(gantryd, 'old');
     await makeProject(gantryd, 'other');
@@ -58,7 +45,5 @@ test('a rename of a project that a kill interrupts is finished by the next start
     expect(operations.filter(({ description }: { description: string }) => description === 'Renaming project')).toEqual(
       [],
     );
-  } finally {
-    await remove(gantryd, []);
-  }
+  });
 });

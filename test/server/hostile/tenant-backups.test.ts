@@ -1,30 +1,17 @@
 // A tenant uploads backups that it wrote itself: whatever they say, they make containers of its own project that it could have made
 // by a request, or nothing.
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../../server/api/operation.ts';
 import { backupByHand, type ByHand } from '../../support/hostile/backups.ts';
-import { openSharedHost, type SharedHost } from '../../support/hostile/shared-host.ts';
+import { useSharedHost } from '../../support/hostile/shared-host-suite.ts';
 import type { TarPiece } from '../../support/images/hostile.ts';
 
-let host: SharedHost;
-let before = '';
-const outside = mkdtempSync(join(tmpdir(), 'gtyo-'));
-beforeAll(async () => {
-  host = await openSharedHost();
-  before = await host.others();
-}, 120_000);
-afterAll(async () => {
-  await host.cleanUp();
-  rmSync(outside, { recursive: true, force: true });
-});
-
-let count = 0;
-const fresh = (): string => `back${(count += 1)}`;
+const suite = useSharedHost('back');
+const { outside, fresh } = suite;
 const own = '?project=mine';
-const poolDir = (...rest: string[]): string => join(host.admin.dir, 'storage-pools/default', ...rest);
+const poolDir = (...rest: string[]): string => join(suite.host.admin.dir, 'storage-pools/default', ...rest);
 
 interface Refused {
   readonly status: number;
@@ -35,18 +22,18 @@ interface Refused {
 async function upload(name: string, backup: ByHand | Buffer, headers: Record<string, string> = {}): Promise<Refused> {
   const bytes = Buffer.isBuffer(backup) ? backup : backupByHand(name, backup);
   const type = { 'content-type': 'application/octet-stream', 'x-svc-allow-host-access': 'true' };
-  const answer = await host.tenant('POST', `/1.0/containers${own}`, bytes, { ...type, ...headers });
+  const answer = await suite.host.tenant('POST', `/1.0/containers${own}`, bytes, { ...type, ...headers });
   if (answer.status !== 202) return { status: answer.status, message: answer.metadata?.message ?? '' };
-  const ended: Operation = await host.admin.wait(answer.body.operation as string);
+  const ended: Operation = await suite.host.admin.wait(answer.body.operation as string);
   return { status: 202, message: ended.err };
 }
 
 /** The names of the tenant's containers, as everybody can see them, and what is in the pool. */
 const made = async (): Promise<string> =>
   JSON.stringify([
-    (await host.tenant('GET', `/1.0/containers${own}`)).metadata,
+    (await suite.host.tenant('GET', `/1.0/containers${own}`)).metadata,
     readdirSync(poolDir('containers')).toSorted(),
-    readdirSync(host.admin.dir).toSorted(),
+    readdirSync(suite.host.admin.dir).toSorted(),
   ]);
 
 async function isRefused(backup: ByHand | Buffer, text: RegExp, headers: Record<string, string> = {}): Promise<void> {
@@ -55,7 +42,7 @@ async function isRefused(backup: ByHand | Buffer, text: RegExp, headers: Record<
   expect(message).toMatch(text);
   expect(message).not.toMatch(/of-victim|of-theirs|of-profile/);
   expect(await made()).toBe(there);
-  expect(await host.others()).toBe(before);
+  expect(await suite.host.others()).toBe(suite.before);
 }
 
 const configs: readonly (readonly [string, unknown])[] = [
@@ -113,11 +100,13 @@ describe('a backup is refused, and nothing is made of it', () => {
   );
   test('of a virtual machine', () => isRefused({ index: { type: 'virtual-machine' } }, /only those of containers/));
   test('for a pool that it may not use', async () => {
-    expect((await host.admin.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' })).status).toBe(200);
+    expect((await suite.host.admin.call('POST', '/1.0/storage-pools', { name: 'other', driver: 'dir' })).status).toBe(
+      200,
+    );
     const limit = { config: { 'limits.disk.pool.other': '1MiB' } };
-    const patched = await host.admin.call('PATCH', '/1.0/projects/mine', limit);
+    const patched = await suite.host.admin.call('PATCH', '/1.0/projects/mine', limit);
     expect(patched.status).toBe(200);
-    before = await host.others();
+    await suite.look();
     for (const headers of [{}, { 'x-svc-pool': 'other' }]) await isRefused({ pool: 'other' }, /limits\.disk/, headers);
     for (const pool of ['../default', 'theirs']) await isRefused({ pool }, /was not found/, { 'x-svc-pool': pool });
   });
@@ -125,7 +114,7 @@ describe('a backup is refused, and nothing is made of it', () => {
     for (const project of ['theirs', 'default', 'nowhere']) {
       const bytes = backupByHand('x', {});
       const type = { 'content-type': 'application/octet-stream' };
-      const answer = await host.tenant('POST', `/1.0/containers?project=${project}`, bytes, type);
+      const answer = await suite.host.tenant('POST', `/1.0/containers?project=${project}`, bytes, type);
       expect([answer.status, answer.metadata.message]).toEqual([404, `The project ${project} was not found`]);
     }
   });
@@ -163,19 +152,19 @@ describe('of a backup that is accepted', () => {
     const index = { project: 'theirs', optimized_header: true };
     const snapshots = { s: { config } };
     expect(await upload(name, { config, container, index, snapshots })).toEqual({ status: 202, message: '' });
-    const shown = (await host.tenant('GET', `/1.0/containers/${name}${own}`)).metadata;
+    const shown = (await suite.host.tenant('GET', `/1.0/containers/${name}${own}`)).metadata;
     expect([shown.status, shown.stateful, shown.project ?? 'mine']).toEqual(['Stopped', false, 'mine']);
-    const saved = (await host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`)).metadata;
+    const saved = (await suite.host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`)).metadata;
     for (const found of [shown.config, saved.config] as Record<string, string>[]) {
       expect([found['volatile.uuid'], found['volatile.eth0.host_name']]).toEqual([undefined, undefined]);
       expect(found['volatile.last_state.idmap']).toBe('[]');
       expect([found['volatile.idmap.base'], found['volatile.idmap.next']]).not.toContain(config['volatile.idmap.base']);
       expect(found['volatile.idmap.next'] ?? '').not.toContain('"Hostid":777,');
     }
-    expect(await host.others()).toBe(before);
+    expect(await suite.host.others()).toBe(suite.before);
     // Nor does its hardware address become a nic's on the network of the victim.
     const eth0 = { type: 'nic', network: 'lan', name: 'eth0' };
-    const plugged = await host.tenant('PATCH', `/1.0/containers/${name}${own}`, { devices: { eth0 } });
+    const plugged = await suite.host.tenant('PATCH', `/1.0/containers/${name}${own}`, { devices: { eth0 } });
     expect([plugged.status, plugged.metadata.message]).toEqual([400, expect.stringContaining('another project')]);
   });
 
@@ -187,10 +176,10 @@ describe('of a backup that is accepted', () => {
     };
     expect((await upload(name, { snapshots })).message).toBe('');
     for (const snapshot of ['s', 't']) {
-      const back = await host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: snapshot });
+      const back = await suite.host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: snapshot });
       expect([back.status, back.metadata.message]).toEqual([403, expect.stringContaining('does not allow')]);
       const source = { type: 'copy', source: `${name}/${snapshot}` };
-      const copied = await host.tenant('POST', `/1.0/containers${own}`, { name: fresh(), source });
+      const copied = await suite.host.tenant('POST', `/1.0/containers${own}`, { name: fresh(), source });
       expect([copied.status, copied.metadata.message]).toEqual([403, expect.stringContaining('does not allow')]);
     }
   });
@@ -204,13 +193,16 @@ describe('of a backup that is accepted', () => {
     }));
     expect((await upload(name, { files })).message).toBe('');
     expect(readdirSync(poolDir('containers', `mine%${name}`))).toEqual(['rootfs']);
-    const start = await host.tenant('PUT', `/1.0/containers/${name}/state${own}`, { action: 'start', stateful: true });
-    const { err } = await host.admin.wait(start.body.operation as string);
+    const start = await suite.host.tenant('PUT', `/1.0/containers/${name}/state${own}`, {
+      action: 'start',
+      stateful: true,
+    });
+    const { err } = await suite.host.admin.wait(start.body.operation as string);
     expect(err).toContain('no checkpoint');
   });
 });
 
 test('uploads that are refused leave no file behind', () => {
-  const uploads = join(host.admin.dir, 'backups/.uploads');
+  const uploads = join(suite.host.admin.dir, 'backups/.uploads');
   expect(existsSync(uploads) ? readdirSync(uploads) : []).toEqual([]);
 });

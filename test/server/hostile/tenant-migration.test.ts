@@ -1,35 +1,22 @@
 // A tenant is the other server of a migration into its own project: what it offers and sends reaches neither the host nor other projects.
 import { execFileSync } from 'node:child_process';
-import { existsSync, lstatSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, lstatSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
 import type { Operation } from '../../../server/api/operation.ts';
-import { openSharedHost, type SharedHost } from '../../support/hostile/shared-host.ts';
+import { useSharedHost } from '../../support/hostile/shared-host-suite.ts';
 import { tarOf, type TarPiece } from '../../support/images/hostile.ts';
 import { until } from '../../support/until.ts';
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.warn('skipped: device nodes, owners and btrfs need root');
 
-let host: SharedHost;
-let before = '';
-const outside = mkdtempSync(join(tmpdir(), 'gtyo-'));
-beforeAll(async () => {
-  host = await openSharedHost();
-  before = await host.others();
-}, 120_000);
-afterAll(async () => {
-  await host.cleanUp();
-  rmSync(outside, { recursive: true, force: true });
-});
-
-let count = 0;
-const fresh = (): string => `got${(count += 1)}`;
+const suite = useSharedHost('got');
+const { outside, fresh } = suite;
 const own = '?project=mine';
 const volumeOf = (name: string, kind = 'containers'): string =>
-  join(host.admin.dir, 'storage-pools/default', kind, `mine%${name}`);
+  join(suite.host.admin.dir, 'storage-pools/default', kind, `mine%${name}`);
 
 const machine = {
   architecture: 'x86_64',
@@ -74,8 +61,8 @@ interface Channel {
 
 /** As the tenant, over TLS. Resolves to the status when it is refused. */
 function connect(path: string): Promise<Channel | number> {
-  const { certPem, keyPem } = host.client;
-  const url = `wss://${host.admin.daemon.httpsAddress() ?? ''}${path}`;
+  const { certPem, keyPem } = suite.host.client;
+  const url = `wss://${suite.host.admin.daemon.httpsAddress() ?? ''}${path}`;
   const socket = new WebSocket(url, { cert: certPem, key: keyPem, rejectUnauthorized: false });
   let heard = '';
   socket.on('message', (bytes: Buffer) => (heard += bytes.toString('latin1')));
@@ -105,7 +92,7 @@ interface Met {
 /** Asks for a container, or what `path` makes, and sends it as its source. */
 async function send(name: string, { path = '/1.0/containers', body = {}, offer, streams = [] }: Sent): Promise<Met> {
   const sent = { name, source: { type: 'migration', mode: 'push' }, ...body };
-  const answer = await host.tenant('POST', `${path}${own}`, sent);
+  const answer = await suite.host.tenant('POST', `${path}${own}`, sent);
   if (answer.status !== 202) return { status: answer.status, err: answer.metadata.message, heard: '' };
   const operation = answer.body.operation as string;
   const [url = ''] = operation.split('?');
@@ -115,7 +102,7 @@ async function send(name: string, { path = '/1.0/containers', body = {}, offer, 
   const [control, fs] = [await open('control'), await open('fs')];
   control.socket.send(Buffer.from(JSON.stringify(offer)));
   let isOver = false;
-  const ended = host.admin.wait(operation).finally(() => (isOver = true));
+  const ended = suite.host.admin.wait(operation).finally(() => (isOver = true));
   await until(() => isOver || /"answer"|"error"/.test(control.heard()));
   for (const stream of isOver ? [] : streams) {
     fs.socket.send(stream);
@@ -128,10 +115,10 @@ async function send(name: string, { path = '/1.0/containers', body = {}, offer, 
 }
 
 async function isNotMade(name: string): Promise<void> {
-  expect((await host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
+  expect((await suite.host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
   expect(existsSync(volumeOf(name))).toBe(false);
   expect(existsSync(volumeOf(name, 'containers-snapshots'))).toBe(false);
-  expect(await host.others()).toBe(before);
+  expect(await suite.host.others()).toBe(suite.before);
 }
 
 const configs: readonly (readonly [string, string])[] = [
@@ -206,7 +193,7 @@ describe('an offer is refused', () => {
 
   test('when it would be larger than the container may be, or come with snapshots where those are not allowed', async () => {
     const path = '/1.0/projects/mine';
-    const patch = (config: object) => host.admin.call('PATCH', path, { config });
+    const patch = (config: object) => suite.host.admin.call('PATCH', path, { config });
     await patch({ 'limits.containers': '1' });
     expect((await send(fresh(), { offer: offerOf() })).err).toContain('limits.containers');
     await patch({ 'limits.containers': '', 'restricted.snapshots': 'block' });
@@ -238,8 +225,8 @@ describe('of what a tenant sends', () => {
     const snapshots = [snapshotOf('s', { config })];
     const offer = offerOf({ object: { ...machine, config }, snapshots });
     expect((await send(name, { offer, streams: [tree(), tree()] })).err).toBe('');
-    const shown = await host.tenant('GET', `/1.0/containers/${name}${own}`);
-    const saved = await host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`);
+    const shown = await suite.host.tenant('GET', `/1.0/containers/${name}${own}`);
+    const saved = await suite.host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`);
     for (const found of [shown.metadata.config, saved.metadata.config] as Record<string, string>[]) {
       const kept = Object.keys(found).filter((key) => key.startsWith('volatile.'));
       expect(kept.filter((key) => !/^volatile\.(apply_template|last_state\.idmap|.*hwaddr)$/.test(key))).toEqual([]);
@@ -252,10 +239,10 @@ describe('of what a tenant sends', () => {
     const snapshots = [snapshotOf('s', { config: { 'security.privileged': 'true' }, devices: { d: devices[0]?.[1] } })];
     const { err } = await send(name, { offer: offerOf({ snapshots }), streams: [tree(), tree()] });
     expect(err).toBe('');
-    const back = await host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: 's' });
+    const back = await suite.host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: 's' });
     expect([back.status, back.metadata.message]).toEqual([403, expect.stringContaining('config.security.privileged')]);
     const source = { type: 'copy', source: `${name}/s` };
-    const copied = await host.tenant('POST', `/1.0/containers${own}`, { name: 'copied', source });
+    const copied = await suite.host.tenant('POST', `/1.0/containers${own}`, { name: 'copied', source });
     expect([copied.status, copied.metadata.message]).toEqual([
       403,
       expect.stringContaining('config.security.privileged'),
@@ -267,11 +254,11 @@ describe('of what a tenant sends', () => {
     const parts = tree(directory('./state/'), file('./state/inventory.img'), file('./backup.yaml'), file('./rootfs/a'));
     const offer = offerOf({ snapshots: [snapshotOf('s', { stateful: true })] });
     expect((await send(name, { offer, streams: [parts, parts] })).err).toBe('');
-    const saved = await host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`);
+    const saved = await suite.host.tenant('GET', `/1.0/containers/${name}/snapshots/s${own}`);
     expect(saved.metadata.stateful).toBe(false);
     expect(readdirSync(volumeOf(name))).toEqual(['rootfs']);
     expect(readdirSync(join(volumeOf(name, 'containers-snapshots'), 's'))).toEqual(['rootfs']);
-    const back = await host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: 's', stateful: true });
+    const back = await suite.host.tenant('PUT', `/1.0/containers/${name}${own}`, { restore: 's', stateful: true });
     expect([back.status, back.metadata.message]).toEqual([400, expect.stringContaining('holds no checkpoint')]);
   });
 
@@ -301,7 +288,7 @@ describe('of what a tenant sends', () => {
     const name = fresh();
     await send(name, { offer: offerOf(), streams: [tree(...parts)] });
     expect(readdirSync(outside)).toEqual(['target']);
-    expect(await host.others()).toBe(before);
+    expect(await suite.host.others()).toBe(suite.before);
   });
 });
 
@@ -328,43 +315,43 @@ test('a copy is not brought up to date with what a tenant may not send either', 
 
 describe('a container of others', () => {
   test('is not sent to a tenant, who neither sees nor enters what an administrator has begun', async () => {
-    const source = await host.admin.call('POST', '/1.0/containers/victim?project=theirs', {
+    const source = await suite.host.admin.call('POST', '/1.0/containers/victim?project=theirs', {
       migration: true,
       live: false,
     });
     const [url = ''] = (source.body.operation as string).split('?');
     const secrets = source.metadata.metadata as Record<string, string>;
     for (const query of [own, '', '?project=theirs'])
-      expect((await host.tenant('GET', `${url}${query}`)).status).toBe(404);
+      expect((await suite.host.tenant('GET', `${url}${query}`)).status).toBe(404);
     for (const recursion of [0, 1]) {
-      const seen = await host.tenant('GET', `/1.0/operations${own}&recursion=${recursion}`);
+      const seen = await suite.host.tenant('GET', `/1.0/operations${own}&recursion=${recursion}`);
       expect(seen.bytes.toString()).not.toContain(url.split('/').at(-1));
     }
     for (const secret of ['', 'f'.repeat(64), secrets['control']?.slice(0, -1) ?? ''])
       for (const query of ['', '&project=mine', '&project=theirs'])
         expect([403, 404]).toContain(await connect(`${url}/websocket?secret=${secret}${query}`));
-    const pull = await host.tenant('POST', `/1.0/containers${own}`, {
+    const pull = await suite.host.tenant('POST', `/1.0/containers${own}`, {
       name: fresh(),
       source: {
         type: 'migration',
         mode: 'pull',
-        operation: `https://${host.admin.daemon.httpsAddress()}${url}`,
-        certificate: (await host.admin.get('/1.0')).environment.certificate as string,
+        operation: `https://${suite.host.admin.daemon.httpsAddress()}${url}`,
+        certificate: (await suite.host.admin.get('/1.0')).environment.certificate as string,
         secrets: { control: 'a', fs: 'b' },
       },
     });
-    const ended: Operation = await host.admin.wait(pull.body.operation as string);
+    const ended: Operation = await suite.host.admin.wait(pull.body.operation as string);
     expect(ended.err).toMatch(/403|404/);
-    const waiting = (await host.admin.call('GET', source.body.operation as string)).metadata as Operation;
+    const waiting = (await suite.host.admin.call('GET', source.body.operation as string)).metadata as Operation;
     expect(waiting.status).toBe('Running');
-    await host.admin.call('DELETE', source.body.operation as string);
-    await host.admin.wait(source.body.operation as string);
+    await suite.host.admin.call('DELETE', source.body.operation as string);
+    await suite.host.admin.wait(source.body.operation as string);
   });
 
   test.each(['victim', 'theirs%25victim', 'victim/snapshots/snap', 'base'])(
     'is not offered by its name %s',
     async (name) => {
-      const answer = await host.tenant('POST', `/1.0/containers/${name}${own}`, {
+      const answer = await suite.host.tenant('POST', `/1.0/containers/${name}${own}`, {
         migration: true,
         live: false,
         name: 'x',
@@ -376,7 +363,7 @@ describe('a container of others', () => {
   test('is not what a copy of the tenant is brought up to date from', async () => {
     for (const source of [{ source: 'victim' }, { source: 'theirs%victim' }, { source: 'victim', project: 'theirs' }]) {
       const body = { name: 'own', source: { type: 'copy', refresh: true, ...source } };
-      expect((await host.tenant('POST', `/1.0/containers${own}`, body)).status).toBe(404);
+      expect((await suite.host.tenant('POST', `/1.0/containers${own}`, body)).status).toBe(404);
     }
   });
 });
@@ -396,8 +383,8 @@ const hasBtrfs = (): boolean => {
 describe.runIf(hasBtrfs())('in a pool of btrfs', () => {
   beforeAll(async () => {
     const pool = { name: 'fast', driver: 'btrfs', config: { size: '256MiB' } };
-    expect((await host.admin.call('POST', '/1.0/storage-pools', pool)).status).toBeLessThan(300);
-    before = await host.others();
+    expect((await suite.host.admin.call('POST', '/1.0/storage-pools', pool)).status).toBeLessThan(300);
+    await suite.look();
   });
   const root = (size: string) => ({ root: { type: 'disk', path: '/', pool: 'fast', size } });
 
@@ -419,7 +406,7 @@ describe.runIf(hasBtrfs())('in a pool of btrfs', () => {
     const name = fresh();
     const streams = [tree({ name: './rootfs/large', content: Buffer.alloc(3 * 1024 * 1024) })];
     expect((await send(name, { offer, streams })).err).toMatch(/more than the 1MiB/);
-    expect((await host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
+    expect((await suite.host.tenant('GET', `/1.0/containers/${name}${own}`)).status).toBe(404);
   });
 
   test('more than the size of a volume is refused while it comes', async () => {

@@ -1,0 +1,28 @@
+// The shipped daemon on the simulation, for tests that kill it.
+import { afterAll, beforeAll, expect } from 'vitest';
+import { buildPrograms, type Programs } from '../cli/programs.ts';
+import { remove } from '../hosts/remains.ts';
+import { startGantryd, type Gantryd } from './gantryd.ts';
+
+/** Builds it once for a file. The function runs a test on one of its own. */
+export function useGantryd(): (work: (gantryd: Gantryd) => Promise<void>) => Promise<void> {
+  let programs: Programs;
+  beforeAll(() => {
+    programs = buildPrograms();
+  });
+  afterAll(() => programs.remove());
+  return async (work) => {
+    const gantryd = await startGantryd(programs, { runtime: 'sim' });
+    try {
+      await work(gantryd);
+    } finally {
+      await remove(gantryd, []);
+    }
+  };
+}
+
+/** Expects that the operation which the call starts succeeds. */
+export async function done(gantryd: Gantryd, method: string, path: string, body: object): Promise<void> {
+  const answer = await gantryd.call(method, path, body);
+  expect([path, await gantryd.get(`${String(answer.body.operation)}/wait`)]).toMatchObject([path, { err: '' }]);
+}
