@@ -18,8 +18,10 @@ const usualLimits: LinkLimits = { silentMs: 10_000, probeMs: 5_000 };
 /** The kernel probes an idle peer after this long, then ten times, a second apart. */
 const keepAliveMs = 5_000;
 
-export const linkWatch = (endpoint: { readonly host: string; readonly port: number }): LinkWatch =>
-  new LinkWatch({ limits: usualLimits, probe: (timeoutMs) => connects(endpoint, timeoutMs) });
+export const linkWatch = (
+  endpoint: { readonly host: string; readonly port: number },
+  limits: LinkLimits = usualLimits,
+): LinkWatch => new LinkWatch({ limits, probe: (timeoutMs) => connects(endpoint, timeoutMs) });
 
 /** A server that answers late is alive as long as its host accepts connections: only failed connections end the waiting calls. */
 export class LinkWatch {

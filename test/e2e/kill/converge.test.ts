@@ -14,6 +14,7 @@ import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { orphans } from '../../support/hosts/orphans.ts';
 import { buildPrograms, repository, runGantry, type Programs } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom, type Random } from '../../support/random.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
 
@@ -192,7 +193,7 @@ describe('a daemon killed at random moments', () => {
       await withRealNetwork(network, async () => {
         const gantryd = await startGantryd(programs, { runtime: 'lxc' });
         try {
-          await killDaemonRounds(gantryd, rounds(2), random);
+          await killDaemonRounds(gantryd, rounds(isLongRun ? 4 : 1), random);
           await expectEmptyStore(gantryd);
           expect(hostParts(gantryd.dir, [network])).toEqual(nothing);
         } finally {

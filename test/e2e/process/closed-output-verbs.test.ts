@@ -8,6 +8,7 @@ import { verbs } from '../../../reconciler/cli/program/verbs.ts';
 import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
 import { newMark, type Mark } from '../../support/hosts/marked-processes.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { goodMetadata, rootfsDirectory, tarOf } from '../../support/images/hostile.ts';
 import { until } from '../../support/until.ts';
 
@@ -195,7 +196,9 @@ describe('Without a reader, and with one that reads a line,', { timeout: 120_000
     expect([head.signal, head.stderr]).toEqual([null, expect.not.stringMatching(complaint)]);
   });
 
-  test.each(Object.keys(elsewhere))('%s --help ends without a word', async (name) => {
+  // All help takes the same way to the output.
+  const helped = Object.keys(elsewhere).filter((name) => isLongRun || ['events', 'cluster add'].includes(name));
+  test.each(helped)('%s --help ends without a word', async (name) => {
     const ended = await ends([...name.split(' '), '--help'], 'none');
     expect(ended).toEqual({ code: 141, signal: null, stdout: '', stderr: '' });
   });

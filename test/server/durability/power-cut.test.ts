@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { faultFailures } from '../../faults/report.ts';
 import { powerCutSuite } from '../../faults/power-cut/suite.ts';
 import { bundleDaemon, type Bundle } from '../../support/daemons/child-process.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom } from '../../support/random.ts';
 
 const missing = await powerCutSuite.missing();
@@ -18,10 +19,12 @@ test.skipIf(missing !== undefined)(
   'everything that a daemon has acknowledged survives a power cut',
   async ({ signal }) => {
     const random = seededRandom();
-    const figures = await powerCutSuite.run({ rounds: 6, random, gantryd: bundle.entry, say: console.log, signal });
+    // Three of the first group of writers, one of the second; six of each with GANTRY_LONG=1.
+    const rounds = isLongRun ? 12 : 4;
+    const figures = await powerCutSuite.run({ rounds, random, gantryd: bundle.entry, say: console.log, signal });
     const failures = faultFailures(figures.map((each) => ({ suite: 'power-cut', ...each })));
     expect(failures, `GANTRY_SEED=${random.seed}`).toEqual([]);
     for (const { what, acknowledged } of figures) expect(acknowledged, `acknowledged ${what}`).toBeGreaterThan(0);
   },
-  120_000,
+  isLongRun ? 360_000 : 120_000,
 );
