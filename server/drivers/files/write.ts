@@ -79,13 +79,25 @@ async function replace(
   change: FileChange,
   signal: AbortSignal,
 ): Promise<void> {
-  const spool = openSpool(acting);
-  try {
-    await fill(spool.fd, content, signal);
+  await withContent(acting, content, signal, async (spool) => {
     // The content before the name, owner and mode with it.
     await change.sync(spool.fd);
     if (tryToMove(acting, entry, spool, change)) await change.sync(spool.fd);
     else await pour(spool.fd, entry, change, signal);
+  });
+}
+
+/** `work` gets all of the content. */
+async function withContent(
+  acting: Acting,
+  content: Readable,
+  signal: AbortSignal,
+  work: (spool: Spool) => Promise<void>,
+): Promise<void> {
+  const spool = openSpool(acting);
+  try {
+    await fill(spool.fd, content, signal);
+    await work(spool);
   } finally {
     spool.close();
   }
@@ -129,13 +141,7 @@ async function refill(
   change: FileChange,
   signal: AbortSignal,
 ): Promise<void> {
-  const spool = openSpool(acting);
-  try {
-    await fill(spool.fd, content, signal);
-    await pour(spool.fd, entry, change, signal);
-  } finally {
-    spool.close();
-  }
+  await withContent(acting, content, signal, (spool) => pour(spool.fd, entry, change, signal));
 }
 
 async function pour(

@@ -1,16 +1,13 @@
 // A container leaves its member because one of the two is evacuated or restored: it stops, moves, and is noted as one to start.
 import type { Operation } from '../../../api/operation.ts';
-import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
-import { statusCodes } from '../../../api/status.ts';
-import { AppError } from '../../../api/errors.ts';
+import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Member } from '../../../cluster/members.ts';
-import { ChannelSet } from '../../../operations/channels.ts';
 import type { Caller } from '../../caller.ts';
 import type { Containers } from '../../containers/containers.ts';
-import { lockOf, readyContainer } from '../../containers/find.ts';
+import { readyContainer } from '../../containers/find.ts';
 import { errorText } from '../../../lib/log.ts';
 import { isToRun, leaving } from './evacuation-plan.ts';
-import { moveOutHeld, type MoveOutDeps } from './move-out.ts';
+import { moveOutHeld, startMove, successAt, type MoveOutDeps } from './move-out.ts';
 
 export type GoAwayDeps = MoveOutDeps & { readonly runs: Pick<Containers, 'stopHeld' | 'startHeld'> };
 
@@ -24,26 +21,17 @@ export interface GoAway {
 /** It is on the other member when the operation succeeds, and to be started there if it ran. */
 export function goAway(deps: GoAwayDeps, caller: Caller, name: string, { to, origin, isForced }: GoAway): Operation {
   readyContainer(deps.records, name);
-  const channels = new ChannelSet(['control', 'fs']);
-  return deps.operations.start({
-    description: 'Moving container',
-    resources: { containers: [containerUrl(name)] },
-    mayCancel: true,
-    channels,
-    run: (handle, signal) =>
-      deps.locks.run(lockOf(name), async () => {
-        try {
-          await stopForMove(deps, caller, name, { isForced, origin }, signal);
-          // One that vanishes with its stop has gone.
-          if (!deps.records.containers.has(name)) return;
-          const { pool } = readyContainer(deps.records, name).document;
-          const there = { member: to, name, pool, withoutSnapshots: false };
-          await moveOutHeld(deps, caller, name, there, { handle, channels, signal });
-        } catch (error) {
-          if (origin === undefined) await runOn(deps, caller, name);
-          throw error;
-        }
-      }),
+  return startMove(deps, name, async (running) => {
+    try {
+      await stopForMove(deps, caller, name, { isForced, origin }, running.signal);
+      // One that vanishes with its stop has gone.
+      if (!deps.records.containers.has(name)) return;
+      const { pool } = readyContainer(deps.records, name).document;
+      await moveOutHeld(deps, caller, name, { member: to, name, pool, withoutSnapshots: false }, running);
+    } catch (error) {
+      if (origin === undefined) await runOn(deps, caller, name);
+      throw error;
+    }
   });
 }
 
@@ -78,16 +66,4 @@ export async function startThere({ cluster }: MoveOutDeps, member: Member, name:
   const project = `?project=${encodeURIComponent(projectOf(name))}`;
   const { id } = await cluster.ask<Operation>(member, 'PUT', `${path}${project}`, { action: 'start' });
   await successAt(cluster, member, id);
-}
-
-/** Resolves when the operation of another member has succeeded. */
-export async function successAt(
-  cluster: MoveOutDeps['cluster'],
-  member: Member,
-  id: string,
-  signal?: AbortSignal,
-): Promise<void> {
-  const ended = await cluster.ask<Operation>(member, 'GET', `/1.0/operations/${id}/wait`, undefined, signal);
-  if (ended.status_code !== statusCodes.success)
-    throw new AppError('internal', `The cluster member ${member.name}: ${ended.err}`);
 }

@@ -36,14 +36,22 @@ export function moveOut(
 ): Operation {
   const to = destination(deps, name, target, body);
   refuse(deps, name, to);
+  return startMove(deps, name, (running) => moveOutHeld(deps, caller, name, to, running));
+}
+
+/** The operation of a move: `work` holds the container's lock. */
+export function startMove(
+  { operations, locks }: Pick<MoveOutDeps, 'operations' | 'locks'>,
+  name: string,
+  work: (running: Running) => Promise<void>,
+): Operation {
   const channels = new ChannelSet(['control', 'fs']);
-  return deps.operations.start({
+  return operations.start({
     description: 'Moving container',
     resources: { containers: [containerUrl(name)] },
     mayCancel: true,
     channels,
-    run: (handle, signal) =>
-      deps.locks.run(lockOf(name), () => moveOutHeld(deps, caller, name, to, { handle, channels, signal })),
+    run: (handle, signal) => locks.run(lockOf(name), () => work({ handle, channels, signal })),
   });
 }
 
@@ -125,7 +133,7 @@ async function send(
   const sent = meetAnd(deps, meeting, both, (peer) =>
     sendFiles(deps, peer, name, { withoutSnapshots: to.withoutSnapshots }, handle, peer.signal),
   );
-  const arrived = ended(deps, to.member, arrival.id, signal).catch((error: unknown) => {
+  const arrived = successAt(cluster, to.member, arrival.id, signal).catch((error: unknown) => {
     refused.abort(error);
     throw error;
   });
@@ -134,10 +142,16 @@ async function send(
   throw went.status === 'rejected' && signal.aborted ? went.reason : came.reason;
 }
 
-async function ended({ cluster }: MoveOutDeps, member: Member, id: string, signal: AbortSignal): Promise<void> {
-  const operation = await cluster.ask<Operation>(member, 'GET', `/1.0/operations/${id}/wait`, undefined, signal);
-  if (operation.status_code !== statusCodes.success)
-    throw new AppError('internal', `The cluster member ${member.name}: ${operation.err}`);
+/** Resolves when the operation of another member has succeeded. */
+export async function successAt(
+  cluster: Pick<Cluster, 'ask'>,
+  member: Member,
+  id: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  const ended = await cluster.ask<Operation>(member, 'GET', `/1.0/operations/${id}/wait`, undefined, signal);
+  if (ended.status_code !== statusCodes.success)
+    throw new AppError('internal', `The cluster member ${member.name}: ${ended.err}`);
 }
 
 /** Names in the body are as users write them. */

@@ -7,7 +7,8 @@ import { lockOf, readyContainer } from '../../containers/find.ts';
 import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
 import { inTurn } from './evacuate.ts';
 import { isToRun, returned } from './evacuation-plan.ts';
-import { goAway, successAt, type GoAwayDeps } from './go-away.ts';
+import { goAway, type GoAwayDeps } from './go-away.ts';
+import { successAt } from './move-out.ts';
 import { setEvacuated } from './own-member.ts';
 
 export function restore(

@@ -1,7 +1,13 @@
 // A custom volume is made of what another server sends, or it does not exist.
 import { volumeKey, type VolumeId } from '../../storage/volume-users.ts';
 import type { VolumeDocument } from '../../../records/documents.ts';
-import { refOf, type VolumeSnapshots, type VolumeSagaDeps, limitVolume } from '../../storage/custom-volumes.ts';
+import {
+  refOf,
+  type VolumeSnapshots,
+  type VolumeSagaDeps,
+  limitVolume,
+  requirePool,
+} from '../../storage/custom-volumes.ts';
 import type { SagaContext, Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
 import { putOwned, dropOwned } from '../../owned-records.ts';
@@ -26,9 +32,7 @@ export function receiveVolumeSaga(
     begin(changes, { volume, document }) {
       const key = volumeKey(volume);
       if (deps.records.volumes.has(key)) throw errors.exists('storage volume', key);
-      if (deps.records.pools.get(volume.pool)?.document.lifecycle !== 'ready')
-        throw errors.notFound('storage pool', volume.pool);
-      changes.require('pools', volume.pool);
+      requirePool(deps.records, changes, volume.pool);
       requireProject(deps.records, changes, volume.name);
       changes.put('volumes', key, { ...document, lifecycle: 'creating' });
     },
