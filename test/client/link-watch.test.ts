@@ -136,7 +136,7 @@ interface Namespace {
   readonly name: string;
   readonly subnet: string;
   /** What arrives there is dropped from now on, as if the cable were cut. */
-  cut(): Promise<unknown>;
+  cut(this: void): Promise<unknown>;
 }
 
 /** Behind a link of its own: this host has .1 of the subnet, the namespace .2. */

@@ -13,7 +13,7 @@ export interface SharedHostSuite {
   look(): Promise<void>;
   readonly outside: string;
   /** A name that no container of the tenant has. */
-  fresh(): string;
+  fresh(this: void): string;
 }
 
 export function useSharedHost(prefix: string): SharedHostSuite {
