@@ -13,7 +13,7 @@ import { volumeKeyIn, type ProjectNames } from '../project-scope.ts';
 import { customUrl } from '../storage/volume-urls.ts';
 import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
 import type { MemberCopiesDeps } from './member-copies.ts';
-import { successAt } from './moves/go-away.ts';
+import { successAt } from './moves/move-out.ts';
 
 export interface VolumeMove {
   /** The member that gets it. */
