@@ -22,6 +22,8 @@ import type {
   SyncRequest,
 } from './http/contract.ts';
 import type { ManagedSet } from './sets/managed-set.ts';
+import type { Notifier } from './notify/notice.ts';
+import type { ConfigChanges, Configured } from './reload/changes.ts';
 import { Parts, type EngineDeps } from './parts.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
@@ -32,11 +34,13 @@ export class Engine implements Controller {
   readonly #startedAt: string;
   readonly #end = new AbortController();
   readonly #parts: Parts;
+  #note: { readonly readAt: string; readonly problems: readonly string[] };
   #running: Promise<unknown> | undefined;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
     this.#startedAt = new Date(deps.nowMs()).toISOString();
+    this.#note = { readAt: this.#startedAt, problems: [] };
     this.#parts = new Parts(deps, this.#end.signal);
   }
 
@@ -50,12 +54,30 @@ export class Engine implements Controller {
   async close(): Promise<void> {
     this.#end.abort(new Error('the controller ends'));
     await this.#running;
-    await this.#deps.notifier?.close(5000);
     await this.#deps.hub.tracing?.close();
   }
 
+  get configured(): Configured {
+    return this.#parts.configured;
+  }
+
+  /** Takes another configuration; one at a time. */
+  async change(next: Configured, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
+    await this.#parts.change(next, changes, take);
+    this.#note = { ...this.#note, readAt: this.#now() };
+  }
+
+  /** Why the newest configuration is not in use; empty: it is. */
+  set configProblems(problems: readonly string[]) {
+    this.#note = { ...this.#note, problems };
+  }
+
+  #now(): string {
+    return new Date(this.#deps.nowMs()).toISOString();
+  }
+
   overview(): Overview {
-    const { config } = this.#deps;
+    const { config } = this.#parts.configured;
     const { holder, isActive } = this.#parts.lease;
     return {
       controller: {
@@ -64,6 +86,7 @@ export class Engine implements Controller {
         startedAt: this.#startedAt,
         isActive,
         ...(holder === undefined ? {} : { holder }),
+        config: { readAt: this.#note.readAt, problems: [...this.#note.problems] },
       },
       sources: [...this.#parts.sources.values()].map(({ watch }) => watch.status),
       hosts: [...this.#parts.links.values()].map(({ status }) => status),

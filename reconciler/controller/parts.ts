@@ -2,7 +2,7 @@
 // while another controller is active.
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
-import { matchesHost } from '../core/documents/host-pattern.ts';
+import { reasonOf } from '../../server/lib/shared/reason.ts';
 import type { Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.ts';
 import { durationMs } from './config/durations.ts';
@@ -11,8 +11,11 @@ import { HostLink } from './hosts/host-link.ts';
 import { Lease } from './hosts/lease.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
+import { hostsOf, type ConfigChanges, type Configured, type Difference } from './reload/changes.ts';
+import { Task } from './reload/task.ts';
 import { ImageUpdates } from './sets/image-updates.ts';
 import { ManagedSet } from './sets/managed-set.ts';
+import { StoredSet } from './sets/set-state.ts';
 import { SourceWatch } from './sets/source-watch.ts';
 import { Suspensions } from './sets/suspensions.ts';
 import { Turns } from './sets/turns.ts';
@@ -31,44 +34,37 @@ export interface EngineDeps {
 const plansAtOnce = 6;
 const keepMs = 3_600_000;
 
+interface OpenSource {
+  readonly source: Source;
+  readonly watch: SourceWatch;
+}
+
 export class Parts {
-  readonly links: ReadonlyMap<string, HostLink>;
-  readonly sources: ReadonlyMap<string, { readonly source: Source; readonly watch: SourceWatch }>;
-  readonly sets: ReadonlyMap<string, ManagedSet>;
+  readonly links = new Map<string, HostLink>();
+  readonly sources = new Map<string, OpenSource>();
+  readonly sets = new Map<string, ManagedSet>();
   readonly suspensions: Suspensions;
   readonly lease: Lease;
   readonly #deps: EngineDeps;
   readonly #end: AbortSignal;
+  readonly #turns = new Turns(plansAtOnce);
+  /** By link, watch or set. */
+  readonly #tasks = new Map<object, Task>();
+  #configured: Configured;
+  #notifier: Notifier | undefined;
 
   constructor(deps: EngineDeps, end: AbortSignal) {
     const { config, hosts, hub, nowMs } = deps;
     this.#deps = deps;
+    this.#configured = { config, hosts };
+    this.#notifier = deps.notifier;
     this.#end = end;
     // All hosts and sets listen to it.
     setMaxListeners(0, end);
     this.suspensions = new Suspensions(join(config.stateDir, 'suspensions.json'));
-    const intervalMs = Math.min(...config.sets.map((set) => set.intervalMs));
-    this.links = new Map(
-      hosts.map((host) => [
-        host.name,
-        new HostLink(host, {
-          // Hosts do not all look at the same time.
-          intervalMs: () => Math.round(intervalMs * (0.85 + 0.3 * Math.random())),
-          parallelism: config.parallelism,
-          onStatus: (status) => {
-            hub.log(
-              status.status === 'offline' ? 'warn' : 'info',
-              `the host is ${status.status}${status.message === undefined ? '' : `: ${status.message}`}`,
-              { host: status.name },
-            );
-            hub.emit({ type: 'host', host: status });
-          },
-        }),
-      ]),
-    );
-    this.sources = new Map(config.sources.map((entry) => [entry.name, this.#watched(entry)]));
-    const turns = new Turns(plansAtOnce);
-    this.sets = new Map(config.sets.map((set) => [set.name, this.#managed(set, turns)]));
+    for (const host of hosts) this.links.set(host.name, this.#linked(host));
+    for (const entry of config.sources) this.sources.set(entry.name, this.#watched(entry, deps.open(entry)));
+    for (const set of config.sets) this.sets.set(set.name, this.#managed(set));
     this.lease = new Lease({
       name: config.name,
       links: [...this.links.values()],
@@ -83,6 +79,10 @@ export class Parts {
     });
   }
 
+  get configured(): Configured {
+    return this.#configured;
+  }
+
   /** Reads the state. Rejects when it is damaged. */
   async load(): Promise<void> {
     await this.suspensions.load();
@@ -95,18 +95,130 @@ export class Parts {
     const signal = this.#end;
     const keep = setInterval(() => void this.#forgetCheckouts(), keepMs);
     signal.addEventListener('abort', () => clearInterval(keep), { once: true });
-    await Promise.all([
-      ...[...this.links.values()].map((link) => link.run(signal)),
-      ...[...this.sources.values()].map(({ watch }) => watch.run(signal)),
-      ...[...this.sets.values()].map((set) => set.run(signal)),
-      ...[...this.sets.values()].map((set) => this.#updatesOf(set)?.run(signal)),
-      this.lease.run(signal),
-    ]);
+    for (const link of this.links.values()) this.#begin(link, (end) => link.run(end));
+    for (const { watch } of this.sources.values()) this.#begin(watch, (end) => watch.run(end));
+    for (const set of this.sets.values()) this.#beginSet(set);
+    await this.lease.run(signal);
+    await Promise.all([...this.#tasks.values()].map((task) => task.ended()));
+    await this.#notifier?.close(5000);
   }
 
-  #watched(entry: SourceConfig): { readonly source: Source; readonly watch: SourceWatch } {
-    const { hub, nowMs, open } = this.#deps;
-    const source = open(entry);
+  /**
+   * Takes what differs; what is the same goes on. Throws before it touches anything when a new source or state cannot be used; `take` is
+   * called once nothing can be refused any more.
+   */
+  async change(next: Configured, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
+    const { hosts, described, sources, sets, moved } = changes;
+    const { config } = next;
+    const opened = new Map(
+      config.sources.filter(({ name }) => isNew(sources, name)).map((entry) => [entry.name, this.#deps.open(entry)]),
+    );
+    for (const name of sets.added) await new StoredSet(config.stateDir, name).load();
+    const notifier = take();
+    const gone = (what: Difference): readonly string[] => [...what.removed, ...what.changed];
+    await Promise.all(gone(sets).map((name) => this.#endSet(name, sets.removed.includes(name))));
+    for (const name of gone(sources)) await this.#endTask(this.sources.get(name)?.watch, 'the source changed');
+    this.#configured = next;
+    if (changes.notifications) {
+      void this.#notifier?.close(5000);
+      this.#notifier = notifier;
+    }
+    const leaving = gone(hosts).flatMap((name) => this.links.get(name) ?? []);
+    for (const host of next.hosts) {
+      if (described.includes(host.name)) this.links.get(host.name)?.describe(host);
+      if (!isNew(hosts, host.name)) continue;
+      const link = this.#linked(host);
+      this.links.set(host.name, link);
+      this.#begin(link, (end) => link.run(end));
+    }
+    inOrder(this.links, next.hosts);
+    await this.lease.follow([...this.links.values()]);
+    for (const entry of config.sources) {
+      const source = opened.get(entry.name);
+      if (source !== undefined) this.sources.set(entry.name, this.#watched(entry, source));
+    }
+    inOrder(this.sources, config.sources);
+    const begun = config.sets.filter(({ name }) => isNew(sets, name)).map((set) => this.#managed(set));
+    for (const set of begun) this.sets.set(set.config.name, set);
+    inOrder(this.sets, config.sets);
+    await Promise.all([
+      ...begun.map((set) => this.#join(set)),
+      ...moved.map(async (name) => {
+        const set = this.sets.get(name);
+        await set?.changeHosts(this.#linksOf(set.config));
+      }),
+    ]);
+    for (const link of leaving) await this.#endTask(link, 'the host left the configuration');
+    for (const { name } of config.sources) {
+      const { watch } = this.sources.get(name) ?? {};
+      if (watch === undefined) continue;
+      if (!this.#tasks.has(watch)) this.#begin(watch, (end) => watch.run(end));
+      // Sets that began take its revision.
+      else if (begun.some((set) => set.config.source === name)) watch.lookNow();
+    }
+    for (const set of this.sets.values())
+      for (const host of set.hosts) if (host.status.status === 'waiting') host.look();
+  }
+
+  #begin(part: object, work: (signal: AbortSignal) => Promise<unknown>): void {
+    this.#tasks.set(part, new Task(this.#end, work));
+  }
+
+  #beginSet(set: ManagedSet): void {
+    this.#begin(set, (end) => Promise.all([set.run(end), this.#updatesOf(set)?.run(end)]));
+  }
+
+  async #join(set: ManagedSet): Promise<void> {
+    const { name } = set.config;
+    try {
+      await set.load(this.#end);
+      this.#beginSet(set);
+    } catch (error) {
+      this.#deps.hub.log('error', `the set does not begin: ${reasonOf(error)}`, { set: name });
+    }
+  }
+
+  async #endSet(name: string, isRemoved: boolean): Promise<void> {
+    const set = this.sets.get(name);
+    if (set === undefined) return;
+    const why = isRemoved ? 'The set left the configuration.' : 'The configuration of the set changed.';
+    set.end(why);
+    await this.#endTask(set, why);
+  }
+
+  async #endTask(part: object | undefined, why: string): Promise<void> {
+    if (part === undefined) return;
+    await this.#tasks.get(part)?.end(why);
+    this.#tasks.delete(part);
+  }
+
+  #linksOf(set: SetConfig): readonly HostLink[] {
+    return hostsOf(set, this.#configured.hosts).flatMap(({ name }) => this.links.get(name) ?? []);
+  }
+
+  #linked(host: Host): HostLink {
+    const { hub } = this.#deps;
+    return new HostLink(host, {
+      // Hosts do not all look at the same time.
+      intervalMs: () => Math.round(this.#intervalMs() * (0.85 + 0.3 * Math.random())),
+      parallelism: this.#configured.config.parallelism,
+      onStatus: (status) => {
+        hub.log(
+          status.status === 'offline' ? 'warn' : 'info',
+          `the host is ${status.status}${status.message === undefined ? '' : `: ${status.message}`}`,
+          { host: status.name },
+        );
+        hub.emit({ type: 'host', host: status });
+      },
+    });
+  }
+
+  #intervalMs(): number {
+    return Math.min(...this.#configured.config.sets.map((set) => set.intervalMs));
+  }
+
+  #watched(entry: SourceConfig, source: Source): OpenSource {
+    const { hub, nowMs } = this.#deps;
     const given = entry.git?.interval ?? entry.directory?.interval ?? entry.archive?.interval ?? entry.oci?.interval;
     const watch = new SourceWatch({
       source,
@@ -130,16 +242,15 @@ export class Parts {
     return { source, watch };
   }
 
-  #managed(set: SetConfig, turns: Turns): ManagedSet {
-    const { config, hub, notifier, nowMs } = this.#deps;
+  #managed(set: SetConfig): ManagedSet {
+    const { hub, nowMs } = this.#deps;
+    const { config } = this.#configured;
     const source = this.sources.get(set.source)?.source;
     if (source === undefined) throw new Error(`the set ${set.name} has no source`);
-    const isOurs = ({ host }: HostLink): boolean =>
-      set.hosts.length === 0 || set.hosts.some((pattern) => matchesHost(pattern, host));
     return new ManagedSet({
       config: set,
       source,
-      links: [...this.links.values()].filter(isOurs),
+      links: this.#linksOf(set),
       suspensions: this.suspensions,
       hub,
       isActive: () => this.lease.isActive,
@@ -147,12 +258,12 @@ export class Parts {
       onChange: (changed) => this.#wakeDependents(changed),
       notice: (notice, { name, notify }) => {
         if (notify.length > 0)
-          notifier?.notify(
+          this.#notifier?.notify(
             { ...notice, controller: config.name, set: name, at: new Date(nowMs()).toISOString() },
             notify,
           );
       },
-      turn: (work) => turns.take(work),
+      turn: (work) => this.#turns.take(work),
       controller: config.name,
       stateDir: config.stateDir,
       parallelism: config.parallelism,
@@ -208,5 +319,17 @@ export class Parts {
       ]);
       await source.keepOnly(kept).catch(() => undefined);
     }
+  }
+}
+
+const isNew = ({ added, changed }: Difference, name: string): boolean => added.includes(name) || changed.includes(name);
+
+/** Those of the file, in its order: people and the lease read them so. */
+function inOrder<T>(parts: Map<string, T>, entries: readonly { readonly name: string }[]): void {
+  const before = new Map(parts);
+  parts.clear();
+  for (const { name } of entries) {
+    const part = before.get(name);
+    if (part !== undefined) parts.set(name, part);
   }
 }

@@ -2,9 +2,14 @@
 import { resolve } from 'node:path';
 import type { ControllerConfig } from './config/config.ts';
 import type { Controller } from './controller.ts';
-import { listen, type HttpListener } from './http/listener.ts';
+import { listen, type AccessSettings, type HttpListener } from './http/listener.ts';
 import type { Hub } from './hub.ts';
 import { createWebhookReceiver } from './sources/webhooks/receive-webhooks.ts';
+
+export interface Api extends Omit<HttpListener, 'prepare'> {
+  /** Checks other logins, rights and webhooks; what it returns puts them in force. */
+  prepare(config: ControllerConfig): Promise<() => void>;
+}
 
 /** Rejects when the address, a certificate or a token file cannot be used. */
 export async function listenFor(
@@ -12,24 +17,24 @@ export async function listenFor(
   controller: Controller,
   hub: Hub,
   pageDirectory: string,
-): Promise<HttpListener> {
-  const { listen: address = '', tls, auth, anonymous, url } = config;
-  const receiver = createWebhookReceiver({
-    entries: config.sources,
-    absolute: (path) => resolve(config.folder, path),
-    nowMs: Date.now,
-    lookAt: (source) => void controller.lookAt(source),
-    warn: (message) => hub.log('warn', message),
-  });
+): Promise<Api> {
+  const { listen: address = '', tls, url } = config;
+  const receiverOf = ({ sources, folder }: ControllerConfig) =>
+    createWebhookReceiver({
+      entries: sources,
+      absolute: (path) => resolve(folder, path),
+      nowMs: Date.now,
+      lookAt: (source) => void controller.lookAt(source),
+      warn: (message) => hub.log('warn', message),
+    });
+  let receiver = receiverOf(config);
   const listener = await listen({
     controller,
     webhooks: (request) => receiver.receive(request),
     settings: {
+      ...accessOf(config),
       listen: address,
-      console: config.console,
       ...(tls === undefined ? {} : { tls }),
-      ...(auth === undefined ? {} : { auth }),
-      ...(anonymous === undefined ? {} : { anonymous }),
       ...(url === undefined ? {} : { url }),
     },
     log: hub.httpLog,
@@ -37,9 +42,23 @@ export async function listenFor(
   });
   return {
     ...listener,
+    prepare: async (next) => {
+      const take = await listener.prepare(accessOf(next));
+      return () => {
+        receiver.close();
+        receiver = receiverOf(next);
+        take();
+      };
+    },
     close: async () => {
       receiver.close();
       await listener.close();
     },
   };
 }
+
+const accessOf = ({ auth, anonymous, console }: ControllerConfig): AccessSettings => ({
+  console,
+  ...(auth === undefined ? {} : { auth }),
+  ...(anonymous === undefined ? {} : { anonymous }),
+});

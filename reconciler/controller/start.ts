@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import type { Diagnostic } from '../core/documents/diagnostic.ts';
 import { matchesHost, unknownNameIn } from '../core/documents/host-pattern.ts';
-import { readHostsFile } from '../manifest/hosts-file.ts';
+import { readHostsFile, type Host } from '../manifest/hosts-file.ts';
 import type { ControllerConfig } from './config/config.ts';
 import { Engine } from './engine.ts';
 import type { Hub } from './hub.ts';
@@ -16,7 +16,10 @@ export interface Started {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-export async function startEngine(config: ControllerConfig, hub: Hub, notifier?: Notifier): Promise<Started> {
+/** The hosts of a config; without them there are errors. */
+export async function hostsFor(
+  config: ControllerConfig,
+): Promise<{ readonly hosts?: readonly Host[]; readonly diagnostics: readonly Diagnostic[] }> {
   const { hosts, diagnostics } = await readHostsFile(config.hostsFile, new Map());
   const errors = diagnostics.filter(({ severity }) => severity === 'error');
   const strange = config.sets.flatMap(({ name, hosts: patterns }) =>
@@ -29,6 +32,12 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
   );
   if (errors.length > 0) return { diagnostics };
   if (strange.length > 0) return { diagnostics: [...diagnostics, ...strange] };
+  return { hosts, diagnostics };
+}
+
+export async function startEngine(config: ControllerConfig, hub: Hub, notifier?: Notifier): Promise<Started> {
+  const { hosts, diagnostics } = await hostsFor(config);
+  if (hosts === undefined) return { diagnostics };
   const context = {
     stateDir: config.stateDir,
     absolute: (path: string) => resolve(config.folder, path),
@@ -47,7 +56,7 @@ export async function startEngine(config: ControllerConfig, hub: Hub, notifier?:
 }
 
 /** Deliveries that failed stand in the log. */
-const openNotifier = (config: ControllerConfig, hub: Hub): Notifier =>
+export const openNotifier = (config: ControllerConfig, hub: Hub): Notifier =>
   createNotifier({
     entries: config.notifications,
     absolute: (path) => resolve(config.folder, path),

@@ -14,6 +14,8 @@ export interface CliIo {
   readonly nowMs: () => number;
   /** Calls back at each SIGINT, SIGTERM and SIGHUP; returns how to stop listening. */
   readonly onInterrupt: (listener: () => void) => () => void;
+  /** From now on SIGHUP calls this, and interrupts nothing. Absent: there are no signals. */
+  readonly onHangup?: (listener: () => void) => void;
   /** On a terminal: every key is input, every byte of output is shown as it is. */
   readonly setRaw?: (isRaw: boolean) => void;
   /** Calls back once when the reader of standard output has gone; returns how to stop listening. */
@@ -23,6 +25,7 @@ export interface CliIo {
 }
 
 export function processIo(): CliIo {
+  let hungUp: (() => void) | undefined;
   return {
     argv: process.argv.slice(2),
     env: process.env,
@@ -40,6 +43,9 @@ export function processIo(): CliIo {
     onReaderGone: (listener) => watchReader(process.stdout.fd, process.pid, listener),
     // Compilation would take processor time away from the daemon.
     deferOptimization,
+    onHangup(listener) {
+      hungUp = listener;
+    },
     onInterrupt(listener) {
       const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
       let count = 0;
@@ -47,7 +53,8 @@ export function processIo(): CliIo {
         for (const signal of signals) process.off(signal, heard);
       };
       // The third signal ends the process even if something cannot be interrupted, such as opening a pipe without a writer.
-      const heard = (): void => {
+      const heard = (signal: NodeJS.Signals): void => {
+        if (signal === 'SIGHUP' && hungUp !== undefined) return hungUp();
         count += 1;
         if (count === 2) stopListening();
         listener();

@@ -24,9 +24,9 @@ type Listener = (occasion: Occasion) => void;
 const retryMs = 1000;
 
 export class HostLink {
-  readonly host: Host;
   readonly #deps: LinkDeps;
   readonly #listeners = new Set<Listener>();
+  #host: Host;
   #client: Client | undefined;
   #lists: CachedLists | undefined;
   #book: CertificateBook | undefined;
@@ -34,9 +34,20 @@ export class HostLink {
   #lookNow = (): void => {};
 
   constructor(host: Host, deps: LinkDeps) {
-    this.host = host;
+    this.#host = host;
     this.#deps = deps;
     this.#status = { name: host.name, labels: host.labels, status: 'unknown' };
+  }
+
+  get host(): Host {
+    return this.#host;
+  }
+
+  /** Other labels, groups or variables; its connection stays. */
+  describe(host: Host): void {
+    this.#host = host;
+    this.#status = { ...this.#status, labels: host.labels };
+    this.#deps.onStatus(this.#status);
   }
 
   get status(): HostStatus {
@@ -47,9 +58,10 @@ export class HostLink {
     return this.#status.status === 'online';
   }
 
-  /** Called after each observation, also the first. */
-  listen(listener: Listener): void {
+  /** Called after each observation, also the first. Returns its end. */
+  listen(listener: Listener): () => void {
     this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
   }
 
   /** Ends when `signal` fires; never rejects. */

@@ -6,6 +6,7 @@ import { lockKey } from '../../core/ownership/set-state.ts';
 import { changeNotes } from '../../engine/notes/notes.ts';
 import { SetNotes } from '../../engine/notes/set-notes.ts';
 import { held, isFree, lockIn, LockWatch, newLock, renewed, type Lock } from '../../engine/runs/lock.ts';
+import { firing, Task } from '../reload/task.ts';
 import type { HostLink } from './host-link.ts';
 
 const ttlMs = 9000;
@@ -13,6 +14,7 @@ const beatMs = 2500;
 
 export interface LeaseDeps {
   readonly name: string;
+  /** In the order of the hosts file. */
   readonly links: readonly HostLink[];
   readonly nowMs: () => number;
   readonly onChange: (isActive: boolean) => void;
@@ -21,14 +23,14 @@ export interface LeaseDeps {
 export class Lease {
   readonly #id = randomBytes(6).toString('hex');
   readonly #deps: LeaseDeps;
-  readonly #claims: readonly Claim[];
+  #claims: readonly Claim[];
+  /** While it runs. */
+  #end: AbortSignal | undefined;
   #wasActive = false;
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
-    const { links } = deps;
-    const set = `controller-${deps.name}`;
-    this.#claims = links.slice(0, links.length < 3 ? 1 : 3).map((link) => new Claim(link, set, this.#id, deps.nowMs));
+    this.#claims = lockHosts(deps.links).map((link) => this.#claim(link));
   }
 
   get isActive(): boolean {
@@ -50,9 +52,36 @@ export class Lease {
   async run(signal: AbortSignal): Promise<void> {
     held.add(this.#id);
     const look = setInterval(() => this.#look(), 250);
-    await Promise.all(this.#claims.map((claim) => claim.run(() => this.#look(), signal)));
+    this.#end = signal;
+    for (const claim of this.#claims) claim.begin(() => this.#look(), signal);
+    await firing(signal);
+    await Promise.all(this.#claims.map((claim) => claim.ended()));
     clearInterval(look);
     held.delete(this.#id);
+  }
+
+  /** Other hosts have the locks now. The old ones decide until each new one was asked for once, so an active controller stays active. */
+  async follow(links: readonly HostLink[]): Promise<void> {
+    const wanted = lockHosts(links);
+    const next = wanted.map((link) => this.#claims.find((claim) => claim.link === link) ?? this.#claim(link));
+    const joined = next.filter((claim) => !this.#claims.includes(claim));
+    const left = this.#claims.filter((claim) => !next.includes(claim));
+    const end = this.#end;
+    if (end !== undefined) for (const claim of joined) claim.begin(() => this.#look(), end);
+    if (end?.aborted === false) {
+      const patience = AbortSignal.any([end, AbortSignal.timeout(ttlMs / 2)]);
+      await Promise.race([Promise.all(joined.map((claim) => claim.asked)), firing(patience)]);
+    }
+    this.#claims = next;
+    // The same server may be one of the new hosts, under another name or address: its lock must not be given back.
+    const isElsewhere = ({ link: { host } }: Claim): boolean =>
+      !links.some((link) => link.host.name === host.name || link.host.address === host.address);
+    await Promise.all(left.map((claim) => claim.leave(isElsewhere(claim))));
+    this.#look();
+  }
+
+  #claim(link: HostLink): Claim {
+    return new Claim(link, `controller-${this.#deps.name}`, this.#id, this.#deps.nowMs);
   }
 
   #look(): void {
@@ -63,9 +92,13 @@ export class Lease {
   }
 }
 
+const lockHosts = (links: readonly HostLink[]): readonly HostLink[] => links.slice(0, links.length < 3 ? 1 : 3);
+
 /** The lock on one host. */
 class Claim {
-  readonly #link: HostLink;
+  readonly link: HostLink;
+  /** Resolves when the lock was asked for once. */
+  readonly asked: Promise<void>;
   readonly #set: string;
   readonly #id: string;
   readonly #nowMs: () => number;
@@ -73,22 +106,42 @@ class Claim {
   /** By the own clock; counted from before the write. */
   untilMs = 0;
   holder: string | undefined;
+  #wasAsked = (): void => {};
+  #task: Task | undefined;
+  #isKept = false;
 
   constructor(link: HostLink, set: string, id: string, nowMs: () => number) {
-    this.#link = link;
+    this.link = link;
+    this.asked = new Promise((resolve) => (this.#wasAsked = resolve));
     this.#set = set;
     this.#id = id;
     this.#nowMs = nowMs;
     this.#watch = new LockWatch(ttlMs / 3 + 1000, nowMs);
   }
 
-  async run(onBeat: () => void, signal: AbortSignal): Promise<void> {
+  begin(onBeat: () => void, end: AbortSignal): void {
+    this.#task ??= new Task(end, (signal) => this.#run(onBeat, signal));
+  }
+
+  async ended(): Promise<void> {
+    await this.#task?.ended();
+  }
+
+  async leave(isGivenBack: boolean): Promise<void> {
+    this.#isKept = !isGivenBack;
+    await this.#task?.end('the lock is on other hosts');
+  }
+
+  async #run(onBeat: () => void, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (this.#link.isOnline) await this.#beat().catch(() => undefined);
+      if (this.link.isOnline) {
+        await this.#beat().catch(() => undefined);
+        this.#wasAsked();
+      }
       onBeat();
       await pause(this.untilMs > this.#nowMs() ? beatMs : 500, signal).catch(() => undefined);
     }
-    if (this.untilMs > this.#nowMs()) await this.#release().catch(() => undefined);
+    if (!this.#isKept && this.untilMs > this.#nowMs()) await this.#release().catch(() => undefined);
     this.untilMs = 0;
   }
 
@@ -112,7 +165,7 @@ class Claim {
   }
 
   async #change(decide: (found: Lock | undefined) => Lock | 'none' | undefined): Promise<void> {
-    const notes = new SetNotes(this.#link.client, this.#set, this.#link.host.project);
+    const notes = new SetNotes(this.link.client, this.#set, this.link.host.project);
     await changeNotes(
       { notes, pause },
       (config) => {

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Controller } from '../controller.ts';
 import { Attempts } from './access/attempts.ts';
@@ -38,15 +39,22 @@ export interface HttpListener {
   readonly url: string;
   /** The address that logs a browser in, once. */
   ticketUrl(user: TicketUser): string;
+  /** Checks other logins and rights; what it returns puts them in force. Rejects when a token file cannot be used. */
+  prepare(access: AccessSettings): Promise<() => void>;
   close(): Promise<void>;
 }
+
+export type AccessSettings = Pick<HttpSettings, 'auth' | 'anonymous' | 'console'>;
+
+type Changeable<T> = { -readonly [K in keyof T]: T[K] };
 
 const maxConnections = 1000;
 const rereadTlsMs = 60_000;
 
 /** Throws when the address, a certificate or a token file cannot be used. */
 export async function listen(deps: ListenerDeps): Promise<HttpListener> {
-  const { controller, settings, log, nowMs = Date.now } = deps;
+  const { controller, log, nowMs = Date.now } = deps;
+  const settings: Changeable<HttpSettings> = { ...deps.settings };
   const { host, port } = splitAddress(settings.listen);
   const tokens = await TokenFiles.open(settings.auth?.tokens ?? [], nowMs, (message) => log.warn(message));
   const { server, closeTls } = await createListener(settings.tls, log, deps.patienceMs ?? 10_000);
@@ -62,19 +70,41 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     const attempts = new Attempts(nowMs);
     const onLogin = (outcome: 'accepted' | 'refused' | 'throttled'): void => metrics.loggedIn(outcome);
     const authenticator = new Authenticator({ settings, tokens, sessions, attempts, onLogin });
-    const oidc = settings.auth?.oidc;
-    const issuer = oidc === undefined ? undefined : new IssuerLogin(oidc, `${url}/auth/callback`, nowMs);
+    const issuerOf = ({ auth }: AccessSettings): IssuerLogin | undefined =>
+      auth?.oidc === undefined ? undefined : new IssuerLogin(auth.oidc, `${url}/auth/callback`, nowMs);
+    let issuer = issuerOf(settings);
     const { webhooks } = deps;
     const shared = { authenticator, metrics };
-    const handlers = routesOf({ ...shared, controller, settings, sessions, tickets, issuer, webhooks, nowMs });
+    const handlers = routesOf({
+      ...shared,
+      controller,
+      settings,
+      sessions,
+      tickets,
+      issuer: () => issuer,
+      webhooks,
+      nowMs,
+    });
     const page = await PageFiles.read(deps.pageDirectory);
     const headers = securityHeaders(settings.tls !== undefined);
-    const consoles = new Consoles({ controller, authenticator, isOn: settings.console, headers, log });
+    const consoles = new Consoles({ controller, authenticator, isOn: () => settings.console, headers, log });
     server.on('upgrade', consoles.upgrade);
     server.on('request', await buildApp({ ...shared, handlers, events, page, headers, log }));
     return {
       url,
       ticketUrl: (user) => `${url}/auth/ticket?ticket=${tickets.issue(user)}`,
+      prepare: async ({ auth, anonymous, console }) => {
+        const next = await TokenFiles.open(auth?.tokens ?? [], nowMs, (message) => log.warn(message));
+        const isIssuerSame = isDeepStrictEqual(auth?.oidc, settings.auth?.oidc);
+        return () => {
+          tokens.take(next);
+          if (!isIssuerSame) {
+            issuer = issuerOf({ ...(auth === undefined ? {} : { auth }), console });
+            sessions.endIssued();
+          }
+          Object.assign(settings, { auth, anonymous, console });
+        };
+      },
       close: async () => {
         closeTls();
         consoles.close();

@@ -140,6 +140,12 @@ export class ControllerMetrics {
     gauge('controller_active', '1: it acts; 0: another controller does.', [], (set, { controller }) =>
       set({}, Number(controller.isActive)),
     );
+    gauge('config_problems', 'Why gantry.yaml or the hosts file is not in use as written.', [], (set, { controller }) =>
+      set({}, controller.config?.problems.length ?? 0),
+    );
+    gauge('config_read_timestamp_seconds', 'When the configuration in use was taken.', [], (set, { controller }) => {
+      if (controller.config !== undefined) set({}, seconds(controller.config.readAt));
+    });
     gauge('controller_ready', '1: every set was looked at.', [], (set) => set({}, Number(this.#controller.isReady())));
     gauge('event_listeners', 'Pages that listen to events.', [], (set) => set({}, listeners()));
     gauge('sets', 'Sets by status.', ['status'], (set, { sets }) => {

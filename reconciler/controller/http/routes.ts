@@ -19,8 +19,8 @@ export interface RouteDeps {
   readonly authenticator: Authenticator;
   readonly sessions: Sessions;
   readonly tickets: Tickets;
-  /** Absent: no issuer is configured. */
-  readonly issuer: IssuerLogin | undefined;
+  /** Undefined: no issuer is configured. */
+  readonly issuer: () => IssuerLogin | undefined;
   readonly metrics: ControllerMetrics;
   readonly webhooks: WebhookReceiver | undefined;
   readonly nowMs: () => number;
@@ -77,8 +77,9 @@ function sessionRoutes({ authenticator, sessions, tickets, issuer, settings, now
     return session;
   };
   const needIssuer = (): IssuerLogin => {
-    if (issuer === undefined) throw new Refusal('not-found', 'No OpenID Connect issuer is configured');
-    return issuer;
+    const found = issuer();
+    if (found === undefined) throw new Refusal('not-found', 'No OpenID Connect issuer is configured');
+    return found;
   };
   return {
     session: ({ caller }) => shownSession(settings, caller),

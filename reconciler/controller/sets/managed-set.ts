@@ -7,6 +7,7 @@ import type { Hub } from '../hub.ts';
 import { ControllerError } from '../controller.ts';
 import type { DriftRecord, ObjectChange, Operation, RunRecord, SetStatus, Suspension } from '../http/contract.ts';
 import type { Source } from '../sources/source.ts';
+import { firing, Task } from '../reload/task.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
 import { loadRevision, type LoadedRevision } from './load-revision.ts';
 import { changesOf, type HostChanges } from './object-history.ts';
@@ -44,9 +45,14 @@ const publishMs = 100;
 
 export class ManagedSet {
   readonly config: SetConfig;
-  readonly hosts: readonly SetOnHost[];
   readonly drift: RecordLog<DriftRecord>;
   readonly #deps: ManagedSetDeps;
+  readonly #rules: DriftRules;
+  /** The rollouts see what joins and leaves. */
+  readonly #hosts: SetOnHost[] = [];
+  readonly #tasks = new Map<SetOnHost, Task>();
+  #links: readonly HostLink[];
+  #whyEnded: string | undefined;
   /** As it signs its runs. */
   readonly #self: string;
   readonly #stored: StoredSet;
@@ -54,6 +60,7 @@ export class ManagedSet {
   readonly #rollouts: Rollouts;
   readonly #history: RecordLog<RunRecord>;
   readonly #changes: RecordLog<HostChanges>;
+  #end: AbortSignal | undefined;
   #problems: readonly string[] = [];
   #offered: string | undefined;
   #working: Promise<unknown> = Promise.resolve();
@@ -72,40 +79,12 @@ export class ManagedSet {
     this.#changes = new RecordLog(join(folder, 'changes.ndjson'), Math.max(200, 10 * deps.links.length));
     this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
     this.#runs = new RunBook(config.name, this.#history, hub);
-    const rules = new DriftRules(config.mode, config.rules);
-    this.hosts = deps.links.map(
-      (link) =>
-        new SetOnHost(
-          {
-            config,
-            link,
-            rules,
-            suspensions: () => deps.suspensions.of(config.name, nowMs()),
-            isActive: deps.isActive,
-            waitsFor: (host) => deps.waitsFor(config, host),
-            beginRepair: () => this.#begin({ kind: 'heal', reason: 'drift', by: this.#self }),
-            onState: () => this.#stateChanged(),
-            onObjects: (changed, gone) => {
-              if (!hub.isHeard) return;
-              for (const object of changed) hub.emit({ type: 'object', set: config.name, object });
-              for (const object of gone) hub.emit({ type: 'object', set: config.name, object, isGone: true });
-            },
-            onDrift: (record) => this.#noteDrift(record),
-            onChanges: (changes) => this.#changes.put(changes),
-            onApplied: (host, applied) => this.#noteApplied(host, applied),
-            log: (level, message, host) => hub.log(level, message, { set: config.name, host }),
-            turn: deps.turn,
-            who: this.#self,
-            stateDir,
-            parallelism: deps.parallelism,
-            nowMs,
-          },
-          () => this.#stored.state.hosts[link.host.name],
-        ),
-    );
+    this.#rules = new DriftRules(config.mode, config.rules);
+    this.#links = deps.links;
+    this.#hosts.push(...deps.links.map((link) => this.#on(link)));
     this.#rollouts = new Rollouts({
       rollout: config.rollout,
-      hosts: this.hosts,
+      hosts: this.#hosts,
       appliedText: (host) => this.#stored.state.hosts[host]?.text,
       begin: (start) => this.#begin(start),
       hasEarlier: () => this.#stored.state.earlier.length > 0,
@@ -117,31 +96,109 @@ export class ManagedSet {
     });
   }
 
+  #on(link: HostLink): SetOnHost {
+    const deps = this.#deps;
+    const { config, stateDir, hub, nowMs } = deps;
+    const rules = this.#rules;
+    return new SetOnHost(
+      {
+        config,
+        link,
+        rules,
+        suspensions: () => deps.suspensions.of(config.name, nowMs()),
+        isActive: deps.isActive,
+        waitsFor: (host) => deps.waitsFor(config, host),
+        beginRepair: () => this.#begin({ kind: 'heal', reason: 'drift', by: this.#self }),
+        onState: () => this.#stateChanged(),
+        onObjects: (changed, gone) => {
+          if (!hub.isHeard) return;
+          for (const object of changed) hub.emit({ type: 'object', set: config.name, object });
+          for (const object of gone) hub.emit({ type: 'object', set: config.name, object, isGone: true });
+        },
+        onDrift: (record) => this.#noteDrift(record),
+        onChanges: (changes) => this.#changes.put(changes),
+        onApplied: (host, applied) => this.#noteApplied(host, applied),
+        log: (level, message, host) => hub.log(level, message, { set: config.name, host }),
+        turn: deps.turn,
+        who: this.#self,
+        stateDir,
+        parallelism: deps.parallelism,
+        nowMs,
+      },
+      () => this.#stored.state.hosts[link.host.name],
+    );
+  }
+
   /** Reads its state. The last good revision is in force at once, also while its source does not answer. */
   async load(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#stored.load(), this.#history.load(), this.#changes.load(), this.drift.load()]);
     this.#runs.closeOpen(this.#deps.nowMs());
     const drift = this.drift.list(Number.MAX_SAFE_INTEGER);
     for (const host of this.hosts) host.restoreDrift(drift);
+    await this.#inTurn(() => this.#bring({ kind: 'resync', reason: 'restart', by: this.#self }, signal));
+  }
+
+  /** The revision that is in force, to all hosts. */
+  async #bring(start: StartPart, signal: AbortSignal): Promise<void> {
     const { wanted } = this.#stored;
     if (wanted === undefined) return;
-    await this.#inTurn(async () => {
-      try {
-        const loaded = await this.#load(wanted, signal);
-        if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
-        const start: StartPart = { kind: 'resync', reason: 'restart', by: this.#self };
-        this.#rollouts.start(wanted, loaded, start);
-      } catch (error) {
+    try {
+      const loaded = await this.#load(wanted, signal);
+      if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
+      this.#rollouts.start(wanted, loaded, start);
+    } catch (error) {
+      if (!signal.aborted)
         this.#say('error', `the revision ${short(wanted)} in use cannot be read: ${reasonOf(error)}`);
-      }
-    });
+    }
+  }
+
+  #begins(host: SetOnHost, end: AbortSignal): void {
+    this.#tasks.set(host, new Task(end, (signal) => host.run(signal)));
+  }
+
+  get hosts(): readonly SetOnHost[] {
+    return this.#hosts;
+  }
+
+  /** Its configuration ends: the runs at work end as cancelled. `signal` of `run` fires next. */
+  end(why: string): void {
+    this.#whyEnded = why;
+    this.#rollouts.stop(why);
   }
 
   /** Runs until `signal` fires. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all(this.hosts.map((one) => one.run(signal)));
+    this.#end = signal;
+    for (const host of this.#hosts) this.#begins(host, signal);
+    await firing(signal);
+    await Promise.all([...this.#tasks.values()].map((task) => task.ended()));
     await this.#working.catch(() => undefined);
-    await Promise.all([this.#history.flush(), this.#changes.flush(), this.drift.flush()]);
+    if (this.#whyEnded !== undefined) {
+      this.#rollouts.stop(this.#whyEnded);
+      this.#runs.endAll(this.#whyEnded, this.#deps.nowMs());
+    }
+    await Promise.all([this.#stored.flush(), this.#history.flush(), this.#changes.flush(), this.drift.flush()]);
+  }
+
+  /** Its hosts are others, or are described otherwise: hosts that stay are not interrupted. What it made on those that leave stays there. */
+  async changeHosts(links: readonly HostLink[]): Promise<void> {
+    const why = 'The hosts of the set changed.';
+    const leaving = this.#hosts.filter(({ link }) => !links.includes(link));
+    if (leaving.length > 0) this.#rollouts.stop(why);
+    await Promise.all(leaving.flatMap((host) => this.#tasks.get(host)?.end(why) ?? []));
+    for (const host of leaving) this.#tasks.delete(host);
+    const known = new Map(this.#hosts.map((host) => [host.link, host]));
+    const joined = links.filter((link) => !known.has(link)).map((link) => this.#on(link));
+    for (const host of joined) known.set(host.link, host);
+    this.#links = links;
+    this.#hosts.splice(0, this.#hosts.length, ...links.flatMap((link) => known.get(link) ?? []));
+    const drift = this.drift.list(Number.MAX_SAFE_INTEGER);
+    for (const host of joined) host.restoreDrift(drift);
+    const end = this.#end;
+    if (end === undefined || end.aborted) return;
+    for (const host of joined) this.#begins(host, end);
+    await this.#inTurn(() => this.#bring({ kind: 'sync', reason: 'hosts changed', by: this.#self }, end));
+    this.#stateChanged();
   }
 
   /** The source has this revision now. A broken one changes nothing. */
@@ -188,7 +245,7 @@ export class ManagedSet {
     return loadRevision(
       dir,
       this.config,
-      this.#deps.links.map(({ host }) => host),
+      this.#links.map(({ host }) => host),
       signal,
     );
   }

@@ -46,6 +46,11 @@ export class Rollouts {
     this.#changed();
   }
 
+  /** No further host gets the revision of the rollout at work. */
+  stop(why: string): void {
+    this.#current?.abort(why);
+  }
+
   /** Batch by batch in the background; a newer rollout overtakes it. Returns its run, when it brings the hosts anything new. */
   start(
     revision: string,
@@ -54,7 +59,7 @@ export class Rollouts {
     onlyOn?: readonly string[],
   ): Run | undefined {
     const { hosts, appliedText, begin, onError, nowMs } = this.#deps;
-    this.#current?.abort();
+    this.stop('A newer revision came first.');
     const overtaken = new AbortController();
     this.#current = overtaken;
     const chosen = hosts.filter(({ name }) => onlyOn === undefined || onlyOn.includes(name));
@@ -85,7 +90,7 @@ export class Rollouts {
       }
       given.push(...batch);
       const verdict = await this.#verdictOf(batch, given, revision, overtaken);
-      if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), 'A newer revision came first.');
+      if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), String(overtaken.reason));
       if (verdict === 'withdrawn') {
         run?.end('rolled-back', nowMs(), this.#message);
         return this.#withdraw(revision);

@@ -55,6 +55,11 @@ export class RunBook {
     return run;
   }
 
+  /** Those at work go no further. */
+  endAll(why: string, nowMs: number): void {
+    for (const run of this.#runs.values()) run.end('cancelled', nowMs, why);
+  }
+
   operations(): readonly Operation[] {
     return [...this.#runs.values()].map((run) => run.operation).reverse();
   }

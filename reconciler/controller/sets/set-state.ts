@@ -100,6 +100,10 @@ export class StoredSet {
     await this.#store.write(this.#state);
   }
 
+  async flush(): Promise<void> {
+    await this.#store.flush();
+  }
+
   async unpin(): Promise<void> {
     const { pin: _pin, ...rest } = this.#state;
     this.#state = rest;

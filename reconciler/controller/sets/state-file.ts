@@ -35,6 +35,11 @@ export class StateFile {
     await next;
   }
 
+  /** What was written is stored, or was refused. */
+  async flush(): Promise<void> {
+    await this.#writing.catch(() => undefined);
+  }
+
   async #replace(before: Promise<void>, text: string): Promise<void> {
     await before.catch(() => undefined);
     await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });

@@ -1,8 +1,9 @@
 // Controllers as processes: the verbs that talk to one, and the takeover after a kill.
 import { spawn, type ChildProcess } from 'node:child_process';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Overview } from '../../../reconciler/controller/http/contract.ts';
 import { cli } from '../../support/cli/io.ts';
 import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
 import { openControllerWorld, profileText, waitMs, type ControllerWorld } from '../../support/controller/world.ts';
@@ -103,6 +104,34 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
     const code = await new Promise((resolve) => child.once('exit', resolve));
     expect(code).toBe(0);
     expect((await verb('status')).stderr).toContain('cannot be reached');
+  });
+
+  test('SIGHUP, also twice, lets it read its configuration again and ends nothing', async () => {
+    world = await openControllerWorld(1);
+    await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
+    const { child, url } = await start('one');
+    await until(async () => (await noteOf(1)) === 'a', waitMs);
+    const file = join(world.folder, 'one.yaml');
+    const before = await readFile(file, 'utf8');
+    const overview = async (): Promise<Overview> => {
+      const answer = await fetch(`${url}/api/v1/overview`, { headers: { authorization: `Bearer ${token}` } });
+      return (await answer.json()) as Overview;
+    };
+    await writeFile(file, before.replace('name: web,', 'name: web, mode: report,'));
+    child.kill('SIGHUP');
+    child.kill('SIGHUP');
+    await until(async () => (await overview()).sets[0]?.mode === 'report', waitMs);
+    await writeFile(file, 'sets: [');
+    await until(async () => ((await overview()).controller.config?.problems.length ?? 0) > 0, waitMs);
+    const tokenFile = join(world.folder, 'token');
+    const shown = await cli(['controller', 'status', '--url', url, '--token-file', tokenFile]);
+    expect(shown.stdout).toMatch(/^configuration: .*one\.yaml:1:/m);
+    expect(await (await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).text()).toMatch(
+      /^gantry_config_problems [1-9]/m,
+    );
+    expect(child.exitCode).toBeNull();
+    child.kill('SIGTERM');
+    expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
   });
 
   test('after a kill the second controller takes over within 15 seconds, and not before', async () => {

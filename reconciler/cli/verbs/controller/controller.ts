@@ -37,7 +37,12 @@ export const runController: Run<ControllerOptions> = async (context) => {
     const pageDirectory = fileURLToPath(new URL('../web', import.meta.url));
     const api = config.listen === undefined ? undefined : await listenFor(config, engine, hub, pageDirectory);
     if (api !== undefined) context.out(`Listening on ${api.url}`);
+    const { Reloader } = await import('../../../controller/reload/reloader.ts');
+    const reloader = new Reloader({ engine, hub, ...(api === undefined ? {} : { api }) });
+    const watching = reloader.watch(context.stop);
+    context.io.onHangup?.(() => void reloader.reload());
     await ended(context.stop);
+    await watching;
     await api?.close();
   } finally {
     await engine.close();

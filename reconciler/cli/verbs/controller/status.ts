@@ -76,7 +76,8 @@ function print(context: CliContext<StatusOptions>, overview: Overview, format: '
   const problems = sets.flatMap(({ name, problems: found }) => found.map((text) => `set ${name}: ${text}`));
   context.out(`Controller ${controller.name}: ${role}`);
   context.out(renderTable(head, rows, paintFor(context.color)));
-  for (const text of [...broken, ...problems]) context.out(text);
+  const unread = (controller.config?.problems ?? []).map((text) => `configuration: ${text}`);
+  for (const text of [...unread, ...broken, ...problems]) context.out(text);
 }
 
 function rowsOf({ name, status, revision, message, hosts }: SetStatus): readonly (readonly string[])[] {

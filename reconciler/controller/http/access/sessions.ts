@@ -49,6 +49,11 @@ export class Sessions {
     return undefined;
   }
 
+  /** Those of the issuer: it may give other roles now. */
+  endIssued(): void {
+    for (const [key, { token }] of this.#sessions) if (token === undefined) this.#sessions.delete(key);
+  }
+
   end(secret: string): void {
     this.#sessions.delete(keyOf(secret));
   }

@@ -18,7 +18,7 @@ const rereadMs = 3000;
 const keyOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 export class TokenFiles {
-  readonly #settings: readonly TokenSettings[];
+  #settings: readonly TokenSettings[];
   readonly #nowMs: () => number;
   readonly #warn: (message: string) => void;
   #users: readonly TokenUser[] = [];
@@ -42,6 +42,14 @@ export class TokenFiles {
     this.#settings = settings;
     this.#nowMs = nowMs;
     this.#warn = warn;
+  }
+
+  /** Other tokens: those that were checked before. */
+  take(other: TokenFiles): void {
+    this.#settings = other.#settings;
+    this.#users = other.#users;
+    this.#readAtMs = other.#readAtMs;
+    this.#warned = '';
   }
 
   get isEmpty(): boolean {

@@ -28,6 +28,12 @@ export const ControllerStatus = Type.Object({
   startedAt: Time,
   isActive: Type.Boolean({ description: 'False: another controller holds the lock of the sets, and this one waits.' }),
   holder: Type.Optional(says('The active controller.')),
+  config: Type.Optional(
+    Type.Object({
+      readAt: when('When gantry.yaml and the hosts file in use were taken.'),
+      problems: Type.Array(Text, { description: 'Why newer contents of these files are not in use.' }),
+    }),
+  ),
 });
 export type ControllerStatus = Shape<typeof ControllerStatus>;
 

@@ -15,7 +15,7 @@ import { readQuery } from '../route.ts';
 export interface ConsoleDeps {
   readonly controller: Pick<Controller, 'connection'>;
   readonly authenticator: Authenticator;
-  readonly isOn: boolean;
+  readonly isOn: () => boolean;
   readonly headers: Readonly<Record<string, string>>;
   readonly log: HttpLog;
   readonly checkEveryMs?: number;
@@ -70,7 +70,7 @@ export class Consoles {
     if (row === undefined || host === undefined || container === undefined)
       throw new Refusal('not-found', 'There is no websocket at this path');
     const caller = await this.#deps.authenticator.admit(request, row);
-    if (!this.#deps.isOn)
+    if (!this.#deps.isOn())
       throw new Refusal('forbidden', 'Consoles are off: set console: true in the controller part of gantry.yaml');
     if (this.#open.size >= maxConsoles) throw new Refusal('unavailable', `${maxConsoles} consoles are open; close one`);
     const { project, command, width = 80, height = 24 } = readQuery(row, Object.fromEntries(url.searchParams));

@@ -36,6 +36,7 @@ export class SetOnHost {
   readonly #repairs = new RepairLog();
   readonly #seen = new Map<string, Seen>();
   readonly #attempts: Attempts;
+  readonly #stopListening: () => void;
   readonly #board = new ObjectBoard();
   #target: HostTarget | undefined;
   #state: State = { status: 'unknown' };
@@ -51,7 +52,7 @@ export class SetOnHost {
     this.#appliedOf = applied;
     this.#attempts = new Attempts(deps.config.retry);
     this.#drift = new DriftBook(deps.link.host.name, deps.onDrift);
-    deps.link.listen((occasion) => this.#heard(occasion));
+    this.#stopListening = deps.link.listen((occasion) => this.#heard(occasion));
   }
 
   get #applied(): Applied | undefined {
@@ -163,6 +164,7 @@ export class SetOnHost {
     }
     for (const done of this.#looked.splice(0)) done();
     signal.removeEventListener('abort', wake);
+    this.#stopListening();
   }
 
   #heard({ seen, isWhole }: Occasion): void {

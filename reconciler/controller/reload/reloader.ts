@@ -1,0 +1,114 @@
+// Reads gantry.yaml and the hosts file again when they change or when it is told to, and gives the running engine what differs.
+import { readFile } from 'node:fs/promises';
+import { pause } from '../../../server/lib/shared/deadline.ts';
+import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { ControllerConfig } from '../config/config.ts';
+import { readConfig } from '../config/read-config.ts';
+import type { Engine } from '../engine.ts';
+import type { Hub } from '../hub.ts';
+import { hostsFor, openNotifier } from '../start.ts';
+import { changesBetween, changesText, type Configured } from './changes.ts';
+
+export interface ReloaderDeps {
+  readonly engine: Engine;
+  readonly hub: Hub;
+  /** The API in front of it, when there is one. */
+  readonly api?: { prepare(config: ControllerConfig): Promise<() => void> };
+  /** Time between two looks at the files. */
+  readonly lookMs?: number;
+}
+
+/** A file that is being written stays the same for this long when it is whole. */
+const settleMs = 300;
+
+export class Reloader {
+  readonly #deps: ReloaderDeps;
+  #working: Promise<void> | undefined;
+  #isAsked = false;
+  #told = '';
+
+  constructor(deps: ReloaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Reads both files now. Asked for while it works, it works once more. */
+  async reload(): Promise<void> {
+    this.#isAsked = true;
+    this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    await this.#working;
+  }
+
+  /** Looks at the files until `signal` fires: their contents tell, however an editor or a mount replaced them. */
+  async watch(signal: AbortSignal): Promise<void> {
+    const { lookMs = 2000 } = this.#deps;
+    let seen: string | undefined;
+    while (!signal.aborted) {
+      const text = await this.#texts();
+      // Files that the configuration names, such as tokens, may be what was missing.
+      if (text !== seen || this.#told !== '') {
+        await pause(Math.min(settleMs, lookMs), signal).catch(() => undefined);
+        if (!signal.aborted && (await this.#texts()) === text) {
+          seen = text;
+          await this.reload();
+        }
+      }
+      await pause(lookMs, signal).catch(() => undefined);
+    }
+    await this.#working;
+  }
+
+  async #texts(): Promise<string> {
+    const { file, hostsFile } = this.#deps.engine.configured.config;
+    const texts = await Promise.all([file, hostsFile].map((path) => readFile(path, 'utf8').catch(() => undefined)));
+    return JSON.stringify(texts);
+  }
+
+  async #work(): Promise<void> {
+    while (this.#isAsked) {
+      this.#isAsked = false;
+      const problems = await this.#take().catch((error: unknown) => [reasonOf(error)]);
+      this.#tell(problems);
+    }
+  }
+
+  /** Why it is not in use. */
+  async #take(): Promise<readonly string[]> {
+    const { engine, hub, api } = this.#deps;
+    const old = engine.configured;
+    const { config, diagnostics } = await readConfig(old.config.file);
+    if (config === undefined) return textsOf(diagnostics);
+    const { hosts, diagnostics: hostProblems } = await hostsFor(config);
+    if (hosts === undefined) return textsOf(hostProblems);
+    const next: Configured = { config, hosts };
+    const changes = changesBetween(old, next);
+    if (changes.refused.length > 0) return changes.refused;
+    const text = changesText(changes);
+    if (text === '') return [];
+    const grant = await api?.prepare(config);
+    hub.log('info', `the configuration changed: ${text}`);
+    await engine.change(next, changes, () => {
+      grant?.();
+      return changes.notifications ? openNotifier(config, hub) : undefined;
+    });
+    return [];
+  }
+
+  #tell(problems: readonly string[]): void {
+    const { engine, hub } = this.#deps;
+    engine.configProblems = problems;
+    const text = problems.join('; ');
+    if (text === this.#told) return;
+    this.#told = text;
+    if (text === '') hub.log('info', 'the configuration has no problems any more');
+    else hub.log('error', `the new configuration is not used, the old one stays in force: ${text}`);
+  }
+}
+
+const textsOf = (diagnostics: readonly Diagnostic[]): readonly string[] =>
+  diagnostics
+    .filter(({ severity }) => severity === 'error')
+    .map(({ file, line, column, message, remedy }) => {
+      const place = file === undefined ? '' : `${file}:${line ?? 1}:${column ?? 1}: `;
+      return `${place}${message}${remedy === undefined ? '' : ` (${remedy})`}`;
+    });
