@@ -106,7 +106,8 @@ export interface Client {
     options?: WriteOptions,
     signal?: AbortSignal,
   ): Promise<Reply<unknown>>;
-  delete(kind: KindName, name: string, signal?: AbortSignal): Promise<Reply<unknown>>;
+  /** `target`: the member of the cluster, of a volume that several have under one name. */
+  delete(kind: KindName, name: string, signal?: AbortSignal, target?: string): Promise<Reply<unknown>>;
   rename(kind: KindName, name: string, newName: string, signal?: AbortSignal): Promise<Reply<unknown>>;
 
   containerState(name: string, signal?: AbortSignal): Promise<Reply<ContainerState>>;
@@ -208,7 +209,8 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
       send({ method: 'PUT', path: pathOf(kind, name), json, ...writing(write) }, signal),
     patch: (kind, name, json, write = {}, signal) =>
       send({ method: 'PATCH', path: pathOf(kind, name), json, ...writing(write) }, signal),
-    delete: (kind, name, signal) => send({ method: 'DELETE', path: pathOf(kind, name), json: {} }, signal),
+    delete: (kind, name, signal, target) =>
+      send({ method: 'DELETE', path: pathOf(kind, name), query: { target }, json: {} }, signal),
     rename: (kind, name, newName, signal) =>
       send({ method: 'POST', path: pathOf(kind, name), json: { name: newName } }, signal),
     containerState: (name, signal) => send({ method: 'GET', path: `${pathOf('container', name)}/state` }, signal),

@@ -137,7 +137,7 @@ async function openGantryds(runtime: 'lxc' | 'sim'): Promise<Cluster> {
 }
 
 async function openStock(): Promise<Cluster> {
-  const cluster = await startStockCluster(clusterPool, await temporaryParent());
+  const cluster = await startStockCluster({ pool: clusterPool, parent: await temporaryParent() });
   const wires = cluster.members.map(({ socketPath }) => new Wire(socketPath));
   return { name: lxdName, wires, close: () => closeAll(wires, () => cluster.remove()) };
 }

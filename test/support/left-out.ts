@@ -7,6 +7,8 @@ export const longRuns: readonly string[] = [
   'test/e2e/cluster/own-etcd.test.ts',
   // Members frozen on real containers, with real time limits; healing.test.ts has it on the simulation, guard.test.ts with real control groups.
   'test/e2e/cluster/healing-lxc.test.ts',
+  // Three stock LXD servers as a cluster; cluster-members.test.ts has one, adopt-cluster.test.ts volumes of one name.
+  'test/e2e/documents/stock-cluster.test.ts',
   // Loads on etcds that are restarted one after the other; single restarts are in membership.test.ts.
   'test/server/cluster/etcd/rolling.test.ts',
   // `npm run faults -- cluster` has all of it and more.

@@ -4,6 +4,8 @@ import { PlanContext } from '../decide/plan-context.ts';
 import { recordsOf } from '../diff/decide-ownership.ts';
 import type { Address, JsonObject } from '../documents/document.ts';
 import { pathText } from '../documents/inside.ts';
+import { textOf } from '../documents/json-values.ts';
+import { chooseVolumes, memberOfVolume } from '../live/volumes-of-one-name.ts';
 import { coreKind } from '../kinds/index.ts';
 import type { Observed } from '../documents/observed.ts';
 import { pathsOf, type OwnerRelease, type OwnerWrite } from '../ownership/owner-records.ts';
@@ -70,8 +72,16 @@ function adoptingStep(
   const record = recordsOf(bareDocument(change.kind, name), change.live ?? {}, observed).get(set);
   if (record === undefined || record.whole) return undefined;
   const owner: OwnerWrite = { set, paths: pathsOf(record.keys), whole: true, policy: record.policy, takes: [] };
-  return recordStep(change, name, owner, projectOfLive(observed, change.live ?? {}));
+  const hasTwins = change.kind === 'storage_volume' && memberOfVolume(observed, name) !== undefined;
+  const member = hasTwins ? textOf((change.live as JsonObject | undefined)?.['location']) : undefined;
+  return {
+    ...recordStep(change, name, owner, projectOfLive(observed, change.live ?? {})),
+    ...targetPart(member),
+  };
 }
+
+const targetPart = (target: string | undefined): { readonly target?: string } =>
+  target === undefined ? {} : { target };
 
 /** The server identifies images and certificates by their fingerprint. */
 function apiNameOf({ kind, name, live }: ResourceChange, observed: Observed): string {
@@ -100,7 +110,8 @@ const recordStep = (
 });
 
 /** Releases objects of the set: their records are removed, everything else stays. `wanted` undefined: all of them. */
-export function planRelease(observed: Observed, owner: SetOwner, wanted: ReadonlySet<Address> | undefined): Plan {
+export function planRelease(live: Observed, owner: SetOwner, wanted: ReadonlySet<Address> | undefined): Plan {
+  const { observed } = chooseVolumes(live, [], owner.set);
   const objects = ownedOf(observed, owner).filter(({ address }) => wanted?.has(address) !== false);
   const changes = objects.map(({ address, kind, name }): ResourceChange => {
     const live = coreKind(kind).live(observed, name)?.object;
@@ -113,13 +124,16 @@ export function planRelease(observed: Observed, owner: SetOwner, wanted: Readonl
       steps: [],
     };
   });
-  const steps = objects.map((one) => recordStep(one, one.name, { set: owner.set, release: true }, one.project));
+  const steps = objects.map((one) => ({
+    ...recordStep(one, one.name, { set: owner.set, release: true }, one.project),
+    ...targetPart(one.kind === 'storage_volume' ? memberOfVolume(observed, one.name) : undefined),
+  }));
   return recordPlan(owner.set, changes, steps);
 }
 
 /** The objects of the set, under API names. */
 export const ownedOf = (observed: Observed, owner: SetOwner): ReturnType<typeof ownedObjects> =>
-  ownedObjects(new PlanContext(observed, {}, [], owner), owner);
+  ownedObjects(new PlanContext(chooseVolumes(observed, [], owner.set).observed, {}, [], owner), owner);
 
 function recordPlan(set: string, changes: readonly ResourceChange[], unordered: readonly UpdateStep[]): Plan {
   const steps = ordered(unordered);

@@ -11,6 +11,7 @@ import { coreKind } from '../kinds/index.ts';
 import { poolOfVolume, volumeWithin } from '../kinds/storage-volume.ts';
 import { isAside } from '../live/image-updates.ts';
 import { projectOfLive, scopesOf } from '../live/project-scope.ts';
+import { chooseVolumes, membersWith } from '../live/volumes-of-one-name.ts';
 import { defaultSet } from '../ownership/owner-records.ts';
 import { compareText } from '../text/listing-order.ts';
 import { isPlaced } from '../settings/cluster-members.ts';
@@ -30,7 +31,7 @@ export interface ExportOptions {
 export function exportWorld(world: Observed, options: ExportOptions = {}): readonly Exported[] {
   // The configured address is exported even if nothing listens on it.
   const { isDeaf: _isDeaf, ...server } = world.server;
-  const observed = { ...world, server };
+  const { observed } = chooseVolumes({ ...world, server }, [], options.set ?? defaultSet);
   return kindNames.flatMap((kind) =>
     [...coreKind(kind).liveNames(observed)]
       .sort(compareText)
@@ -75,7 +76,9 @@ const isUntouched = ({ live, records }: Own): boolean =>
 
 function documentOf(own: Own, name: string, observed: Observed): Exported {
   const { kind } = own;
-  const values: Record<string, Json> = { kind, ...namePart(own, name) };
+  const several = kind === 'storage_volume' ? membersWith(observed, name) : [];
+  const target = several.length === 0 ? undefined : textOf(own.live['location']);
+  const values: Record<string, Json> = { kind, ...namePart(own, name), ...(target === undefined ? {} : { target }) };
   for (const [field, shape] of Object.entries(coreKind(kind).fields)) {
     if (field === 'name' || shape === 'files') continue;
     const value = exportedField(own, field, shape);
@@ -96,7 +99,7 @@ function documentOf(own: Own, name: string, observed: Observed): Exported {
     kind,
     name: kind === 'storage_volume' ? name : shown,
     values,
-    comments: [...made.comments, ...inside.comments, ...creationComments(own, observed)],
+    comments: [...made.comments, ...inside.comments, ...placeComments(own, several, observed)],
     remarks: remarksOf(own, values),
   };
 }
@@ -114,6 +117,13 @@ const pemOf = (text: string): string =>
   text.includes('-----BEGIN')
     ? `${text.trim()}\n`
     : `-----BEGIN CERTIFICATE-----\n${(text.match(/.{1,64}/g) ?? []).join('\n')}\n-----END CERTIFICATE-----\n`;
+
+const placeComments = (own: Own, several: readonly string[], observed: Observed): readonly string[] =>
+  several.length === 0
+    ? creationComments(own, observed)
+    : [
+        `${several.join(', ')} have a volume of this name each: this is the one of ${asText(own.live['location'])}, another set can declare another one`,
+      ];
 
 /** The source of a pool applies at its creation only, and where an object is in a cluster only who writes it decides. */
 function creationComments({ kind, live }: Own, observed: Observed): readonly string[] {

@@ -7,6 +7,7 @@ import { coreKind } from '../kinds/index.ts';
 import type { Observed } from '../documents/observed.ts';
 import type { CreateStep, Plan, RebuildStep, Step } from '../plan/plan.ts';
 import { projectWorld } from '../live/world-after-steps.ts';
+import { onMember } from '../live/volumes-of-one-name.ts';
 import { projectOfLive, referencesIn, scopesOf, type Scopes } from '../live/project-scope.ts';
 import { findUsage, type Usage } from '../live/usage.ts';
 
@@ -83,7 +84,9 @@ class PlanChecker {
   }
 
   #liveOf(step: Step): { readonly object: object } | undefined {
-    return coreKind(step.kind).live(this.#observed, step.name);
+    const live = coreKind(step.kind).live(this.#observed, step.name);
+    const target = 'target' in step ? step.target : undefined;
+    return step.kind === 'storage_volume' ? onMember(live, target) : live;
   }
 
   #checkCreate(step: CreateStep): void {

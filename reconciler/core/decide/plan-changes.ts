@@ -25,6 +25,7 @@ import { seedProblems } from '../settings/cloud-init-seeds.ts';
 import { makeSteps } from '../plan/step-drafts.ts';
 import { summarize } from '../plan/summary.ts';
 import { behind, inWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from '../graph/waves.ts';
+import { chooseVolumes, onMembers } from '../live/volumes-of-one-name.ts';
 import { reachable, reverseEdges, unknownAddresses, without } from '../graph/targets.ts';
 
 export function planChanges(input: PlanInput): Plan {
@@ -33,7 +34,8 @@ export function planChanges(input: PlanInput): Plan {
   const resolved = resolveImages(input.documents, input.observed, input.owner, pins);
   const { objects: normal, diagnostics } = normalizeDocuments(resolved);
   const objects = pinImages(normal, pins, input.observed);
-  const graph = buildGraph(objects, input.observed);
+  const { observed, problems: several } = chooseVolumes(input.observed, objects, input.owner?.set);
+  const graph = buildGraph(objects, observed);
   const problems = [...diagnostics, ...targetProblems(options, objects)];
   const wanted = selectObjects(graph, options);
   const relevant = graph.diagnostics.filter(
@@ -43,20 +45,21 @@ export function planChanges(input: PlanInput): Plan {
   const order = inWaves(graph.order, waves);
   const selected = wanted === undefined ? order : order.filter((object) => wanted.has(object.address));
   // Dependents also miss an object that cannot be created: it is reported once.
-  const incapable = [...capabilityProblems(selected, input.observed), ...seedProblems(selected, input.observed)];
-  const foreign = foreignProblems(selected, input.observed);
+  const incapable = [...capabilityProblems(selected, observed), ...seedProblems(selected, observed)];
+  const foreign = foreignProblems(selected, observed);
   if (incapable.length > 0 || foreign.some(({ severity }) => severity === 'error'))
     return failedPlan('apply', [...problems, ...incapable, ...foreign]);
   problems.push(...foreign);
   problems.push(
     ...relevant,
+    ...several.filter(({ address }) => isSelected(address, wanted)),
     ...waveProblems(selected, graph.needs, waves),
-    ...selected.flatMap((object) => creationProblems(object, input.observed)),
-    ...rootlessContainers(objects, input.observed).filter(({ address }) => isSelected(address, wanted)),
-    ...clashes(objects, input.observed).filter(({ address }) => isSelected(address, wanted)),
+    ...selected.flatMap((object) => creationProblems(object, observed)),
+    ...rootlessContainers(objects, observed).filter(({ address }) => isSelected(address, wanted)),
+    ...clashes(objects, observed).filter(({ address }) => isSelected(address, wanted)),
   );
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('apply', problems);
-  const context = new PlanContext(input.observed, options, objects, input.owner, input.compareSeeds);
+  const context = new PlanContext(observed, options, objects, input.owner, input.compareSeeds);
   return assemble(selected, objects, graph, context, problems, waves);
 }
 
@@ -103,7 +106,7 @@ function assemble(
     });
   }
   const pruned = decidePrune(context, everything, steps, ready);
-  const all = [...steps, ...pruned.steps];
+  const all = onMembers([...steps, ...pruned.steps], context.observed);
   const limits = projectLimitWarnings(everything, context.observed, all);
   return finishPlan('apply', [...changes, ...pruned.changes], all, [...diagnostics, ...limits], {
     set: context.owner?.set,

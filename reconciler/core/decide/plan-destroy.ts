@@ -19,21 +19,24 @@ import { makeSteps, type Sketch } from '../plan/step-drafts.ts';
 import { reachable, reverseEdges, unknownAddresses, without, type Edges } from '../graph/targets.ts';
 import { behind, inWaves, noWaves, WaveBarrier, waveProblems, waveShown, wavesOf } from '../graph/waves.ts';
 import { findUsage, type Usage } from '../live/usage.ts';
+import { chooseVolumes, onMembers } from '../live/volumes-of-one-name.ts';
 
 export function planDestroy(input: PlanInput): Plan {
   const resolved = resolveImages(input.documents, input.observed, input.owner, input.images ?? new Map());
   const { objects, diagnostics } = normalizeDocuments(resolved);
+  const { observed, problems: several } = chooseVolumes(input.observed, objects, input.owner?.set);
   const { targets = [], exclude = [] } = input.options ?? {};
-  const graph = buildGraph(objects, input.observed);
+  const graph = buildGraph(objects, observed);
   // A missing reference is no obstacle: an object that does not exist needs no deletion.
   const problems = [
+    ...several,
     ...diagnostics.filter((problem) => problem.code !== 'same-image'),
     ...graph.diagnostics.filter((problem) => problem.code === 'reference-cycle'),
     ...unknownAddresses('--target', targets, objects),
     ...unknownAddresses('--exclude', exclude, objects),
   ];
   if (problems.some((problem) => problem.severity === 'error')) return failedPlan('destroy', problems);
-  const usage = findUsage(input.observed);
+  const usage = findUsage(observed);
   const users = withLiveUsers(objects, reverseEdges(graph.needs), usage);
   const meant = targets.length === 0 ? undefined : reachable(targets, users);
   // An object that stays keeps the objects it uses.
@@ -47,7 +50,7 @@ export function planDestroy(input: PlanInput): Plan {
   const listed = order.flatMap((address) => byAddress.get(address) ?? []);
   const isSound = waveProblems(selected, reverseEdges(users), waves).length === 0;
   const ordered = isSound ? inWaves(listed, waves, true) : listed;
-  const world = { observed: input.observed, owner: input.owner, usage, users, waves: isSound ? waves : noWaves };
+  const world = { observed, owner: input.owner, usage, users, waves: isSound ? waves : noWaves };
   const plan = assemble(ordered, world);
   return wanted === undefined ? plan : { ...plan, isPartial: true };
 }
@@ -93,7 +96,7 @@ function assemble(ordered: readonly Document[], world: World): Plan {
     steps.push(...made);
     changes.push({ ...change, ...waveShown(object.address, world.waves), steps: made.map((step) => step.id) });
   }
-  return finishPlan('destroy', changes, steps, [], { set: world.owner?.set });
+  return finishPlan('destroy', changes, onMembers(steps, world.observed), [], { set: world.owner?.set });
 }
 
 /** Objects that stop using others in this plan, with the objects that each still uses. */

@@ -7,6 +7,8 @@ export interface Live<T> {
   readonly object: T;
   /** Verbatim ETag header of a GET of this object, when there was one. */
   readonly etag?: string;
+  /** Volumes that other members of the cluster have under the same name. */
+  readonly twins?: readonly T[];
 }
 
 /** A member of the cluster. */

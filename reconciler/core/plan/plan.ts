@@ -122,10 +122,14 @@ export interface UpdateStep extends StepBase {
   readonly owner?: OwnerWrite | OwnerRelease;
   /** ETag of the object the plan was made from, when known. Equal to the live one = not stale without looking further. */
   readonly etag?: string;
+  /** Member of the cluster, of a volume that several have under one name. */
+  readonly target?: string;
 }
 export interface DeleteStep extends StepBase {
   readonly action: 'delete';
   readonly etag?: string;
+  /** Member of the cluster, of a volume that several have under one name. */
+  readonly target?: string;
 }
 export interface PowerStep extends StepBase {
   readonly action: PowerAction;
@@ -173,6 +177,8 @@ export interface SnapshotStep extends StepBase {
   readonly snapshot: string;
   readonly spec: SnapshotSpec;
   readonly isNew: boolean;
+  /** Member of the cluster, of a volume that several have under one name. */
+  readonly target?: string;
 }
 export type Step =
   | CreateStep

@@ -16,6 +16,7 @@ import type { Live, Observed } from '../../core/documents/observed.ts';
 import { ownedAt, recordsIn } from '../../core/ownership/owner-records.ts';
 import { posix } from '../../core/text/posix-paths.ts';
 import { projectOfLive } from '../../core/live/project-scope.ts';
+import { chooseVolumes, memberOfVolume } from '../../core/live/volumes-of-one-name.ts';
 import { plainName } from '../../core/text/scoped-name.ts';
 import { settle, type SettleClient } from '../steps/existing.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
@@ -85,7 +86,7 @@ export async function observeInside(
       containers.set(key, { ...live, object: Object.assign({}, live.object, inside) });
     }
   };
-  const volumes = await volumesWithSnapshots(client, observed, documents, signal);
+  const volumes = await volumesWithSnapshots(client, observed, { documents, set }, signal);
   if (queue.length === 0) return volumes === observed.volumes ? observed : { ...observed, volumes };
   await Promise.all(Array.from({ length: Math.min(containersAtOnce, queue.length) }, work));
   return { ...observed, containers, volumes };
@@ -95,20 +96,22 @@ export async function observeInside(
 async function volumesWithSnapshots(
   client: InsideClient,
   observed: Observed,
-  documents: readonly Document[],
+  { documents, set }: Pick<Asked, 'documents' | 'set'>,
   signal: AbortSignal,
 ): Promise<Observed['volumes']> {
   const asking = documents.filter(({ kind, values }) => kind === 'storage_volume' && snapshotsIn(values).length > 0);
   if (asking.length === 0) return observed.volumes;
+  const chosen = chooseVolumes(observed, documents, set).observed;
   const volumes = new Map(observed.volumes);
   for (const document of asking) {
     const key = coreKind('storage_volume').apiName(document);
-    const live = volumes.get(key);
+    const live = chosen.volumes.get(key);
     if (live === undefined) continue;
     const { project } = document;
+    const target = memberOfVolume(chosen, key);
     const own = project === undefined ? client : client.inProject(project);
     const path = `${pathOf('storage_volume', plainName(key, project))}/snapshots`;
-    const snapshots = await readSnapshots(own.http, path, snapshotsIn(document.values), 0, signal);
+    const snapshots = await readSnapshots(own.http, path, snapshotsIn(document.values), 0, signal, target);
     volumes.set(key, { ...live, object: Object.assign({}, live.object, { snapshots }) });
   }
   return volumes;
@@ -229,9 +232,10 @@ async function readSnapshots(
   declared: ReturnType<typeof snapshotsIn>,
   nowMs: number,
   signal: AbortSignal,
+  target?: string,
 ): Promise<JsonObject> {
   const { metadata } = await http.send<readonly Partial<Snapshot>[]>(
-    { method: 'GET', path, query: { recursion: '1' } },
+    { method: 'GET', path, query: { recursion: '1', target } },
     signal,
   );
   // Older servers name them CONTAINER/SNAPSHOT.

@@ -9,6 +9,7 @@ import { isInProject, kindRow, kinds, listedKinds, nameOfObject, type ListedKind
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Live, Observed, ObservedMember } from '../../core/documents/observed.ts';
 import { scopesOf } from '../../core/live/project-scope.ts';
+import { tableWithTwins } from '../../core/live/volumes-of-one-name.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import { notesProfile } from '../../core/ownership/notes-profile.ts';
 import { joinedStates } from '../../core/ownership/project-notes.ts';
@@ -72,7 +73,7 @@ async function readTables(
 ): Promise<Partial<Tables>> {
   const read = async (kind: ListedKind): Promise<readonly [string, ReadonlyMap<string, Live<object>>]> => {
     const objects = await list(kind);
-    return [kinds[kind].table, new Map(objects.map((object) => [keyOf(nameOfObject(kind, object)), { object }]))];
+    return [kinds[kind].table, tableWithTwins(objects.map((object) => [keyOf(nameOfObject(kind, object)), object]))];
   };
   return Object.fromEntries(await Promise.all(of.map(read)));
 }

@@ -7,7 +7,7 @@ import { hasUnknownOutcome } from './unknown-outcome.ts';
 export async function deleteObject(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<Note> {
   const { client } = context;
   try {
-    await perform(context, () => client.delete(step.kind, step.name, signal), signal);
+    await perform(context, () => client.delete(step.kind, step.name, signal, step.target), signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
@@ -20,13 +20,13 @@ export async function deleteObject(context: StepContext, step: DeleteStep, signa
   }
   // A daemon that just started starts its containers one after another, perhaps this one only after the plan.
   await perform(context, () => client.putContainerState(step.name, { action: 'stop', force: true }, signal), signal);
-  await perform(context, () => client.delete(step.kind, step.name, signal), signal);
+  await perform(context, () => client.delete(step.kind, step.name, signal, step.target), signal);
   return 'it was running again and was stopped first';
 }
 
 async function isGone(context: StepContext, step: DeleteStep, signal: AbortSignal): Promise<boolean> {
   try {
-    await context.client.get(step.kind, step.name, signal);
+    await context.client.get(step.kind, step.name, signal, step.target);
     return false;
   } catch (error) {
     return isNotFound(error);

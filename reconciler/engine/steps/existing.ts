@@ -34,7 +34,9 @@ export async function recogniseExisting(
   signal: AbortSignal,
 ): Promise<string> {
   await settle(client, step.kind, step.name, signal);
-  const live = await client.get(step.kind, step.name, signal).catch((reason: unknown) => {
+  // Of several volumes with one name, that of the member on which it was to be created.
+  const member = step.kind === 'storage_volume' && step.target?.startsWith('@') === false ? step.target : undefined;
+  const live = await client.get(step.kind, step.name, signal, member).catch((reason: unknown) => {
     throw isNotFound(reason) ? error : reason;
   });
   const differing = differences(step.body, live.metadata);

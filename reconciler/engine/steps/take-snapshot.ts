@@ -6,7 +6,8 @@ import { perform, type Note, type StepContext } from './context.ts';
 import { mayExist } from './existing.ts';
 
 export async function takeSnapshot(context: StepContext, step: SnapshotStep, signal: AbortSignal): Promise<Note> {
-  const { spec, snapshot, isNew } = step;
+  const { spec, snapshot, isNew, target } = step;
+  const query = { target };
   const { http } = context.client;
   const path = `${pathOf(step.kind, step.name)}/snapshots`;
   const declared: SnapshotPut = {
@@ -16,20 +17,20 @@ export async function takeSnapshot(context: StepContext, step: SnapshotStep, sig
   const one = `${path}/${encodeURIComponent(snapshot)}`;
   if (!isNew) {
     // A PUT replaces all values: those that the document leaves out keep their live values.
-    const { metadata } = await http.send<Partial<Snapshot>>({ method: 'GET', path: one }, signal);
+    const { metadata } = await http.send<Partial<Snapshot>>({ method: 'GET', path: one, query }, signal);
     const json: SnapshotPut = { ...valuesOf(metadata), ...declared };
-    await perform(context, () => http.send<unknown>({ method: 'PUT', path: one, json }, signal), signal);
+    await perform(context, () => http.send<unknown>({ method: 'PUT', path: one, query, json }, signal), signal);
     return undefined;
   }
   const json: SnapshotCreate = { name: snapshot, ...(spec.stateful === true ? { stateful: true } : {}), ...declared };
   try {
-    await perform(context, () => http.send<unknown>({ method: 'POST', path, json }, signal), signal);
+    await perform(context, () => http.send<unknown>({ method: 'POST', path, query, json }, signal), signal);
     return undefined;
   } catch (error) {
     signal.throwIfAborted();
     if (!mayExist(error)) throw error;
     // An earlier run created it, or the answer was lost.
-    const found = await http.send<unknown>({ method: 'GET', path: one }, signal).catch(() => undefined);
+    const found = await http.send<unknown>({ method: 'GET', path: one, query }, signal).catch(() => undefined);
     if (found === undefined) throw error;
     return 'it already existed';
   }

@@ -8,6 +8,7 @@ import { withoutAddress } from '../../core/kinds/server-config.ts';
 import { mapOf } from '../../core/documents/json-values.ts';
 import { recordsIn, renderRecord, withOwnership } from '../../core/ownership/owner-records.ts';
 import type { UpdateStep } from '../../core/plan/plan.ts';
+import { targetPart } from './create.ts';
 import { perform, StaleError, type Note, type StepContext } from './context.ts';
 import { updateMembers } from './member-config.ts';
 import { moveFirst } from './move-container.ts';
@@ -22,7 +23,7 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
   const { client } = context;
   const step = await moveFirst(context, await updateMembers(context, whole, signal), signal);
   for (let attempt = 1; ; attempt += 1) {
-    const found = await client.get(step.kind, step.name, signal).catch((error: unknown) => {
+    const found = await client.get(step.kind, step.name, signal, step.target).catch((error: unknown) => {
       throw isNotFound(error) ? new StaleError('it no longer exists', { cause: error }) : error;
     });
     const live = { ...found, metadata: asPlanned(step, found.metadata) };
@@ -34,7 +35,7 @@ export async function updateObject(context: StepContext, whole: UpdateStep, sign
     if (isDone(live.metadata, step) && isNoted(live.metadata, owned)) return attempt === 1 ? noteOf(step) : undefined;
     const sent = step.kind === 'server_config' ? withUnset(live.metadata, owned) : owned;
     const body = sent as unknown as KindTypes[KindName]['put'];
-    const write = live.etag === undefined ? {} : { ifMatch: live.etag };
+    const write = { ...targetPart(step), ...(live.etag === undefined ? {} : { ifMatch: live.etag }) };
     try {
       await perform(context, () => client.put(step.kind, step.name, body, write, signal), signal);
       return undefined;

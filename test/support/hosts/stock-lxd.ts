@@ -28,14 +28,20 @@ export interface StockLxd {
   end(): Promise<void>;
 }
 
-export async function startStockLxd(parent = tmpdir()): Promise<StockLxd> {
+/** `run`: words before the program, as for a host of a cluster. */
+export async function startStockLxd(parent = tmpdir(), run: readonly string[] = []): Promise<StockLxd> {
   const folder = mkdtempSync(join(realpathSync(parent), 'gantry-lxd-'));
   // The root of a container needs access to the path.
   chmodSync(folder, 0o711);
   const dir = join(folder, 'lxd');
   mkdirSync(dir);
   const env = { ...process.env, LXD_DIR: dir };
-  const child = spawn('lxd', ['--logfile', join(folder, 'log')], { env, stdio: 'ignore', detached: true });
+  // `env` becomes the program, with or without words before it.
+  const child = spawn('env', [...run, 'lxd', '--logfile', join(folder, 'log')], {
+    env,
+    stdio: 'ignore',
+    detached: true,
+  });
   const socketPath = join(dir, 'unix.socket');
   const send: StockLxd['call'] = (method, path, body, headers) =>
     sendPatiently({ socketPath }, method, path, body, headers);
