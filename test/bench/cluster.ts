@@ -21,6 +21,8 @@ interface Cluster {
 const eachMember = 100;
 const total = 3 * eachMember;
 const timesLxd = 5;
+/** LXD needs minutes for one. */
+const rounds = 2;
 const nameOf = (index: number): string => `gantry-bench-${index}`;
 
 export const clusterGroup: Group = async (context) => {
@@ -39,13 +41,11 @@ export const clusterGroup: Group = async (context) => {
 async function measure({ say, signal }: BenchContext, clusters: readonly Cluster[]): Promise<readonly Row[]> {
   const created: Record<string, number[]> = {};
   const removed: Record<string, number[]> = {};
-  for (const cluster of clusters) {
-    // LXD needs a minute for each.
-    const rounds = cluster.name === lxdName ? 2 : 3;
-    say(`cluster: creating on ${cluster.name}`);
-    const wire = (index: number): Wire => cluster.wires[index % cluster.wires.length]!;
-    const all = Array.from({ length: total }, (_, index) => index);
-    for (let round = 1; round <= rounds; round += 1) {
+  const all = Array.from({ length: total }, (_, index) => index);
+  for (let round = 1; round <= rounds; round += 1) {
+    for (const cluster of clusters) {
+      say(`cluster: creating on ${cluster.name}, round ${round} of ${rounds}`);
+      const wire = (index: number): Wire => cluster.wires[index % cluster.wires.length]!;
       const create = (): Promise<void> =>
         inParallel(
           all,
@@ -53,12 +53,13 @@ async function measure({ say, signal }: BenchContext, clusters: readonly Cluster
           signal,
         );
       (created[cluster.name] ??= []).push(await rate(create, signal));
-      if (round === rounds) break;
+      await mustSpread(cluster);
+      if (round === rounds) continue;
       const remove = (): Promise<void> =>
         inParallel(all, (index) => wire(index).change('DELETE', `/1.0/containers/${nameOf(index)}`), signal);
       (removed[cluster.name] ??= []).push(await rate(remove, signal));
+      await mustBeEmpty(cluster);
     }
-    await mustSpread(cluster);
   }
   say('cluster: single requests');
   const read = (path: (index: number) => string) => async (cluster: Cluster, index: number) => {
@@ -105,6 +106,12 @@ async function mustSpread({ name, wires }: Cluster): Promise<void> {
   if (found.length !== total || counts.length !== 3 || Math.min(...counts) < eachMember / 2) {
     throw new Error(`${name} has ${found.length} of ${total} containers, ${counts.join(', ')} on its members`);
   }
+}
+
+/** An operation that was forgotten before it could be asked for may have failed. */
+async function mustBeEmpty({ name, wires }: Cluster): Promise<void> {
+  const left = (await wires[0]?.get('/1.0/containers')) as string[];
+  if (left.length > 0) throw new Error(`${name} still has ${left.length} containers, among them ${left[0]}`);
 }
 
 async function openClusters({ say, signal }: BenchContext): Promise<readonly Cluster[]> {
