@@ -116,7 +116,7 @@ export class Wire {
     const last = await this.send('GET', path);
     // LXD forgets an operation 5 s after its end; a member of a busy cluster may ask later than that. Whoever counts looks at the objects.
     if (last.status === 404) return undefined;
-    if (last.status !== 200) throw failure('GET', path, last);
+    if (last.status !== 200) throw failure(`GET ${path}`, last);
     const ended = (JSON.parse(last.text) as Envelope).metadata as EndedOperation;
     if (ended.status === 'Success') return ended;
     const text = `${what} ended as ${ended.status}: ${ended.err}`;
