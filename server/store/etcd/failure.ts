@@ -27,10 +27,13 @@ export class EtcdFailure extends Error {
   override readonly name = 'EtcdFailure';
   readonly kind: FailureKind;
   readonly code: StoreErrorCode;
-  constructor(kind: FailureKind, code: StoreErrorCode, message: string, cause?: unknown) {
+  /** There was no answer within the limit of the attempt. */
+  readonly isLate: boolean;
+  constructor(kind: FailureKind, code: StoreErrorCode, message: string, cause?: unknown, isLate = false) {
     super(message, cause === undefined ? undefined : { cause });
     this.kind = kind;
     this.code = code;
+    this.isLate = isLate;
   }
 
   toStoreError(): StoreError {
@@ -91,7 +94,13 @@ function byCode(
       // "no leader" and "not capable" have the code of Unavailable; what is left here is a wrong request.
       return make('refused', 'Invalid', `etcd at ${endpoint} refuses the request`);
     case grpcCodes.deadlineExceeded:
-      return make('unreachable', 'Unavailable', `etcd at ${endpoint} did not answer in time`);
+      return new EtcdFailure(
+        'unreachable',
+        'Unavailable',
+        `etcd at ${endpoint} did not answer in time`,
+        new Error(details),
+        true,
+      );
     default:
       return make('unreachable', 'Unavailable', `etcd at ${endpoint} is not available`);
   }

@@ -52,7 +52,7 @@ export class Fence {
   }
 
   async #move(): Promise<void> {
-    const end = performance.now() + this.#link.totalMs;
+    const patience = this.#link.patience();
     const owner = this.#owner;
     const move: TxnRequest = {
       compare: [
@@ -65,13 +65,13 @@ export class Fence {
     };
     for (let attempt = 0; ; attempt += 1) {
       try {
-        const { succeeded, header, responses } = await this.#link.attempt('Txn', move);
+        const { succeeded, header, responses } = await this.#link.attempt('Txn', move, patience);
         if (succeeded) this.#revision = Math.max(this.#revision, Number(header.revision));
         else this.adopt(responses[0]?.responseRange?.kvs[0]);
         return;
       } catch (error) {
         if (!(error instanceof EtcdFailure)) throw error;
-        if (error.kind !== 'unreachable' || performance.now() >= end) throw error.toStoreError();
+        if (error.kind !== 'unreachable' || patience.isOver) throw error.toStoreError();
       }
       await this.#link.pause(attempt);
     }

@@ -6,11 +6,12 @@ import { StoreError } from '../store.ts';
 import { EtcdFailure } from './failure.ts';
 import { Member, type MemberOptions, type Stream } from './member.ts';
 import type { Calls, Header, Streams } from './messages.ts';
+import { Patience } from './patience.ts';
 
 export interface LinkOptions extends MemberOptions {
   readonly endpoints: readonly string[];
   readonly login?: { readonly user: string; readonly password: string };
-  /** For one call to one member. */
+  /** For one call to one member, at first: it grows while none answers in time. */
   readonly attemptMs?: number;
   /** For one call with all its attempts: longer than an election takes. */
   readonly totalMs?: number;
@@ -66,33 +67,43 @@ export class EtcdLink {
 
   /** For calls that may be repeated. Throws StoreError Unavailable when no member has answered in time. */
   async call<C extends keyof Calls>(name: C, request: Calls[C][0]): Promise<Calls[C][1]> {
-    const end = performance.now() + this.totalMs;
+    const patience = this.patience();
     for (let attempt = 0; ; attempt += 1) {
       try {
-        return await this.attempt(name, request);
+        return await this.attempt(name, request, patience);
       } catch (error) {
         if (!(error instanceof EtcdFailure)) throw error;
         if (error.kind !== 'unreachable') throw error;
-        if (performance.now() >= end) throw error.toStoreError();
+        if (patience.isOver) throw error.toStoreError();
       }
       await this.pause(attempt);
     }
   }
 
+  /** For the attempts of one call, which begins now. */
+  patience(): Patience {
+    return new Patience(this);
+  }
+
   /** One attempt; on `unreachable` the next call goes to another member. Throws EtcdFailure. */
-  async attempt<C extends keyof Calls>(name: C, request: Calls[C][0]): Promise<Calls[C][1]> {
+  async attempt<C extends keyof Calls>(
+    name: C,
+    request: Calls[C][0],
+    patience: Patience = this.patience(),
+  ): Promise<Calls[C][1]> {
     for (let renewed = false; ; renewed = true) {
       this.#assertOpen();
       const member = this.#member;
       const before = this.#revision;
       try {
-        const answer = await member.call(name, request, await this.#metadata(), this.attemptMs);
+        const answer = await member.call(name, request, await this.#metadata(), patience.limitMs(this.#members.length));
         // etcd 3.4 sends no header with alarms.
         if (answer.header !== null) this.#note(answer.header, name === 'Txn' || name === 'Range' ? before : 0);
         return answer;
       } catch (error) {
         this.#assertOpen();
         if (!(error instanceof EtcdFailure)) throw error;
+        if (error.isLate) patience.wasLate();
         if (error.kind === 'unreachable') this.#leave(member);
         if (error.kind !== 'token' || renewed || this.#login === undefined) throw error;
         this.#token = undefined;

@@ -65,12 +65,12 @@ export class Writer {
 
   async #apply(plan: WritePlan): Promise<{ ok: boolean; rev: Rev }> {
     const { link, revisions, fence } = this.#deps;
-    const end = performance.now() + link.totalMs;
+    const patience = link.patience();
     for (let attempt = 0; ; attempt += 1) {
       const sentAt = link.revision;
       const under = fence.revision;
       try {
-        const { succeeded, header, responses } = await link.attempt('Txn', requestOf(plan, fence.key, under));
+        const { succeeded, header, responses } = await link.attempt('Txn', requestOf(plan, fence.key, under), patience);
         if (succeeded) return { ok: true, rev: revisions.fromEtcd(header.revision) };
         const found = responses[0]?.responseRange?.kvs[0];
         if (Number(found?.modRevision) === under) return { ok: false, rev: revisions.fromEtcd(header.revision) };
@@ -79,7 +79,7 @@ export class Writer {
         if (!(error instanceof EtcdFailure)) throw error;
         const applied = await this.#outcome(plan, error, sentAt, under);
         if (applied !== undefined) return { ok: true, rev: revisions.fromEtcd(applied) };
-        if (performance.now() >= end) throw notApplied(error);
+        if (patience.isOver) throw notApplied(error);
         await link.pause(attempt);
       }
     }
