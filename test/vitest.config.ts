@@ -8,8 +8,9 @@ export default defineConfig({
   test: {
     root: new URL('..', import.meta.url).pathname,
     globalSetup: ['test/support/global-setup.ts'],
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // They only end what would never end: on a machine with fifteen times the work it can do, tests of seconds take a minute.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     pool: 'forks',
     // One more than cores: a third of their time tests wait, for containers, clients that give up, servers that start.
     maxWorkers: 3,

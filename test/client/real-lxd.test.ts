@@ -64,7 +64,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
     folder = mkdtempSync(join(tmpdir(), 'gantry-set-'));
     lxd = await startStockLxd();
     client = createClient(host());
-  }, 90_000);
+  });
   afterAll(async () => {
     await client.close();
     await lxd?.cleanUp();

@@ -220,7 +220,7 @@ test('SQLite gives the same answers as the model for every random history', asyn
   } finally {
     dir.remove();
   }
-}, 60_000);
+});
 
 const missing = etcdMissing();
 

@@ -153,7 +153,7 @@ describe('the package', { timeout: 120_000 }, () => {
   let installed: BindingsPackage;
   beforeAll(async () => {
     installed = await installBindings();
-  }, 120_000);
+  });
   afterAll(() => installed?.remove());
 
   const app = (path: string, text: string): string => {

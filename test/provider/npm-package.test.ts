@@ -48,7 +48,7 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
     mkdirSync(installed, { recursive: true });
     command('tar', '-xzf', join(dir, filename), '-C', installed, '--strip-components=1');
     symlinkSync(join(repository, 'node_modules'), join(dir, 'node_modules'));
-  }, 120_000);
+  });
 
   test('The package has the programs, the importable modules and the examples, and nothing else', () => {
     const folders = new Set(

@@ -25,7 +25,7 @@ beforeAll(async () => {
   writeRelease(releaseFiles({ version: '1.2.3', programs, license: Buffer.from('l') }), dir);
   folder = join(dir, 'mirror/registry.terraform.io/gantry/gantry/1.2.3/linux_amd64');
   launcher = join(folder, 'terraform-provider-gantry_v1.2.3');
-}, 60_000);
+});
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const hello = { [cookie.name]: cookie.value, PLUGIN_PROTOCOL_VERSIONS: '5,6' };

@@ -12,7 +12,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     cluster = await makeCluster(3);
     [one, two] = cluster.members as [TestMember, TestMember];
     expect((await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' })).status).toBeLessThan(300);
-  }, 120_000);
+  });
   afterAll(() => cluster.cleanUp());
   afterEach(async () => {
     await change('restore');

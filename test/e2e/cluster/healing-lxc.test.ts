@@ -37,7 +37,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
   afterAll(async () => {
     await world?.remove();
     programs?.remove();
-  }, 120_000);
+  });
 
   /** The container goes on at another member; then the member that had it is back. */
   async function heals(lose: (member: Member) => Promise<void>, mend: (member: Member) => Promise<void>) {
@@ -54,7 +54,7 @@ describe.skipIf(missing !== undefined)('a real container of a lost member', () =
     expect(now.name).not.toBe(lost.name);
     // It runs there, and there alone.
     const [latest] = world.runs().slice(-1);
-    await until(() => (world.runs().at(-1)?.to ?? 0) > (latest?.to ?? 0) + 2, 60_000);
+    await until(() => (world.runs().at(-1)?.to ?? 0) > (latest?.to ?? 0) + 2);
     expect(world.runs()).toHaveLength(before + 1);
     expect(overlaps(world.runs())).toEqual([]);
     expect((await now.gantryd.get(`/1.0/containers/${healedContainer}`)).status).toBe('Running');

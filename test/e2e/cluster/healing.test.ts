@@ -24,7 +24,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     expect((await one.call('PATCH', '/1.0', { config })).status).toBe(200);
     // The time to live is that of the next lease.
     for (const member of cluster.members) await member.restart();
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     rmSync(mount, { recursive: true, force: true });
@@ -74,32 +74,32 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     const before = await one.get('/1.0/containers/web');
     const events = await one.listen('lifecycle');
     await two.stop();
-    await until(async () => (await locationOf('web')) !== 'm2' && (await statusOf(one, 'web')) === 'Running', 60_000);
-    await until(async () => (await locationOf('idle')) !== 'm2', 30_000);
+    await until(async () => (await locationOf('web')) !== 'm2' && (await statusOf(one, 'web')) === 'Running');
+    await until(async () => (await locationOf('idle')) !== 'm2');
     expect(await locationOf('worker')).toBe(await locationOf('web'));
     expect(await statusOf(one, 'idle')).toBe('Stopped');
     expect(await locationOf('stays')).toBe('m2');
     expect(await statusOf(one, 'stays')).toBe('Error');
     expect(await one.get('/1.0/containers/web/snapshots')).toEqual(['/1.0/containers/web/snapshots/before']);
-    await until(async () => (await statusOf(one, 'worker')) === 'Running', 30_000);
+    await until(async () => (await statusOf(one, 'worker')) === 'Running');
     expect((await one.get('/1.0/containers/web')).created_at).toBe(before.created_at);
-    await until(async () => !('volatile.cluster.lost_member' in (await one.get('/1.0/containers/web')).config), 30_000);
+    await until(async () => !('volatile.cluster.lost_member' in (await one.get('/1.0/containers/web')).config));
     expect(await one.get('/1.0/storage-pools/nfs/volumes/custom')).toHaveLength(1);
     const healed = await events.next((event) => JSON.stringify(event).includes('cluster-member-healed'));
     expect(JSON.stringify(healed)).toContain('web');
     expect(one.logged.join('\n')).toContain('stays waits for the lost member m2: it has cluster.evacuate set to stop');
-  }, 120_000);
+  });
 
   test('the lost member ended its containers in time, and when it is back nothing of them is left there', async () => {
     expect(mayBegin(join(two.dir, 'cluster/start-until'))).toBe(false);
     const runsBy = (name: string): string => join(two.dir, 'runtime', `${name}.json`);
     for (const name of ['web', 'worker', 'stays']) expect(existsSync(runsBy(name))).toBe(false);
     await two.restart();
-    await until(async () => (await statusOf(one, 'stays')) === 'Running', 60_000);
+    await until(async () => (await statusOf(one, 'stays')) === 'Running');
     for (const name of ['web', 'worker']) {
       expect(await locationOf(name)).not.toBe('m2');
       expect(two.sim.probe(name).status).toBe('stopped');
-      await until(() => !existsSync(join(two.dir, 'logs', name)), 30_000);
+      await until(() => !existsSync(join(two.dir, 'logs', name)));
       expect(existsSync(join(mount, 'shared/containers', name, 'rootfs'))).toBe(true);
     }
     const again = { name: 'data' };
@@ -107,7 +107,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     await one.ok('POST', '/1.0/containers?target=m2', onShared('new'));
     await one.ok('PUT', '/1.0/containers/new/state', { action: 'start' });
     expect(await statusOf(one, 'new')).toBe('Running');
-  }, 120_000);
+  });
 
   test('a stopped container in a shared pool moves by its records alone, with its snapshots and its own volume', async () => {
     const root = { type: 'disk', path: '/', pool: 'nfs' };
@@ -128,7 +128,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     expect(await statusOf(two, 'moving')).toBe('Running');
     const shared = await one.call('POST', '/1.0/containers/web?target=m2', { name: 'web', migration: true });
     expect(shared.status).toBe(400);
-  }, 60_000);
+  });
 
   test.skipIf(!isLongRun)(
     'while the store is away all containers on shared storage end in time and none starts; then they go on where they were',
@@ -138,14 +138,14 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
       await one.ok('PUT', '/1.0/containers/steady/state', { action: 'start' });
       await cluster.etcd.kill(0);
       try {
-        await until(() => third.sim.probe('steady').status === 'stopped', 30_000);
+        await until(() => third.sim.probe('steady').status === 'stopped');
         const start = await third.call('PUT', '/1.0/containers/steady/state', { action: 'start' });
         if (start.status === 202) expect((await third.wait(start.body.operation as string)).status).toBe('Failure');
         expect(third.sim.probe('steady').status).toBe('stopped');
       } finally {
         await cluster.etcd.start(0);
       }
-      await until(() => third.sim.probe('steady').status === 'running', 60_000);
+      await until(() => third.sim.probe('steady').status === 'running');
       expect(await locationOf('steady')).toBe('m3');
     },
     120_000,

@@ -30,7 +30,7 @@ describe.skipIf(etcdMissing() !== undefined || busyboxMissing() !== undefined)('
     });
     [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     await rm(dir, { recursive: true, force: true });

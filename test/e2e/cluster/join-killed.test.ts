@@ -27,7 +27,7 @@ describe.skipIf(etcdMissing() !== undefined)('a host that is killed', { timeout:
     host = await startGantryd({ gantryd: bundle.entry }, { runtime: 'sim' });
     address = `127.0.0.1:${await freePort()}`;
     await one.call('POST', '/1.0/profiles', { name: 'shared' });
-  }, 120_000);
+  });
   afterAll(async () => {
     await host.kill();
     rmSync(host.dir, { recursive: true, force: true });
@@ -56,9 +56,9 @@ describe.skipIf(etcdMissing() !== undefined)('a host that is killed', { timeout:
   /** One or the other, on both sides; a name that is listed of a host that is single can be taken off. */
   const settled = async (): Promise<boolean> => {
     const isIn = await isMember();
-    if (isIn) await until(async () => (await listed()) === 'Online', 40_000);
+    if (isIn) await until(async () => (await listed()) === 'Online');
     else if ((await listed()) !== undefined) {
-      await until(async () => (await listed()) !== 'Online', 40_000);
+      await until(async () => (await listed()) !== 'Online');
       await one.ok('DELETE', '/1.0/cluster/members/two?force=1');
     }
     expect((await host.call('GET', '/1.0/profiles')).status).toBe(200);

@@ -21,7 +21,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 },
     const [first, second] = cluster.members;
     if (first === undefined || second === undefined) throw new Error('the cluster has no two members');
     [one, two] = [first, second];
-  }, 60_000);
+  });
   afterEach(() => cluster.cleanUp());
 
   let dir: string;
@@ -142,7 +142,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 },
   test('a host that was removed without its doing starts no more as a member, and says how to go on', async () => {
     await two
       .restart(async () => {
-        await until(async () => (await one.get('/1.0/cluster/members/m2')).status !== 'Online', 40_000);
+        await until(async () => (await one.get('/1.0/cluster/members/m2')).status !== 'Online');
         await one.ok('DELETE', '/1.0/cluster/members/m2?force=1');
       })
       .then(

@@ -12,7 +12,7 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
     cluster = await makeCluster(3);
     [one, two] = cluster.members as [TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
-  }, 60_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const rootDisk = { type: 'disk', path: '/', pool: 'default' };

@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', { timeout: 60_000 }, () =>
     const address = `127.0.0.1:${await freePort()}`;
     await lxc('config', 'set', `core.https_address=${address}`, 'core.trust_password=pw');
     await lxc('remote', 'add', 'far', `https://${address}`, '--accept-certificate', '--password', 'pw');
-  }, 90_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     await rm(work, { recursive: true, force: true });
@@ -144,7 +144,7 @@ describe.skipIf(missing !== undefined)('lxc cluster', { timeout: 60_000 }, () =>
     expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2']);
     expect(await three.get('/1.0/cluster')).toMatchObject({ enabled: false });
     await cluster.members[1]?.stop();
-    await until(async () => (await listed('local:'))[1]?.[6] === 'OFFLINE', 40_000);
+    await until(async () => (await listed('local:'))[1]?.[6] === 'OFFLINE');
     expect(await refusal('cluster', 'remove', 'm2')).toContain('with force it is removed');
     await lxc('cluster', 'remove', 'm2', '--force', '--yes');
     expect((await listed('far:')).map(([name]) => name)).toEqual(['m1']);

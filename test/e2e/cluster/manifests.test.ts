@@ -19,7 +19,7 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     cluster = await makeCluster(3);
     [one, two] = cluster.members as [TestMember, TestMember];
     mkdirSync(join(folder.dir, 'm2-pool'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     folder.remove();

@@ -21,7 +21,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
     bundle = bundleDaemon();
     cluster = await threeMembers({ runtime: 'sim', gantryd: bundle.entry, etcdMembers: 1, isLocal: true });
     [one, two, three] = cluster.members as [Member, Member, Member];
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster.remove();
     bundle.remove();
@@ -40,7 +40,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
       ({ status }) => status !== 'Offline',
     );
   const everybody = (): Promise<void> =>
-    until(async () => (await Promise.all(cluster.members.map(areOnline))).every(Boolean), 60_000);
+    until(async () => (await Promise.all(cluster.members.map(areOnline))).every(Boolean));
   const volumes = ({ gantryd }: Member): string[] => {
     const pool = join(gantryd.dir, 'storage-pools/default');
     return ['containers', 'containers-snapshots'].flatMap((kind) =>
@@ -76,7 +76,7 @@ describe.skipIf(etcdMissing() !== undefined)('kill -9 while containers move', ()
       await until(async () => {
         const at = await whereIs('c');
         return cluster.members.every((member) => volumes(member).length === (member === at ? 2 : 0));
-      }, 60_000);
+      });
       const at = await whereIs('c');
       if (at === to) moved += 1;
       for (const member of cluster.members) {

@@ -19,7 +19,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     cluster = await makeCluster(3);
     [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
     for (const name of ['default', 'other']) await sent('POST', '/1.0/storage-pools', { name, driver: 'dir' });
-  }, 120_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const sent = async (method: string, path: string, body?: object): Promise<void> => {

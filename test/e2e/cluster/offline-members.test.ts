@@ -15,7 +15,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
   beforeAll(async () => {
     cluster = await makeCluster(3);
     [one, , three] = cluster.members as [TestMember, TestMember, TestMember];
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     folder.remove();
@@ -70,7 +70,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     expect(await names('containers')).toEqual([]);
     expect(await names('networks')).not.toContain('gtom0');
     expect(await one.get('/1.0/storage-pools/fast/volumes/custom')).toEqual([]);
-  }, 120_000);
+  });
 
   test('a destroy does the same, and the set is known until all of it is gone', async () => {
     await good('apply', all);
@@ -94,7 +94,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     expect(await names('storage-pools')).not.toContain('fast');
     const { config } = await one.get('/1.0');
     expect(Object.keys(config as object).filter((key) => key.includes('away'))).toEqual([]);
-  }, 120_000);
+  });
 
   test('what every member has is neither made nor changed meanwhile, and containers of the others are', async () => {
     await good('apply', all);
@@ -112,5 +112,5 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     expect((await one.get('/1.0/containers/c9')).status).toBe('Running');
     await back();
     await good('apply', [...changed, container('c9', 'm1')]);
-  }, 120_000);
+  });
 });

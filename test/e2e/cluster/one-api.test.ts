@@ -13,7 +13,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster of three members', () =>
     for (const member of cluster.members) {
       await member.ok('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' }).catch(() => {});
     }
-  }, 60_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const empty = (name: string) => ({

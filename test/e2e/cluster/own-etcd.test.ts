@@ -12,7 +12,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without an etcd of someb
   beforeAll(async () => {
     cluster = await makeCluster(3, 'own');
     [one, two, three] = cluster.members;
-  }, 120_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const storeOf = async (member: TestMember | undefined): Promise<string> =>

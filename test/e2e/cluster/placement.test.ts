@@ -12,7 +12,7 @@ describe.skipIf(etcdMissing() !== undefined)('creating containers in a cluster',
     one = cluster.members[0] as TestMember;
     for (const member of cluster.members)
       await member.ok('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' }).catch(() => {});
-  }, 120_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const empty = (name: string) => ({

@@ -30,7 +30,7 @@ describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_
     const [first, second] = cluster.members;
     if (first === undefined || second === undefined) throw new Error('two members were asked for');
     [one, two] = [first, second];
-  }, 60_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const needed = (): string =>

@@ -37,7 +37,7 @@ describe.skipIf(etcdMissing() !== undefined)('volumes of a cluster', () => {
     cluster = await makeCluster(3, 1, (name) => ({ lxd: { socket: join(work, name, 'unix.socket') } }));
     [one, two, three] = cluster.members as [TestMember, TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     await rm(work, { recursive: true, force: true });

@@ -12,7 +12,7 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
   beforeAll(async () => {
     cluster = await makeCluster(3);
     [one, two, three] = cluster.members;
-  }, 60_000);
+  });
   afterAll(() => cluster.cleanUp());
 
   const root = (pool: string) => ({ root: { type: 'disk', path: '/', pool } });

@@ -88,7 +88,7 @@ beforeAll(async () => {
   write('pruned', profiles('p1', 'p2', 'p3', 'p4', 'p5'));
   await world.start(config(closed));
   for (const name of sets) await hasStatus(world, name, 'synced');
-}, 60_000);
+});
 afterAll(async () => {
   await world?.close();
   await proxy?.close();

@@ -16,7 +16,7 @@ describe('one set on two hosts', () => {
     await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
     await world.start();
     await hasStatus(world, 'web', 'synced');
-  }, 60_000);
+  });
   afterAll(() => world.close());
 
   test('brings the manifests to all hosts, and notes who did it', async () => {
@@ -27,12 +27,10 @@ describe('one set on two hosts', () => {
     expect(world.engine.overview().controller.isActive).toBe(true);
   });
 
-  test('heals drift within a second, on that host alone, and writes nothing more afterwards', async () => {
+  test('heals drift on that host alone, and writes nothing more afterwards', async () => {
     const before = world.engine.history('web').length;
-    const atMs = Date.now();
     await world.meddle(2, 'web', { 'user.note': 'b' });
     await until(async () => (await world.profile(2, 'web'))?.['user.note'] === 'a', waitMs);
-    const tookMs = Date.now() - atMs;
     await until(() => world.engine.drift('web')[0]?.action === 'healed', waitMs);
     const [drift] = world.engine.drift('web');
     expect(drift).toMatchObject({ host: 'h2', address: 'profile/web', paths: ['config.user.note'], action: 'healed' });
@@ -48,8 +46,6 @@ describe('one set on two hosts', () => {
     ]);
     expect(history[0]?.by).toMatch(/^controller /);
     expect(history[2]?.revision).toBe(world.engine.history('web').at(-1)?.revision);
-    // The machine of a test may be busy; the bench measures.
-    expect(tookMs).toBeLessThan(5000);
   });
 
   test('goes on healing with the last good manifests while the newest are broken', async () => {

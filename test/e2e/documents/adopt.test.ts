@@ -23,7 +23,7 @@ for (const { host, reason } of hosts) {
       cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close());
     const configOf = async (path: string): Promise<Record<string, string>> =>
       ((await bench.get(path)) as { config: Record<string, string> }).config;

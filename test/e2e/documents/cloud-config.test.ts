@@ -36,7 +36,7 @@ for (const { host, reason } of hosts) {
       ((await bench.get('/1.0/containers/c1')) as { config: Record<string, string> }).config[key] ?? '';
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close());
 
     test('a map becomes a cloud-init text, and the next plan is empty', async () => {

@@ -36,7 +36,7 @@ async function makeCluster(lxd: StockLxd): Promise<void> {
   expect(begun.status, begun.bytes.toString()).toBe(202);
   const ended = await lxd.call('GET', `${String(begun.body.operation)}/wait`);
   expect(ended.metadata.status, ended.metadata.err as string).toBe('Success');
-  await until(async () => ((await lxd.get('/1.0/cluster/members')) as string[]).length === 1, 30_000);
+  await until(async () => ((await lxd.get('/1.0/cluster/members')) as string[]).length === 1);
 }
 
 describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
@@ -52,7 +52,7 @@ describe.skipIf(missing !== undefined)('in a cluster of stock LXD', () => {
   beforeAll(async () => {
     lxd = await startStockLxd();
     await makeCluster(lxd);
-  }, 120_000);
+  });
   afterAll(() => lxd.cleanUp(), 120_000);
 
   test(

@@ -354,7 +354,7 @@ for (const { host, reason } of hosts) {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close());
     test.each(cases.map((one) => [one.name, one] as const))('%s', { timeout: 60_000 }, (_name, one) =>
       perform(bench, one, host),

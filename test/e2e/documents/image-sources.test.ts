@@ -104,11 +104,11 @@ for (const { host: name, scheme, reason, open } of hosts) {
     const servers: FakeServer[] = [];
     beforeAll(async () => {
       host = new Host(await open());
-    }, 120_000);
+    });
     afterAll(async () => {
       await Promise.all(servers.map((server) => server.close()));
       await host.close();
-    }, 120_000);
+    });
     const serve = async (...all: Parameters<typeof fakeServer>): Promise<FakeServer> => {
       const server = await fakeServer(...all);
       servers.push(server);

@@ -16,7 +16,7 @@ let count = 0;
 beforeAll(async () => {
   daemon = await makeDaemon();
   dir = mkdtempSync(join(tmpdir(), 'gtip-'));
-}, 60_000);
+});
 afterAll(async () => {
   await daemon.cleanUp();
   rmSync(dir, { recursive: true, force: true });

@@ -32,7 +32,7 @@ for (const { host, reason } of hosts) {
     beforeAll(async () => {
       bench = await openBench(host);
       client = createClient(`unix://${bench.daemon.socketPath}`);
-    }, 120_000);
+    });
     afterAll(async () => {
       await client.close();
       await bench.close();

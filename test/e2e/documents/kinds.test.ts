@@ -38,7 +38,7 @@ for (const { host, reason } of hosts) {
     beforeAll(async () => {
       bench = await openBench(host);
       original = bench.parts;
-    }, 120_000);
+    });
     afterAll(() => bench.close());
 
     test(

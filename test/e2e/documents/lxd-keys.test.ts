@@ -35,7 +35,7 @@ describe.skipIf(missingLxd !== undefined)('on a stock LXD', () => {
   beforeAll(async () => {
     bench = await openBench('lxd');
     original = bench.parts;
-  }, 120_000);
+  });
   afterAll(() => bench.close());
 
   test('its own keys, devices and types are written, compared, exported, and have an empty plan', async () => {

@@ -114,7 +114,7 @@ for (const { host, reason } of hosts) {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close());
     const gantry = (verb: string, path: string, ...more: readonly string[]): Promise<CliRun> =>
       cli([verb, path, '--host', `unix://${bench.daemon.socketPath}`, '--set', 'odd', ...more]);

@@ -59,7 +59,7 @@ for (const { host, reason } of hosts) {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close());
     const team = (config: string): string[] => {
       const file = join(bench.dir, 'team.yaml');

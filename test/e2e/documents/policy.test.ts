@@ -10,7 +10,7 @@ const configOf = async (name: string): Promise<Record<string, string>> =>
 beforeAll(async () => {
   bench = await openBench('sim');
   await bench.daemon.call('POST', '/1.0/profiles', { name: 'theirs', config: { 'user.x': '1' } });
-}, 60_000);
+});
 afterAll(() => bench.close());
 
 test('an object that may only be observed is compared and reported, and never written', async () => {

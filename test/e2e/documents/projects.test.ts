@@ -81,7 +81,7 @@ describe.each(servers.filter(({ missing }) => missing === undefined))('on $name'
   };
   beforeAll(async () => {
     server = await start();
-  }, 120_000);
+  });
   afterAll(() => server.cleanUp(), 120_000);
 
   test(

@@ -24,7 +24,7 @@ for (const { host, reason } of hosts) {
     let count = 0;
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close());
 
     /** A new one each time, so that a test can be repeated. */

@@ -65,7 +65,7 @@ function ask(): Promise<string> {
 
 async function expectAnswer(wanted: string): Promise<void> {
   let last = '';
-  await until(async () => (last = await ask()) === wanted, 20_000).catch(() => expect(last).toBe(wanted));
+  await until(async () => (last = await ask()) === wanted).catch(() => expect(last).toBe(wanted));
 }
 
 async function serves(gantryd: Gantryd): Promise<void> {

@@ -135,7 +135,7 @@ async function expectWhole(world: World, daemon: ChildDaemon): Promise<void> {
         ? each.config['volatile.last_state.power'] !== 'RUNNING'
         : ['Running', 'Frozen'].includes(each.status as string),
     );
-  }, 15_000);
+  });
   const names = containers.map((each) => each.name as string).toSorted();
   const pool = join(world.dir, 'storage-pools/default');
   expect(readdirSync(join(pool, 'containers')).toSorted(), 'volumes').toEqual(names);
@@ -207,7 +207,7 @@ describe('a daemon on the simulation', () => {
       await daemon?.kill('SIGKILL');
       await rm(dir, { recursive: true, force: true });
     }
-  }, 90_000);
+  });
 });
 
 describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
@@ -261,5 +261,5 @@ describe.skipIf(missing !== undefined)('a daemon with real containers', () => {
       expect(readFileSync('/proc/self/mountinfo', 'utf8')).not.toContain(dir);
       expect(execFileSync('ip', ['-o', 'link'], { encoding: 'utf8' })).not.toContain(bridge);
     }
-  }, 90_000);
+  });
 });

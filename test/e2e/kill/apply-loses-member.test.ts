@@ -29,7 +29,7 @@ describe.skipIf(etcdMissing() !== undefined)('an apply while a member is killed'
     bundle = bundleDaemon();
     cluster = await threeMembers({ runtime: 'sim', gantryd: bundle.entry, etcdMembers: 1, isLocal: true });
     [one, , three] = cluster.members as [Member, Member, Member];
-  }, 120_000);
+  });
   afterAll(async () => {
     await cluster.remove();
     bundle.remove();
@@ -54,7 +54,7 @@ describe.skipIf(etcdMissing() !== undefined)('an apply while a member is killed'
   test('those of the other members are made, a second run finishes, and the plan after it is empty', async () => {
     const first = run('apply', '--auto-approve', '--parallelism', '6');
     // It has some of its containers, and not all.
-    await until(async () => (await on(three)).length >= 4, 60_000);
+    await until(async () => (await on(three)).length >= 4);
     await three.gantryd.kill();
     const broken = await first;
     const said = broken.stdout + broken.stderr;
@@ -70,7 +70,7 @@ describe.skipIf(etcdMissing() !== undefined)('an apply while a member is killed'
     await until(async () => {
       const { metadata } = await one.gantryd.call('GET', '/1.0/cluster/members?recursion=1');
       return (metadata as { status: string }[]).every(({ status }) => status === 'Online');
-    }, 60_000);
+    });
     const second = await run('apply', '--auto-approve');
     expect(second.code, second.stdout + second.stderr).toBe(0);
     const plan = await run('plan', '--detailed-exitcode');

@@ -100,7 +100,7 @@ describe.skipIf(missing !== undefined).each(['socket', 'TLS'] as const)('over %s
     const [daemon, other] = daemons;
     if (daemon === undefined || other === undefined) throw new Error('two daemons were asked for');
     world = { lxc, daemon, other, work, https: addresses[0] ?? '' };
-  }, 90_000);
+  });
   afterAll(async () => {
     for (const daemon of daemons) await daemon.cleanUp();
     await rm(world.work, { recursive: true, force: true });

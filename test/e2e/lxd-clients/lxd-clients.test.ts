@@ -41,7 +41,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
     let world: ClientWorld;
     beforeAll(async () => {
       world = await makeClientWorld(runtime);
-    }, 120_000);
+    });
     afterAll(() => world?.cleanUp());
 
     async function pylxd(way: 'socket' | 'TLS'): Promise<Record<string, string>> {

@@ -23,7 +23,7 @@ beforeAll(async () => {
   const one = (index: number): string =>
     `kind: profile\nname: p${index}\ndescription: ${'x'.repeat(index)}\nconfig: { user.a: '${index}' }\n`;
   writeFileSync(manifest, Array.from({ length: 300 }, (_, index) => one(index)).join('---\n'));
-}, 120_000);
+});
 const marks: Mark[] = [];
 afterEach(() => {
   for (const mark of marks.splice(0)) mark.killAll();
@@ -190,7 +190,7 @@ describe('gantryd', { timeout: 120_000 }, () => {
           ({ status }) => status === 200,
           () => false,
         );
-      await until(name, 60_000);
+      await until(name);
       for (let index = 0; index < 50; index += 1) await call(wire, 'POST', '/1.0/profiles', { name: `p${index}` });
       expect(await name()).toBe(true);
       child.kill('SIGTERM');

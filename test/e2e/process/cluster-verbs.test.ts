@@ -12,7 +12,7 @@ describe.skipIf(etcdMissing() !== undefined)('gantry cluster', () => {
   beforeAll(async () => {
     single = await makeDaemon();
     cluster = await makeCluster(2);
-  }, 60_000);
+  });
   afterAll(async () => {
     await cluster.cleanUp();
     await single.cleanUp();

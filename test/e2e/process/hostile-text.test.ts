@@ -60,7 +60,7 @@ beforeAll(async () => {
   writeFileSync(stack, manifest('declared'));
   writeFileSync(join(dir, 'broken.yaml'), `kind: profile\nname: x\n${JSON.stringify(evil)}: ${JSON.stringify(evil)}\n`);
   writeFileSync(join(dir, 'preseed.yaml'), `profiles:\n- name: seeded\n  description: ${JSON.stringify(evil)}\n`);
-}, 60_000);
+});
 afterAll(async () => {
   await daemon?.cleanUp();
   rmSync(dir, { recursive: true, force: true });

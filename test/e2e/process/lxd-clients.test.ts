@@ -39,7 +39,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       if (missing.client === undefined) await lxc('config', 'set', `core.https_address=127.0.0.1:${await freePort()}`);
       const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: false } });
       await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=bb' });
-    }, 60_000);
+    });
     afterAll(async () => {
       const dir = daemon?.dir;
       await daemon?.cleanUp();

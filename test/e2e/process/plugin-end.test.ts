@@ -25,7 +25,7 @@ const marks: Mark[] = [];
 beforeAll(async () => {
   release = await makeRelease();
   scratch = mkdtempSync(join(tmpdir(), 'gpe-'));
-}, 120_000);
+});
 afterEach(() => {
   for (const mark of marks.splice(0)) mark.killAll();
 });

@@ -47,7 +47,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
           'pool=default',
         );
       }
-    }, 60_000);
+    });
     afterAll(async () => {
       const dir = daemon?.dir;
       await daemon?.cleanUp();

@@ -49,7 +49,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       lxc = lxcClient(join(work, 'lxd'), work);
       const built = await buildBusyboxImage(join(work, 'image'), { busybox: { dhcp: true } });
       await daemon.ok('POST', '/1.0/images', await readFile(built.metadataPath), { 'x-svc-aliases': 'alias=bb' });
-    }, 60_000);
+    });
     afterAll(async () => {
       const dir = daemon?.dir;
       await daemon?.cleanUp();

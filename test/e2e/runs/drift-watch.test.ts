@@ -46,7 +46,7 @@ for (const { host, reason } of hosts) {
       bench = await openBench(host);
       bench.parts = { ...bench.parts, container: containerWith('config: { user.note: a }\n') };
       await bench.apply();
-    }, 120_000);
+    });
     afterAll(async () => {
       await bench.close();
       rmSync(state, { recursive: true, force: true });

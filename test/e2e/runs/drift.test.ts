@@ -46,7 +46,7 @@ for (const { host, reason } of hosts) {
       };
       original = bench.parts;
       await bench.apply();
-    }, 120_000);
+    });
     afterAll(() => bench.close());
     const patch = async (config: object): Promise<void> => {
       expect((await bench.daemon.call('PATCH', '/1.0/containers/c1', { config })).status).toBeLessThan(300);

@@ -20,7 +20,7 @@ for (const { host, reason } of hosts) {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close(), 120_000);
     const gantry = (...argv: readonly string[]): Promise<CliRun> =>
       cli([...argv, '--host', `unix://${bench.daemon.socketPath}`]);

@@ -7,7 +7,7 @@ beforeAll(async () => {
   bench = await openBench('sim');
   bench.parts = { ...bench.parts, other: 'kind: profile\nname: other\nconfig: { user.x: "1" }\n' };
   await bench.apply();
-}, 60_000);
+});
 afterAll(() => bench.close());
 
 test('an apply leaves out excluded objects and their dependents, and reports nothing else', async () => {

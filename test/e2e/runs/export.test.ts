@@ -67,7 +67,7 @@ for (const { host, reason } of hosts) {
         config: { 'limits.memory': '128MiB', 'boot.autostart': 'false' },
         source: { type: 'none' },
       });
-    }, 120_000);
+    });
     afterAll(() => bench.close());
 
     test('everything plans to nothing, under the set that made it and under another', { timeout: 60_000 }, async () => {

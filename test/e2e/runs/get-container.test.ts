@@ -6,7 +6,7 @@ import { openBench, type Bench } from '../../support/cli/daemon-with-manifests.t
 let bench: Bench;
 beforeEach(async () => {
   bench = await openBench('sim');
-}, 60_000);
+});
 afterEach(() => bench.close());
 
 test('get container has columns for addresses and the image; its other output formats are lists without state', async () => {

@@ -33,7 +33,7 @@ for (const { host, reason } of hosts) {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close());
 
     const on = (...words: readonly string[]): Promise<CliRun> =>

@@ -53,8 +53,7 @@ async function valueOf(name: string): Promise<string | undefined> {
   const answer = await daemon?.call('GET', `/1.0/profiles/${name}`);
   return (answer?.metadata as { config?: Record<string, string> } | undefined)?.config?.['user.x'];
 }
-const becomes = (name: string, value: string): Promise<void> =>
-  until(async () => (await valueOf(name)) === value, 60_000);
+const becomes = (name: string, value: string): Promise<void> => until(async () => (await valueOf(name)) === value);
 
 describe('run', { timeout: 180_000 }, () => {
   test('applies each new state of the manifests at once, however many there were in the last minutes', async () => {
@@ -80,7 +79,7 @@ describe('run', { timeout: 180_000 }, () => {
       await becomes('a', '0');
     }
     await meddle('a');
-    await until(() => said.includes('profile/a differ, but something keeps changing them back'), 60_000);
+    await until(() => said.includes('profile/a differ, but something keeps changing them back'));
     expect(await valueOf('a')).toBe('meddled');
     // The other object drifts, and a commit changes it.
     await meddle('b');
@@ -121,7 +120,7 @@ describe('run', { timeout: 180_000 }, () => {
     start(join(dir, 'nobody.socket'), '--for', '2s');
     const over = stop;
     await until(() => said.includes('Waiting for the server:'));
-    await until(() => said.includes('Error:'), 60_000);
+    await until(() => said.includes('Error:'));
     expect((await over?.())?.code).toBe(7);
     start(join(dir, 'nobody.socket'));
     await until(() => said.includes('Waiting for the server:'));

@@ -22,7 +22,7 @@ describe('on the simulation', () => {
     bench = await openBench('sim');
     bench.parts = { ...bench.parts, container: containerWith('config: { user.note: a }\n') };
     await bench.apply();
-  }, 120_000);
+  });
   afterEach(async () => {
     await stop?.();
   });

@@ -68,7 +68,7 @@ describe('the pager', { timeout: 120_000 }, () => {
   let programs: Programs;
   beforeAll(() => {
     programs = buildPrograms();
-  }, 120_000);
+  });
   afterAll(() => programs?.remove());
 
   /** A stack whose plan is longer than the terminal of 40 lines. */

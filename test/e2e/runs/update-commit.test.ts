@@ -79,7 +79,7 @@ beforeAll(async () => {
   await daemon.call('POST', '/1.0/images/aliases', { name: 'base', description: '', target: images[0] ?? '' });
   // The name of who commits comes from the settings of the user, as for git commit.
   writeFileSync(join(folder, '.gitconfig'), '[user]\nname = Mia\nemail = mia@example.org\n');
-}, 60_000);
+});
 afterAll(async () => {
   await daemon.cleanUp();
   rmSync(folder, { recursive: true, force: true });

@@ -50,7 +50,7 @@ for (const { host, reason } of hosts) {
     let bench: Bench;
     beforeAll(async () => {
       bench = await openBench(host);
-    }, 120_000);
+    });
     afterAll(() => bench.close(), 120_000);
     const gantry = (verb: string, text: string, set: string, ...more: readonly string[]): Promise<CliRun> => {
       const path = join(bench.dir, `${set}.yaml`);

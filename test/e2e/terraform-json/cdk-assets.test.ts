@@ -17,7 +17,7 @@ let release: Release | undefined;
 beforeAll(async () => {
   installed = await installBindings();
   release = missing === undefined ? await makeRelease() : undefined;
-}, 120_000);
+});
 afterAll(() => {
   installed?.remove();
   release?.remove();

@@ -39,7 +39,7 @@ describe.skipIf(missing !== undefined)('places of objects in a cluster', () => {
 
   beforeAll(async () => {
     over = await terraformOverCluster(3);
-  }, 120_000);
+  });
   afterAll(() => over.cleanUp());
 
   test('a container that someone moved shows its target as drift, and goes back without being made again', async () => {

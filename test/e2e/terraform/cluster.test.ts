@@ -40,7 +40,7 @@ describe.skipIf(missing !== undefined)('Terraform over a cluster', () => {
   beforeAll(async () => {
     over = await terraformOverCluster(3);
     ({ members, terraform } = over);
-  }, 120_000);
+  });
   afterAll(() => over.cleanUp());
   const offline = (count: number): Promise<void> =>
     until(async () => {

@@ -47,7 +47,7 @@ describe.skipIf(missing !== undefined)('a secret in a container', { timeout: 120
   let release: Release;
   beforeAll(async () => {
     release = await makeRelease();
-  }, 60_000);
+  });
   afterAll(() => release?.remove());
 
   test('A secret in a container reaches its users and is in no state, no plan, and no log', async () => {

@@ -35,7 +35,7 @@ beforeAll(async () => {
   const files = packageFiles({ version, programs, license: Buffer.from('l') });
   writeRelease(files, join(npmPackage.root, 'dist/provider-package'));
   place = mkdtempSync(join(realpathSync(tmpdir()), 'gtf-install-'));
-}, 120_000);
+});
 afterAll(() => {
   npmPackage?.remove();
   rmSync(place, { recursive: true, force: true });

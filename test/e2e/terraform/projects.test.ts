@@ -38,12 +38,12 @@ describe.each(servers.filter(({ missing }) => missing === undefined))(
       server = await start();
       attached = await serveHere();
       terraform = new Terraform(attached, { address: `unix://${server.socketPath}` });
-    }, 120_000);
+    });
     afterAll(async () => {
       terraform?.remove();
       attached?.stop();
       await server?.cleanUp();
-    }, 120_000);
+    });
 
     const containersIn = async (project: string): Promise<readonly string[]> =>
       ((await server.get(`/1.0/containers?recursion=1&project=${project}`)) as readonly { name: string }[]).map(

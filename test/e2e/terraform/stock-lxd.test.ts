@@ -20,11 +20,11 @@ describe.skipIf(missing !== undefined)('Terraform on a stock LXD server', { time
   beforeAll(async () => {
     attached = await serveHere();
     lxd = await startStockLxd();
-  }, 120_000);
+  });
   afterAll(async () => {
     attached?.stop();
     await lxd?.cleanUp();
-  }, 120_000);
+  });
   beforeEach(async () => {
     terraform = new Terraform(attached, { address: `unix://${lxd.socketPath}` });
     const image = await buildBusyboxImage(join(terraform.dir, 'image'));

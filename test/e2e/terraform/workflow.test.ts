@@ -60,7 +60,7 @@ describe.skipIf(missing !== undefined)('terraform', { timeout: 120_000 }, () => 
   beforeAll(async () => {
     release = await makeRelease();
     attached = await serveHere();
-  }, 120_000);
+  });
   afterAll(() => {
     attached?.stop();
     release?.remove();

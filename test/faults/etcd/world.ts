@@ -77,7 +77,7 @@ export async function underFault(world: EtcdWorld, round: string, fault: () => P
   const running = world.writers.map(writeOn);
   const goesOn = async (): Promise<void> => {
     const { size } = acked;
-    await until(() => acked.size > size + 20, 60_000);
+    await until(() => acked.size > size + 20);
   };
   await goesOn();
   await fault();
@@ -85,7 +85,7 @@ export async function underFault(world: EtcdWorld, round: string, fault: () => P
   over.abort();
   await Promise.all(running);
   const last = await store.txn([], [{ put: '/end', value: bytes(round) }]);
-  await until(() => watcher.rev() >= last.rev, 60_000);
+  await until(() => watcher.rev() >= last.rev);
   await watcher.stop();
   const { records } = await store.range('');
   const found = new Map(records.map(({ key, modRev, value }) => [key, { modRev, text: text(value) }]));

@@ -49,7 +49,7 @@ export async function settled(daemon: ChildDaemon, name: string): Promise<Json> 
     found = await read(daemon, `/1.0/containers/${name}`);
     const wants = found.config['volatile.last_state.power'] === 'RUNNING';
     return wants ? ['Running', 'Frozen'].includes(found.status as string) : found.status === 'Stopped';
-  }, 20_000);
+  });
   return found;
 }
 

@@ -150,7 +150,7 @@ describe('a fleet', () => {
       hosts: [{ host: 'web1', state: 'done', exit_code: 0 }, {}, {}],
     });
     for (const daemon of daemons) expect(await profiles(daemon)).toEqual([]);
-  }, 120_000);
+  });
 
   test('A plan keeps the order of the hosts file when the first host answers last', async () => {
     const [web1, db1] = await start(2);
@@ -198,7 +198,7 @@ describe('a fleet', () => {
     expect(await profiles(db1)).toEqual(['common', 'store']);
     writeHosts([addressOf(web1)]);
     expect((await apply()).stderr).toContain('the hosts file no longer has web1: make the plan again');
-  }, 120_000);
+  });
 });
 
 describe('one host of several', () => {
@@ -230,7 +230,7 @@ describe('one host of several', () => {
     const refused = await gantry('destroy', ['-y', ...set]);
     expect([refused.code, refused.stdout]).toEqual([4, expect.stringContaining('failed: db1; not started: web1')]);
     expect(await profiles(web1)).toEqual(['common']);
-  }, 120_000);
+  });
 });
 
 describe('a failed host', () => {
@@ -254,7 +254,7 @@ describe('a failed host', () => {
       const run = await gantry(verb);
       expect([run.code, run.stderr]).toEqual([7, expect.stringContaining('web2: unreachable: ')]);
     }
-  }, 120_000);
+  });
 
   const failing = `${stack}---
 kind: storage_pool
@@ -289,7 +289,7 @@ manage: { hosts: web2 }
         { host: 'db1', state: 'not-begun', exit_code: 0 },
       ],
     });
-  }, 120_000);
+  });
 
   const waiting = `kind: storage_pool
 name: p1
@@ -312,7 +312,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     writeHosts(daemons.map(addressOf));
     write('stack.yaml', waiting);
     const running = gantry('apply', ['-y', '--timeout', '90s']);
-    await until(isWaiting(web1), 30_000);
+    await until(isWaiting(web1));
     await web1.stop();
     const run = await running;
     expect([run.code, run.stdout]).toEqual([7, expect.stringMatching(/^web1 +unreachable/m)]);
@@ -323,7 +323,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     const again = await gantry('apply', ['-y']);
     expect(again.code, again.stderr).toBe(0);
     expect((await gantry('plan', ['--detailed-exitcode'])).code).toBe(0);
-  }, 120_000);
+  });
 
   test('After Ctrl-C running hosts finish, and no other host begins', async () => {
     const [web1, db1] = await start(2);
@@ -332,7 +332,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     write('stack.yaml', waiting);
     let interrupt = (): void => {};
     const running = gantry('apply', ['-y'], { interrupts: (now) => (interrupt = now) });
-    await until(isWaiting(web1), 30_000);
+    await until(isWaiting(web1));
     interrupt();
     interrupt();
     const run = await running;
@@ -341,7 +341,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     expect(run.stdout).toMatch(/^web1 +interrupted/m);
     expect(run.stdout).toContain('not started: db1.');
     expect((await db1.get('/1.0/containers')) as unknown[]).toEqual([]);
-  }, 120_000);
+  });
 
   test('A host that never answers is named when the time is over', async () => {
     const [web1] = await start(1);
@@ -360,7 +360,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     } finally {
       await new Promise((resolve) => mute.close(resolve));
     }
-  }, 120_000);
+  });
 
   test('A slow host does not delay the others of its batch', async () => {
     const [web1, db1] = await start(2);
@@ -376,7 +376,7 @@ manage: { wait: [{ tcp: "127.0.0.1:1", timeout: 100s }] }
     } finally {
       await slow();
     }
-  }, 120_000);
+  });
 });
 
 /** A slow proxy to a socket. */
@@ -440,7 +440,7 @@ describe('hosts over TLS', () => {
     expect((await gantry('apply', ['-y'])).code).toBe(0);
     hosts('good', 'server.crt');
     expect((await gantry('plan', ['--detailed-exitcode'])).code).toBe(0);
-  }, 120_000);
+  });
 });
 
 describe('a hosts file', () => {

@@ -16,7 +16,7 @@ let daemon: TestDaemon;
 beforeEach(async () => {
   dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtlb-'));
   daemon = await makeDaemon();
-}, 60_000);
+});
 afterEach(async () => {
   await daemon.cleanUp();
   rmSync(dir, { recursive: true, force: true });
@@ -132,7 +132,7 @@ describe('labels', () => {
     expect(gone.stdout, gone.stderr).toContain('0 added, 0 changed, 1 destroyed');
     expect((await on('drift', '-f', stack, '-l', 'app=web')).code).toBe(0);
     expect((await on('status', '-f', stack, '-l', 'app=sql')).stdout).toContain('absent');
-  }, 120_000);
+  });
 
   test('Selectors that match nothing, or are invalid, end the command before it connects', async () => {
     const stack = folder('wrong', { 'a.yaml': profile('web', 'app: web') });

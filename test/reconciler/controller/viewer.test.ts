@@ -118,7 +118,7 @@ describe('gantry ui', () => {
     try {
       await until(async () => (await setOf(page))?.hosts[0]?.objects.total !== 0);
       await writeFile(file, 'kind: profile\nnonsense: true\n');
-      await until(async () => (await setOf(page))?.status === 'failed', 60_000);
+      await until(async () => (await setOf(page))?.status === 'failed');
       expect((await setOf(page))?.problems.join('\n')).toContain('later.yaml:2');
     } finally {
       await page.end();

@@ -280,13 +280,11 @@ describe('hostile texts', () => {
     ['a list', '- kind: profile\n', 'not-a-document'],
     ['a scalar', 'hello\n', 'not-a-document'],
   ])('%s is a diagnostic', async (_, text, codes) => {
-    const started = Date.now();
     const loaded = await load(text);
     expect(loaded.documents).toEqual([]);
     expect(loaded.diagnostics.length).toBeGreaterThan(0);
     expect(loaded.diagnostics[0]?.code).toMatch(new RegExp(`^(${codes})$`));
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
-    expect(Date.now() - started).toBeLessThan(5000);
   });
 
   test('an empty text and empty documents declare nothing', async () => {

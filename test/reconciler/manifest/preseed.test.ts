@@ -129,7 +129,7 @@ describe.skipIf(missing !== undefined)('a dump of a stock LXD', () => {
   let lxd: StockLxd;
   beforeAll(async () => {
     lxd = await startStockLxd();
-  }, 90_000);
+  });
   afterAll(() => lxd.cleanUp());
 
   test('changes nothing there, and is settled after an apply', { timeout: 60_000 }, async () => {

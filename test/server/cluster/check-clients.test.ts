@@ -5,11 +5,12 @@ import type { Shown, Target } from '../../faults/cluster/clients.ts';
 import type { Answered } from '../../faults/cluster/history.ts';
 import { runRound } from '../../faults/cluster/round.ts';
 import { seededRandom } from '../../support/random.ts';
+import { until } from '../../support/until.ts';
 
 type Value = { readonly value: string; readonly on: string; readonly tag: string };
 
 interface Cheats {
-  /** Reads at this member show what was there that many ms ago. */
+  /** Reads at this member show what was there many changes ago. */
   readonly staleAt?: string;
   /** One acknowledged update in twenty is not made. */
   readonly loses?: boolean;
@@ -19,17 +20,30 @@ interface Cheats {
   readonly keepsBoth?: boolean;
 }
 
+/** Changes after which the stale member sees one. */
+const staleBy = 30;
+/** Answers that a round waits for. It ends by their number and not by time: a busy machine gives few in a second. */
+const enough = { changes: 100, cheats: 15 };
+
+interface Registers extends Target {
+  readonly done: () => { readonly changes: number; readonly cheats: number };
+}
+
 /** Three members of which all see one map; each takes a moment before and after its work. */
-function registers({ staleAt, loses, ignoresTags, keepsBoth }: Cheats): Target {
+function registers({ staleAt, loses, ignoresTags, keepsBoth }: Cheats): Registers {
   const random = seededRandom(7);
   const now = new Map<string, Value>();
   const copies = new Set<string>();
-  let before = new Map<string, Value>();
+  const earlier: ReadonlyMap<string, Value>[] = [];
   let tags = 0;
+  let updates = 0;
+  let changes = 0;
+  let cheats = 0;
   const members = ['m1', 'm2', 'm3'];
   const pause = (): Promise<void> => sleep(random.next() * 2);
   const set = (object: string, value: Value | undefined): void => {
-    before = new Map(now);
+    earlier.push(new Map(now));
+    changes += 1;
     if (value === undefined) now.delete(object);
     else now.set(object, value);
   };
@@ -39,11 +53,14 @@ function registers({ staleAt, loses, ignoresTags, keepsBoth }: Cheats): Target {
     await pause();
     return { outcome };
   };
+  const staleNow = (): ReadonlyMap<string, Value> => earlier.at(-staleBy) ?? now;
   return {
     members,
+    done: () => ({ changes, cheats }),
     async read(member, object): Promise<Shown> {
       await pause();
-      const found = (member === staleAt ? before : now).get(object);
+      const found = (member === staleAt ? staleNow() : now).get(object);
+      if (found !== now.get(object)) cheats += 1;
       await pause();
       if (found === undefined) return { outcome: 'ok', saw: undefined };
       return { outcome: 'ok', saw: { value: found.value, on: found.on }, tag: found.tag };
@@ -73,7 +90,12 @@ function registers({ staleAt, loses, ignoresTags, keepsBoth }: Cheats): Target {
       change(() => {
         const found = now.get(object);
         if (found === undefined || (ignoresTags !== true && found.tag !== tag)) return 'refused';
-        if (loses === true && random.next() < 0.05) return 'ok';
+        if (found.tag !== tag) cheats += 1;
+        updates += 1;
+        if (loses === true && updates % 20 === 0) {
+          cheats += 1;
+          return 'ok';
+        }
         set(object, { ...found, value, tag: `t${(tags += 1)}` });
         return 'ok';
       }),
@@ -87,15 +109,25 @@ function registers({ staleAt, loses, ignoresTags, keepsBoth }: Cheats): Target {
       change(() => {
         const found = now.get(object);
         if (found === undefined || found.on === on) return 'refused';
-        if (keepsBoth === true) copies.add(object);
+        if (keepsBoth === true) {
+          copies.add(object);
+          cheats += 1;
+        }
         set(object, { ...found, on });
         return 'ok';
       }),
   };
 }
 
-const round = (cheats: Cheats) =>
-  runRound({ target: registers(cheats), random: seededRandom(3), label: 'o', fault: () => sleep(300) });
+function round(cheats: Cheats) {
+  const target = registers(cheats);
+  const isHonest = Object.keys(cheats).length === 0;
+  const hasSeenEnough = (): boolean => {
+    const done = target.done();
+    return isHonest ? done.changes >= enough.changes : done.cheats >= enough.cheats;
+  };
+  return runRound({ target, random: seededRandom(3), label: 'o', fault: () => until(hasSeenEnough) });
+}
 
 test('a cluster that answers correctly passes, and its round has many requests', async () => {
   const verdict = await round({});

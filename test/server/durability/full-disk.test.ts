@@ -118,7 +118,7 @@ describe.skipIf(!isRoot)('a daemon that was killed on a full disk', () => {
     expect(running().log.join('\n')).toContain('Read-only from now on: the disk of');
     expect(await readOnly()).toMatch(/is full \(.* MB free\), so this server is read-only\. Delete containers/);
     expect(await read(running(), '/1.0/profiles')).toHaveLength(61);
-  }, 60_000);
+  });
 
   test.each([
     ['POST', '/1.0/profiles', { name: 'new' }],

@@ -30,7 +30,7 @@ describe.skipIf(missing !== undefined)('the directory of the guest socket', () =
       config: { 'security.privileged': 'true' },
     });
     for (const name of ['plain', 'root']) expect((await setState(daemon, name, 'start')).err).toBe('');
-  }, 120_000);
+  });
   afterAll(async () => {
     const { dir } = daemon;
     await daemon.cleanUp();

@@ -23,7 +23,7 @@ describe.each([
       await seed(daemon);
       await busyboxContainer(daemon, 'c1', runtime);
       expect((await setState(daemon, 'c1', 'start')).err).toBe('');
-    }, 120_000);
+    });
     afterAll(() => daemon.cleanUp());
 
     const address = (): string => daemon.daemon.httpsAddress() ?? '';

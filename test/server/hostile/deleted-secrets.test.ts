@@ -13,7 +13,7 @@ const holds = (dir: string, text: string): boolean =>
     .filter((entry) => entry.isFile())
     .some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
 
-const gone = (dir: string, text: string): Promise<void> => until(() => !holds(dir, text), 60_000);
+const gone = (dir: string, text: string): Promise<void> => until(() => !holds(dir, text));
 
 test('a replaced password of a container and of a profile, and the hash of a replaced trust password are erased', async () => {
   await withDaemon({}, async (daemon) => {

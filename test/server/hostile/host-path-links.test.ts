@@ -59,7 +59,7 @@ describe.skipIf(missing !== undefined)(
         'restricted.devices.disk': 'allow',
         'restricted.devices.disk.paths': team(),
       });
-    }, 60_000);
+    });
     afterAll(async () => {
       const dir = daemon?.dir ?? 'none';
       await daemon?.cleanUp();

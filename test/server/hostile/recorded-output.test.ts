@@ -32,7 +32,7 @@ describe.skipIf(missing !== undefined)('a command in a real container', () => {
     await seed(daemon);
     await busyboxContainer(daemon, 'c1', 'lxc');
     expect((await setState(daemon, 'c1', 'start')).err).toBe('');
-  }, 120_000);
+  });
   afterAll(() => daemon?.cleanUp());
 
   test('with more output than the limit runs to its end; metadata and log have the number of dropped bytes', async () => {

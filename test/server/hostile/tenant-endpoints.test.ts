@@ -10,7 +10,7 @@ let before = '';
 beforeAll(async () => {
   host = await openSharedHost();
   before = await host.world();
-}, 120_000);
+});
 afterAll(async () => {
   expect(await host.world()).toBe(before);
   await host.cleanUp();

@@ -15,7 +15,7 @@ beforeAll(async () => {
     expect((await change(project)).status).toBe(200);
     await host.admin.ok('PUT', `/1.0/containers/own/state?project=${project}`, { action: 'start' });
   }
-}, 120_000);
+});
 afterAll(() => host.cleanUp());
 
 const socketOf = (project: string): string =>

@@ -8,7 +8,7 @@ let before = '';
 beforeAll(async () => {
   host = await openSharedHost();
   before = await host.world();
-}, 120_000);
+});
 afterAll(() => host.cleanUp());
 
 type Refusal = readonly [status: 202 | 400 | 403 | 404 | 409 | 200, text: string | RegExp];

@@ -9,7 +9,7 @@ import { until } from '../../support/until.ts';
 let host: SharedHost;
 beforeAll(async () => {
   host = await openSharedHost();
-}, 120_000);
+});
 afterAll(() => host.cleanUp());
 
 const read = async (path: string) => (await host.tenant('GET', path)).metadata;

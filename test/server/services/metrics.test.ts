@@ -17,7 +17,7 @@ beforeAll(async () => {
   host = await openSharedHost();
   await host.admin.ok('PUT', '/1.0/containers/own/state?project=mine', { action: 'start' });
   await host.admin.ok('PUT', '/1.0/containers/victim/state?project=theirs', { action: 'start' });
-}, 120_000);
+});
 afterAll(() => host.cleanUp());
 
 const asAdmin = async (query = ''): Promise<string> =>

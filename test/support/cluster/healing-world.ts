@@ -58,7 +58,7 @@ export async function openHealingWorld(gantryd: string): Promise<HealingWorld> {
       devices: { root: { type: 'disk', path: '/', pool: 'nfs' } },
     });
     await done(second, 'PUT', `/1.0/containers/${healedContainer}/state`, { action: 'start' });
-    await until(() => existsSync(beats) && runsOf(readFileSync(beats, 'utf8')).length > 0, 60_000);
+    await until(() => existsSync(beats) && runsOf(readFileSync(beats, 'utf8')).length > 0);
   } catch (error) {
     await remove();
     throw error;
@@ -77,7 +77,7 @@ export async function openHealingWorld(gantryd: string): Promise<HealingWorld> {
           if (found !== undefined) return true;
         }
         return false;
-      }, 60_000);
+      });
       return found as Member;
     },
   };

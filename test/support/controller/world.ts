@@ -27,7 +27,7 @@ export interface ControllerWorld {
   close(): Promise<void>;
 }
 
-export const waitMs = 30_000;
+export const waitMs = 60_000;
 
 /** One set `web` of the directory `manifests`, looked at every 200 ms; `set`: further members of the set. */
 export const simpleConfig = (set = ''): string => `hosts: { file: hosts.yaml }

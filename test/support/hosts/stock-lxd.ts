@@ -68,7 +68,7 @@ export async function startStockLxd(parent = tmpdir(), run: readonly string[] = 
     }
   };
   try {
-    await until(async () => existsSync(socketPath) && (await isUp()), 60_000);
+    await until(async () => existsSync(socketPath) && (await isUp()));
   } catch (error) {
     await cleanUp().catch(() => {});
     throw error;

@@ -109,7 +109,7 @@ export async function startEtcd({
     await until(async () => {
       if (children[member] !== undefined) return await listens(member);
       throw new Error(`etcd ended: ${readFileSync(join(dir, `m${member}.log`), 'utf8').slice(-2000)}`);
-    }, 60_000);
+    });
   };
   const end = async (member: number): Promise<void> => {
     const child = children[member];
@@ -155,7 +155,7 @@ export async function startEtcd({
   try {
     for (const member of ports.keys()) launch(member);
     for (const member of ports.keys()) await ready(member);
-    if (!tls) for (const member of ports.keys()) await until(() => isHealthy(endpointOf(member)), 60_000);
+    if (!tls) for (const member of ports.keys()) await until(() => isHealthy(endpointOf(member)));
     return self;
   } catch (error) {
     await self.stop();

@@ -29,6 +29,9 @@ export async function openSqlite(): Promise<StoreUnderTest> {
   return { store, clock, reopen, dispose };
 }
 
+/** Where an answer only has to come: a busy machine writes slowly. */
+const totalMs = 60_000;
+
 /**
  * A store of its own in an etcd that several tests share, one after the other. With `writer`, as one of many that write to it: its
  * opening and closing move the revision, so cases that open it again do not apply.
@@ -40,10 +43,10 @@ export async function openEtcd(
   const clock = scriptedClock();
   const name = randomUUID();
   const own = writer === undefined ? {} : { writer };
-  let store = await openEtcdStore({ endpoints, name, clock, ...own });
+  let store = await openEtcdStore({ endpoints, name, clock, totalMs, ...own });
   const reopen = async (): Promise<typeof store> => {
     await store.close();
-    store = await openEtcdStore({ endpoints, name, clock });
+    store = await openEtcdStore({ endpoints, name, clock, totalMs });
     return store;
   };
   const dispose = () => store.close();

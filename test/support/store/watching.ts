@@ -12,7 +12,7 @@ export const put = (key: string, value = '', lease?: string): Op =>
   lease === undefined ? { put: key, value: bytes(value) } : { put: key, value: bytes(value), lease };
 export const del = (key: string): Op => ({ del: key });
 
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 20_000): Promise<void> {
+export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   const end = Date.now() + timeoutMs;
   while (!(await condition())) {
     if (Date.now() > end) throw new Error(`still not: ${condition.toString()}`);

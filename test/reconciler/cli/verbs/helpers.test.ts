@@ -30,7 +30,7 @@ beforeAll(async () => {
   dir = mkdtempSync(join(realpathSync(tmpdir()), 'gthp-'));
   daemon = await makeDaemon();
   await seed(daemon);
-}, 60_000);
+});
 afterAll(async () => {
   await daemon.cleanUp();
   rmSync(dir, { recursive: true, force: true });

@@ -78,7 +78,7 @@ describe('get and diff', () => {
   let bench: Bench;
   beforeAll(async () => {
     bench = await openBench('sim');
-  }, 60_000);
+  });
   afterAll(() => bench.close());
   const get = (...argv: readonly string[]): Promise<CliRun> =>
     cli(['get', ...argv, '--host', `unix://${bench.daemon.socketPath}`]);

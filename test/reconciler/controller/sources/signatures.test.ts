@@ -54,7 +54,7 @@ beforeAll(() => {
       `${who}@example.org namespaces="git" ${readFileSync(join(folder, `${who}-ssh.pub`), 'utf8')}`,
     );
   }
-}, 60_000);
+});
 afterAll(() => {
   for (const who of hasGpg ? ['ada', 'eve'] : [])
     execFileSync('gpgconf', ['--homedir', join(folder, who), '--kill', 'all']);

@@ -31,7 +31,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     const endpoints = etcds.map((each) => each.start.clientAddress);
     const options = { endpoints, tls: nest.tls, attemptMs: 1_000 };
     membership = new EtcdMembership(options);
-    store = await openEtcdStore({ ...options, totalMs: 3_000, name: 'x', writer: 'test' });
+    store = await openEtcdStore({ ...options, name: 'x', writer: 'test' });
     writing = startWriting(store);
   });
   afterAll(async () => {
@@ -92,7 +92,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
   test('the leader hands over before its stop', async () => {
     const before = await leaderIndex();
     expect(await membership.moveLeaderAway(addressOf(before))).toBe(true);
-    await until(async () => ![before, -1].includes(await leaderIndex()), 20_000);
+    await until(async () => ![before, -1].includes(await leaderIndex()));
     expect(await membership.moveLeaderAway(addressOf(before))).toBe(false);
     await writing.goesOn();
   });
@@ -103,13 +103,13 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     const pid = etcd.status.pid ?? 0;
     process.kill(pid, 'SIGKILL');
     await writing.goesOn();
-    await until(() => etcd.status.state === 'running' && etcd.status.pid !== pid, 20_000);
+    await until(() => etcd.status.state === 'running' && etcd.status.pid !== pid);
     await until(async () => {
       const [other, own] = await Promise.all(
         [(leader + 1) % 3, leader].map((index) => membership.statusOf(addressOf(index)).catch(() => undefined)),
       );
       return other !== undefined && own !== undefined && other.raftIndex - own.raftIndex < 1_000;
-    }, 30_000);
+    });
     expect(await writing.wrong()).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
     expect((await membership.list()).map(({ name }) => name).sort()).toEqual(['m0', 'm2', 'm3']);
     // It learns from the others that it was removed.
     await dead.process.keepRunning(dead.start);
-    await until(() => dead.process.status.state === 'failed', 30_000);
+    await until(() => dead.process.status.state === 'failed');
     expect(dead.process.status.reason).toContain('it was removed from the cluster');
     expect(await writing.wrong()).toEqual([]);
   });
@@ -131,7 +131,7 @@ describe.skipIf(missing !== undefined)('the etcds of a cluster', () => {
   test('without a quorum writes are refused, and go on when it is back', async () => {
     for (const index of [2, 3]) await processOf(index).process.stop();
     const failed = writing.failed();
-    await until(() => writing.failed() > failed, 60_000);
+    await until(() => writing.failed() > failed);
     for (const index of [2, 3]) await processOf(index).process.start(processOf(index).start);
     await writing.goesOn();
     expect(await writing.wrong()).toEqual([]);
@@ -171,7 +171,7 @@ function startWriting(store: Store): Writing {
   return {
     goesOn: async () => {
       const { size } = acked;
-      await until(() => acked.size > size + 20, 60_000);
+      await until(() => acked.size > size + 20);
     },
     failed: () => failed,
     wrong: async () => {

@@ -39,7 +39,7 @@ describe.each([
       const config = { 'ipv4.address': `${subnet}.1/24`, 'ipv6.address': 'fd42:ffff:218::1/64', 'ipv4.nat': 'false' };
       expect((await daemon.call('POST', '/1.0/networks', { name: bridge, config })).status).toBe(200);
       await createContainer(daemon, 'c1', { source: { type: 'image', alias: 'busybox' } });
-    }, 120_000);
+    });
     afterAll(async () => {
       const dir = daemon?.dir;
       await daemon?.cleanUp();

@@ -79,7 +79,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('kill -9 on a 
     await settle(first, 'POST', '/1.0/containers/c/backups', { name: 'whole', ...body });
     saved = (await call(first, 'GET', '/1.0/containers/c/backups/whole/export')).bytes;
     backups = list(join(dir, 'backups'));
-  }, 60_000);
+  });
   afterAll(async () => {
     await daemon?.kill('SIGKILL').catch(() => {});
     unmountBelow(dir);

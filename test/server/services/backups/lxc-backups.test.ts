@@ -37,11 +37,11 @@ describe.skipIf(missing !== undefined)('a running container', () => {
     await daemon.ok('POST', '/1.0/images', readFileSync(image.metadataPath), octets);
     if (noBtrfs === undefined)
       await daemon.call('POST', '/1.0/storage-pools', { name: 'bt', driver: 'btrfs', config: { size: '256MiB' } });
-  }, 60_000);
+  });
   afterAll(async () => {
     await daemon?.cleanUp();
     await rm(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   test.each([
     ['default', false, false],

@@ -46,7 +46,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
       const answer = await daemon.call('POST', '/1.0/storage-pools', { name: `bk${pool}`, driver: pool, config });
       expect(answer.status).toBeLessThan(300);
     }
-  }, 120_000);
+  });
   afterAll(async () => {
     await daemon?.cleanUp();
     for (const pool of pools) {
@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)('a stock LXD', () => {
     }
     await lxd?.cleanUp();
     rmSync(folder, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const root = (pool: string) => ({ root: { type: 'disk', path: '/', pool: `bk${pool}` } });
   const draft = (name: string, pool: string) => ({

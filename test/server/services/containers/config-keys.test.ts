@@ -83,7 +83,7 @@ test('at daemon start boot.autostart.priority sets the order and boot.autostart.
     };
     for (const [name, config] of Object.entries(configs)) await createContainer(daemon, name, { config });
     await daemon.restart();
-    await until(async () => (await statusOf(daemon, 'second')) === 'Running', 30_000);
+    await until(async () => (await statusOf(daemon, 'second')) === 'Running');
     const startOf = async (name: string): Promise<number> =>
       Date.parse((await daemon.get(`/1.0/containers/${name}`)).last_used_at as string);
     await until(async () => (await startOf('second')) > 0);

@@ -46,13 +46,13 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
     const root = { type: 'disk', path: '/', pool: 'default' };
     const eth0 = { type: 'nic', nictype: 'bridged', parent: network, name: 'eth0' };
     await daemon.call('PUT', '/1.0/profiles/default', { devices: { root, eth0 } });
-  }, 60_000);
+  });
   afterAll(async () => {
     events?.close();
     await client?.close();
     await daemon?.cleanUp();
     if (daemon !== undefined) expect(hostRemains(daemon.dir)).toEqual([]);
-  }, 120_000);
+  });
 
   const path = '/1.0/containers/deb';
   const pid = async (): Promise<number> => (await daemon.get(`${path}/state`)).pid as number;
@@ -104,7 +104,7 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
       const addresses = nics.eth0.addresses as { family: string; address: string }[];
       address = addresses.find(({ family }) => family === 'inet')?.address;
       return address !== undefined;
-    }, 40_000);
+    });
     expect(address?.startsWith(`${subnet}.`)).toBe(true);
     const leases = (await daemon.get(`/1.0/networks/${network}/leases`)) as { hostname: string; address: string }[];
     expect(leases).toContainEqual(expect.objectContaining({ hostname: 'deb', address }));
@@ -196,6 +196,6 @@ describe.skipIf(missing !== undefined)('a Debian with systemd', () => {
   test('a poweroff from inside is a stop', { timeout: 120_000 }, async () => {
     await inside('systemctl', '--no-block', 'poweroff').catch(() => undefined);
     await events.next((event) => lifecycleOf(event).action === 'container-stopped', 60_000);
-    await until(async () => (await statusOf(daemon, 'deb')) === 'Stopped', 60_000);
+    await until(async () => (await statusOf(daemon, 'deb')) === 'Stopped');
   });
 });

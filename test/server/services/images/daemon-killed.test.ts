@@ -77,7 +77,7 @@ test('a daemon killed while it pulls and publishes leaves no image and no file, 
     await daemon.kill('SIGKILL');
     await server.close();
   }
-}, 60_000);
+});
 
 test.skipIf(!isRoot)(
   'a full disk fails pulls and publishing with a clear error and leaves nothing behind',

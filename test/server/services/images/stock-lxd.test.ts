@@ -34,7 +34,7 @@ describe.skipIf(missing !== undefined)('a real LXD', () => {
       protocol: 'lxd',
       certificate: environment.certificate,
     };
-  }, 90_000);
+  });
   afterAll(async () => {
     await daemon?.cleanUp();
     await lxd?.cleanUp();

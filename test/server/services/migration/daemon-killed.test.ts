@@ -129,7 +129,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
   const midway = (): Promise<void> =>
     until(
       () => list(target.pool('containers-snapshots/c')).includes('s') && list(target.pool('tmp')).length > 0,
-      20_000,
+      60_000,
     );
 
   test('of the target releases the source, and leaves nothing of the copy', async () => {
@@ -172,7 +172,7 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     await begin({ refresh: true });
     await until(
       () => list(target.pool('containers-snapshots/c')).includes('t') && list(target.pool('tmp')).length > 0,
-      20_000,
+      60_000,
     );
     await target.killed();
     await target.expectKnown(['c'], ['c/s', 'c/s2']);

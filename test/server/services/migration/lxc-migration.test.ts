@@ -91,5 +91,5 @@ describe.skipIf(missing !== undefined).each(pairs)('real containers from %s to %
     await b.daemon.ok('PUT', '/1.0/containers/moved', { restore: 's' });
     expect((await setState(b.daemon, 'moved', 'start')).err).toBe('');
     expect(await run(b.daemon, 'moved', look)).toBe(original);
-  }, 120_000);
+  });
 });

@@ -55,7 +55,7 @@ describe.each(['sim', 'lxc'] as const)('on %s', (runtime) => {
       await before.call('PATCH', '/1.0/containers/back', { config: { 'security.privileged': '' } });
       await before.stop();
       daemon = await makeDaemon({ runtime, dir: before.dir, unprivilegedOnly: true });
-    }, 60_000);
+    });
     afterAll(() => (daemon ?? before)?.cleanUp());
 
     const create = (more: object): Promise<Answer> =>

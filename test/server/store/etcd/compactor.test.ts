@@ -24,7 +24,7 @@ test.skipIf(missing !== undefined)(
     const lines: string[] = [];
     const write = (level: string) => (message: string) => void lines.push(`${level}: ${message}`);
     const log: Log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
-    const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'compact' });
+    const store = await openEtcdStore({ endpoints: etcd.endpoints, name: 'compact', totalMs: 60_000 });
     const compactor = new Compactor({ store, log, everyMs: 3_600_000 });
     try {
       // Not all at once: a transaction that waits for too long fails.

@@ -144,9 +144,9 @@ describe.skipIf(missing !== undefined)('etcd', () => {
       });
       try {
         const pem = (name: string): Buffer => readFileSync(file(name));
-        const open = (tls: object) =>
-          openEtcdStore({ endpoints: etcd.endpoints, name: 'tls', tls, attemptMs: 700, totalMs: 1_000 });
-        const store = await open({ ca: pem('ca.crt'), cert: pem('client.crt'), key: pem('client.key') });
+        const open = (tls: object, totalMs: number) =>
+          openEtcdStore({ endpoints: etcd.endpoints, name: 'tls', tls, totalMs });
+        const store = await open({ ca: pem('ca.crt'), cert: pem('client.crt'), key: pem('client.key') }, 60_000);
         expect(await store.txn([], [put('/a')])).toMatchObject({ ok: true });
         await store.close();
         const refused = [
@@ -154,7 +154,7 @@ describe.skipIf(missing !== undefined)('etcd', () => {
           { ca: pem('ca.crt'), cert: pem('forged.crt'), key: pem('forged.key') },
           { ca: pem('ca.crt') },
         ];
-        for (const tls of refused) await expect(open(tls)).rejects.toMatchObject({ code: 'Unavailable' });
+        for (const tls of refused) await expect(open(tls, 1_000)).rejects.toMatchObject({ code: 'Unavailable' });
       } finally {
         await etcd.stop();
       }
@@ -177,7 +177,8 @@ describe.skipIf(missing !== undefined)('etcd', () => {
     const second = await startEtcd();
     try {
       const endpoints = [...first.endpoints, ...second.endpoints];
-      const store = await openEtcdStore({ endpoints, name: 'same', attemptMs: 500 });
+      // Nobody listens where the first one was: it is left at once then, and not before.
+      const store = await openEtcdStore({ endpoints, name: 'same', attemptMs: 30_000 });
       await store.txn([], [put('/a')]);
       await first.kill(0);
       await expect(store.get('/a')).rejects.toThrow('it was restored or replaced');
@@ -239,7 +240,7 @@ describe('a server that only looks like etcd', () => {
   ])('is refused when it %s', async (_what, version, txn, why) => {
     const { endpoint, stop } = await lookalike(version, txn as UntypedHandleCall);
     try {
-      const opening = openEtcdStore({ endpoints: [endpoint], name: 'x', attemptMs: 500, totalMs: 1_000 });
+      const opening = openEtcdStore({ endpoints: [endpoint], name: 'x' });
       await expect(opening).rejects.toMatchObject({ code: 'Invalid', message: expect.stringContaining(why) });
     } finally {
       stop();

@@ -24,8 +24,13 @@ describe.skipIf(missing !== undefined)('a store that loses its way to one of two
   beforeEach(async () => {
     relay = await openRelay(etcd.endpoints[0] ?? '');
     const name = randomUUID();
-    store = await openEtcdStore({ endpoints: [relay.address, ...etcd.endpoints], name, attemptMs: 400 });
-    other = await openEtcdStore({ endpoints: etcd.endpoints, name });
+    store = await openEtcdStore({
+      endpoints: [relay.address, ...etcd.endpoints],
+      name,
+      attemptMs: 400,
+      totalMs: 60_000,
+    });
+    other = await openEtcdStore({ endpoints: etcd.endpoints, name, totalMs: 60_000 });
   });
   afterEach(async () => {
     await store.close();
@@ -115,7 +120,7 @@ describe.skipIf(missing !== undefined)('a store without a quorum', () => {
       const started = performance.now();
       await expect(store.get('/a')).rejects.toMatchObject({ code: 'Unavailable' });
       await expect(store.txn([], [put('/a', '2')])).rejects.toMatchObject({ code: 'Unknown' });
-      expect(performance.now() - started).toBeLessThan(10_000);
+      expect(performance.now() - started).toBeLessThan(30_000);
       await etcd.start(0);
       await etcd.start(1);
       for (let n = 0; n < 10; n++) await store.get('/a').catch(() => {});

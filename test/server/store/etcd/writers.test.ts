@@ -1,7 +1,7 @@
 // Many processes that write to one store in etcd: none disturbs another, and each can be shut out by the others.
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type EtcdBackend, openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
+import { type EtcdBackend, type EtcdStoreOptions, openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { openRelay, type Relay } from '../../../support/store/cuttable.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../../support/store/etcd.ts';
 import { put, text, until } from '../../../support/store/watching.ts';
@@ -28,13 +28,16 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     relay.close();
   });
 
-  const open = async (writer: string, endpoints = etcd.endpoints): Promise<EtcdBackend> => {
-    const store = await openEtcdStore({ endpoints, name, writer, writerName: `member ${writer}`, attemptMs: 400 });
+  /** Each waits for an answer for as long as a busy machine needs. */
+  const open = async (writer: string, more: Partial<EtcdStoreOptions> = {}): Promise<EtcdBackend> => {
+    const own = { name, writer, writerName: `member ${writer}` };
+    const store = await openEtcdStore({ endpoints: etcd.endpoints, totalMs: 60_000, ...own, ...more });
     opened.push(store);
     return store;
   };
-  /** Its first way can be cut. */
-  const openCuttable = (writer: string): Promise<EtcdBackend> => open(writer, [relay.address, ...etcd.endpoints]);
+  /** Its first way can be cut, and is left soon then. */
+  const openCuttable = (writer: string): Promise<EtcdBackend> =>
+    open(writer, { endpoints: [relay.address, ...etcd.endpoints], attemptMs: 400 });
   const fences = (): Map<string, number> => {
     const found = JSON.parse(etcd.ctl('get', '--prefix', `/${name}/meta/fence/`, '--write-out=json')) as {
       kvs?: { key: string; mod_revision: number }[];
