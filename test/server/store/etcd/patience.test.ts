@@ -3,7 +3,7 @@ import { Server, ServerCredentials, type ServerUnaryCall, type UntypedHandleCall
 import { expect, test } from 'vitest';
 import { EtcdLink } from '../../../../server/store/etcd/link.ts';
 import { etcdDefinitions } from '../../../../server/store/etcd/member.ts';
-import { Patience } from '../../../../server/store/etcd/patience.ts';
+import { Patience } from '../../../../server/lib/patience.ts';
 
 const limits = { attemptMs: 2_000, totalMs: 10_000 };
 
