@@ -1,5 +1,6 @@
 // Reads gantry.yaml and the hosts file again when they change or when it is told to, and gives the running engine what differs.
 import { readFile } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
@@ -84,9 +85,9 @@ export class Reloader {
     const changes = changesBetween(old, next);
     if (changes.refused.length > 0) return changes.refused;
     const text = changesText(changes);
-    if (text === '') return [];
+    if (text === '' && isDeepStrictEqual(old.config, config)) return [];
     const grant = await api?.prepare(config);
-    hub.log('info', `the configuration changed: ${text}`);
+    if (text !== '') hub.log('info', `the configuration changed: ${text}`);
     await engine.change(next, changes, () => {
       grant?.();
       return changes.notifications ? openNotifier(config, hub) : undefined;

@@ -138,13 +138,14 @@ export class ManagedSet {
     await this.#inTurn(() => this.#bring({ kind: 'resync', reason: 'restart', by: this.#self }, signal));
   }
 
-  /** The revision that is in force, to all hosts. */
-  async #bring(start: StartPart, signal: AbortSignal): Promise<void> {
+  /** The revision that is in force, to all hosts; `why` a rollout at work ends. */
+  async #bring(start: StartPart, signal: AbortSignal, why?: string): Promise<void> {
     const { wanted } = this.#stored;
     if (wanted === undefined) return;
     try {
       const loaded = await this.#load(wanted, signal);
       if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
+      if (why !== undefined) this.#rollouts.stop(why);
       this.#rollouts.start(wanted, loaded, start);
     } catch (error) {
       if (!signal.aborted)
@@ -197,7 +198,7 @@ export class ManagedSet {
     const end = this.#end;
     if (end === undefined || end.aborted) return;
     for (const host of joined) this.#begins(host, end);
-    await this.#inTurn(() => this.#bring({ kind: 'sync', reason: 'hosts changed', by: this.#self }, end));
+    await this.#inTurn(() => this.#bring({ kind: 'sync', reason: 'hosts changed', by: this.#self }, end, why));
     this.#stateChanged();
   }
 

@@ -1,5 +1,5 @@
 // The controller takes a changed gantry.yaml and hosts file while it runs; what did not change is not interrupted.
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readConfig } from '../../../reconciler/controller/config/read-config.ts';
@@ -102,6 +102,17 @@ test('a host that is removed keeps what it has, also when it held the lock', asy
   await world.write('a.yaml', profileText('web', { 'user.note': 'new' }));
   await until(async () => (await world.profile(2, 'web'))?.['user.note'] === 'new', waitMs);
   expect(await world.profile(1, 'web')).toMatchObject({ 'user.note': 'a' });
+});
+
+test('another hosts file with the same hosts is the one that is looked at from then on', async () => {
+  const other = join(world.folder, 'other.yaml');
+  await copyFile(join(world.folder, 'hosts.yaml'), other);
+  await write(simpleConfig().replace('hosts.yaml', 'other.yaml'));
+  await reloader.reload();
+  watch();
+  await writeFile(other, (await readFile(other, 'utf8')).replace(/ {2}- \{ name: h1.*\n/, ''));
+  await until(() => hostNames('web')?.join() === 'h2', waitMs);
+  expect(world.engine.history('web')).toHaveLength(1);
 });
 
 test('a set that is removed ends and destroys nothing; one that changed goes on with its history', async () => {
