@@ -100,9 +100,10 @@ function Titled({ title, view }: { readonly title: string; readonly view: Compon
   return <>{view}</>;
 }
 
-/** What holds for the whole page: no news, or another controller at work. */
+/** What holds for the whole page: no news, another controller at work, a configuration that is not taken. */
 function Strips() {
   const controller = overview.value?.controller;
+  const refused = controller?.config?.problems ?? [];
   const isCut = connection.value === 'reconnecting' || connection.value === 'offline';
   return (
     <>
@@ -116,6 +117,16 @@ function Strips() {
         <p class="strip" role="status">
           This controller waits: {controller.holder ?? 'another one'} is active.
         </p>
+      )}
+      {refused.length > 0 && (
+        <div class="strip bad" role="alert">
+          The newest configuration of the controller is not in use:
+          <ul>
+            {refused.map((problem) => (
+              <li key={problem}>{problem}</li>
+            ))}
+          </ul>
+        </div>
       )}
       {overviewError.value !== undefined && !isCut && (
         <p class="strip bad" role="alert">

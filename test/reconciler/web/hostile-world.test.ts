@@ -9,7 +9,7 @@ const own = new Set(
     // Words of the contract.
     'status outcome action kind mode level effect power',
     // Times, ids, hashes; the version of the program; the set that a record is of.
-    'at since until startedAt endedAt checkedAt lastSyncAt healedAt id run version',
+    'at since until startedAt endedAt checkedAt lastSyncAt healedAt readAt id run version',
     'revision appliedRevision previousRevision set',
   ].flatMap((line) => line.split(' ')),
 );

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { chromiumPath, noChromium } from '../../support/page/browser.ts';
 import { axeFindings, PageHarness, sidewaysScroll } from '../../support/page/visit.ts';
-import { hostileWorld, smallWorld } from '../../support/page/worlds.ts';
+import { hostileWorld, smallWorld, withRefusedConfig } from '../../support/page/worlds.ts';
 
 if (chromiumPath === undefined) console.log(`skipped: ${noChromium}`);
 
@@ -50,6 +50,21 @@ describe.skipIf(chromiumPath === undefined)('views', () => {
         expect(await page.evaluate('document.documentElement.dataset.theme')).toBe(theme);
       }
       expect(complaints).toEqual([]);
+    } finally {
+      await close();
+      await server.stop();
+    }
+  });
+
+  test.each(looks)('say why a new configuration of the controller is not in use, $look', async ({ theme, width }) => {
+    const server = await harness.serve(withRefusedConfig(smallWorld()));
+    const { page, complaints, close } = await harness.open(server, { theme, width });
+    try {
+      await page.goto(server.url);
+      await page.getByText('there is no source shopp').waitFor();
+      await page.getByText('1 set has drifted').first().waitFor({ state: 'attached' });
+      await page.evaluate('Promise.all(document.getAnimations().map((each) => each.finished))');
+      expect([await axeFindings(page), await sidewaysScroll(page), complaints]).toEqual([[], 0, []]);
     } finally {
       await close();
       await server.stop();

@@ -42,7 +42,18 @@ export function largeWorld(start = Date.now()): PageWorld {
 export const hostileMarkup = `<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>"'\u202e\u0000 javascript:hacked()`;
 
 export function hostileWorld(start = Date.now()): PageWorld {
-  return makeWorld(start, (text) => `${text}${hostileMarkup}`, { hosts: 2, containers: 3 });
+  const word = (text: string): string => `${text}${hostileMarkup}`;
+  return withRefusedConfig(makeWorld(start, word, { hosts: 2, containers: 3 }), word);
+}
+
+/** Its controller has refused the newest gantry.yaml. */
+export function withRefusedConfig(world: PageWorld, word: Word = (text) => text): PageWorld {
+  const { controller } = world.overview;
+  const problems = [word('gantry.yaml:12: sets.1.source: there is no source shopp: did you mean shop?')];
+  return {
+    ...world,
+    overview: { ...world.overview, controller: { ...controller, config: { readAt: controller.startedAt, problems } } },
+  };
 }
 
 interface Size {
