@@ -136,6 +136,7 @@ test.each([
   '1: a\n',
   '- a\n',
   '%YAML 1.2\n---\na: b\n',
+  ' %a\n---\n',
 ])('The fast reader leaves %j to the reader with positions', (text) => {
   expect(quickYaml(text)).toBeUndefined();
 });

@@ -27,7 +27,7 @@ export interface QuickDocument {
 }
 
 /** Text that the two parsers may read differently: tabs, foreign line breaks, byte order marks, directives, indented markers. */
-const rareText = /[\t\r\u0085\u2028\u2029\ufeff]|^%|^ +---/m;
+const rareText = /[\t\r\u0085\u2028\u2029\ufeff]|^ *%|^ +---/m;
 /** Well below the limit of parse-yaml.ts: the two count levels differently. */
 const most = { depth: 40, events: 100_000, keyLength: 500, partLength: 2000 } as const;
 
