@@ -181,6 +181,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
   clustering_architecture: ['services/cluster/accept.ts', 'e2e/cluster/lxc-cluster.test.ts', 'architecture'],
   clustering_description: ['services/cluster/cluster-membership.ts', 'e2e/cluster/lxc-cluster.test.ts', 'description'],
   clustering_image_replication: ['services/images/replicate-images.ts', 'e2e/cluster/images.test.ts', 'replica'],
+  clustering_update_cert: [
+    'services/cluster/certificate/certificate-change.ts',
+    'e2e/cluster/members/certificate.test.ts',
+    'cluster/certificate',
+  ],
   clustering_edit_roles: ['services/cluster/member-settings.ts', 'e2e/cluster/groups.test.ts', 'roles'],
   clustering_config: ['services/cluster/member-settings.ts', 'e2e/cluster/groups.test.ts', 'scheduler.instance'],
   clustering_groups: ['services/cluster/member-groups.ts', 'e2e/cluster/groups.test.ts', 'groups'],

@@ -24,6 +24,8 @@ export interface TrustStore {
   readonly trustsAuthority?: () => boolean;
   /** The daemon's own certificate, or the one that all members of the cluster share. */
   readonly own?: string;
+  /** Another one that a member may have while the cluster changes its certificate. */
+  readonly isOfMember?: (fingerprint: string) => boolean;
   /** The user of a checked token; undefined for any other, and while it is not good any more. */
   readonly userOf?: (bearer: string) => OidcUser | undefined;
 }
@@ -56,7 +58,7 @@ export function identifyCaller(connection: Connection, trust: TrustStore, now: D
   const der = connection.peerCertificate;
   if (der === undefined || der.length === 0) return { class: 'guest' };
   const fingerprint = fingerprintOf(der);
-  const internal = trust.own === fingerprint;
+  const internal = trust.own === fingerprint || trust.isOfMember?.(fingerprint) === true;
   if (trust.isForMetrics?.(fingerprint) === true) return metricsCaller(fingerprint, der, trust, now);
   const isSigned = connection.isVerified === true && trust.trustsAuthority?.() === true;
   if (!internal && !isSigned && !trust.isTrusted(fingerprint))

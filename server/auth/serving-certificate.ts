@@ -6,6 +6,7 @@ import { join } from 'node:path';
 export class ServingCertificate {
   #current: ServerCertificate;
   readonly #changed = new Set<() => void>();
+  readonly #ofMembers = new Set<ServerCertificate>();
 
   private constructor(current: ServerCertificate) {
     this.#current = current;
@@ -22,8 +23,32 @@ export class ServingCertificate {
 
   /** Reads the files again, after the host has joined or left a cluster. */
   async reload(dir: string, isMember: boolean): Promise<void> {
-    this.#current = isMember ? await readClusterPair(dir) : await ensureServerCertificate(dir);
+    this.use(isMember ? await readClusterPair(dir) : await ensureServerCertificate(dir));
+  }
+
+  /** For connections from now on. */
+  use(certificate: ServerCertificate): void {
+    this.#current = certificate;
     for (const changed of this.#changed) changed();
+  }
+
+  /** Other members may have this one, too, until the returned function is called: the cluster changes its certificate. */
+  allow(certificate: ServerCertificate): () => void {
+    this.#ofMembers.add(certificate);
+    return () => this.#ofMembers.delete(certificate);
+  }
+
+  /** What members may have that is not the current one. */
+  get ofMembers(): readonly ServerCertificate[] {
+    return [...this.#ofMembers];
+  }
+
+  /** Whether who has it is this server, or another member. */
+  isOfMember(fingerprint: string): boolean {
+    return (
+      fingerprint === this.#current.fingerprint ||
+      [...this.#ofMembers].some((certificate) => certificate.fingerprint === fingerprint)
+    );
   }
 
   onChange(changed: () => void): void {

@@ -29,15 +29,47 @@ export const clusterCertificateFiles = (stateDir: string): { readonly cert: stri
   key: join(stateDir, 'cluster.key'),
 });
 
-/** Undefined: the host is in no cluster. Throws an Error that names the file when it is damaged. */
-export async function readMembership(stateDir: string): Promise<Membership | undefined> {
-  let text: string;
+/** The authority of the etcds that members run, once the cluster has another certificate than the first one. */
+export const etcdAuthorityPath = (stateDir: string): string => join(clusterDir(stateDir), 'etcd-authority.key');
+
+/** PEM of the key that signs certificates of etcds: it stays when the certificate of the cluster changes. */
+export async function readEtcdAuthority(stateDir: string): Promise<string> {
+  const kept = await readIfThere(etcdAuthorityPath(stateDir));
+  return kept ?? (await readFile(clusterCertificateFiles(stateDir).key, 'utf8'));
+}
+
+/**
+ * Makes the files those of the certificate that the cluster has now; false: they were. A crash leaves the key and the certificate of different
+ * pairs at most, which the next start mends from the record. `isAuthority`: the key before it signs certificates of etcds.
+ */
+export async function keepClusterPair(
+  stateDir: string,
+  { certPem, keyPem }: { readonly certPem: string; readonly keyPem: string },
+  isAuthority: boolean,
+): Promise<boolean> {
+  const files = clusterCertificateFiles(stateDir);
+  const [cert, key] = [await readIfThere(files.cert), await readIfThere(files.key)];
+  if (cert === certPem && key === keyPem) return false;
+  if (isAuthority && key !== undefined && (await readIfThere(etcdAuthorityPath(stateDir))) === undefined)
+    await writeDurably(etcdAuthorityPath(stateDir), key, 0o600);
+  await writeDurably(files.key, keyPem, 0o600);
+  await writeDurably(files.cert, certPem, 0o644);
+  return true;
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
   try {
-    text = await readFile(membershipPath(stateDir), 'utf8');
+    return await readFile(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
+}
+
+/** Undefined: the host is in no cluster. Throws an Error that names the file when it is damaged. */
+export async function readMembership(stateDir: string): Promise<Membership | undefined> {
+  const text = await readIfThere(membershipPath(stateDir));
+  if (text === undefined) return undefined;
   try {
     const { v, number, clusterUuid, store } = JSON.parse(text) as Partial<Membership> & { readonly v?: number };
     if (v !== 1 || typeof number !== 'number' || typeof clusterUuid !== 'string' || typeof store?.address !== 'string')

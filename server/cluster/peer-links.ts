@@ -11,6 +11,8 @@ import type { Member } from './members.ts';
 export interface ClusterCertificate {
   readonly certPem: string;
   readonly keyPem: string;
+  /** PEM of others that a member may serve with: the cluster changes its certificate. */
+  readonly others?: readonly string[];
 }
 
 export interface PeerRequest {
@@ -75,7 +77,7 @@ export class PeerLinks {
 
   /** A connection of its own, for what is no request any more after its beginning. */
   dial(member: Pick<Member, 'name' | 'address'>): Promise<Duplex> {
-    const { certPem, keyPem } = this.#certificate();
+    const { certPem, keyPem, others } = this.#certificate();
     const url = new URL(`https://${member.address}`);
     return new Promise((resolve, reject) => {
       const socket: TLSSocket = connectTls({
@@ -93,7 +95,8 @@ export class PeerLinks {
       socket.once('error', fail);
       socket.once('timeout', () => fail(new Error(`it does not answer at ${member.address}`)));
       socket.once('secureConnect', () => {
-        if (!isSame(socket.getPeerCertificate().raw, certPem)) return fail(foreign(member.address));
+        if (!isOneOf(socket.getPeerCertificate().raw, [certPem, ...(others ?? [])]))
+          return fail(foreign(member.address));
         socket.setTimeout(0);
         socket.off('error', fail);
         resolve(socket);
@@ -116,17 +119,19 @@ export class PeerLinks {
     this.#agent = undefined;
   }
 
-  /** The certificate of the cluster signs itself: it is its own authority, under whatever name the member is reached. */
+  /** The certificate of the cluster is its own authority, whoever signed it, and under whatever name the member is reached. */
   #tls() {
-    const { certPem, keyPem } = this.#certificate();
+    const { certPem, keyPem, others = [] } = this.#certificate();
+    const known = [certPem, ...others];
     return {
       cert: certPem,
       key: keyPem,
-      ca: certPem,
+      ca: known,
+      allowPartialTrustChain: true,
       // Members have addresses, which are no names of servers.
       servername: '',
       checkServerIdentity: (_host: string, certificate: { readonly raw: Buffer }) =>
-        isSame(certificate.raw, certPem) ? undefined : foreign('the address of the member'),
+        isOneOf(certificate.raw, known) ? undefined : foreign('the address of the member'),
     };
   }
 
@@ -134,8 +139,9 @@ export class PeerLinks {
   async #agentNow(): Promise<Agent> {
     // In the bundle the default export is all that there is.
     const { Agent: Connections } = (await import('undici')).default;
-    const { certPem } = this.#certificate();
-    if (this.#agent?.of === certPem) return this.#agent.agent;
+    const { certPem, others = [] } = this.#certificate();
+    const of = [certPem, ...others].join();
+    if (this.#agent?.of === of) return this.#agent.agent;
     void this.#agent?.agent.close();
     const agent = new Connections({
       connections: maxConnections,
@@ -143,7 +149,7 @@ export class PeerLinks {
       allowH2: false,
       connect: { ...this.#tls(), timeout: connectMs },
     });
-    this.#agent = { of: certPem, agent };
+    this.#agent = { of, agent };
     return agent;
   }
 }
@@ -151,8 +157,8 @@ export class PeerLinks {
 const isErrorCode = (code: string | undefined): code is ErrorCode =>
   code !== undefined && Object.hasOwn(errorTable, code);
 
-const isSame = (raw: Uint8Array | undefined, certPem: string): boolean =>
-  raw !== undefined && new X509Certificate(certPem).raw.equals(raw);
+const isOneOf = (raw: Uint8Array | undefined, known: readonly string[]): boolean =>
+  raw !== undefined && known.some((certPem) => new X509Certificate(certPem).raw.equals(raw));
 
 const foreign = (where: string): Error =>
   new Error(`the server at ${where} does not have the certificate of the cluster`);

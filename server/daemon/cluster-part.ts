@@ -57,6 +57,7 @@ export class ClusterPart {
     this.#unfollow = services.profiles.follow();
     this.#unfollowSettings = base.records.onShared((kind) => {
       if (kind === 'server') this.#settingsChanged();
+      if (kind === 'cluster') services.certificateChange.look();
       if (kind === 'members') {
         void this.#raiseRelease();
         base.ownEtcd.lookSoon();
@@ -86,6 +87,7 @@ export class ClusterPart {
     clearInterval(this.#realising);
     this.#isClosed = true;
     clearTimeout(this.#looking);
+    this.#services.certificateChange.close();
     this.#services.fencing.close();
     this.relay.close();
     await this.#base.cluster.disappear();
@@ -168,6 +170,7 @@ export class ClusterPart {
   /** Makes here what the cluster defines and this member lacks. */
   async #realise(): Promise<void> {
     if (!this.#base.cluster.isOn) return;
+    this.#services.certificateChange.look();
     await this.#services.clusterPools.definitions.realise();
     await this.#services.clusterNetworks.definitions.realise();
   }

@@ -46,6 +46,7 @@ import { Placing } from '../services/cluster/placing.ts';
 import { ClusterMoves } from '../services/cluster/moves/moves.ts';
 import { MemberCopies } from '../services/cluster/member-copies.ts';
 import { AbsentMembers } from '../services/cluster/absent-members.ts';
+import { CertificateChange } from '../services/cluster/certificate/certificate-change.ts';
 import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
 import { PasswordAttempts } from '../auth/password-attempts.ts';
@@ -175,6 +176,13 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     becameMember: base.membership.became,
   });
   return {
+    certificateChange: new CertificateChange({
+      ...common,
+      stateDir: options.stateDir,
+      cluster: base.cluster,
+      certificates: base.certificates,
+      version: base.release,
+    }),
     absentMembers: new AbsentMembers({ records, cluster, containers, pools }),
     aliases: new Aliases({ ...common, images }),
     backups,

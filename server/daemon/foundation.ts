@@ -3,7 +3,7 @@ import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
 import { Cluster } from '../cluster/cluster.ts';
-import { membershipPath, readMembership, type Membership } from '../cluster/membership.ts';
+import { keepClusterPair, membershipPath, readMembership, type Membership } from '../cluster/membership.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -94,10 +94,13 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     cluster: () => partOf(records),
   });
   open.add(() => host.close());
+  const pair = records.cluster.get('config')?.document.certificate;
+  if (membership !== undefined && pair !== undefined)
+    await keepClusterPair(stateDir, pair, membership.store.own === true);
   const certificates = await ServingCertificate.open(stateDir, membership !== undefined);
   const pki = await PkiWatch.open({ dir: stateDir, server: certificates.current, log, nowMs: () => clock.nowMs() });
   open.add(() => pki.close());
-  const joined = new Cluster({ records, store: () => stores.store, certificate: () => certificates.current, log });
+  const joined = new Cluster({ records, store: () => stores.store, certificate: () => shownTo(certificates), log });
   cluster = joined;
   open.add(() => joined.close());
   const operations = new Operations({ clock, events, log, loop, readable, place: joined });
@@ -127,6 +130,12 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     locks: new KeyedMutex(),
   };
 }
+
+/** What this member shows to others, and what it knows them by. */
+const shownTo = ({ current, ofMembers }: ServingCertificate) => ({
+  ...current,
+  others: ofMembers.map(({ certPem }) => certPem),
+});
 
 /** Undefined: the host is in no cluster. */
 function partOf({ member, cluster }: Records): { readonly id: string; readonly member: number } | undefined {

@@ -58,6 +58,7 @@ export async function openListeners(
     get own() {
       return serving.current.fingerprint;
     },
+    isOfMember: (fingerprint: string) => serving.isOfMember(fingerprint),
     userOf: (bearer: string) => bearers.user(bearer),
   };
   const isStillTrusted = (fingerprint: string): boolean =>
@@ -79,7 +80,7 @@ export async function openListeners(
       operations.claim(id, fingerprint);
       // The trust may have ended while the request was under way.
       const isOwn = trust.projectsOf(fingerprint)?.includes(project) ?? true;
-      if (fingerprint !== trust.own && !(isStillTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
+      if (!trust.isOfMember(fingerprint) && !(isStillTrusted(fingerprint) && isOwn)) operations.revoke(fingerprint);
     },
     commonHeaders: (origin) => server.commonHeaders(origin),
     namesIn: (project) => namesIn(records, project),
@@ -90,8 +91,8 @@ export async function openListeners(
     identify: (connection) => {
       const caller = identifyCaller(connection, trust, new Date(clock.nowMs()));
       const { fingerprint } = caller;
-      // The other members show the certificate of the cluster, which is this server's own.
-      const isForeign = fingerprint !== undefined && fingerprint !== trust.own;
+      // The other members show the certificate of the cluster.
+      const isForeign = fingerprint !== undefined && !trust.isOfMember(fingerprint);
       if (caller.class === 'trusted' && isForeign && !trust.isTrusted(fingerprint)) bySignature.add(fingerprint);
       return caller;
     },

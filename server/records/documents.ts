@@ -207,6 +207,8 @@ export interface ClusterDocument {
   readonly nextNumber: number;
   /** The release that every member must have at least. */
   readonly minVersion: string;
+  /** That all members serve with and show to each other, in PEM form. Absent: the first one, which each has in its files. */
+  readonly certificate?: { readonly certPem: string; readonly keyPem: string };
 }
 
 /** A pool or network as the whole cluster has it; each member has a record of its own that realises it. */

@@ -133,6 +133,7 @@ export const furtherRoutes: readonly string[] = [
   'GET /1.0/metrics',
   'POST /1.0/cluster/members',
   'PUT /1.0/cluster/members/NAME',
+  'PUT /1.0/cluster/certificate',
   'PATCH /1.0/cluster/members/NAME',
   'GET /1.0/cluster/groups',
   'POST /1.0/cluster/groups',

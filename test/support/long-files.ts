@@ -4,6 +4,7 @@
 export const longFiles: readonly string[] = [
   'test/e2e/cluster/healing-lxc.test.ts',
   'test/e2e/cluster/healing.test.ts',
+  'test/e2e/cluster/members/certificate.test.ts',
   'test/e2e/kill/converge.test.ts',
   'test/e2e/documents/odd-values.test.ts',
   'test/server/hostile/event-loop-bodies.test.ts',

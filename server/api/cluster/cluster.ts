@@ -31,6 +31,13 @@ export const ClusterPut = Type.Object({
 });
 export type ClusterPut = Static<typeof ClusterPut>;
 
+/** What the members serve with from then on, both in PEM form. */
+export const ClusterCertificatePut = Type.Object({
+  cluster_certificate: Type.String(facts({ doc: 'Others of a chain may follow it.' })),
+  cluster_certificate_key: Type.String(facts({ secret: true, doc: 'Its key, without a passphrase.' })),
+});
+export type ClusterCertificatePut = Static<typeof ClusterCertificatePut>;
+
 export const ClusterMember = Type.Object({
   server_name: Type.String(),
   url: Type.String(),
@@ -112,6 +119,8 @@ export const ClusterAccepted = Type.Object({
     cert: Type.Optional(Type.String()),
     key: Type.Optional(Type.String(facts({ secret: true }))),
     login: Type.Optional(Type.String(facts({ secret: true }))),
+    /** The key that signs certificates of the members' own etcds. */
+    authority: Type.Optional(Type.String(facts({ secret: true }))),
   }),
 });
 export type ClusterAccepted = Static<typeof ClusterAccepted>;

@@ -4,6 +4,7 @@ import {
   ClusterAccept,
   ClusterAccepted,
   ClusterArrival,
+  ClusterCertificatePut,
   ClusterMember,
   ClusterMemberPost,
   ClusterMemberPut,
@@ -33,6 +34,16 @@ export const clusterEndpoints = [
     body: ClusterPut,
     etag: true,
   }),
+  endpoint(
+    'cluster.certificate.put',
+    'PUT /1.0/cluster/certificate',
+    'sync',
+    'Change the certificate of all members.',
+    {
+      extension: 'clustering_update_cert',
+      body: ClusterCertificatePut,
+    },
+  ),
   endpoint('members.list', 'GET /1.0/cluster/members', 'sync', 'Members.', { ...clustering, ...recursion }),
   endpoint('members.create', 'POST /1.0/cluster/members', 'async', 'Make a token that lets a host join once.', {
     ...clustering,

@@ -34,6 +34,7 @@ const laterExtensions = [
   'clustering_architecture',
   'clustering_description',
   'clustering_join_token',
+  'clustering_update_cert',
   'clustering_edit_roles',
   'clustering_config',
   'clustering_groups',

@@ -1,4 +1,4 @@
-// The certificates with which members' etcds know each other, made of the one secret that all members share: the key of the cluster.
+// The certificates with which members' etcds know each other, made of a secret that all members share: the first key of the cluster.
 import { createPrivateKey } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const names = { commonName: 'etcd of the cluster', organization: 'gantry' };
 
 /**
  * etcd takes a self-signed certificate as its own authority only when that may serve both ends, and compares its names with the address
- * of each member. So the key of the cluster is the authority, and each member has a certificate for its own addresses.
+ * of each member. So the first key of the cluster is the authority, and each member has a certificate for its own addresses.
  */
 export async function makeEtcdCertificates(
   clusterKeyPem: string,

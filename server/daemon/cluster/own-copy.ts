@@ -1,5 +1,5 @@
 // The copy of a cluster's records on this host, opened without the other members: its etcd is made one of its own, which needs no majority.
-import { cp, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
@@ -7,7 +7,7 @@ import type { EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
 import { freeAddress } from '../../cluster/etcd/free-address.ts';
 import { dataDir, exchangedDir, finishExchange, makeOnlyVoter, replay } from '../../cluster/etcd/learner.ts';
-import { clusterCertificateFiles, clusterDir, type ClusterStore } from '../../cluster/membership.ts';
+import { clusterDir, readEtcdAuthority, type ClusterStore } from '../../cluster/membership.ts';
 import { silentLog } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import { etcdNotePath, etcdStartOf, readEtcdNote, storeName } from '../stores/etcd-note.ts';
@@ -31,7 +31,7 @@ export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promis
     const start = etcdStartOf(stateDir, noted);
     await finishExchange(start.dir);
     await cp(join(start.dir, 'data'), join(dir, 'etcd', 'data'), { recursive: true });
-    const keyPem = await readFile(clusterCertificateFiles(stateDir).key, 'utf8');
+    const keyPem = await readEtcdAuthority(stateDir);
     const [clientAddress, peerAddress] = [await freeAddress(), await freeAddress()];
     const tls = await writeEtcdCertificates(join(dir, 'tls'), keyPem, { name: noted.name, hosts: ['127.0.0.1'] });
     return await runAlone({ ...start, dir: join(dir, 'etcd'), clientAddress, peerAddress, tls }, copy, read);

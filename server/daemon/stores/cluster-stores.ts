@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
-import { clusterDir, type ClusterStore } from '../../cluster/membership.ts';
+import { clusterDir, etcdAuthorityPath, readEtcdAuthority, type ClusterStore } from '../../cluster/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import { errorText, type Log } from '../../lib/log.ts';
 import type { ClusterStores, MemberFence, OpenedClusterStore } from '../../services/cluster/deps.ts';
@@ -35,6 +35,7 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
 
   async found(address: string, keyPem: string): Promise<ClusterStore> {
     const { given, own } = this.#deps;
+    await this.#keepAuthority(undefined);
     if (given !== undefined) return absolute(given);
     return await own.found(address, keyPem, randomUUID()).catch((error: unknown) => {
       throw errors.badRequest(
@@ -65,8 +66,10 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   }
 
   async share(choice: ClusterStore): Promise<Awaited<ReturnType<ClusterStores['share']>>> {
-    // The key of the cluster leads into etcds of its members.
-    if (choice.own === true) return { address: choice.address, own: true };
+    if (choice.own === true) {
+      const authority = await readEtcdAuthority(this.#deps.stateDir);
+      return { address: choice.address, own: true, authority };
+    }
     const contents = await Promise.all(
       flags.map(async (flag) => {
         const path = choice[flag];
@@ -77,11 +80,13 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   }
 
   async keep(
-    { address, own, ...shared }: Awaited<ReturnType<ClusterStores['share']>>,
+    { address, own, authority = '', ...shared }: Awaited<ReturnType<ClusterStores['share']>>,
     memberAddress: string,
     keyPem: string,
   ): Promise<ClusterStore> {
-    if (own === true) return await this.#deps.own.storeFor(memberAddress, keyPem, address);
+    const isOther = authority !== '' && authority !== keyPem;
+    await this.#keepAuthority(isOther ? authority : undefined);
+    if (own === true) return await this.#deps.own.storeFor(memberAddress, isOther ? authority : keyPem, address);
     const dir = clusterDir(this.#deps.stateDir);
     await mkdir(dir, { recursive: true, mode: 0o700 });
     await chmod(dir, 0o700);
@@ -104,5 +109,13 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
     await this.#deps.own.forget();
     const dir = clusterDir(this.#deps.stateDir);
     for (const name of Object.values(files)) await rm(join(dir, name), { force: true });
+    await this.#keepAuthority(undefined);
+  }
+
+  /** Undefined: the key of the cluster is the authority. */
+  async #keepAuthority(keyPem: string | undefined): Promise<void> {
+    const path = etcdAuthorityPath(this.#deps.stateDir);
+    if (keyPem === undefined) await rm(path, { force: true });
+    else await writeDurably(path, keyPem, 0o600);
   }
 }

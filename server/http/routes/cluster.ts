@@ -1,4 +1,5 @@
 // Cluster endpoints: requests to use cases and back.
+import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import { errors } from '../../api/errors.ts';
@@ -16,6 +17,7 @@ interface ClusterRouteEdge {
 export function clusterRoutes(
   membership: ClusterMembership,
   moves: ClusterMoves,
+  certificate: CertificateChange,
   { dialect, ended }: ClusterRouteEdge,
 ) {
   return {
@@ -31,6 +33,10 @@ export function clusterRoutes(
       }
       const operation = membership.change(caller, body, ifMatch);
       return operation === undefined ? done : async_(operation);
+    },
+    'cluster.certificate.put': async ({ caller, body }) => {
+      await certificate.update(caller, body);
+      return done;
     },
     'members.state.post': ({ caller, params, body }) => async_(moves.changeMember(caller, params.name, body)),
     'cluster.returns': (context) => {

@@ -20,6 +20,7 @@ import { addImage, type AddImageDeps } from '../../services/images/add-image.ts'
 import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageRefresh } from '../../services/images/image-refresh.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
+import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { MemberGroups } from '../../services/cluster/member-groups.ts';
 import type { MemberSettings } from '../../services/cluster/member-settings.ts';
@@ -73,6 +74,7 @@ export interface RoutedServices {
   readonly images: ImageStore;
   readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
   readonly clusterMoves: ClusterMoves;
+  readonly certificateChange: CertificateChange;
   readonly memberCopies: MemberCopies;
   readonly memberVolumes: MemberVolumes;
   readonly memberGroups: MemberGroups;
@@ -127,7 +129,7 @@ export function routesOf(
     }),
     ...containerRoutes({ ...services, restore: (context) => receiveBackup(uploads, context) }),
     ...backupRoutes(services),
-    ...clusterRoutes(services.clusterMembership, services.clusterMoves, {
+    ...clusterRoutes(services.clusterMembership, services.clusterMoves, services.certificateChange, {
       dialect: dialect.name,
       ended: ({ id }) => operations.wait(id, undefined),
     }),

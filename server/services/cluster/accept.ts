@@ -57,7 +57,8 @@ export async function accept(
   });
   deps.log.info(`The host ${name} at ${address} may join the cluster as member ${number}`);
   deps.events.lifecycle('cluster-member-added', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
-  const { certPem, keyPem } = certificates.current;
+  // This member may still serve with the one before it.
+  const { certPem, keyPem } = records.cluster.get('config')?.document.certificate ?? certificates.current;
   return {
     number,
     cluster_uuid: membership.clusterUuid,

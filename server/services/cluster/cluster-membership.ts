@@ -9,6 +9,8 @@ import type {
 import { AppError, errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { Problem } from '../../api/problem.ts';
+import { X509Certificate } from 'node:crypto';
+import { fingerprintOf } from '../../auth/identify.ts';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import { randomSecret } from '../../auth/secrets.ts';
 import type { Member } from '../../cluster/members.ts';
@@ -100,6 +102,8 @@ export class ClusterMembership {
     const until = (expiry === undefined ? undefined : applyExpiry(expiry, now)) ?? new Date(now.getTime() + dayMs);
     const expiresAt = until.toISOString();
     const secret = randomSecret();
+    // This member may still serve with the one before it.
+    const of = this.#certificate;
     await records.retry((changes) => {
       if (records.members.has(name)) throw errors.exists('cluster member', name);
       changes.put('joinTokens', name, { v: 1, secretHash: secretHash(secret), expiresAt });
@@ -111,7 +115,7 @@ export class ClusterMembership {
       metadata: {
         serverName: name,
         secret,
-        fingerprint: certificates.current.fingerprint,
+        fingerprint: of === undefined ? certificates.current.fingerprint : fingerprintOf(new X509Certificate(of).raw),
         addresses: cluster.members
           .list()
           .filter(({ isPresent }) => isPresent)
@@ -122,6 +126,11 @@ export class ClusterMembership {
       endsWithDaemon: true,
       run: (_handle, signal) => this.#tokenUsed(name, secretHash(secret), Date.parse(expiresAt), signal),
     });
+  }
+
+  /** PEM; undefined: still the first one. */
+  get #certificate(): string | undefined {
+    return this.#deps.records.cluster.get('config')?.document.certificate?.certPem;
   }
 
   members(): readonly ClusterMember[] {
@@ -204,6 +213,7 @@ export class ClusterMembership {
         if (isThere()) changes.delete('joinTokens', name);
       });
     };
+    const of = this.#certificate;
     const used = new Promise<void>((resolve, reject) => {
       const end = (error?: Error): void => {
         clearInterval(timer);
@@ -213,7 +223,13 @@ export class ClusterMembership {
       };
       const withdrawn = (): void => end(new Error('the token was withdrawn'));
       const look = (): void => {
-        if (!isThere()) end();
+        if (this.#certificate !== of)
+          end(
+            new Error(
+              'the cluster has got another certificate, whose fingerprint the token does not hold: make a new one',
+            ),
+          );
+        else if (!isThere()) end();
         else if (clock.nowMs() >= expiresAtMs) end(new Error('the token expired before it was used'));
       };
       const timer = setInterval(look, lookEveryMs);

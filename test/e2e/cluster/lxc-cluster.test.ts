@@ -1,9 +1,10 @@
 // The stock `lxc cluster` on a cluster of gantryd, over the socket and over TLS: each verb has its effect, or is refused with the reason.
-import { mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
@@ -67,6 +68,28 @@ describe.skipIf(missing !== undefined)('lxc cluster', { timeout: 60_000 }, () =>
     ])
       expect(shown).toContain(line);
     expect(await refusal('cluster', 'show', `${remote}nobody`)).toContain('There is no cluster member nobody');
+  });
+
+  test('update-certificate gives all members another certificate; one that does not fit is refused', async () => {
+    const hourMs = 3_600_000;
+    const pair = await makeSelfSigned({
+      commonName: 'other',
+      organization: 'tests',
+      subjectAltNames: ['127.0.0.1'],
+      notBefore: new Date(Date.now() - hourMs),
+      notAfter: new Date(Date.now() + hourMs),
+      usage: 'server',
+    });
+    const [cert, key] = [join(work, 'other.crt'), join(work, 'other.key')];
+    writeFileSync(cert, pair.certPem);
+    writeFileSync(key, readFileSync(join(one.dir, 'cluster.key')));
+    expect(await refusal('cluster', 'update-certificate', 'far:', cert, key)).toContain('must be the key');
+    writeFileSync(key, pair.keyPem);
+    await lxc('cluster', 'update-certificate', 'far:', cert, key);
+    for (const { dir } of cluster.members)
+      await until(() => Promise.resolve(readFileSync(join(dir, 'cluster.crt'), 'utf8') === pair.certPem));
+    // The client pins the new one from now on.
+    expect((await listed('far:')).map(([name]) => name)).toEqual(['m1', 'm2', 'm3']);
   });
 
   test('enable is refused in a cluster', async () => {

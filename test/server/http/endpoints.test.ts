@@ -354,6 +354,7 @@ describe('every endpoint of this release', () => {
       'volumes.postSnapshot',
       // Without a cluster these change nothing: cluster.test.ts, and in one test/e2e/cluster.
       'cluster.put',
+      'cluster.certificate.put',
       'cluster.accept',
       'cluster.arrivals',
       'cluster.returns',

@@ -1,0 +1,172 @@
+// PUT /1.0/cluster/certificate over members that run their etcds themselves: all of them take the certificate, also who is away or joins later.
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { etcdAuthorityPath } from '../../../../server/cluster/membership.ts';
+import { type KeyAndCertificate, makeSelfSigned, makeSigned } from '../../../../server/lib/self-signed.ts';
+import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../../support/cluster/members.ts';
+import { type Answer, makeDaemon } from '../../../support/daemons/daemon.ts';
+import { callTls, makeClient } from '../../../support/daemons/tls.ts';
+import { freePorts } from '../../../support/hosts/free-port.ts';
+import { etcdMissing } from '../../../support/store/etcd.ts';
+import { until } from '../../../support/store/watching.ts';
+
+const hourMs = 3_600_000;
+const requestOf = (name: string, fromMs = -hourMs, toMs = hourMs) => ({
+  commonName: name,
+  organization: 'tests',
+  subjectAltNames: ['127.0.0.1'],
+  notBefore: new Date(Date.now() + fromMs),
+  notAfter: new Date(Date.now() + toMs),
+  usage: 'server' as const,
+});
+const bodyOf = ({ certPem, keyPem }: KeyAndCertificate) => ({
+  cluster_certificate: certPem,
+  cluster_certificate_key: keyPem,
+});
+const fingerprintOf = (pem: string): string => new X509Certificate(pem).fingerprint256;
+
+/** Of what the server shows to a new connection. */
+const shown = (address: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const [host, port] = address.split(':');
+    const socket = connect({ host, port: Number(port), rejectUnauthorized: false });
+    socket.once('error', reject);
+    socket.once('secureConnect', () => {
+      const { fingerprint256 } = socket.getPeerCertificate();
+      socket.destroy();
+      resolve(fingerprint256);
+    });
+  });
+
+describe.skipIf(etcdMissing() !== undefined)('the certificate of a cluster', { timeout: 180_000 }, () => {
+  let cluster: TestCluster;
+  let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
+  let first: string;
+
+  beforeAll(async () => {
+    cluster = await makeCluster(3, 'own');
+    [one, two, three] = cluster.members as unknown as [TestMember, TestMember, TestMember];
+    first = readFileSync(join(one.dir, 'cluster.crt'), 'utf8');
+    expect((await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' })).status).toBeLessThan(300);
+    const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
+    await one.ok('POST', '/1.0/containers?target=m3', { name: 'web', source: { type: 'none' }, devices });
+  }, 120_000);
+  afterAll(() => cluster?.cleanUp());
+
+  const update = (pair: KeyAndCertificate, member = one): Promise<Answer> =>
+    member.call('PUT', '/1.0/cluster/certificate', bodyOf(pair));
+  const allShow = async (pair: KeyAndCertificate): Promise<void> => {
+    const found = await Promise.all(cluster.members.map(({ address }) => shown(address)));
+    expect(found).toEqual(found.map(() => fingerprintOf(pair.certPem)));
+  };
+  /** Of every member to every container: each passes on what is elsewhere. */
+  const allReach = async (): Promise<void> => {
+    for (const member of cluster.members)
+      expect([member.name, (await member.get('/1.0/containers/web')).location]).toEqual([member.name, 'm3']);
+  };
+
+  test('a pair that cannot serve is refused, and nothing changes', async () => {
+    const pair = await makeSelfSigned(requestOf('good'));
+    const expired = await makeSelfSigned(requestOf('old', -2 * hourMs, -hourMs));
+    const later = await makeSelfSigned(requestOf('later', hourMs, 2 * hourMs));
+    const client = await makeSelfSigned({ ...requestOf('client'), usage: 'client' });
+    const locked = '-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n';
+    const cases: readonly (readonly [KeyAndCertificate, string])[] = [
+      [{ ...pair, keyPem: expired.keyPem }, 'cluster_certificate_key: must be the key of the certificate'],
+      [expired, 'cluster_certificate: expired on'],
+      [later, 'cluster_certificate: is not valid before'],
+      [client, 'must have serverAuth'],
+      [{ ...pair, certPem: 'no PEM' }, 'cluster_certificate: must be a certificate in PEM form'],
+      [{ ...pair, keyPem: 'no PEM' }, 'cluster_certificate_key: must be a private key in PEM form'],
+      [{ ...pair, keyPem: locked }, 'has a passphrase'],
+      [{ certPem: '', keyPem: '' }, 'cluster_certificate: is required'],
+    ];
+    for (const [sent, says] of cases) {
+      const answer = await update(sent);
+      expect([answer.status, answer.bytes.toString()]).toEqual([400, expect.stringContaining(says)]);
+    }
+    await allShow({ ...pair, certPem: first });
+  });
+
+  test('a client that is trusted for some projects only may not change it', async () => {
+    const client = await makeClient();
+    const trusted = { type: 'client', certificate: client.certPem, restricted: true, projects: ['default'] };
+    expect((await one.call('POST', '/1.0/certificates', trusted)).status).toBeLessThan(300);
+    const sent = bodyOf(await makeSelfSigned(requestOf('mine')));
+    const answer = await callTls(one.address, 'PUT', '/1.0/cluster/certificate', sent, { client });
+    expect(answer.status).toBe(403);
+    const own = await one.call('PUT', '/1.0/cluster/certificate', bodyOf(client));
+    expect([own.status, own.bytes.toString()]).toEqual([400, expect.stringMatching(/trusted client|serverAuth/)]);
+  });
+
+  test('a change through one member holds on all, while requests between them go on; tokens from before are withdrawn', async () => {
+    const asked = await two.call('POST', '/1.0/cluster/members', { server_name: 'm4' });
+    const heard = await one.listen('lifecycle');
+    const pair = await makeSelfSigned(requestOf('second'));
+    const over = new AbortController();
+    const statuses = new Set<number>();
+    const asking = (async () => {
+      while (!over.signal.aborted)
+        for (const member of [one, two]) {
+          statuses.add((await member.call('PATCH', '/1.0/containers/web', { description: String(Date.now()) })).status);
+        }
+    })();
+    const answer = await update(pair);
+    await allShow(pair);
+    over.abort();
+    await asking;
+    expect([answer.status, [...statuses]]).toEqual([200, [200]]);
+    await allReach();
+    await heard.next((event) => (event.metadata as { action?: string }).action === 'cluster-certificate-updated');
+    heard.close();
+    const ended = await two.wait(String(asked.body.operation));
+    expect([ended.status, ended.err]).toEqual(['Failure', expect.stringContaining('another certificate')]);
+    for (const member of cluster.members) {
+      await until(() => Promise.resolve(readFileSync(join(member.dir, 'cluster.crt'), 'utf8') === pair.certPem));
+      // The etcds know each other by what the first key has signed.
+      expect(readFileSync(etcdAuthorityPath(member.dir), 'utf8')).toBe(
+        readFileSync(join(one.dir, 'server.key'), 'utf8'),
+      );
+    }
+  });
+
+  test('a member that was away takes it at its start, and another etcd of the cluster with it', async () => {
+    await three.stop();
+    const pair = await makeSelfSigned(requestOf('third'));
+    expect((await update(pair, two)).status).toBe(200);
+    await three.restart();
+    await allShow(pair);
+    await allReach();
+  });
+
+  test('a host joins after it, and a certificate that an authority has signed is good, too', async () => {
+    const authority = { commonName: 'authority', organization: 'tests', ...(await authorityKey()) };
+    const pair = await makeSigned(requestOf('signed'), authority);
+    expect((await update(pair)).status).toBe(200);
+    const four = await cluster.add('m4');
+    await until(async () => (await two.get('/1.0/cluster/members')).length === 4);
+    await allShow(pair);
+    await allReach();
+    await four.restart();
+    await allReach();
+    const asked = await one.call('POST', '/1.0/cluster/members', { server_name: 'm5' });
+    const former = fingerprintOf(first).replaceAll(':', '').toLowerCase();
+    const host = await makeDaemon();
+    try {
+      const sent = { server_name: 'm5', enabled: true, server_address: `127.0.0.1:${await freePorts(3)}` };
+      const token = tokenOf({ ...asked.body.metadata.metadata, fingerprint: former });
+      expect((await host.run('PUT', '/1.0/cluster', { ...sent, cluster_token: token })).err).toContain(
+        'make a new token',
+      );
+    } finally {
+      await host.cleanUp();
+    }
+  });
+});
+
+async function authorityKey() {
+  return { privateKey: createPrivateKey((await makeSelfSigned(requestOf('authority'))).keyPem) };
+}
