@@ -45,8 +45,13 @@ export class Changes {
     this.puts.push({ kind, name, document } as unknown as Put);
     const collection = this.#collections[kind] as unknown as Collection<K>;
     this.accepts.push((rev) => {
-      if (!collection.isNewerThan(name, rev)) collection.accept(name, { name, document, modRev: rev });
+      if (this.#isNews(kind, name, rev)) collection.accept(name, { name, document, modRev: rev });
     });
+  }
+
+  /** What is followed may be past the acknowledgement, with later changes of others; a deletion leaves nothing that says so. */
+  #isNews(kind: Kind, name: string, rev: Rev): boolean {
+    return rev > this.#contents.rev && !this.#collections[kind].isNewerThan(name, rev);
   }
 
   /** The record of another member becomes one of this member, under this name; nobody sees both, or none. Fails when it is not as in
@@ -68,8 +73,10 @@ export class Changes {
     const value = encodeDocument<K>(document);
     this.compares.push({ key, modRev: found.modRev });
     this.ops.push({ put: key, value });
-    const { others } = this.#contents;
-    this.accepts.push((rev) => others.put(kind, found.member, found.name, value, rev));
+    const contents = this.#contents;
+    this.accepts.push((rev) => {
+      if (rev > contents.rev) contents.others.put(kind, found.member, found.name, value, rev);
+    });
   }
 
   delete(kind: Kind, name: string): void {
@@ -82,7 +89,7 @@ export class Changes {
     this.claimed.push(this.keyOf(kind, name));
     const collection = this.#collections[kind];
     this.accepts.push((rev) => {
-      if (!collection.isNewerThan(name, rev)) collection.accept(name, undefined);
+      if (this.#isNews(kind, name, rev)) collection.accept(name, undefined);
     });
   }
 

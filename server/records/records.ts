@@ -31,6 +31,8 @@ export class Records {
   /** Transactions that the store has not acknowledged yet. */
   readonly #pending = new Set<Changes>();
   #guard: Guard = () => {};
+  /** Others write to the store, and the watch tells of it. */
+  #isFollowing = false;
   /** Set while the records move to another store. */
   #moving: Promise<void> | undefined;
   readonly #turns = new Turns();
@@ -207,7 +209,12 @@ export class Records {
 
   /** Needed when others can write to the store. Ends with the signal; `onTrouble` gets what is in the way. */
   async follow(signal: AbortSignal, onTrouble: (error: unknown) => void): Promise<void> {
-    await follow(this.#store, this.contents, signal, onTrouble);
+    this.#isFollowing = true;
+    try {
+      await follow(this.#store, this.contents, signal, onTrouble);
+    } finally {
+      this.#isFollowing = false;
+    }
   }
 
   /** Calls it for each record that all members share and another one has changed. Returns how to end that. */
@@ -251,7 +258,9 @@ export class Records {
   async #write(changes: Changes): Promise<void> {
     const { ok, rev } = await this.#store.txn(changes.compares, changes.ops);
     if (!ok) {
-      for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
+      // Without it the view is older, and the next attempt fails on that again.
+      if (this.#isFollowing) await this.#catchUp().catch(() => {});
+      else for (const { kind, name } of changes.touched) await this.#refresh(kind, name);
       throw new RecordConflict(
         `Records changed meanwhile: ${changes.touched.map((t) => changes.keyOf(t.kind, t.name)).join(', ')}`,
       );
@@ -281,6 +290,7 @@ export class Records {
     await this.contents.reached(rev, AbortSignal.timeout(catchUpMs));
   }
 
+  /** Of a store that nobody else follows or writes to: an answer that is late is not older than the view. */
   async #refresh(kind: Kind, name: string): Promise<void> {
     const key = this.contents.space.keyOf(kind, name);
     const record = await this.#store.get(key);
