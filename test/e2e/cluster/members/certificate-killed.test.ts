@@ -1,0 +1,78 @@
+// The daemon of a member is killed while the certificate of its cluster changes: it serves with the pair that the record says after its start.
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeSelfSigned } from '../../../../server/lib/self-signed.ts';
+import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../../support/cluster/members.ts';
+import { type Bundle, bundleDaemon } from '../../../support/daemons/child-process.ts';
+import { type Gantryd, startGantryd } from '../../../support/daemons/gantryd.ts';
+import { freePort } from '../../../support/hosts/free-port.ts';
+import { etcdMissing } from '../../../support/store/etcd.ts';
+import { until } from '../../../support/store/watching.ts';
+
+/** From the request to the kill: the record is written after some 20 ms, this member serves with it after 1500 ms. */
+const delaysMs = [0, 15, 40, 1_400, 1_500, 1_510];
+const hourMs = 3_600_000;
+
+describe.skipIf(etcdMissing() !== undefined)('a member that is killed', { timeout: 180_000 }, () => {
+  let bundle: Bundle;
+  let cluster: TestCluster;
+  let one: TestMember;
+  let host: Gantryd;
+  beforeAll(async () => {
+    bundle = bundleDaemon();
+    cluster = await makeCluster(1);
+    one = cluster.members[0] ?? expect.unreachable();
+    host = await startGantryd({ gantryd: bundle.entry }, { runtime: 'sim' });
+    const asked = await one.call('POST', '/1.0/cluster/members', { server_name: 'two' });
+    const address = `127.0.0.1:${await freePort()}`;
+    const token = tokenOf(asked.body.metadata.metadata as Record<string, unknown>);
+    const body = { server_name: 'two', enabled: true, server_address: address, cluster_token: token };
+    const answer = await host.call('PUT', '/1.0/cluster', body);
+    await host.call('GET', `${String(answer.body.operation)}/wait`);
+  }, 120_000);
+  afterAll(async () => {
+    await host?.kill();
+    if (host !== undefined) rmSync(host.dir, { recursive: true, force: true });
+    await cluster?.cleanUp();
+    bundle?.remove();
+  });
+
+  test('while it changes the certificate has all of the former pair or all of the new one, as the other has', async () => {
+    const seen = new Set<boolean>();
+    for (const delay of delaysMs) {
+      const before = readFileSync(join(one.dir, 'cluster.crt'), 'utf8');
+      const pair = await makeSelfSigned({
+        commonName: `after ${delay}`,
+        organization: 'tests',
+        subjectAltNames: ['127.0.0.1'],
+        notBefore: new Date(Date.now() - hourMs),
+        notAfter: new Date(Date.now() + hourMs),
+        usage: 'server',
+      });
+      const sent = { cluster_certificate: pair.certPem, cluster_certificate_key: pair.keyPem };
+      const asking = host.call('PUT', '/1.0/cluster/certificate', sent).catch(() => undefined);
+      await sleep(delay);
+      await host.kill();
+      await asking;
+      await host.start();
+      const cert = readFileSync(join(host.dir, 'cluster.crt'), 'utf8');
+      const key = createPrivateKey(readFileSync(join(host.dir, 'cluster.key'), 'utf8'));
+      expect([before, pair.certPem]).toContain(cert);
+      expect(new X509Certificate(cert).checkPrivateKey(key)).toBe(true);
+      await until(() => Promise.resolve(readFileSync(join(one.dir, 'cluster.crt'), 'utf8') === cert));
+      // Each is asked through the other.
+      for (const member of ['m1', 'two']) {
+        expect((await one.call('GET', `/1.0/resources?target=${member}`)).status).toBe(200);
+        expect((await host.call('GET', `/1.0/resources?target=${member}`)).status).toBe(200);
+      }
+      seen.add(cert === pair.certPem);
+    }
+    // Mostly both: that depends on the load.
+    console.log(
+      `after the kills the certificate was ${[...seen].map((isNew) => (isNew ? 'new' : 'the former')).join(' and ')}`,
+    );
+  });
+});
