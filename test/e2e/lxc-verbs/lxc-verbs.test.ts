@@ -9,6 +9,7 @@ import { freePort } from '../../support/hosts/free-port.ts';
 import { clientMissing, lxcClient, runProgram } from '../../support/hosts/lxd-clients.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { containerProofs } from './containers.ts';
 import { serverProofs } from './server.ts';
 import { storageProofs } from './storage.ts';
@@ -38,12 +39,14 @@ describe('the table of verbs', () => {
   );
 });
 
-/** Over TLS those that stream or transfer; the others send the same requests. */
+/** Over TLS those that stream or transfer, over the socket the others, which send the same requests; with GANTRY_LONG=1 each over both. */
 function proofsOver(way: 'socket' | 'TLS'): Readonly<Record<string, Proof>> {
   const working = new Set(verbsThat('works', 'works differently'));
   const streams = /^(?!config |storage (?!volume)|profile|project|alias|network|operation)/;
   return Object.fromEntries(
-    Object.entries(allProofs).filter(([verb]) => working.has(verb) && (way === 'socket' || streams.test(verb))),
+    Object.entries(allProofs).filter(
+      ([verb]) => working.has(verb) && (isLongRun || streams.test(verb) === (way === 'TLS')),
+    ),
   );
 }
 

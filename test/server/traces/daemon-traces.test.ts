@@ -113,7 +113,7 @@ test('a collector that never answers, and one that is gone, hold up no request a
     expect(Date.now() - beganMs).toBeLessThan(60_000);
   }
   await until(() => daemon.logged.some((line) => line.includes('traces are not sent to 127.0.0.1:9')));
-  const endsMs = Date.now() + 10_000;
+  const endsMs = Date.now() + 30_000;
   await daemon.stop();
   expect(Date.now()).toBeLessThan(endsMs);
   silent.close();
