@@ -1,7 +1,8 @@
 // Keeps the certificate authority of the state directory current: reads its files at start, and again when they change.
 import { unwatchFile, watchFile } from 'node:fs';
 import { join } from 'node:path';
-import { errorText, type Log } from '../lib/log.ts';
+import type { Log } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { pkiFiles, readPki, type Pki } from './pki.ts';
 
 export interface PkiWatchDeps {

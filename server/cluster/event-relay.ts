@@ -1,7 +1,8 @@
 // Brings the events of the other members to the listeners of this one, while there are any.
 import type { WebSocket } from 'ws';
 import type { Event } from '../api/event.ts';
-import { errorText, type Log } from '../lib/log.ts';
+import type { Log } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import type { Member, Members } from './members.ts';
 import type { PeerLinks } from './peer-links.ts';
 

@@ -2,7 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { StatusCode } from '../api/status.ts';
 import { statusCodes } from '../api/status.ts';
-import { errorText, type Log } from '../lib/log.ts';
+import type { Log } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { pause } from '../lib/shared/deadline.ts';
 import type { Lease, Op, Store } from '../store/store.ts';
 import { isMemoryScarce } from './placement.ts';

@@ -6,7 +6,7 @@ import type { LifecycleMetadata } from '../api/event.ts';
 import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { EventRelay } from '../cluster/event-relay.ts';
 import { peerHeaders } from '../cluster/peer-headers.ts';
-import { errorText } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { noteRelease, raiseRelease } from '../services/cluster/releases.ts';
 import { serves } from '../services/server/https-listeners.ts';
 import { settingOf } from '../services/server/settings.ts';

@@ -2,7 +2,8 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino, type Logger } from 'pino';
-import { errorText, type Log, type LogContext } from '../lib/log.ts';
+import type { Log, LogContext } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import type { RuntimeChoice } from './host-drivers.ts';
 import { bool, isTrue } from '../api/text/value-checks.ts';
 import { guardOutput } from '../lib/shared/output-stream.ts';

@@ -1,5 +1,6 @@
 // The daemon as a library: started inside another program's process, for one command or a test. Same composition as gantryd.
-import { errorText, type Log } from '../lib/log.ts';
+import type { Log } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { startDaemon } from './daemon.ts';
 import type { Daemon } from './daemon-options.ts';
 import type { RuntimeChoice } from './host-drivers.ts';

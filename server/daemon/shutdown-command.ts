@@ -1,7 +1,7 @@
 // gantryd shutdown: tells the daemon of a state directory that the host goes down, and waits for its end.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorText } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { daemonPid, untilEnded } from './daemon-process.ts';
 
 const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;

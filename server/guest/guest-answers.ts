@@ -4,7 +4,8 @@ import type { Readable } from 'node:stream';
 import { statusIn, errors, type AppError } from '../api/errors.ts';
 import type { Dialect } from '../http/dialects/dialect.ts';
 import { exportImage } from '../http/image-export.ts';
-import { errorText, type Log } from '../lib/log.ts';
+import type { Log } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import type { Guest, GuestView } from '../services/containers/guest-view.ts';
 import { toAppError } from '../services/translate-errors.ts';
 

@@ -9,7 +9,7 @@ import { defaultProject } from '../api/project/project-names.ts';
 import { originProblem } from '../auth/origin.ts';
 import { classForMetrics } from '../auth/policy.ts';
 import type { Sight } from '../auth/restricted-view.ts';
-import { errorText } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Tracer } from '../lib/shared/spans.ts';
 import { answer, answerError, answerResult, labelOf, type AnswerDeps } from './answer.ts';

@@ -8,7 +8,7 @@ import { Busboy, type BusboyHeaders, type BusboyInstance } from '@fastify/busboy
 import { errors, AppError } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { aliasName } from '../api/names.ts';
-import { errorText } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { uploadPath, type Upload } from '../services/images/add-image.ts';
 import { counted, type Room } from '../services/room.ts';
 

@@ -23,15 +23,3 @@ export const readableLog = (log: Log, readable: (text: string) => string): Log =
 });
 
 export const hearsDebug = (log: Log): boolean => log.hearsDebug?.() ?? true;
-
-/** The chain of messages of an error, outermost first, joined by ": ". */
-export function errorText(error: unknown): string {
-  const parts: string[] = [];
-  let current: unknown = error;
-  while (current instanceof Error && parts.length < 8) {
-    if (current.message !== '') parts.push(current.message);
-    current = current.cause;
-  }
-  if (parts.length === 0) parts.push(String(error));
-  return parts.join(': ');
-}

@@ -2,7 +2,8 @@
 // What is undone, and how, is the saga's.
 import { errors } from '../api/errors.ts';
 import { KeyedMutex } from '../lib/keyed-mutex.ts';
-import { errorText, type Log } from '../lib/log.ts';
+import type { Log } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import type { Kind } from '../records/documents.ts';
 
 /** A record that a change under way has marked as its own, or needs to stay. */

@@ -1,7 +1,8 @@
 // Multi-step host changes that survive a crash: steps with undo, and a stored intent from before the first to after the last.
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '../lib/clock.ts';
-import { errorText, type Log } from '../lib/log.ts';
+import type { Log } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { inSpan } from '../lib/shared/spans.ts';
 import type { Kind } from '../records/documents.ts';
 import type { Changes, Records } from '../records/records.ts';

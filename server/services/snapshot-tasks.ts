@@ -1,7 +1,7 @@
 // What the tasks of each minute share that take and delete snapshots: whether a schedule is due, and one operation for all owners.
 import { isDue, parseSchedule, type Minute } from '../api/container/snapshot-schedule.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
-import { errorText } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import type { Operations } from '../operations/manager.ts';
 
 /** A minute on the clock at the host's wall. */

@@ -3,7 +3,7 @@ import { AppError, type ErrorCode } from '../api/errors.ts';
 import { DriverError } from '../drivers/driver-error.ts';
 import { RecordConflict } from '../records/records.ts';
 import { StoreError } from '../store/store.ts';
-import { errorText } from '../lib/log.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { assertNever } from '../lib/shared/assert-never.ts';
 
 /** The message stays what was tried, the cause stays why: whoever shows the error joins them. */

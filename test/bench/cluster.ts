@@ -4,7 +4,7 @@ import { startStockCluster } from '../support/cluster/stock-cluster.ts';
 import { clusterPool, threeMembers } from '../support/cluster/three-members.ts';
 import { stockLxdMissing } from '../support/hosts/stock-lxd.ts';
 import { lxcAvailable } from '../../server/drivers/runtime/lxc/host.ts';
-import { errorText } from '../../server/lib/log.ts';
+import { errorText } from '../../server/lib/shared/reason.ts';
 import { takingTurns, timesOf, type BenchContext, type Group } from './group.ts';
 import { lxdName, type Row } from './report.ts';
 import { gantrydPath, temporaryParent } from './servers.ts';

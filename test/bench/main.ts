@@ -2,7 +2,7 @@
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { lxcAvailable } from '../../server/drivers/runtime/lxc/host.ts';
-import { errorText } from '../../server/lib/log.ts';
+import { errorText } from '../../server/lib/shared/reason.ts';
 import { clusterGroup } from './cluster.ts';
 import { clusterCrowdGroup } from './cluster-crowd.ts';
 import { containersGroup } from './containers.ts';

@@ -1,7 +1,7 @@
 // npm run faults: long runs of kills and power cuts against the bundled programs; prints the figures, fails on any loss or orphan.
 import { parseArgs } from 'node:util';
 import { fileURLToPath } from 'node:url';
-import { errorText } from '../../server/lib/log.ts';
+import { errorText } from '../../server/lib/shared/reason.ts';
 import { seededRandom } from '../support/random.ts';
 import { faultFailures, figuresTable, type SuiteFigures } from './report.ts';
 import { faultSuites } from './suites.ts';

@@ -1,7 +1,7 @@
 // gantryd cluster: what an administrator does on the host of a member when its daemon, or the majority of the cluster, is gone.
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { type ClusterTask, leaveAlone, listMembers, recover, showMember } from './cluster-tasks.ts';
 
 const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;

@@ -1,5 +1,6 @@
 // The store that the daemon has open: another one after the host has joined a cluster or left it.
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenedStore } from './open-store.ts';

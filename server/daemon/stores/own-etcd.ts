@@ -12,7 +12,8 @@ import { type EtcdCandidate, type EtcdMember, etcdVoters, nextEtcdChange } from 
 import { clusterDir, readMembership, writeMembership, type ClusterStore } from '../../cluster/membership.ts';
 import type { Members } from '../../cluster/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { type Rest, RestlessLoop } from '../../lib/restless-loop.ts';
 import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
 import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';

@@ -1,7 +1,7 @@
 // gantryd store: moves the records of a stopped host into an etcd, writes them to a file, takes them from a file.
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { makeDirectories } from '../state-directories.ts';
 import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './store-choice.ts';
 import { backUp, migrate, restore, type StoreTask } from './store-tasks.ts';

@@ -1,6 +1,6 @@
 // The YAML parser behind a module of its own, so that it is loaded only when an image is looked at.
 import { isScalar, parseDocument, stringify, visit } from 'yaml';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 
 /** Throws an error whose message says what is wrong and where, as "it is ...". Takes time by the length of the text only: the parser's own check of
  *  keys compares each with all before it. */

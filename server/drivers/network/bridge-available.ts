@@ -1,5 +1,5 @@
 // Finds out whether this process can make bridge networks on this host, and says why not; leaves nothing behind.
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { renderFirewall } from './firewall.ts';
 import { planNetwork } from './config.ts';
 import { findTool, ipBatch, runTool } from './host-tools.ts';

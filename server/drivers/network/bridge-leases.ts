@@ -1,6 +1,6 @@
 // Leases and reservations of a running bridge network: what its dnsmasq gave, is to give, and must take back.
 import { formatIp } from '../../api/text/ip.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { DriverError } from '../driver-error.ts';
 import { planNetwork } from './config.ts';
 import type { NetworkPlan } from './config.ts';

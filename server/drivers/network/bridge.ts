@@ -1,7 +1,7 @@
 // The network driver for a real host: Linux bridges, nftables and dnsmasq. Ordering, locking and undoing are here; the
 // steps themselves in converge.ts, leases in bridge-leases.ts, all texts in the pure files beside it.
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Log } from '../../lib/log.ts';
 import { withRevert } from '../../lib/revert.ts';
 import { DriverError } from '../driver-error.ts';

@@ -2,7 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, rename, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { DriverError } from '../driver-error.ts';
 import { temporaryFolder } from './layout.ts';
 import { hasCode } from './remove-tree.ts';

@@ -2,7 +2,7 @@
 // lxc, pylxd and Ansible drive this daemon as it is. What such a client asks for differently is in lxd-routes.ts.
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import { lxdTextOf, statusIn } from '../../api/errors.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Dialect, Rendered } from './dialect.ts';
 import { inWordsOfLxd, operationWords } from './lxd-spellings.ts';
 import { statusCodes } from '../../api/status.ts';

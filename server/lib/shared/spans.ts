@@ -1,7 +1,7 @@
 // The span that is under way: spans of work inside it are its children, in the same call chain and without being passed along.
 // Without a span under way nothing here costs anything. Tracers that record spans are in server/traces.
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { errorText } from '../log.ts';
+import { errorText } from './reason.ts';
 import { renderTraceparent, type SpanPlace } from './traceparent.ts';
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>;

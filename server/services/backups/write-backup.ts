@@ -5,7 +5,7 @@ import { errors } from '../../api/errors.ts';
 import { shiftId } from '../../drivers/runtime/idmap/shift-ownership.ts';
 import type { TreeRef } from '../../drivers/storage/driver.ts';
 import { hostRootIds } from '../../drivers/runtime/idmap/id-map.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { SagaContext } from '../../operations/saga.ts';
 import type { BackupDocument } from '../../records/documents.ts';
 import type { ContainerDeps } from '../containers/deps.ts';

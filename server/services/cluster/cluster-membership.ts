@@ -14,7 +14,7 @@ import { fingerprintOf } from '../../auth/identify.ts';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import { randomSecret } from '../../auth/secrets.ts';
 import type { Member } from '../../cluster/members.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { statusOfMember } from '../../cluster/member-status.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';

@@ -3,7 +3,8 @@
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { errors } from '../../api/errors.ts';
 import type { Member, Members } from '../../cluster/members.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { DefinitionDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { replaceConfig } from '../patch.ts';

@@ -4,7 +4,7 @@ import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { Member } from '../../cluster/members.ts';
 import { fenceKey } from '../../cluster/signals.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
 import type { Caller } from '../caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';

@@ -12,7 +12,7 @@ import type {
 } from '../../api/container/container.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { RuntimeExit } from '../../drivers/runtime/driver.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { renderBackup } from '../backups/render-backup.ts';
 import { daemonCaller, type Caller } from '../caller.ts';
 import { etagOf } from '../etag.ts';

@@ -10,7 +10,8 @@ import {
   qualifiedName,
 } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { ImageDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';

@@ -4,7 +4,8 @@ import { mkdir } from 'node:fs/promises';
 import { isTrue } from '../../api/container/container-config.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import type { Checkpoints } from '../../drivers/runtime/driver.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import { removeRounds, roundDirOf } from '../containers/life/checkpoint.ts';
 
 export interface RoundSettings {

@@ -3,7 +3,7 @@
 import { migrationProtocol } from '../../api/container/migration-messages.ts';
 import { validateBody } from '../../api/schema/validate-json.ts';
 import { hasProto, shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
-import { errorText } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Channel, Frame } from '../../operations/channels.ts';
 
 export interface PeerChannels {

@@ -2,7 +2,8 @@
 import type { NetworkDriver, NetworkHost } from '../../drivers/network/driver.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import { dnsName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';

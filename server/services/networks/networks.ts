@@ -7,7 +7,8 @@ import { validateNetworkConfig } from '../../api/network/validate-network-config
 import type { NetworkDriver, NetworkState } from '../../drivers/network/driver.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';

@@ -4,7 +4,8 @@ import { rm, writeFile } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { errors, type AppError } from '../../api/errors.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { ScheduledTask } from './scheduler.ts';
 
 export interface DiskSpace {

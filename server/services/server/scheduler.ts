@@ -1,6 +1,7 @@
 // Runs what is due once a minute, at the start of each minute of the host's clock; what to do is the tasks' business.
 import type { Clock } from '../../lib/clock.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 
 export interface ScheduledTask {
   readonly name: string;

@@ -1,5 +1,6 @@
 // At daemon start, after recovery: removes files that no record knows and looks at those that records know.
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
 import { sweepBackups } from '../backups/backup-files.ts';
 import { settleFormerAliases } from '../images/former-aliases.ts';

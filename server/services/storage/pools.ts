@@ -14,7 +14,8 @@ import { poolDrivers } from '../../api/storage/pool.ts';
 import { errors } from '../../api/errors.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 

@@ -1,5 +1,6 @@
 // After a crash in the middle of a change of size: what is recorded is in force again. Changes of size themselves are made elsewhere.
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { StorageDriver, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { Records } from '../../records/records.ts';
 import { rootSize } from '../containers/devices/root-size.ts';

@@ -1,5 +1,6 @@
 // Removes old history from etcd, which keeps everything by default until its quota is used up. Only the writer of a store runs it.
-import { errorText, type Log } from '../../lib/log.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { EtcdBackend } from './etcd.ts';
 
 export interface CompactorOptions {

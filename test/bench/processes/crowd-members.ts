@@ -3,7 +3,8 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { startDaemon } from '../../../server/daemon/daemon.ts';
 import type { Daemon } from '../../../server/daemon/daemon-options.ts';
-import { errorText, silentLog } from '../../../server/lib/log.ts';
+import { silentLog } from '../../../server/lib/log.ts';
+import { errorText } from '../../../server/lib/shared/reason.ts';
 
 export type CrowdMessage =
   | { readonly type: 'ready'; readonly sockets: readonly string[] }

@@ -1,6 +1,6 @@
 // An etcd of three members under a store with writers and a watcher, and what must hold after any fault.
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
-import { errorText } from '../../../server/lib/log.ts';
+import { errorText } from '../../../server/lib/shared/reason.ts';
 import { type Rev, type Store, StoreError } from '../../../server/store/store.ts';
 import { openRelay, type Relay } from '../../support/store/cuttable.ts';
 import { startEtcd, type TestEtcd } from '../../support/store/etcd.ts';

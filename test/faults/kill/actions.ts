@@ -1,6 +1,6 @@
 // The actions on a running container during which a daemon may die: each action, the state it needs before, and its death.
 import { join } from 'node:path';
-import { errorText } from '../../../server/lib/log.ts';
+import { errorText } from '../../../server/lib/shared/reason.ts';
 import { settle } from '../../support/daemons/child-process.ts';
 import type { Death } from './doomed-daemon.ts';
 import { findings, settled } from './usable.ts';

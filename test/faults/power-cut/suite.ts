@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { errorText } from '../../../server/lib/log.ts';
+import { errorText } from '../../../server/lib/shared/reason.ts';
 import type { FaultContext, FaultSuite, Figures } from '../suite.ts';
 import { startGrouped, type GroupedDaemon } from './daemon.ts';
 import {

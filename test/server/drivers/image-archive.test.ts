@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { inspectImage } from '../../../server/drivers/image/archive.ts';
 import { fingerprintImage } from '../../../server/drivers/image/files.ts';
 import { unpackImage } from '../../../server/drivers/image/unpack.ts';
-import { errorText } from '../../../server/lib/log.ts';
+import { errorText } from '../../../server/lib/shared/reason.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import type { ImageCompression } from '../../support/images/busybox.ts';

@@ -19,6 +19,7 @@ export const timeouts = { object: { create: 'text', read: 'text', update: 'text'
 
 /** When omitted, references to them still do not yield null. */
 const filled: ReadonlySet<string> = new Set([
+  'target',
   'description',
   'config',
   'devices',
@@ -106,7 +107,7 @@ export const containerFile: PartType = {
       gid: 'number',
       timeouts,
     },
-    ['source'],
+    ['source', 'target'],
   ),
   computed: computedOf('sha256'),
   entry: (args) => {

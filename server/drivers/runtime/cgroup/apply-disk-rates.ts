@@ -1,5 +1,5 @@
 // Writes the disk rates of a container to its control group.
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import type { DeviceParts } from '../../device-parts.ts';
 import { type CgroupTree, readGroupFile, writeGroupFiles } from './cgroup.ts';
 import { diskRateValues } from './disk-rate-values.ts';

@@ -1,6 +1,7 @@
 // Keeps the cpusets of all running containers in balance, live: a container that starts, stops or changes its cpus moves the others.
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { errorText, type Log } from '../../../lib/log.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { type CgroupTree, groupDir } from './cgroup.ts';
 import { balanceCpus, type CpuClaim, parseCpuList, parseCpus } from './cpu-limits.ts';
 import { formatCpus } from './limits.ts';

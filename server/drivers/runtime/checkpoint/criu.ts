@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import type { CheckpointAbility } from '../driver.ts';
 import { findProgram, searchPath } from '../host/programs.ts';
 

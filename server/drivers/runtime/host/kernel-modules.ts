@@ -1,7 +1,7 @@
 // linux.kernel_modules: sees to it that modules of the host's kernel are there. Takes none away.
 import { existsSync, readFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from './programs.ts';
 

@@ -11,7 +11,8 @@ import {
   watch,
   writeFileSync,
 } from 'node:fs';
-import { errorText, type Log } from '../../../lib/log.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { quoteShell } from '../safe-names.ts';
 
 /** Hundredths of a second that a reboot waits for the daemon at most. */

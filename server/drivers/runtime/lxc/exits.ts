@@ -9,7 +9,7 @@ import { type RunningRecord, removeRunningRecord } from './running-record.ts';
 import type { RuntimeExit } from '../driver.ts';
 import { awaitOutcome, awaitRunning, clearRemains, hasMonitor, isAlive } from './liveness.ts';
 import { clearKeys, restoreLimits } from './live-keys.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { unmountFiles } from '../mounts/container-files.ts';
 
 const sweepMs = 1_000;

@@ -1,7 +1,7 @@
 // Looks at this host: whether LXC containers can run here, and with what. Changes nothing.
 import { readFileSync, readdirSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { findProgram } from '../host/programs.ts';
 import { hostIdMap } from '../idmap/id-map.ts';
 

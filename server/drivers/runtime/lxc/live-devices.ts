@@ -3,7 +3,7 @@
 import { DeviceActions, type LiveDeps } from './device-actions.ts';
 import { joined, partKinds, partsOf, pick, without } from './parts.ts';
 import { existsSync } from 'node:fs';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { withRevert } from '../../../lib/revert.ts';
 import { DriverError } from '../../driver-error.ts';
 import { type DeviceParts, noParts, ownMount } from '../../device-parts.ts';

@@ -1,5 +1,5 @@
 // Brings the live config keys of a running container into force: kernel modules, limits, network priority.
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import type { CgroupTree } from '../cgroup/cgroup.ts';
 import type { CpuSets } from '../cgroup/cpu-sets.ts';
 import { hostModules, loadModules, type ModulePaths } from '../host/kernel-modules.ts';

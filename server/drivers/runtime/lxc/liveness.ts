@@ -3,7 +3,7 @@ import { readdirSync, rmdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exec } from '../../../lib/exec.ts';
 import type { Log } from '../../../lib/log.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import {
   type CgroupTree,
   groupPids,

@@ -2,7 +2,7 @@
 // Changes no container that runs.
 import { readdirSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { type CgroupTree, groupPids, removeGroup, setFrozen } from '../cgroup/cgroup.ts';
 import { awaitRunning, clearAfterFailedStart, findInit, findMonitor, type LiveProcess } from './liveness.ts';
 import { readLimits } from '../cgroup/limits.ts';

@@ -1,6 +1,6 @@
 // The LXC runtime: starts, stops and changes containers with LXC's tools. Reads and live changes go straight to the kernel.
 import { Exits } from './exits.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
 import { DriverError } from '../../driver-error.ts';
 import { endOrphans } from '../exec/attach.ts';

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { DriverError } from '../../driver-error.ts';
 import { type CgroupTree, groupPids, removeGroup } from '../cgroup/cgroup.ts';
 import type { RunConfig } from '../driver.ts';

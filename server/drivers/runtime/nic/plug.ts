@@ -1,7 +1,8 @@
 // Runs `ip`, `tc` and `nft` for the interfaces of containers: plugs, unplugs, shapes, filters. commands.ts has their arguments.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { errorText, type Log } from '../../../lib/log.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { NicRun } from '../driver.ts';
 import { findProgram } from '../host/programs.ts';

@@ -1,7 +1,7 @@
 // Static routes of the host to subnets behind a container's interface: made with the interface, taken away with it.
 import { createHash } from 'node:crypto';
 import { exec, ExecError } from '../../../lib/exec.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { DriverError } from '../../driver-error.ts';
 import type { NicRun } from '../../device-parts.ts';
 import { findProgram } from '../host/programs.ts';

@@ -6,7 +6,8 @@ import type { Cluster } from '../../../cluster/cluster.ts';
 import { fenceKey } from '../../../cluster/signals.ts';
 import type { RunConfig, RuntimeDriver } from '../../../drivers/runtime/driver.ts';
 import type { Guard } from '../../../drivers/runtime/guard/guard.ts';
-import { errorText, type Log } from '../../../lib/log.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import type { Records } from '../../../records/records.ts';
 import { settingOf } from '../../server/settings.ts';
 

@@ -3,7 +3,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { containerUrl } from '../../../api/project/project-names.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { daemonCaller } from '../../caller.ts';
 import { lockOf } from '../../containers/find.ts';
 import { startNow } from '../../containers/life/start.ts';

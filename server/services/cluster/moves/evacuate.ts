@@ -7,7 +7,7 @@ import { plainName } from '../../../api/project/project-names.ts';
 import { statusCodes } from '../../../api/status.ts';
 import type { Member } from '../../../cluster/members.ts';
 import { placeContainer } from '../../../cluster/placement.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../caller.ts';
 import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';

@@ -5,7 +5,7 @@ import type { Member } from '../../../cluster/members.ts';
 import type { Caller } from '../../caller.ts';
 import type { Containers } from '../../containers/containers.ts';
 import { readyContainer } from '../../containers/find.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { isToRun, leaving } from './evacuation-plan.ts';
 import { moveOutHeld, startMove, successAt, type MoveOutDeps } from './move-out.ts';
 

@@ -2,7 +2,7 @@
 import type { ContainerEntry } from '../view.ts';
 import type { StateDeps } from './state-deps.ts';
 import { daemonCaller } from '../../caller.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import { lockOf } from '../find.ts';
 import { pause } from '../../../lib/shared/deadline.ts';

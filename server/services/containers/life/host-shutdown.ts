@@ -1,6 +1,6 @@
 // Stops every container because the host goes down: in order, each with its time, and remembered as running (real system section 4).
 import { setTimeout as sleep } from 'node:timers/promises';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { daemonCaller } from '../../caller.ts';
 import { lockOf } from '../find.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';

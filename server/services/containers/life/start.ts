@@ -9,7 +9,7 @@ import { evacuateKeys } from './evacuate-keys.ts';
 import { applyTemplates, withoutTemplateTrigger } from '../files/apply-templates.ts';
 import { checkpointDirOf, checkpointLogName, needCheckpoints } from './checkpoint.ts';
 import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { inSpan } from '../../../lib/shared/spans.ts';
 import { errors } from '../../../api/errors.ts';
 import { hostVolumes } from '../../storage/host-volumes.ts';

@@ -2,7 +2,7 @@
 import type { ContainerPut } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';
 import type { Operation } from '../../../api/operation.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../../records/documents.ts';
 import type { Caller } from '../../caller.ts';
 import { checkIfMatch, etagOf } from '../../etag.ts';

@@ -1,7 +1,7 @@
 // What happens to snapshots by itself, once a minute: scheduled ones are taken, expired ones deleted (real system section 19).
 import { isTrue } from '../../../api/container/container-config.ts';
 import { isDueAtStart } from '../../../api/container/snapshot-schedule.ts';
-import { errorText } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
 import { daemonCaller } from '../../caller.ts';
 import type { ScheduledTask } from '../../server/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
