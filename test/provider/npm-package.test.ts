@@ -65,6 +65,7 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
         'dist/server/api',
         'dist/server/client',
         'dist/server/lib',
+        'dist/server/traces',
         'dist/web',
         'docs',
         'examples',
