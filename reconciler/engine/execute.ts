@@ -62,6 +62,8 @@ class Run {
   /** Failed steps whose dependents are not skipped yet. */
   #failed: string[] = [];
   #running = 0;
+  /** The last of the updates of profiles, which take turns. */
+  #lastProfile: Promise<unknown> = Promise.resolve();
   /** One step could not reach the server in all its attempts, so the others would fail as well. */
   #isUnreachable = false;
   #wake = (): void => {};
@@ -137,7 +139,9 @@ class Run {
       const { action, address } = step;
       const attributes = { 'gantry.object': address, 'gantry.action': action, 'gantry.step': step.id };
       const note = await inSpan(`${action} ${address}`, { attributes }, (span) =>
-        within(timeoutMs, (signal) => runStep(this.#context(step, span), bound, signal), this.#signal),
+        this.#inTurn(step, () =>
+          within(timeoutMs, (signal) => runStep(this.#context(step, span), bound, signal), this.#signal),
+        ),
       );
       this.#outcomes.set(step.id, 'done');
       this.#queue.done(step.id);
@@ -153,6 +157,14 @@ class Run {
       const atMs = this.#nowMs();
       emit({ type: 'apply_errored', step, atMs, elapsedMs: atMs - startedMs, failure });
     }
+  }
+
+  /** Real LXD updates the containers of a profile with it, and refuses that while another profile of the same container is being updated. */
+  async #inTurn<T>({ action, kind }: Step, work: () => Promise<T>): Promise<T> {
+    if (action !== 'update' || kind !== 'profile') return await work();
+    const result = this.#lastProfile.then(work);
+    this.#lastProfile = result.catch(() => undefined);
+    return await result;
   }
 
   #context(step: Step, span: Span | undefined): StepContext {

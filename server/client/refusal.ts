@@ -5,8 +5,8 @@ const patterns = {
   exists: /\balready (exists|defined|in use)\b/i,
   /** Other objects use it: "The network is currently in use". */
   inUse: /\b(in use|being used|used by)\b/i,
-  /** Another operation is running on it. */
-  busy: /\bbusy\b/i,
+  /** Another operation is running on it. LXD has two texts for that; the second one names one that has just ended. */
+  busy: /\bbusy\b|\bmatching non-reusable operation\b/i,
   /** A container that has to be stopped first. */
   running: /\bis running\b/i,
   alreadyRunning: /\balready running\b/i,

@@ -17,6 +17,12 @@ test('A refusal is recognized by the text of the server', () => {
   expect(isRefused(error, 'exists')).toBe(false);
 });
 
+test('A refusal of LXD because of an operation that has just ended counts as busy', () => {
+  const text =
+    'The following instances failed to update (profile change still saved):\n - Project: default, Instance: bare: Failed to create instance update operation: A matching non-reusable operation has now succeeded';
+  expect(isRefused(refused(text, 'PUT /1.0/profiles/small'), 'busy')).toBe(true);
+});
+
 test('The name of an object in the request does not count as a refusal', () => {
   const error = refused('No such object', 'GET /1.0/containers/busy');
   expect(isRefused(error, 'busy')).toBe(false);

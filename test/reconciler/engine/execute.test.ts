@@ -123,6 +123,22 @@ describe('apply and destroy', () => {
     }
   });
 
+  test('Updates of profiles take turns, those of containers do not', async () => {
+    const declared = (memory: string, objects: readonly string[]): string =>
+      objects.map((object) => `${object}\nconfig: { limits.memory: ${memory} }\n`).join('---\n');
+    const updated = async (...objects: readonly string[]): Promise<number> => {
+      const world = await applied(declared('1GiB', objects));
+      world.beforeChange = () => new Promise((resolve) => setImmediate(resolve));
+      world.mostRunning = 0;
+      const { result } = await run(world, await planFor(world, declared('2GiB', objects)));
+      expect(result).toMatchObject({ failures: [], done: { length: objects.length } });
+      return world.mostRunning;
+    };
+    const container = (name: string): string => `kind: container\nname: ${name}\nsource: { type: none }`;
+    expect(await updated(...['a', 'b', 'c'].map((name) => `kind: profile\nname: ${name}`))).toBe(1);
+    expect(await updated(...['a', 'b', 'c'].map(container))).toBe(3);
+  });
+
   test('A destroy deletes users before the objects that they use', async () => {
     const world = await applied(stack());
     const plan = planDestroy({ documents: await documents(stack()), observed: await observe(world.client) });
