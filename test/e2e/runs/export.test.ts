@@ -1,7 +1,7 @@
 // A host, exported and planned: the plan is empty, on the simulation, on real containers and on a stock LXD; and the command line of
 // export.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
@@ -71,7 +71,7 @@ for (const { host, reason } of hosts) {
     afterAll(() => bench.close());
 
     test('everything plans to nothing, under the set that made it and under another', { timeout: 60_000 }, async () => {
-      const out = join(bench.dir, 'everything');
+      const out = mkdtempSync(join(bench.dir, 'everything-'));
       const exported = await run('export', '-o', out);
       expect(exported.code, exported.stderr).toBe(0);
       expect(exported.stderr).toContain('secrets are written in plain text');
