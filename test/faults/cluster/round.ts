@@ -1,9 +1,12 @@
 // One round: clients work before, during and after a fault; then everything comes to rest and the checker judges what they recorded.
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Random } from '../../support/random.ts';
 import { until } from '../../support/until.ts';
 import { acknowledged, startClients, type Target } from './clients.ts';
 import { check } from './check.ts';
-import { longestStall, Recorder, type Seen } from './history.ts';
+import { describeEntry, type History, longestStall, Recorder, type Seen } from './history.ts';
 
 export interface Round {
   readonly target: Target;
@@ -52,13 +55,27 @@ export async function runRound({ target, random, label, fault, watch, clients = 
   const to = performance.now();
   const { entries, history } = recorder;
   const { wrong, undecided } = check(history, await atRest(target, objects));
+  const kept = objects
+    .filter((object) => wrong.some((line) => line.includes(object)))
+    .map((object) => keep(object, history));
   return {
     acknowledged: acknowledged(recorder),
     unknown: entries.filter(({ outcome }) => outcome === 'unknown').length,
     requests: entries.length,
     stallMs: longestStall(entries, from.ms, to),
-    wrong: [...wrong, ...undecided.map((object) => `${object}: too many unknown outcomes to decide`)],
+    wrong: [...wrong, ...kept, ...undecided.map((object) => `${object}: too many unknown outcomes to decide`)],
   };
+}
+
+/** Keeps what clients were answered about an object for whoever looks for the cause. */
+function keep(object: string, { entries }: History): string {
+  const file = join(mkdtempSync(join(tmpdir(), 'gantry-history-')), `${object}.txt`);
+  const lines = entries
+    .filter((entry) => entry.object === object)
+    .toSorted((a, b) => a.start - b.start)
+    .map((entry) => `${describeEntry(entry)}: ${entry.outcome}\n`);
+  writeFileSync(file, lines.join(''));
+  return `the history of ${object} is in ${file}`;
 }
 
 /** What every member must agree on now. */
