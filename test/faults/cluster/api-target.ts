@@ -86,7 +86,8 @@ const seenOf = ({ description, location }: Container) => ({ value: description, 
 /** `isRefusal`: an answer that says that the object was not in the needed state. */
 function outcomeOf(reply: Reply | Undone, isRefusal: (reply: Answer) => boolean): Answered {
   if (reply === 'never') return { outcome: 'failed' };
-  if (reply === 'lost') return { outcome: 'unknown' };
+  // The member may have been killed while it was being made: others show it until the member is back and undoes that.
+  if (reply === 'lost') return { outcome: 'unknown', isUndone: true };
   if ('undone' in reply) {
     // Somebody else was faster.
     if (/already exists|was not found/.test(reply.undone)) return { outcome: 'refused' };

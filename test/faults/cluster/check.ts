@@ -96,7 +96,10 @@ function staleAbsence(read: Entry, entries: readonly Entry[]): readonly string[]
   );
   const isDeleted = entries.some(
     ({ action, outcome, start }) =>
-      action.type === 'delete' && (outcome === 'ok' || outcome === 'unknown') && start <= read.end,
+      action.type === 'delete' &&
+      action.from === undefined &&
+      (outcome === 'ok' || outcome === 'unknown') &&
+      start <= read.end,
   );
   return created === undefined || isDeleted
     ? []
@@ -113,9 +116,8 @@ function lostWrites(entries: readonly Entry[], final: Entry | undefined): readon
     if (entry.outcome !== 'ok' || value === undefined || value === saw?.value) return [];
     const isReplaced = mayApply.some(
       ({ action, end, outcome }) =>
-        (action.type === 'delete' && (outcome === 'unknown' || end > entry.start)) ||
-        (action.type === 'update' &&
-          (action.from === value || (action.from === undefined && (outcome === 'unknown' || end > entry.start)))),
+        (action.type === 'update' || action.type === 'delete') &&
+        (action.from === value || (action.from === undefined && (outcome === 'unknown' || end > entry.start))),
     );
     return isReplaced ? [] : [`an acknowledged write is lost: ${describeEntry(entry)}; at rest: ${describeSeen(saw)}`];
   });

@@ -9,7 +9,8 @@ export type Action =
   | { readonly type: 'create'; readonly value: string; readonly on?: string }
   /** `from`: the content that If-Match named; without it the update is unconditional. */
   | { readonly type: 'update'; readonly value: string; readonly from?: string }
-  | { readonly type: 'delete' }
+  /** `from`: only while it has this content, as the undo of its creation. */
+  | { readonly type: 'delete'; readonly from?: string }
   | { readonly type: 'move'; readonly on: string }
   | { readonly type: 'read'; readonly saw: Seen };
 
@@ -65,7 +66,8 @@ export class Recorder {
     const { outcome, action = about.action, isUndone = false } = await ask();
     const entry: Entry = { ...about, action, start, end: this.#now(), outcome };
     this.entries.push(entry);
-    if (isUndone && action.type === 'create') this.entries.push({ ...entry, action: { type: 'delete' } });
+    if (isUndone && action.type === 'create')
+      this.entries.push({ ...entry, action: { type: 'delete', from: action.value } });
     return entry;
   }
 
@@ -124,7 +126,7 @@ function describe(action: Action): string {
     case 'update':
       return `update${action.from === undefined ? '' : ` from ${action.from}`} to ${action.value}`;
     case 'delete':
-      return 'delete';
+      return action.from === undefined ? 'delete' : `undo of ${action.from}`;
     case 'move':
       return `move to ${action.on}`;
     case 'read':

@@ -87,9 +87,9 @@ function withNeutral({ state, done }: Past, open: ReadonlySet<number>, asked: re
   return neutral.length === 0 ? { state, done } : { state, done: new Set([...done, ...neutral]) };
 }
 
-/** An update without an answer that names its predecessor fits once only: no content occurs twice. */
+/** What has no answer and names its predecessor fits once only: no content occurs twice. */
 const canRecur = ({ outcome, action }: Entry): boolean =>
-  outcome !== 'unknown' || action.type !== 'update' || action.from === undefined;
+  outcome !== 'unknown' || (action.type !== 'update' && action.type !== 'delete') || action.from === undefined;
 
 /** The state after it; impossible when its answer contradicts the state before. */
 export function apply(state: Seen, { action, outcome }: Entry): { readonly now: Seen } | 'impossible' {
@@ -119,9 +119,8 @@ function isAllowed(state: Seen, action: Entry['action']): boolean {
     case 'create':
       return state === undefined;
     case 'update':
-      return state !== undefined && (action.from === undefined || action.from === state.value);
     case 'delete':
-      return state !== undefined;
+      return state !== undefined && (action.from === undefined || action.from === state.value);
     case 'move':
       return state !== undefined && state.on !== action.on;
     case 'read':

@@ -55,6 +55,23 @@ describe('a correct history', () => {
     expect(findings([...unknown, entry(4, 5, read('a'))], { value: 'a' })).toEqual([]);
   });
 
+  test('may show a creation of unknown outcome and then its undo, but no undo of what was changed since', () => {
+    const killed = [
+      entry(0, 1, create('a'), 'unknown'),
+      entry(0, 1, { type: 'delete', from: 'a' }, 'unknown'),
+      entry(2, 3, read('a')),
+    ];
+    expect(findings([...killed, entry(4, 5, read())], undefined)).toEqual([]);
+    expect(findings([...killed, entry(4, 5, remove, 'refused'), entry(6, 7, create('b'))], { value: 'b' })).toEqual([]);
+    expect(findings(killed, { value: 'a' })).toEqual([]);
+    const changed = [...killed, entry(4, 5, update('a', 'b'))];
+    expect(findings(changed, { value: 'b' })).toEqual([]);
+    expect(findings(changed, undefined)).toMatchObject([expect.stringContaining('an acknowledged write is lost')]);
+    expect(findings([...changed, entry(6, 7, read())], { value: 'b' })).toMatchObject([
+      expect.stringContaining('read (absence) of web was answered "ok", which fits no order'),
+    ]);
+  });
+
   test('may move an object, and delete and create it again with the place left to the server', () => {
     const entries = [
       entry(0, 1, create('a')),
