@@ -24,10 +24,11 @@ import type {
 import type { ManagedSet } from './sets/managed-set.ts';
 import type { Notifier } from './notify/notice.ts';
 import type { ConfigChanges, Configured } from './reload/changes.ts';
-import { Parts, type EngineDeps } from './parts.ts';
+import { Parts } from './parts.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
 import { previewOn } from './sets/preview.ts';
+import type { EngineDeps } from './wiring.ts';
 
 export class Engine implements Controller {
   readonly #deps: EngineDeps;
@@ -159,11 +160,11 @@ export class Engine implements Controller {
     return { resumed: [...ended.map((one) => one.id), ...(isPin ? ['rollback'] : [])] };
   }
 
-  async rollback(set: string, { revision, reason, hosts }: RollbackRequest, by: string): Promise<Operation> {
+  async rollback(set: string, request: RollbackRequest, by: string): Promise<Operation> {
     this.#requireActive();
     const found = this.#set(set);
-    requireHosts(found, hosts);
-    return found.rollback(revision, reason, by, hosts, this.#end.signal);
+    requireHosts(found, request.hosts);
+    return found.rollback({ ...request, by }, this.#end.signal);
   }
 
   async preview(set: string, { ref, hosts }: PreviewRequest, signal: AbortSignal = this.#end.signal): Promise<Preview> {

@@ -1,45 +1,24 @@
-// The hosts, sources and sets of a config, wired to one another: a source offers revisions to its sets, sets wait for sets, all stop
-// while another controller is active.
+// The hosts, sources and sets in use: begins them, and replaces those that a new configuration adds, changes or removes.
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 import type { Host } from '../manifest/hosts-file.ts';
-import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.ts';
-import { durationMs } from './config/durations.ts';
-import { suspensionOfSet } from './decide/set-view.ts';
-import { HostLink } from './hosts/host-link.ts';
+import type { SetConfig, SourceConfig } from './config/config.ts';
+import type { HostLink } from './hosts/host-link.ts';
 import { Lease } from './hosts/lease.ts';
-import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
-import { hostsOf, type ConfigChanges, type Configured, type Difference } from './reload/changes.ts';
-import { Task } from './reload/task.ts';
-import { ImageUpdates } from './sets/image-updates.ts';
-import { ManagedSet } from './sets/managed-set.ts';
+import type { ConfigChanges, Configured, Difference } from './reload/changes.ts';
+import { Tasks } from './reload/tasks.ts';
+import type { ManagedSet } from './sets/managed-set.ts';
 import { StoredSet } from './sets/set-state.ts';
-import { SourceWatch } from './sets/source-watch.ts';
 import { Suspensions } from './sets/suspensions.ts';
-import { Turns } from './sets/turns.ts';
 import type { Source } from './sources/source.ts';
+import { Wiring, type EngineDeps, type OpenSource, type PartsInUse } from './wiring.ts';
 
-export interface EngineDeps {
-  readonly config: ControllerConfig;
-  readonly hosts: readonly Host[];
-  readonly open: (entry: SourceConfig) => Source;
-  readonly hub: Hub;
-  readonly notifier?: Notifier;
-  readonly nowMs: () => number;
-}
-
-/** Hosts that are observed and planned at a time. */
-const plansAtOnce = 6;
 const keepMs = 3_600_000;
+const closeMs = 5000;
 
-interface OpenSource {
-  readonly source: Source;
-  readonly watch: SourceWatch;
-}
-
-export class Parts {
+export class Parts implements PartsInUse {
   readonly links = new Map<string, HostLink>();
   readonly sources = new Map<string, OpenSource>();
   readonly sets = new Map<string, ManagedSet>();
@@ -47,9 +26,9 @@ export class Parts {
   readonly lease: Lease;
   readonly #deps: EngineDeps;
   readonly #end: AbortSignal;
-  readonly #turns = new Turns(plansAtOnce);
+  readonly #wiring: Wiring;
   /** By link, watch or set. */
-  readonly #tasks = new Map<object, Task>();
+  readonly #tasks: Tasks;
   #configured: Configured;
   #notifier: Notifier | undefined;
 
@@ -61,10 +40,12 @@ export class Parts {
     this.#end = end;
     // All hosts and sets listen to it.
     setMaxListeners(0, end);
+    this.#tasks = new Tasks(end);
+    this.#wiring = new Wiring(deps, this, end);
     this.suspensions = new Suspensions(join(config.stateDir, 'suspensions.json'));
-    for (const host of hosts) this.links.set(host.name, this.#linked(host));
-    for (const entry of config.sources) this.sources.set(entry.name, this.#watched(entry, deps.open(entry)));
-    for (const set of config.sets) this.sets.set(set.name, this.#managed(set));
+    for (const host of hosts) this.links.set(host.name, this.#wiring.link(host));
+    for (const entry of config.sources) this.sources.set(entry.name, this.#wiring.watched(entry, deps.open(entry)));
+    for (const set of config.sets) this.sets.set(set.name, this.#wiring.set(set));
     this.lease = new Lease({
       name: config.name,
       links: [...this.links.values()],
@@ -83,6 +64,10 @@ export class Parts {
     return this.#configured;
   }
 
+  get notifier(): Notifier | undefined {
+    return this.#notifier;
+  }
+
   /** Reads the state. Rejects when it is damaged. */
   async load(): Promise<void> {
     await this.suspensions.load();
@@ -95,77 +80,87 @@ export class Parts {
     const signal = this.#end;
     const keep = setInterval(() => void this.#forgetCheckouts(), keepMs);
     signal.addEventListener('abort', () => clearInterval(keep), { once: true });
-    for (const link of this.links.values()) this.#begin(link, (end) => link.run(end));
-    for (const { watch } of this.sources.values()) this.#begin(watch, (end) => watch.run(end));
+    for (const link of this.links.values()) this.#tasks.begin(link, (end) => link.run(end));
+    for (const { watch } of this.sources.values()) this.#tasks.begin(watch, (end) => watch.run(end));
     for (const set of this.sets.values()) this.#beginSet(set);
     await this.lease.run(signal);
-    await Promise.all([...this.#tasks.values()].map((task) => task.ended()));
-    await this.#notifier?.close(5000);
+    await this.#tasks.ended();
+    await this.#notifier?.close(closeMs);
   }
 
   /**
-   * Takes what differs; what is the same goes on. Throws before it touches anything when a new source or state cannot be used; `take` is
-   * called once nothing can be refused any more.
+   * Takes what differs; parts that stay the same are not interrupted. Throws before it touches anything when a new source or state cannot be
+   * used; `take` is called once nothing can be refused any more.
    */
   async change(next: Configured, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
-    const { hosts, described, sources, sets, moved } = changes;
     const { config } = next;
-    const opened = new Map(
-      config.sources.filter(({ name }) => isNew(sources, name)).map((entry) => [entry.name, this.#deps.open(entry)]),
-    );
-    for (const name of sets.added) await new StoredSet(config.stateDir, name).load();
+    const opened = await this.#open(next, changes);
     const notifier = take();
-    const gone = (what: Difference): readonly string[] => [...what.removed, ...what.changed];
-    await Promise.all(gone(sets).map((name) => this.#endSet(name, sets.removed.includes(name))));
-    for (const name of gone(sources)) await this.#endTask(this.sources.get(name)?.watch, 'the source changed');
+    await this.#endGone(changes);
     this.#configured = next;
     if (changes.notifications) {
-      void this.#notifier?.close(5000);
+      void this.#notifier?.close(closeMs);
       this.#notifier = notifier;
     }
-    const leaving = gone(hosts).flatMap((name) => this.links.get(name) ?? []);
-    for (const host of next.hosts) {
+    const leaving = gone(changes.hosts).flatMap((name) => this.links.get(name) ?? []);
+    this.#takeHosts(next.hosts, changes);
+    await this.lease.follow([...this.links.values()]);
+    for (const [entry, source] of opened) this.sources.set(entry.name, this.#wiring.watched(entry, source));
+    inOrder(this.sources, config.sources);
+    const begun = await this.#takeSets(config.sets, changes);
+    for (const link of leaving) await this.#tasks.end(link, 'the host left the configuration');
+    this.#watchSources(begun);
+    for (const set of this.sets.values()) set.lookWaiting();
+  }
+
+  /** The sources that begin. Throws when one of them, or the state of a new set, cannot be used. */
+  async #open({ config }: Configured, changes: ConfigChanges): Promise<ReadonlyMap<SourceConfig, Source>> {
+    const entries = config.sources.filter(({ name }) => isNew(changes.sources, name));
+    const opened = new Map(entries.map((entry) => [entry, this.#deps.open(entry)]));
+    for (const name of changes.sets.added) await new StoredSet(config.stateDir, name).load();
+    return opened;
+  }
+
+  async #endGone({ sets, sources }: ConfigChanges): Promise<void> {
+    await Promise.all(gone(sets).map((name) => this.#endSet(name, sets.removed.includes(name))));
+    for (const name of gone(sources)) await this.#tasks.end(this.sources.get(name)?.watch, 'the source changed');
+  }
+
+  #takeHosts(entries: readonly Host[], { hosts, described }: ConfigChanges): void {
+    for (const host of entries) {
       if (described.includes(host.name)) this.links.get(host.name)?.describe(host);
       if (!isNew(hosts, host.name)) continue;
-      const link = this.#linked(host);
+      const link = this.#wiring.link(host);
       this.links.set(host.name, link);
-      this.#begin(link, (end) => link.run(end));
+      this.#tasks.begin(link, (end) => link.run(end));
     }
-    inOrder(this.links, next.hosts);
-    await this.lease.follow([...this.links.values()]);
-    for (const entry of config.sources) {
-      const source = opened.get(entry.name);
-      if (source !== undefined) this.sources.set(entry.name, this.#watched(entry, source));
-    }
-    inOrder(this.sources, config.sources);
-    const begun = config.sets.filter(({ name }) => isNew(sets, name)).map((set) => this.#managed(set));
+    inOrder(this.links, entries);
+  }
+
+  /** Returns the sets that began. */
+  async #takeSets(entries: readonly SetConfig[], { sets, moved }: ConfigChanges): Promise<readonly ManagedSet[]> {
+    const begun = entries.filter(({ name }) => isNew(sets, name)).map((set) => this.#wiring.set(set));
     for (const set of begun) this.sets.set(set.config.name, set);
-    inOrder(this.sets, config.sets);
+    inOrder(this.sets, entries);
     await Promise.all([
       ...begun.map((set) => this.#join(set)),
       ...moved.map(async (name) => {
         const set = this.sets.get(name);
-        await set?.changeHosts(this.#linksOf(set.config));
+        await set?.changeHosts(this.#wiring.linksOf(set.config));
       }),
     ]);
-    for (const link of leaving) await this.#endTask(link, 'the host left the configuration');
-    for (const { name } of config.sources) {
-      const { watch } = this.sources.get(name) ?? {};
-      if (watch === undefined) continue;
-      if (!this.#tasks.has(watch)) this.#begin(watch, (end) => watch.run(end));
-      // Sets that began take its revision.
-      else if (begun.some((set) => set.config.source === name)) watch.lookNow();
-    }
-    for (const set of this.sets.values())
-      for (const host of set.hosts) if (host.status.status === 'waiting') host.look();
+    return begun;
   }
 
-  #begin(part: object, work: (signal: AbortSignal) => Promise<unknown>): void {
-    this.#tasks.set(part, new Task(this.#end, work));
+  /** New sources begin; the others look again for sets that began, which take their revision. */
+  #watchSources(begun: readonly ManagedSet[]): void {
+    for (const [name, { watch }] of this.sources)
+      if (!this.#tasks.has(watch)) this.#tasks.begin(watch, (end) => watch.run(end));
+      else if (begun.some((set) => set.config.source === name)) watch.lookNow();
   }
 
   #beginSet(set: ManagedSet): void {
-    this.#begin(set, (end) => Promise.all([set.run(end), this.#updatesOf(set)?.run(end)]));
+    this.#tasks.begin(set, (end) => Promise.all([set.run(end), this.#wiring.updatesOf(set)?.run(end)]));
   }
 
   async #join(set: ManagedSet): Promise<void> {
@@ -183,136 +178,13 @@ export class Parts {
     if (set === undefined) return;
     const why = isRemoved ? 'The set left the configuration.' : 'The configuration of the set changed.';
     set.end(why);
-    await this.#endTask(set, why);
-  }
-
-  async #endTask(part: object | undefined, why: string): Promise<void> {
-    if (part === undefined) return;
-    await this.#tasks.get(part)?.end(why);
-    this.#tasks.delete(part);
-  }
-
-  #linksOf(set: SetConfig): readonly HostLink[] {
-    return hostsOf(set, this.#configured.hosts).flatMap(({ name }) => this.links.get(name) ?? []);
-  }
-
-  #linked(host: Host): HostLink {
-    const { hub } = this.#deps;
-    return new HostLink(host, {
-      // Hosts do not all look at the same time.
-      intervalMs: () => Math.round(this.#intervalMs() * (0.85 + 0.3 * Math.random())),
-      parallelism: this.#configured.config.parallelism,
-      onStatus: (status) => {
-        hub.log(
-          status.status === 'offline' ? 'warn' : 'info',
-          `the host is ${status.status}${status.message === undefined ? '' : `: ${status.message}`}`,
-          { host: status.name },
-        );
-        hub.emit({ type: 'host', host: status });
-      },
-    });
-  }
-
-  #intervalMs(): number {
-    return Math.min(...this.#configured.config.sets.map((set) => set.intervalMs));
-  }
-
-  #watched(entry: SourceConfig, source: Source): OpenSource {
-    const { hub, nowMs } = this.#deps;
-    const given = entry.git?.interval ?? entry.directory?.interval ?? entry.archive?.interval ?? entry.oci?.interval;
-    const watch = new SourceWatch({
-      source,
-      intervalMs:
-        (given === undefined ? undefined : durationMs(given)) ?? (entry.directory === undefined ? 60_000 : 2000),
-      onRevision: async (found) => {
-        const { revision, at, who, message } = found;
-        const known = {
-          revision,
-          at,
-          ...(who === undefined ? {} : { who }),
-          ...(message === undefined ? {} : { message }),
-        };
-        const sets = [...this.sets.values()].filter(({ config }) => config.source === entry.name);
-        await Promise.all(sets.map((set) => set.offer(known, this.#end)));
-      },
-      onStatus: (status) => hub.emit({ type: 'source', source: status }),
-      onError: (message) => hub.log('error', message, { source: entry.name }),
-      nowMs,
-    });
-    return { source, watch };
-  }
-
-  #managed(set: SetConfig): ManagedSet {
-    const { hub, nowMs } = this.#deps;
-    const { config } = this.#configured;
-    const source = this.sources.get(set.source)?.source;
-    if (source === undefined) throw new Error(`the set ${set.name} has no source`);
-    return new ManagedSet({
-      config: set,
-      source,
-      links: this.#linksOf(set),
-      suspensions: this.suspensions,
-      hub,
-      isActive: () => this.lease.isActive,
-      waitsFor: (needing, host) => this.#waitsFor(needing, host),
-      onChange: (changed) => this.#wakeDependents(changed),
-      notice: (notice, { name, notify }) => {
-        if (notify.length > 0)
-          this.#notifier?.notify(
-            { ...notice, controller: config.name, set: name, at: new Date(nowMs()).toISOString() },
-            notify,
-          );
-      },
-      turn: (work) => this.#turns.take(work),
-      controller: config.name,
-      stateDir: config.stateDir,
-      parallelism: config.parallelism,
-      nowMs,
-    });
-  }
-
-  #updatesOf(set: ManagedSet): ImageUpdates | undefined {
-    const { config } = set;
-    const { source, watch } = this.sources.get(config.source) ?? {};
-    if (config.images === undefined || source === undefined) return undefined;
-    const restraint = (): string | undefined =>
-      this.lease.isActive ? suspensionOfSet(config, set.suspensions) : 'another controller is active';
-    return new ImageUpdates({
-      config,
-      images: config.images,
-      source,
-      revision: () => watch?.status.revision,
-      load: (revision, signal) => set.preview(revision, signal),
-      client: (host) => {
-        const link = this.links.get(host);
-        return link?.isOnline === true ? link.client : undefined;
-      },
-      restraint,
-      onPushed: () => watch?.lookNow(),
-      log: (level, message) => this.#deps.hub.log(level, message, { set: config.name }),
-      nowMs: this.#deps.nowMs,
-    });
-  }
-
-  #waitsFor({ dependsOn }: SetConfig, host: string): string | undefined {
-    const unready = dependsOn.filter((name) => {
-      const hosts = this.sets.get(name)?.hosts ?? [];
-      const same = hosts.filter((one) => one.name === host);
-      return !(same.length > 0 ? same : hosts).every(({ isSynced }) => isSynced);
-    });
-    return unready.length === 0 ? undefined : `It waits until ${unready.join(' and ')} is synced.`;
-  }
-
-  #wakeDependents({ config }: ManagedSet): void {
-    for (const set of this.sets.values())
-      if (set.config.dependsOn.includes(config.name))
-        for (const host of set.hosts) if (host.status.status === 'waiting') host.look();
+    await this.#tasks.end(set, why);
   }
 
   async #forgetCheckouts(): Promise<void> {
-    for (const [name, { source }] of this.sources) {
+    for (const [name, { source, watch }] of this.sources) {
       const sets = [...this.sets.values()].filter(({ config }) => config.source === name);
-      const offered = this.sources.get(name)?.watch.status.revision;
+      const offered = watch.status.revision;
       const kept = new Set([
         ...sets.flatMap(({ revisions }) => revisions),
         ...(offered === undefined ? [] : [offered]),
@@ -322,9 +194,11 @@ export class Parts {
   }
 }
 
+const gone = ({ removed, changed }: Difference): readonly string[] => [...removed, ...changed];
+
 const isNew = ({ added, changed }: Difference, name: string): boolean => added.includes(name) || changed.includes(name);
 
-/** Those of the file, in its order: people and the lease read them so. */
+/** Keeps the parts of the file, in its order, in which they are shown and asked for the lease. */
 function inOrder<T>(parts: Map<string, T>, entries: readonly { readonly name: string }[]): void {
   const before = new Map(parts);
   parts.clear();

@@ -1,4 +1,4 @@
-// The decisions of the controller: windows, drift rules, batches, pauses, restraints, hosts that share documents.
+// The decisions of the controller: windows, drift rules, batches, pauses, verdicts on comparisons, sets that wait for sets, hosts that share documents.
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,8 +6,10 @@ import { describe, expect, test } from 'vitest';
 import { parseSchedule } from '../../../server/api/container/snapshot-schedule.ts';
 import type { SetConfig, Window } from '../../../reconciler/controller/config/config.ts';
 import { DriftRules } from '../../../reconciler/controller/decide/drift-rules.ts';
+import { verdictOn, type HostFacts } from '../../../reconciler/controller/decide/host-verdict.ts';
 import { retryPauseMs } from '../../../reconciler/controller/decide/retry.ts';
 import { batchesOf, batchVerdict } from '../../../reconciler/controller/decide/rollout.ts';
+import { dependentsOf, whyHostWaits } from '../../../reconciler/controller/decide/set-dependencies.ts';
 import { opensInMs } from '../../../reconciler/controller/decide/windows.ts';
 import { loadRevision } from '../../../reconciler/controller/sets/load-revision.ts';
 import { endsInMs, ofHost, ofObject } from '../../../reconciler/controller/sets/suspensions.ts';
@@ -109,6 +111,72 @@ test('pauses between attempts double up to the longest, with jitter down to a ha
     1000, 2000, 4000, 8000, 8000, 8000,
   ]);
   expect(retryPauseMs(times, 2, 0)).toBe(1000);
+});
+
+describe('verdicts', () => {
+  const free: HostFacts = {
+    suspended: undefined,
+    steps: 2,
+    refusals: [],
+    allowsPartial: false,
+    waitsForWindow: false,
+    hasReportedDrift: false,
+    calmMs: 0,
+    closedMs: () => 0,
+    waitsFor: () => undefined,
+    retryMs: 0,
+    lastError: undefined,
+  };
+  const verdict = (part: Partial<HostFacts>) => verdictOn({ ...free, ...part });
+
+  test('changes that nothing stops are made; without changes the host is synced, or drifted when drift is only reported', () => {
+    expect(verdict({})).toEqual({ kind: 'apply' });
+    expect(verdict({ steps: 0 })).toEqual({ kind: 'settled', status: 'synced' });
+    expect(verdict({ steps: 0, hasReportedDrift: true })).toEqual({ kind: 'settled', status: 'drifted' });
+  });
+
+  test('a suspension comes before everything else', () => {
+    const suspended = { kind: 'suspended', status: 'suspended', why: 'moving house' };
+    expect(verdict({ suspended: 'moving house', refusals: ['too much'], closedMs: () => 5 })).toEqual(suspended);
+  });
+
+  test('a refused part stops the plan unless partial plans are allowed; the rest of a partial plan is made', () => {
+    const refused = { kind: 'refused', status: 'failed', why: 'Refused: one; two; three' };
+    expect(verdict({ refusals: ['one', 'two', 'three', 'four'] })).toEqual(refused);
+    expect(verdict({ refusals: ['one'], allowsPartial: true })).toEqual({ kind: 'apply' });
+    expect(verdict({ refusals: ['one'], allowsPartial: true, steps: 0 })).toMatchObject({ kind: 'refused' });
+  });
+
+  test('disruptive changes wait for their window, which is noted when one opens within a month', () => {
+    const calm = { refusals: ['web restarts'], waitsForWindow: true };
+    const why = 'Waits for a window for disruptive changes: web restarts';
+    expect(verdict({ ...calm, calmMs: hourMs })).toEqual({ kind: 'refused', status: 'waiting', why, opensInMs: hourMs });
+    expect(verdict({ ...calm, calmMs: Infinity })).toEqual({ kind: 'refused', status: 'waiting', why });
+  });
+
+  test('changes wait for a window, then for other sets, then for the pause after a failure', () => {
+    const closed = { kind: 'hindered', status: 'waiting', why: 'No window for changes is open.' };
+    const stops = { waitsFor: () => 'It waits for base.', retryMs: 10, lastError: 'no space' };
+    expect(verdict({ ...stops, closedMs: () => hourMs })).toEqual({ ...closed, opensInMs: hourMs });
+    expect(verdict({ ...stops, closedMs: () => Infinity })).toEqual(closed);
+    expect(verdict(stops)).toEqual({ kind: 'hindered', status: 'waiting', why: 'It waits for base.' });
+    expect(verdict({ retryMs: 10, lastError: 'no space' })).toMatchObject({ status: 'failed', why: 'no space' });
+    expect(verdict({ retryMs: -10, lastError: 'no space' })).toEqual({ kind: 'apply' });
+  });
+});
+
+test('a set waits for the same host of the sets it depends on, or for all their hosts where they are not on it', () => {
+  const set = (name: string, dependsOn: readonly string[], synced: Readonly<Record<string, boolean>>) => ({
+    config: { name, dependsOn },
+    hosts: Object.entries(synced).map(([host, isSynced]) => ({ name: host, isSynced })),
+  });
+  const web = set('web', ['base', 'store'], { h1: false, h2: false });
+  const all = [set('base', [], { h1: true, h2: false }), set('store', [], { h3: true, h4: false }), web];
+  const sets = new Map(all.map((one) => [one.config.name, one]));
+  expect(whyHostWaits(web.config, 'h1', sets)).toBe('It waits until store is synced.');
+  expect(whyHostWaits(web.config, 'h2', sets)).toBe('It waits until base and store is synced.');
+  expect(whyHostWaits({ dependsOn: ['missing'] }, 'h1', sets)).toBeUndefined();
+  expect(dependentsOf('base', sets.values())).toEqual([web]);
 });
 
 describe('suspensions', () => {

@@ -27,6 +27,8 @@ type Objects = Restraint['objects'];
 export class Comparison {
   readonly target: HostTarget;
   readonly isNew: boolean;
+  /** The suspensions at its time. */
+  readonly asked: readonly Suspension[];
   /** All that differs, but for what is suspended. */
   readonly whole: MadePlan;
   readonly judged: Judged;
@@ -44,6 +46,7 @@ export class Comparison {
   ) {
     this.target = target;
     this.isNew = isNew;
+    this.asked = asked;
     const { documents } = target.loaded.loaded;
     const addresses = documents.map(({ address }) => address);
     const suspended = suspendedOn(asked, link.host.name, addresses);

@@ -1,0 +1,65 @@
+// What follows from a comparison on one host: changes are made now, or the host gets a status that says why none are. Pure.
+import type { SetStatusName } from '../http/contract.ts';
+
+export interface HostFacts {
+  /** Why the set is suspended on the host: by people, or by the configuration. */
+  readonly suspended: string | undefined;
+  readonly steps: number;
+  /** Why guards refuse parts of the plan. */
+  readonly refusals: readonly string[];
+  /** A plan of which parts are refused may be carried out. */
+  readonly allowsPartial: boolean;
+  /** All that is refused waits for the window of disruptive changes. */
+  readonly waitsForWindow: boolean;
+  readonly hasReportedDrift: boolean;
+  /** Time until a window for disruptive changes opens. 0: it is open. Infinity: none opens. */
+  readonly calmMs: number;
+  /** The same for a window for any change. */
+  readonly closedMs: () => number;
+  /** Sets that must be synced before. */
+  readonly waitsFor: () => string | undefined;
+  /** Time until the next try after a failure, and that failure. */
+  readonly retryMs: number;
+  readonly lastError: string | undefined;
+}
+
+export type Verdict =
+  | { readonly kind: 'apply' }
+  | {
+      /** `settled`: nothing is left to change. `refused`: guards stand in the way. `hindered`: the changes must wait. */
+      readonly kind: 'suspended' | 'settled' | 'refused' | 'hindered';
+      readonly status: SetStatusName;
+      readonly why?: string;
+      /** Time until a window opens. */
+      readonly opensInMs?: number;
+    };
+
+export function verdictOn(facts: HostFacts): Verdict {
+  const { suspended, steps, refusals, allowsPartial } = facts;
+  if (suspended !== undefined) return { kind: 'suspended', status: 'suspended', why: suspended };
+  const canApply = steps > 0 && (refusals.length === 0 || allowsPartial);
+  if (canApply) return hindranceOf(facts) ?? { kind: 'apply' };
+  if (refusals.length > 0) return refused(facts);
+  return { kind: 'settled', status: facts.hasReportedDrift ? 'drifted' : 'synced' };
+}
+
+function refused({ refusals, waitsForWindow, calmMs }: HostFacts): Verdict {
+  const why = refusals.slice(0, 3).join('; ');
+  const opens = calmMs > 0 ? opening(calmMs) : {};
+  return waitsForWindow
+    ? { kind: 'refused', status: 'waiting', why: `Waits for a window for disruptive changes: ${why}`, ...opens }
+    : { kind: 'refused', status: 'failed', why: `Refused: ${why}`, ...opens };
+}
+
+function hindranceOf({ closedMs, waitsFor, retryMs, lastError }: HostFacts): Verdict | undefined {
+  const waiting = { kind: 'hindered', status: 'waiting' } as const;
+  const opensMs = closedMs();
+  if (opensMs > 0) return { ...waiting, why: 'No window for changes is open.', ...opening(opensMs) };
+  const needed = waitsFor();
+  if (needed !== undefined) return { ...waiting, why: needed };
+  if (retryMs > 0)
+    return { kind: 'hindered', status: 'failed', why: lastError ?? 'It failed and is tried again later.' };
+  return undefined;
+}
+
+const opening = (ms: number): { readonly opensInMs?: number } => (Number.isFinite(ms) ? { opensInMs: ms } : {});

@@ -1,0 +1,74 @@
+// A set on one host as people see it: its status, its objects, and the plan of its last comparison.
+import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import { countsOf } from '../../decide/object-status.ts';
+import type { HostStatus, ObjectSummary, SetHostStatus, SetStatusName } from '../../http/contract.ts';
+import type { Comparison } from './comparison.ts';
+import type { Applied } from './host-target.ts';
+import { ObjectBoard } from './object-board.ts';
+
+type OnObjects = (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
+
+export interface HostState {
+  readonly status: SetStatusName;
+  readonly error?: string;
+}
+
+export class HostDisplay {
+  readonly #host: string;
+  readonly #onObjects: OnObjects;
+  readonly #board = new ObjectBoard();
+  #made: MadePlan | undefined;
+  state: HostState = { status: 'unknown' };
+
+  constructor(host: string, onObjects: OnObjects) {
+    this.#host = host;
+    this.#onObjects = onObjects;
+  }
+
+  get objects(): ReadonlyMap<string, ObjectSummary> {
+    return this.#board.objects;
+  }
+
+  /** The last comparison. */
+  get made(): MadePlan | undefined {
+    return this.#made;
+  }
+
+  /** `link`: the connection to the host. */
+  statusWith(applied: Applied | undefined, link: HostStatus): SetHostStatus {
+    const { status } = this.state;
+    const isOffline = link.status === 'offline';
+    const error = this.state.error ?? (isOffline ? link.message : undefined);
+    return {
+      host: this.#host,
+      status: isOffline && status !== 'suspended' ? 'unknown' : status,
+      ...(applied === undefined ? {} : { appliedRevision: applied.revision, lastSyncAt: applied.at }),
+      ...(error === undefined ? {} : { error }),
+      objects: countsOf(this.#board.objects.values()),
+    };
+  }
+
+  /** The documents are others. */
+  forgetNeeds(): void {
+    this.#board.forgetNeeds();
+  }
+
+  /** `made`: the plan that may be carried out. `failed`: why objects failed in the last run, by address. */
+  show(compared: Comparison, made: MadePlan, failed: ReadonlyMap<string, string>, state: HostState): void {
+    const { target, judged, suspended, suspendedDrift, calmMs, isHeld, whole } = compared;
+    this.state = state;
+    this.#made = isHeld ? whole : made;
+    const { changed, gone } = this.#board.show({
+      host: this.#host,
+      plan: this.#made.plan,
+      documents: target.loaded.loaded.documents,
+      suspended,
+      failed,
+      reported: judged.reported,
+      suspendedDrift,
+      isCalm: calmMs > 0,
+      isSyncing: state.status === 'syncing',
+    });
+    if (changed.length + gone.length > 0) this.#onObjects(changed, gone);
+  }
+}

@@ -1,0 +1,213 @@
+// Brings one host to the target of its set: compares, decides whether changes are made now, makes them, and notes what became of them.
+import { join } from 'node:path';
+import { reasonOf } from '../../../../server/lib/shared/reason.ts';
+import type { Seen } from '../../../core/drift/lifecycle-changes.ts';
+import type { Observed } from '../../../core/documents/observed.ts';
+import { setInProject } from '../../../core/ownership/project-notes.ts';
+import { observeAll } from '../../../engine/observe/observe-all.ts';
+import { LockedError } from '../../../engine/runs/lock.ts';
+import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import { RepairLog } from '../../../engine/runs/repair-log.ts';
+import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
+import { OvertakenError } from '../../../engine/runs/set-run.ts';
+import type { DriftRecord } from '../../http/contract.ts';
+import { verdictOn, type Verdict } from '../../decide/host-verdict.ts';
+import type { Judged } from '../../decide/judge-drift.ts';
+import { opensInMs } from '../../decide/windows.ts';
+import { Attempts } from './attempts.ts';
+import { carryOut, type Failures, type HostWork } from './carry-out.ts';
+import { Comparison } from './comparison.ts';
+import { DriftBook } from './drift-book.ts';
+import { rolloutOf, type Applied, type HostTarget, type SetOnHostDeps } from './host-target.ts';
+import type { HostState, HostDisplay } from './host-display.ts';
+import { ReportedChanges } from './reported-changes.ts';
+import { ofHost } from '../suspensions.ts';
+
+export interface ReconcilerDeps extends SetOnHostDeps {
+  readonly display: HostDisplay;
+  /** What the host has, as it is stored. */
+  readonly applied: () => Applied | undefined;
+  /** Asks for a further comparison. */
+  readonly look: () => void;
+}
+
+export class HostReconciler {
+  readonly attempts: Attempts;
+  readonly #deps: ReconcilerDeps;
+  readonly #host: string;
+  readonly #drift: DriftBook;
+  readonly #repairs = new RepairLog();
+  readonly #reported: ReportedChanges;
+  #isResumed = false;
+  #nextOpenMs: number | undefined;
+
+  constructor(deps: ReconcilerDeps) {
+    this.#deps = deps;
+    this.#host = deps.link.host.name;
+    this.attempts = new Attempts(deps.config.retry);
+    this.#drift = new DriftBook(this.#host, deps.onDrift);
+    this.#reported = new ReportedChanges(deps.link);
+  }
+
+  /** When changes are next allowed; undefined: now. */
+  get nextOpenMs(): number | undefined {
+    return this.#nextOpenMs;
+  }
+
+  /** Drift that an earlier process found. */
+  restoreDrift(records: Iterable<DriftRecord>): void {
+    this.#drift.restore(records);
+  }
+
+  noteChanges(seen: readonly Seen[]): void {
+    this.#reported.note(seen);
+  }
+
+  /** Compares, and makes the changes that may be made now. A failure is noted. False when `signal` cut it off. */
+  async run(target: HostTarget, signal: AbortSignal): Promise<boolean> {
+    try {
+      await this.#reconcile(target, signal);
+    } catch (error) {
+      if (signal.aborted) return false;
+      this.#notDone(error, target.revision);
+    }
+    return true;
+  }
+
+  async #reconcile(target: HostTarget, signal: AbortSignal): Promise<void> {
+    const { applied, onState, display } = this.#deps;
+    const isNew = applied()?.text !== target.loaded.text;
+    await this.#resumeOnce(signal);
+    this.#repairs.declare(target.loaded.loaded.documents);
+    const compare = (): Promise<Comparison> => this.#compare(target, isNew, signal);
+    const compared = await (rolloutOf(target, isNew)?.planning(this.#host, compare) ?? compare());
+    await this.#noteDrift(compared.judged, signal);
+    const made = compared.allowed(this.#restingIn(compared.whole));
+    const verdict = verdictOn(this.#factsOf(compared, made));
+    this.#settle(verdict, target);
+    const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
+    if (verdict.kind !== 'apply') return show(stateOf(verdict));
+    show({ status: 'syncing' });
+    onState();
+    await this.#apply({ made, target, isNew }, signal);
+  }
+
+  async #compare(target: HostTarget, isNew: boolean, signal: AbortSignal): Promise<Comparison> {
+    const observed = await this.#deps.turn(() => this.#observe(target, signal));
+    const asked = this.#deps.suspensions();
+    const wasDrift = (...path: readonly [string, string]): boolean => this.#drift.isReported(...path);
+    return new Comparison(this.#deps, { target, observed, set: this.#setName(), isNew, asked, wasDrift });
+  }
+
+  async #observe({ loaded }: HostTarget, signal: AbortSignal): Promise<Observed> {
+    const { link, nowMs } = this.#deps;
+    const asked = { documents: loaded.loaded.documents, set: this.#setName(), nowMs: nowMs() };
+    return observeAll(link.reader(), asked, signal, link.host.project);
+  }
+
+  #factsOf(compared: Comparison, made: MadePlan): Parameters<typeof verdictOn>[0] {
+    const { config, nowMs, display, waitsFor } = this.#deps;
+    const now = nowMs();
+    return {
+      suspended: ofHost(compared.asked, this.#host)?.reason ?? config.suspended,
+      steps: made.plan.steps.length,
+      refusals: compared.refusals(made),
+      allowsPartial: config.allowsPartial,
+      waitsForWindow: compared.waitsForWindow(made),
+      hasReportedDrift: compared.judged.reported.size > 0,
+      calmMs: compared.calmMs,
+      closedMs: () => opensInMs(config.windows, now),
+      waitsFor: () => (compared.isNew ? waitsFor(this.#host) : undefined),
+      retryMs: this.attempts.againAtMs - now,
+      lastError: display.state.error,
+    };
+  }
+
+  /** Notes what a verdict means for the next comparison and for the stored state. */
+  #settle(verdict: Verdict, target: HostTarget): void {
+    const { applied, nowMs } = this.#deps;
+    this.#nextOpenMs = undefined;
+    if (verdict.kind === 'apply') return;
+    if (verdict.opensInMs !== undefined) this.#nextOpenMs = nowMs() + verdict.opensInMs;
+    if (verdict.kind === 'settled' || verdict.kind === 'refused') this.attempts.settled(target.revision);
+    const stored = applied();
+    const isStored = stored?.revision === target.revision && stored.text === target.loaded.text;
+    if (verdict.kind === 'settled' && !isStored) this.#noteApplied(target);
+  }
+
+  async #apply(work: HostWork, signal: AbortSignal): Promise<void> {
+    const { made, target, isNew } = work;
+    const onEnd = (failures: Failures, failure: string | undefined): void => {
+      this.attempts.ran(failures);
+      for (const one of failures) this.#drift.failed(one.address, one.why);
+      if (!isNew) this.#repairs.note(new Set(made.plan.steps.map(({ address }) => address)), this.#deps.nowMs());
+      if (signal.aborted) return;
+      if (failure === undefined) this.#succeeded(target, made);
+      else this.#notDone(new Error(failure), target.revision);
+    };
+    await carryOut(this.#deps, work, onEnd, signal);
+  }
+
+  #succeeded(target: HostTarget, { plan }: MadePlan): void {
+    this.attempts.succeeded();
+    if (plan.guards.length === 0) this.#noteApplied(target);
+    // The next comparison shows what the changes led to.
+    this.#deps.look();
+  }
+
+  #noteApplied({ revision, loaded }: HostTarget): void {
+    this.attempts.isApplied(revision);
+    this.#deps.onApplied(this.#host, { revision, text: loaded.text, at: new Date(this.#deps.nowMs()).toISOString() });
+  }
+
+  #notDone(error: unknown, revision: string): void {
+    const { nowMs, log, link, look, display } = this.#deps;
+    if (error instanceof OvertakenError) {
+      link.forgetLists();
+      look();
+      return;
+    }
+    const text = reasonOf(error);
+    const isLocked = error instanceof LockedError;
+    if (isLocked) this.attempts.wasLocked(nowMs());
+    else this.attempts.notDone(revision, nowMs());
+    const isTold = display.state.error === text;
+    display.state = { status: isLocked ? 'waiting' : 'failed', error: text };
+    if (!isTold) log(isLocked ? 'info' : 'error', text, this.#host);
+  }
+
+  /** Objects that something keeps changing back. */
+  #restingIn({ plan }: MadePlan): ReadonlyMap<string, string> {
+    const { look, nowMs } = this.#deps;
+    const resting = this.#repairs.resting(new Set(plan.steps.map(({ address }) => address)), nowMs());
+    const first = Math.min(...resting.values());
+    if (resting.size > 0) setTimeout(look, first + 5).unref();
+    const reason = 'something keeps changing it back; it is repaired later';
+    return new Map([...resting.keys()].map((address) => [address, reason]));
+  }
+
+  async #noteDrift({ drift }: Judged, signal: AbortSignal): Promise<void> {
+    if (drift.length === 0 && this.#drift.isEmpty) return;
+    const addresses = new Set<string>(drift.map(({ object }) => object.address));
+    this.#drift.update(drift, await this.#reported.of(addresses, signal), this.#deps.nowMs());
+  }
+
+  /** Operations that a run of an earlier process left running. */
+  async #resumeOnce(signal: AbortSignal): Promise<void> {
+    if (this.#isResumed) return;
+    const { link, log, stateDir } = this.#deps;
+    const place = { directory: join(stateDir, 'hosts', this.#host), set: this.#setName(), host: link.client.host };
+    const note = (text: string): void => log('info', `an earlier run started ${text}: waiting for it`, this.#host);
+    await resumeOperations(link.client, place, note, signal);
+    this.#isResumed = true;
+  }
+
+  #setName(): string {
+    return setInProject(this.#deps.config.name, this.#deps.link.host.project);
+  }
+}
+
+const stateOf = ({ status, why }: Exclude<Verdict, { kind: 'apply' }>): HostState => ({
+  status,
+  ...(why === undefined ? {} : { error: why }),
+});

@@ -1,0 +1,63 @@
+// The hosts of one set: each works until the set ends; hosts join and leave without interrupting those that stay.
+import { Tasks } from '../reload/tasks.ts';
+import type { DriftRecord } from '../http/contract.ts';
+import type { HostLink } from '../hosts/host-link.ts';
+import type { SetOnHost } from './on-host/set-on-host.ts';
+
+export interface SetHostsDeps {
+  readonly links: readonly HostLink[];
+  readonly make: (link: HostLink) => SetOnHost;
+  /** Drift that earlier processes found. */
+  readonly drift: () => Iterable<DriftRecord>;
+}
+
+export class SetHosts {
+  /** The same array always: rollouts see the hosts that join and leave. */
+  readonly list: SetOnHost[];
+  readonly #deps: SetHostsDeps;
+  #tasks: Tasks | undefined;
+
+  constructor(deps: SetHostsDeps) {
+    this.#deps = deps;
+    this.list = deps.links.map(deps.make);
+  }
+
+  restoreDrift(): void {
+    this.#restore(this.list);
+  }
+
+  /** They work until `signal` fires. */
+  begin(signal: AbortSignal): void {
+    this.#tasks = new Tasks(signal);
+    for (const host of this.list) this.#begin(host);
+  }
+
+  async ended(): Promise<void> {
+    await this.#tasks?.ended();
+  }
+
+  /** Hosts that are no longer among `links`. */
+  leaving(links: readonly HostLink[]): readonly SetOnHost[] {
+    return this.list.filter(({ link }) => !links.includes(link));
+  }
+
+  /** Ends the hosts that leave, and begins those that join. */
+  async change(links: readonly HostLink[], why: string): Promise<void> {
+    await Promise.all(this.leaving(links).map((host) => this.#tasks?.end(host, why)));
+    const known = new Map(this.list.map((host) => [host.link, host]));
+    const joined = links.filter((link) => !known.has(link)).map(this.#deps.make);
+    for (const host of joined) known.set(host.link, host);
+    this.list.splice(0, this.list.length, ...links.flatMap((link) => known.get(link) ?? []));
+    this.#restore(joined);
+    for (const host of joined) this.#begin(host);
+  }
+
+  #restore(hosts: readonly SetOnHost[]): void {
+    const drift = [...this.#deps.drift()];
+    for (const host of hosts) host.restoreDrift(drift);
+  }
+
+  #begin(host: SetOnHost): void {
+    this.#tasks?.begin(host, (signal) => host.run(signal));
+  }
+}

@@ -1,0 +1,46 @@
+// What a set records, kept over restarts: its runs, what they did to objects, and drift.
+import { join } from 'node:path';
+import type { DriftRecord, ObjectChange, RunRecord } from '../http/contract.ts';
+import type { Hub } from '../hub.ts';
+import { changesOf, type HostChanges } from './object-history.ts';
+import { RunBook } from './run-book.ts';
+import { RecordLog } from './state-file.ts';
+
+export class SetRecords {
+  readonly drift: RecordLog<DriftRecord>;
+  readonly runs: RunBook;
+  readonly #history: RecordLog<RunRecord>;
+  readonly #changes: RecordLog<HostChanges>;
+
+  constructor(stateDir: string, set: string, hosts: number, hub: Hub) {
+    const folder = join(stateDir, 'sets', set);
+    this.drift = new RecordLog(join(folder, 'drift.ndjson'), 5000);
+    this.#history = new RecordLog(join(folder, 'history.ndjson'), 1000);
+    this.#changes = new RecordLog(join(folder, 'changes.ndjson'), Math.max(200, 10 * hosts));
+    this.runs = new RunBook(set, this.#history, hub);
+  }
+
+  /** Runs that an earlier process left open end here. */
+  async load(nowMs: number): Promise<void> {
+    await Promise.all([this.#history.load(), this.#changes.load(), this.drift.load()]);
+    this.runs.closeOpen(nowMs);
+  }
+
+  async flush(): Promise<void> {
+    await Promise.all([this.#history.flush(), this.#changes.flush(), this.drift.flush()]);
+  }
+
+  allDrift(): readonly DriftRecord[] {
+    return this.drift.list(Number.MAX_SAFE_INTEGER);
+  }
+
+  noteChanges(changes: HostChanges): void {
+    this.#changes.put(changes);
+  }
+
+  /** What runs did to one object, newest first. */
+  changesOf(host: string, address: string): readonly ObjectChange[] {
+    const records = this.#changes.list(Number.MAX_SAFE_INTEGER);
+    return changesOf(records, (id) => this.#history.get(id), host, address);
+  }
+}

@@ -1,0 +1,174 @@
+// Makes hosts, sources and sets from their entries in gantry.yaml and the hosts file, wired to one another: a source offers revisions to
+// its sets, sets wait for sets, all stop while another controller is active.
+import type { Host } from '../manifest/hosts-file.ts';
+import type { ControllerConfig, SetConfig, SourceConfig } from './config/config.ts';
+import { durationMs } from './config/durations.ts';
+import { dependentsOf, whyHostWaits } from './decide/set-dependencies.ts';
+import { suspensionOfSet } from './decide/set-view.ts';
+import { HostLink } from './hosts/host-link.ts';
+import type { Lease } from './hosts/lease.ts';
+import type { Hub } from './hub.ts';
+import type { Notifier } from './notify/notice.ts';
+import { hostsOf, type Configured } from './reload/changes.ts';
+import { ImageUpdates } from './sets/image-updates.ts';
+import { ManagedSet } from './sets/managed-set.ts';
+import type { SetNotice } from './sets/set-notices.ts';
+import { SourceWatch } from './sets/source-watch.ts';
+import type { Suspensions } from './sets/suspensions.ts';
+import { Turns } from './sets/turns.ts';
+import type { Source, SourceRevision } from './sources/source.ts';
+
+export interface EngineDeps {
+  readonly config: ControllerConfig;
+  readonly hosts: readonly Host[];
+  readonly open: (entry: SourceConfig) => Source;
+  readonly hub: Hub;
+  readonly notifier?: Notifier;
+  readonly nowMs: () => number;
+}
+
+export interface OpenSource {
+  readonly source: Source;
+  readonly watch: SourceWatch;
+}
+
+/** The parts in use, as each of them sees the others. */
+export interface PartsInUse {
+  readonly configured: Configured;
+  readonly links: ReadonlyMap<string, HostLink>;
+  readonly sources: ReadonlyMap<string, OpenSource>;
+  readonly sets: ReadonlyMap<string, ManagedSet>;
+  readonly suspensions: Suspensions;
+  readonly lease: Lease;
+  readonly notifier: Notifier | undefined;
+}
+
+/** Hosts that are observed and planned at a time. */
+const plansAtOnce = 6;
+const directoryMs = 2000;
+const remoteMs = 60_000;
+
+export class Wiring {
+  readonly #deps: EngineDeps;
+  readonly #parts: PartsInUse;
+  readonly #end: AbortSignal;
+  readonly #turns = new Turns(plansAtOnce);
+
+  constructor(deps: EngineDeps, parts: PartsInUse, end: AbortSignal) {
+    this.#deps = deps;
+    this.#parts = parts;
+    this.#end = end;
+  }
+
+  link(host: Host): HostLink {
+    const { hub } = this.#deps;
+    const { config } = this.#parts.configured;
+    return new HostLink(host, {
+      // Hosts do not all look at the same time.
+      intervalMs: () => Math.round(this.#intervalMs() * (0.85 + 0.3 * Math.random())),
+      parallelism: config.parallelism,
+      onStatus: (status) => {
+        hub.log(
+          status.status === 'offline' ? 'warn' : 'info',
+          `the host is ${status.status}${status.message === undefined ? '' : `: ${status.message}`}`,
+          { host: status.name },
+        );
+        hub.emit({ type: 'host', host: status });
+      },
+    });
+  }
+
+  #intervalMs(): number {
+    return Math.min(...this.#parts.configured.config.sets.map((set) => set.intervalMs));
+  }
+
+  watched(entry: SourceConfig, source: Source): OpenSource {
+    const { hub, nowMs } = this.#deps;
+    const watch = new SourceWatch({
+      source,
+      intervalMs: intervalOf(entry),
+      onRevision: (found) => this.#offer(entry.name, found),
+      onStatus: (status) => hub.emit({ type: 'source', source: status }),
+      onError: (message) => hub.log('error', message, { source: entry.name }),
+      nowMs,
+    });
+    return { source, watch };
+  }
+
+  async #offer(source: string, { revision, at, who, message }: SourceRevision): Promise<void> {
+    const known = {
+      revision,
+      at,
+      ...(who === undefined ? {} : { who }),
+      ...(message === undefined ? {} : { message }),
+    };
+    const sets = [...this.#parts.sets.values()].filter(({ config }) => config.source === source);
+    await Promise.all(sets.map((set) => set.offer(known, this.#end)));
+  }
+
+  set(set: SetConfig): ManagedSet {
+    const { hub, nowMs } = this.#deps;
+    const parts = this.#parts;
+    const { config } = parts.configured;
+    const source = parts.sources.get(set.source)?.source;
+    if (source === undefined) throw new Error(`the set ${set.name} has no source`);
+    return new ManagedSet({
+      config: set,
+      source,
+      links: this.linksOf(set),
+      suspensions: parts.suspensions,
+      hub,
+      isActive: () => parts.lease.isActive,
+      waitsFor: (waiting, host) => whyHostWaits(waiting, host, parts.sets),
+      onChange: ({ config: { name } }) => {
+        for (const dependent of dependentsOf(name, parts.sets.values())) dependent.lookWaiting();
+      },
+      notice: (notice, of) => this.#notify(notice, of, config.name),
+      turn: (work) => this.#turns.take(work),
+      controller: config.name,
+      stateDir: config.stateDir,
+      parallelism: config.parallelism,
+      nowMs,
+    });
+  }
+
+  linksOf(set: SetConfig): readonly HostLink[] {
+    const { configured, links } = this.#parts;
+    return hostsOf(set, configured.hosts).flatMap(({ name }) => links.get(name) ?? []);
+  }
+
+  #notify(notice: SetNotice, { name, notify }: SetConfig, controller: string): void {
+    if (notify.length === 0) return;
+    const at = new Date(this.#deps.nowMs()).toISOString();
+    this.#parts.notifier?.notify({ ...notice, controller, set: name, at }, notify);
+  }
+
+  /** The image updates of a set that asks for them. */
+  updatesOf(set: ManagedSet): ImageUpdates | undefined {
+    const { config } = set;
+    const { lease, links, sources } = this.#parts;
+    const { source, watch } = sources.get(config.source) ?? {};
+    if (config.images === undefined || source === undefined) return undefined;
+    return new ImageUpdates({
+      config,
+      images: config.images,
+      source,
+      revision: () => watch?.status.revision,
+      load: (revision, signal) => set.preview(revision, signal),
+      client: (host) => {
+        const link = links.get(host);
+        return link?.isOnline === true ? link.client : undefined;
+      },
+      restraint: () => (lease.isActive ? suspensionOfSet(config, set.suspensions) : 'another controller is active'),
+      onPushed: () => watch?.lookNow(),
+      log: (level, message) => this.#deps.hub.log(level, message, { set: config.name }),
+      nowMs: this.#deps.nowMs,
+    });
+  }
+}
+
+function intervalOf({ git, directory, archive, oci }: SourceConfig): number {
+  const given = git?.interval ?? directory?.interval ?? archive?.interval ?? oci?.interval;
+  const givenMs = given === undefined ? undefined : durationMs(given);
+  return givenMs ?? (directory === undefined ? remoteMs : directoryMs);
+}
