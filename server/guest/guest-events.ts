@@ -6,6 +6,7 @@ import { AppError, errors } from '../api/errors.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
+import { sendEvent, watchListener } from '../lib/event-listener.ts';
 import {
   guestChanges,
   guestEventTypes,
@@ -31,9 +32,8 @@ interface Audience {
 
 /** Of one container at a time. */
 const maxListeners = 8;
-/** A listener that reads slower than events come is let go at this backlog. */
+/** A listener that reads slower than events come is ended at this backlog. */
 const maxBacklogBytes = 1024 * 1024;
-const pingEveryMs = 20_000;
 
 export class GuestEvents {
   readonly #deps: GuestEventsDeps;
@@ -62,10 +62,10 @@ export class GuestEvents {
       );
     }
     audience.peers.set(peer, types);
-    watchPeer(peer, () => this.#remove(guest, peer));
+    watchListener(peer, { onClose: () => this.#remove(guest, peer) });
   }
 
-  /** The container stops: its listeners are let go. */
+  /** The container stops: its listeners end. */
   drop({ uuid }: Guest): void {
     for (const peer of this.#audiences.get(uuid)?.peers.keys() ?? []) peer.terminate();
   }
@@ -101,30 +101,10 @@ export class GuestEvents {
     for (const change of changes) {
       const line = JSON.stringify({ type: change.type, timestamp, metadata: change.metadata });
       for (const [peer, types] of audience.peers) {
-        if (!types.has(change.type)) continue;
-        if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
-        else peer.send(line);
+        if (types.has(change.type)) sendEvent(peer, line, maxBacklogBytes);
       }
     }
   }
-}
-
-/** A peer that answers no ping is gone; its messages are ignored. */
-function watchPeer(peer: WebSocket, gone: () => void): void {
-  let answered = true;
-  const ping = setInterval(() => {
-    if (!answered) peer.terminate();
-    answered = false;
-    if (peer.readyState === peer.OPEN) peer.ping('keepalive');
-  }, pingEveryMs);
-  peer.on('pong', () => {
-    answered = true;
-  });
-  peer.on('error', () => peer.terminate());
-  peer.on('close', () => {
-    clearInterval(ping);
-    gone();
-  });
 }
 
 /** Absent or empty: all. */

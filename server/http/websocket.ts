@@ -16,6 +16,7 @@ import { isTrue } from '../api/text/value-checks.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
 import type { Log } from '../lib/log.ts';
+import { sendEvent, watchListener } from '../lib/event-listener.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { labelOf } from './answer.ts';
 import { checkOrigin } from './app.ts';
@@ -56,9 +57,8 @@ interface Wanted {
   readonly isOwnOnly: boolean;
 }
 
-/** A listener that reads slower than events come is let go at this backlog; it will see the close and re-read. */
+/** A listener that reads slower than events come is ended at this backlog. */
 const maxBacklogBytes = 8 * 1024 * 1024;
-const pingEveryMs = 20_000;
 /** Lifecycle events after which a caller may have lost what it listens to. */
 const endsTrust: ReadonlySet<string> = new Set([
   'certificate-deleted',
@@ -189,7 +189,6 @@ export class Websockets {
   }
 
   #stream(peer: WebSocket, { types, project, isOwnOnly }: Wanted, request: IncomingMessage, url: URL): void {
-    let answered = true;
     const caller = this.#callerOf(request, url);
     const sight = caller.projects === undefined ? undefined : this.#deps.sightOf(caller);
     const endUnlessTrusted = (): void => {
@@ -204,8 +203,7 @@ export class Websockets {
         if (project !== undefined && (event.project ?? project) !== project) return;
         const told = dialect.event?.(event) ?? event;
         const text = told === event ? svcText : JSON.stringify(told);
-        if (peer.bufferedAmount > maxBacklogBytes) peer.terminate();
-        else peer.send(text);
+        sendEvent(peer, text, maxBacklogBytes);
       },
       isOwnOnly,
     );
@@ -214,21 +212,11 @@ export class Websockets {
     const unwatch = this.#deps.events.subscribe(new Set(['lifecycle']), (event) => {
       if (endsTrust.has((event.metadata as LifecycleMetadata).action)) endUnlessTrusted();
     });
-    const ping = setInterval(() => {
-      if (!answered) peer.terminate();
-      else endUnlessTrusted();
-      answered = false;
-      peer.ping('keepalive');
-    }, pingEveryMs);
-    peer.on('pong', () => {
-      answered = true;
-    });
-    peer.on('error', () => peer.terminate());
-    peer.on('close', () => {
-      clearInterval(ping);
+    const onClose = (): void => {
       unsubscribe();
       unwatch();
-    });
+    };
+    watchListener(peer, { onPing: endUnlessTrusted, onClose });
   }
 
   #refuse(socket: Duplex, error: AppError): void {
