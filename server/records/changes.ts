@@ -7,6 +7,7 @@ import type { Contents } from './contents.ts';
 import type { Documents, Kind } from './documents.ts';
 import { KeySpace, nameKey } from './key-space.ts';
 import type { OtherEntry } from './other-members.ts';
+import { volumeIdOf } from './record-names.ts';
 
 /** A record as a transaction puts it. */
 export type Put = { [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
@@ -138,7 +139,7 @@ export class Changes {
   #nameKeyOf(kind: Kind, name: string): string | undefined {
     const { space } = this.#contents;
     if (kind !== 'volumes' || space.member === undefined) return space.nameKeyOf(kind, name);
-    const pool = this.#collections.pools.get(name.slice(0, name.indexOf('/')));
+    const pool = this.#collections.pools.get(volumeIdOf(name).pool);
     return isTrue(pool?.document.config['source.shared']) ? nameKey(kind, name) : undefined;
   }
 

@@ -12,6 +12,7 @@ import type { ServerContents } from '../api/server/server-contents.ts';
 import type { Op, Store } from '../store/store.ts';
 import { storeLimits } from '../store/store.ts';
 import { encodeDocument, recordKey } from './codec.ts';
+import { ownedKey } from './record-names.ts';
 import type { ContainerDocument, Documents, ImageDocument, Kind, SnapshotDocument } from './documents.ts';
 
 type Put = { readonly [K in Kind]: { readonly kind: K; readonly name: string; readonly document: Documents[K] } }[Kind];
@@ -114,7 +115,7 @@ function containerRecords(name: string, container: Container, snapshots: readonl
     ...snapshots.map((snapshot): Put => {
       // Servers differ: some put the container's name in front.
       const own = snapshot.name.slice(snapshot.name.indexOf('/') + 1);
-      return { kind: 'snapshots', name: `${uuid}/${own}`, document: snapshotOf(snapshot) };
+      return { kind: 'snapshots', name: ownedKey(uuid, own), document: snapshotOf(snapshot) };
     }),
   ];
 }

@@ -1,6 +1,7 @@
 // Records that belong to another object and are stored under its uuid (`<uuid>/<name>`), so that its renames do not touch them.
 import type { Documents } from '../records/documents.ts';
 import type { Collection, Records } from '../records/records.ts';
+import { ownedKey, ownedName } from '../records/record-names.ts';
 
 export type OwnedKind = 'snapshots' | 'backups' | 'volumeSnapshots';
 
@@ -9,8 +10,6 @@ export interface Owned<K extends OwnedKind> {
   readonly name: string;
   readonly document: Documents[K];
 }
-
-export const ownedKey = (uuid: string, name: string): string => `${uuid}/${name}`;
 
 interface Index<K extends OwnedKind> {
   readonly generation: number;
@@ -33,13 +32,21 @@ export function ownedBy<K extends OwnedKind>(records: Records, kind: K, uuid: st
 function group<K extends OwnedKind>(collection: Collection<K>): Map<string, Owned<K>[]> {
   const byUuid = new Map<string, Owned<K>[]>();
   for (const { name: key, document } of collection.list()) {
-    const slash = key.indexOf('/');
-    const uuid = key.slice(0, slash);
+    const { uuid, name } = ownedName(key);
     const list = byUuid.get(uuid) ?? [];
     byUuid.set(uuid, list);
-    list.push({ name: key.slice(slash + 1), document });
+    list.push({ name, document });
   }
   return byUuid;
+}
+
+/** The object that a record stored under its uuid belongs to. `owners`: the objects that it may be. */
+export function ownerOf<T extends { readonly document: { readonly uuid: string } }>(
+  owners: readonly T[],
+  key: string,
+): T | undefined {
+  const { uuid } = ownedName(key);
+  return owners.find(({ document }) => document.uuid === uuid);
 }
 
 /** The store takes so many changes in one transaction. */

@@ -8,6 +8,7 @@ import type { Cluster } from '../../cluster/cluster.ts';
 import type { Member } from '../../cluster/members.ts';
 import type { SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
+import { ownedName } from '../../records/record-names.ts';
 import type { Caller } from '../caller.ts';
 import { copyBase } from '../containers/life/copy.ts';
 import { snapshotKey } from '../containers/snapshots/records.ts';
@@ -60,7 +61,7 @@ export class MemberCopies {
 
   #snapshot(member: Member, key: string): SnapshotDocument {
     const found = this.#deps.records.others.having('snapshots', key).find((entry) => entry.member === member.number);
-    if (found === undefined) throw errors.notFound('snapshot', key.slice(key.indexOf('/') + 1));
+    if (found === undefined) throw errors.notFound('snapshot', ownedName(key).name);
     return found.document;
   }
 

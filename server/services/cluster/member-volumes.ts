@@ -1,4 +1,5 @@
 // Copies of custom volumes that another member has: they come from there as a migration between servers does.
+import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -11,7 +12,6 @@ import type { Operations } from '../../operations/manager.ts';
 import type { Caller } from '../caller.ts';
 import { volumeKeyIn, type ProjectNames } from '../project-scope.ts';
 import { customUrl } from '../storage/volume-urls.ts';
-import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
 import type { MemberCopiesDeps } from './member-copies.ts';
 import { successAt } from './moves/move-out.ts';
 

@@ -8,6 +8,7 @@ import type { Member } from '../../cluster/members.ts';
 import { placeContainer } from '../../cluster/placement.ts';
 import type { ContainerDocument, ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
+import { volumeIdOf } from '../../records/record-names.ts';
 import type { Caller } from '../caller.ts';
 import { attachedVolumes, expand } from '../expand.ts';
 import { aliasIn, imageIn, profilesOf, volumeKeyIn } from '../project-scope.ts';
@@ -124,8 +125,8 @@ export class Placing {
       !this.#hasReady('volumes', key, member) && members.list().some((each) => this.#hasReady('volumes', key, each));
     const missing = volumes.find(isMissing);
     if (missing !== undefined) {
-      const slash = missing.indexOf('/');
-      return `has no storage volume ${plainName(missing.slice(slash + 1))} in the pool ${missing.slice(0, slash)}`;
+      const { pool: its, name } = volumeIdOf(missing);
+      return `has no storage volume ${plainName(name)} in the pool ${its}`;
     }
     if (pool !== undefined && pool !== '' && !this.#hasReady('pools', pool, member))
       return `has no storage pool ${pool}`;

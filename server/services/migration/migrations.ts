@@ -1,9 +1,9 @@
 // Migration of containers and custom volumes between servers: its use cases in one place.
+import type { VolumeId } from '../../records/record-names.ts';
 import type { ContainerCreate, ContainerPost } from '../../api/container/container.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { StorageVolumeCreate, StorageVolumePost } from '../../api/storage/volume.ts';
 import type { Caller } from '../caller.ts';
-import type { VolumeId } from '../storage/volume-users.ts';
 import { migrateContainer, migrateSnapshot, type ContainerSourceDeps } from './container-source.ts';
 import { receiveContainer, type ContainerTargetDeps } from './container-target.ts';
 import { refreshContainer, refreshed } from './refresh.ts';

@@ -1,4 +1,5 @@
 // The target of a custom volume's migration: makes a volume of what the source sends, or nothing at all.
+import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { randomUUID } from 'node:crypto';
 import { errors } from '../../api/errors.ts';
 import { VolumeMigrationOffer } from '../../api/container/migration-messages.ts';
@@ -15,7 +16,6 @@ import { withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
 import { volumeIn } from '../project-scope.ts';
 import { refOf, volumeSize } from '../storage/custom-volumes.ts';
-import { volumeKey, type VolumeId } from '../storage/volume-users.ts';
 import { customUrl } from '../storage/volume-urls.ts';
 import { volumeLock } from '../storage/volume-checks.ts';
 import type { ConnectDeps } from './connect.ts';

@@ -1,6 +1,7 @@
 // Renaming a profile that more containers use than one transaction can hold: both names exist until the last one has moved.
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Changes, Entry, Records } from '../../records/records.ts';
+import { ownedName } from '../../records/record-names.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { storeLimits } from '../../store/store.ts';
 import { profileIn } from '../project-scope.ts';
@@ -33,7 +34,7 @@ export function namingProfile(records: Records, name: string): readonly Naming[]
   const plain = plainName(name);
   const owners = new Map(records.containers.list().map((entry) => [entry.document.uuid, entry.name]));
   const isUser = (key: string): boolean => {
-    const owner = owners.get(key.slice(0, key.indexOf('/')));
+    const owner = owners.get(ownedName(key).uuid);
     return owner !== undefined && profileIn(records, projectOf(owner), plain) === name;
   };
   const snapshots = records.snapshots

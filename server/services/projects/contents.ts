@@ -9,6 +9,7 @@ import {
   urlInProject,
 } from '../../api/project/project-names.ts';
 import type { Records } from '../../records/records.ts';
+import { volumeIdOf } from '../../records/record-names.ts';
 
 /** One object of a project. */
 export interface Held {
@@ -29,9 +30,8 @@ const readers: readonly Reader[] = [
   ({ profiles }) => profiles.list().map(({ name }) => held('profile', name, profileUrl(name))),
   ({ volumes, others }) =>
     [...volumes.list(), ...others.list('volumes')].map(({ name: key }) => {
-      const at = key.indexOf('/');
-      const name = key.slice(at + 1);
-      return held('volume', name, urlInProject(`/1.0/storage-pools/${key.slice(0, at)}/volumes/custom`, name));
+      const { pool, name } = volumeIdOf(key);
+      return held('volume', name, urlInProject(`/1.0/storage-pools/${pool}/volumes/custom`, name));
     }),
 ];
 

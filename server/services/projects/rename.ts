@@ -1,4 +1,5 @@
 // Renaming a project with everything in it: what is refused, and the locks under which its objects move.
+import { volumeIdOf } from '../../records/record-names.ts';
 import { AppError, errors } from '../../api/errors.ts';
 import { projectName } from '../../api/names.ts';
 import { defaultProject, plainName, projectOf, projectUrl } from '../../api/project/project-names.ts';
@@ -71,7 +72,7 @@ function locksOf({ records }: RenameProjectDeps, project: string): readonly stri
   const volumes = records.volumes
     .list()
     .map(({ name }) => name)
-    .filter((key) => projectOf(key.slice(key.indexOf('/') + 1)) === project);
+    .filter((key) => projectOf(volumeIdOf(key).name) === project);
   return [
     ...ofProject(records.containers.list(), project).map(({ name }) => lockOf(name)),
     ...ofProject(records.images.list(), project).map(({ name }) => imageLock(name)),

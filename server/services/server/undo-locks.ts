@@ -1,9 +1,11 @@
-// The locks under which others change a record: whoever undoes a failed change later takes them.
+// The locks under which a record is changed: a failed change is undone under them.
 import { assertNever } from '../../lib/shared/assert-never.ts';
 import type { RecordName } from '../../operations/pending-undos.ts';
 import type { Records } from '../../records/records.ts';
+import { type VolumeId, volumeIdOf } from '../../records/record-names.ts';
 import { lockOf as containerLock } from '../containers/find.ts';
 import { imageFilesLock, imageLock } from '../images/image-deps.ts';
+import { ownerOf } from '../owned-records.ts';
 import { networkLock } from '../networks/networks.ts';
 import { poolLock } from '../storage/pools.ts';
 import { containersUsing } from '../storage/volume-users.ts';
@@ -20,12 +22,16 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'images':
       return [imageLock(name), imageFilesLock(name)];
     case 'volumes':
-      return volumeLocks(records, name);
+      return volumeLocks(records, volumeIdOf(name));
     case 'snapshots':
-    case 'backups':
-      return ownerOf(records.containers.list(), name).map((owner) => containerLock(owner));
-    case 'volumeSnapshots':
-      return ownerOf(records.volumes.list(), name).flatMap((owner) => volumeLocks(records, owner));
+    case 'backups': {
+      const owner = ownerOf(records.containers.list(), name);
+      return owner === undefined ? [] : [containerLock(owner.name)];
+    }
+    case 'volumeSnapshots': {
+      const owner = ownerOf(records.volumes.list(), name);
+      return owner === undefined ? [] : volumeLocks(records, volumeIdOf(owner.name));
+    }
     case 'profiles':
     case 'aliases':
     case 'certificates':
@@ -45,18 +51,7 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
   }
 }
 
-/** A volume changes while none of its users starts. `key`: `<pool>/<name>`. */
-function volumeLocks(records: Records, key: string): readonly string[] {
-  const slash = key.indexOf('/');
-  const volume = { pool: key.slice(0, slash), name: key.slice(slash + 1) };
+/** A volume changes while none of its users starts. */
+function volumeLocks(records: Records, volume: VolumeId): readonly string[] {
   return [volumeLock(volume), ...containersUsing(records, volume).map((user) => containerLock(user))];
-}
-
-/** Snapshots and backups are stored under the uuid of what they belong to. */
-function ownerOf(
-  owners: readonly { readonly name: string; readonly document: { readonly uuid: string } }[],
-  key: string,
-): readonly string[] {
-  const uuid = key.slice(0, key.indexOf('/'));
-  return owners.filter(({ document }) => document.uuid === uuid).map(({ name }) => name);
 }

@@ -4,9 +4,9 @@ import { errors } from '../../api/errors.ts';
 import type { SnapshotSource, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
 import type { Changes, Records } from '../../records/records.ts';
-import { ownedKey, type Owned } from '../owned-records.ts';
+import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
+import { type Owned } from '../owned-records.ts';
 import type { Pools } from './pools.ts';
-import { volumeKey, type VolumeId } from './volume-users.ts';
 
 export interface VolumeSagaDeps {
   readonly records: Records;

@@ -6,9 +6,10 @@ import type { HostVolume } from '../../drivers/devices/device.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import { parseIdMap, renderIdMap } from '../../drivers/runtime/idmap/plan.ts';
 import type { Records } from '../../records/records.ts';
+import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { volumeIn } from '../project-scope.ts';
 import type { Pools } from './pools.ts';
-import { runningUsers, volumeKey, type VolumeId } from './volume-users.ts';
+import { runningUsers } from './volume-users.ts';
 
 export type HostVolumes = (pool: string, name: string) => HostVolume | undefined;
 

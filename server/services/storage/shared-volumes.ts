@@ -2,6 +2,7 @@
 import { errors } from '../../api/errors.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import type { Guard, Records } from '../../records/records.ts';
+import { volumeIdOf } from '../../records/record-names.ts';
 
 /** Two at the same moment are told apart by the transaction itself. */
 export const sharedVolumeGuard =
@@ -16,4 +17,4 @@ export const sharedVolumeGuard =
   };
 
 const isInSharedPool = (records: Records, volume: string): boolean =>
-  isTrue(records.pools.get(volume.slice(0, volume.indexOf('/')))?.document.config['source.shared']);
+  isTrue(records.pools.get(volumeIdOf(volume).pool)?.document.config['source.shared']);

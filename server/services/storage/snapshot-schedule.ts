@@ -1,13 +1,13 @@
 // What happens to snapshots of custom volumes by itself, once a minute: scheduled ones are taken, expired ones deleted.
+import { ownedKey, volumeIdOf, volumeKey } from '../../records/record-names.ts';
 import { never } from '../../api/schema/common-schemas.ts';
 import { daemonCaller } from '../caller.ts';
-import { ownedBy, ownedKey } from '../owned-records.ts';
+import { ownedBy } from '../owned-records.ts';
 import type { ScheduledTask } from '../server/scheduler.ts';
 import { isExpired } from '../snapshot-names.ts';
 import { inOneOperation, isScheduledAt } from '../snapshot-tasks.ts';
 import type { VolumeSnapshots } from './volume-snapshots.ts';
 import { customUrl } from './volume-urls.ts';
-import { volumeKey, type VolumeId } from './volume-users.ts';
 import { volumeLock, type VolumesDeps } from './volume-checks.ts';
 
 type ScheduleDeps = Pick<VolumesDeps, 'records' | 'operations' | 'locks'> & { readonly snapshots: VolumeSnapshots };
@@ -24,13 +24,7 @@ const readyVolumes = ({ records }: ScheduleDeps) =>
   records.volumes
     .list()
     .filter(({ document }) => document.lifecycle === 'ready')
-    .map(({ name, document }) => ({ volume: idOf(name), document }));
-
-/** Records are named POOL/VOLUME; no pool's name has a slash. */
-function idOf(key: string): VolumeId {
-  const slash = key.indexOf('/');
-  return { pool: key.slice(0, slash), name: key.slice(slash + 1) };
-}
+    .map(({ name, document }) => ({ volume: volumeIdOf(name), document }));
 
 async function takeScheduled(deps: ScheduleDeps, minute: Date): Promise<void> {
   const due = readyVolumes(deps).filter(({ document }) => isScheduledAt(document.config['snapshots.schedule'], minute));

@@ -1,4 +1,5 @@
 // A custom volume gets another name, pool or project; the containers and profiles that use it follow.
+import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { errors } from '../../api/errors.ts';
 import { volumeName } from '../../api/names.ts';
 import type { Operation } from '../../api/operation.ts';
@@ -17,7 +18,7 @@ import {
   type VolumesDeps,
 } from './volume-checks.ts';
 import { customUrl } from './volume-urls.ts';
-import { containersUsing, profilesUsing, volumeKey, type VolumeId } from './volume-users.ts';
+import { containersUsing, profilesUsing } from './volume-users.ts';
 
 /** Records of a volume, its users and two of its own must fit into one transaction. */
 const mostUsers = 100;

@@ -1,4 +1,5 @@
 // Snapshots of custom volumes: the use cases of the API (real system section 10.3).
+import { type VolumeId, ownedKey, volumeKey } from '../../records/record-names.ts';
 import { errors } from '../../api/errors.ts';
 import { never } from '../../api/schema/common-schemas.ts';
 import { snapshotName } from '../../api/names.ts';
@@ -7,10 +8,9 @@ import type { Operation } from '../../api/operation.ts';
 import type { VolumeSnapshot, VolumeSnapshotCreate, VolumeSnapshotPut } from '../../api/storage/volume.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
-import { ownedBy, ownedKey, type Owned } from '../owned-records.ts';
+import { ownedBy, type Owned } from '../owned-records.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from '../snapshot-names.ts';
 import { readyVolume, readyVolumeSnapshot } from './custom-volumes.ts';
-import { volumeKey, type VolumeId } from './volume-users.ts';
 import { customUrl } from './volume-urls.ts';
 import { volumeLock, type VolumesDeps } from './volume-checks.ts';
 import { createVolumeSnapshotSaga } from './sagas/volume-snapshot-create.ts';

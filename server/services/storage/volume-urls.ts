@@ -1,6 +1,6 @@
 // The URLs of storage volumes. Pure.
+import type { VolumeId } from '../../records/record-names.ts';
 import { urlInProject } from '../../api/project/project-names.ts';
-import type { VolumeId } from './volume-users.ts';
 
 /** `parts` are path segments below the volume, such as `snapshots`, `NAME`. */
 export const volumeUrl = (pool: string, type: string, qualified: string, ...parts: readonly string[]): string =>

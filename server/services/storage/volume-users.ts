@@ -4,17 +4,10 @@ import { containerUrl, plainName, profileUrl, projectOf } from '../../api/projec
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Changes, Records } from '../../records/records.ts';
+import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import { containersWith } from '../used-by.ts';
 import { attachedVolumes } from '../expand.ts';
 import { profileIn, projectWith } from '../project-scope.ts';
-
-export interface VolumeId {
-  readonly pool: string;
-  /** The qualified name. */
-  readonly name: string;
-}
-
-export const volumeKey = ({ pool, name }: VolumeId): string => `${pool}/${name}`;
 
 /** Devices say the plain name. */
 const isOf = (device: ConfigMap, { pool, name }: VolumeId): boolean =>

@@ -7,6 +7,7 @@ import type { Operation } from '../../api/operation.ts';
 import { withPoolDefaults } from '../../api/storage/storage-config.ts';
 import type { StorageVolume, StorageVolumeCreate, StorageVolumePut } from '../../api/storage/volume.ts';
 import type { VolumeDocument } from '../../records/documents.ts';
+import { type VolumeId, volumeKey } from '../../records/record-names.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { isServerKey } from '../expand.ts';
@@ -15,7 +16,6 @@ import { mergeConfig, replaceConfig } from '../patch.ts';
 import { volumeIn, type ProjectNames } from '../project-scope.ts';
 import { unpackedImages } from '../images/unpacked-images.ts';
 import { limitVolume, readyVolume, readyVolumeSnapshot, refOf } from './custom-volumes.ts';
-import { volumeKey, type VolumeId } from './volume-users.ts';
 import { customUrl, volumeUrl } from './volume-urls.ts';
 import {
   checkedVolumeConfig,

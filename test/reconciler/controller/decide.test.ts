@@ -150,7 +150,12 @@ describe('verdicts', () => {
   test('disruptive changes wait for their window, which is noted when one opens within a month', () => {
     const calm = { refusals: ['web restarts'], waitsForWindow: true };
     const why = 'Waits for a window for disruptive changes: web restarts';
-    expect(verdict({ ...calm, calmMs: hourMs })).toEqual({ kind: 'refused', status: 'waiting', why, opensInMs: hourMs });
+    expect(verdict({ ...calm, calmMs: hourMs })).toEqual({
+      kind: 'refused',
+      status: 'waiting',
+      why,
+      opensInMs: hourMs,
+    });
     expect(verdict({ ...calm, calmMs: Infinity })).toEqual({ kind: 'refused', status: 'waiting', why });
   });
 

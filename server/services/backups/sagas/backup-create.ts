@@ -1,8 +1,8 @@
 // The file of a backup is written and recorded, or it does not exist.
+import { ownedKey } from '../../../records/record-names.ts';
 import { writeBackup, type WriteBackupDeps, type CreateBackupParams } from '../write-backup.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { readyContainer } from '../../containers/find.ts';
-import { ownedKey } from '../../owned-records.ts';
 import { errors } from '../../../api/errors.ts';
 import { removeBackupFile, backupPath } from '../backup-files.ts';
 import { stat } from 'node:fs/promises';

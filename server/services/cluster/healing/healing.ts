@@ -11,6 +11,7 @@ import type { Operations } from '../../../operations/manager.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { OtherEntry } from '../../../records/other-members.ts';
 import type { Records } from '../../../records/records.ts';
+import { isOwnedBy, volumeIdOf } from '../../../records/record-names.ts';
 import type { Rev } from '../../../store/store.ts';
 import { daemonCaller } from '../../caller.ts';
 import { expand, nicNetworks } from '../../expand.ts';
@@ -187,7 +188,7 @@ export class Healing {
       ...expand(document, profilesOf(records, name)),
     }));
     const volumes = [...records.others.of('volumes', number)]
-      .filter(({ name, document }) => document.lifecycle === 'ready' && sharedPools.has(poolOfVolume(name)))
+      .filter(({ name, document }) => document.lifecycle === 'ready' && sharedPools.has(volumeIdOf(name).pool))
       .map(({ name }) => name);
     return planHealing({ containers, volumes, sharedPools, changing });
   }
@@ -197,7 +198,10 @@ export class Healing {
     const members = cluster.members.list().filter(({ number }) => number !== lost);
     const begun = this.#begunAt(unit, lost);
     const lostOnes = unit.containers.map((name) => records.others.get('containers', name));
-    const pools = [...unit.volumes.map(poolOfVolume), ...lostOnes.flatMap((each) => each?.document.pool ?? [])];
+    const pools = [
+      ...unit.volumes.map((volume) => volumeIdOf(volume).pool),
+      ...lostOnes.flatMap((each) => each?.document.pool ?? []),
+    ];
     const networks = lostOnes.flatMap((each) =>
       each === undefined ? [] : nicNetworks(expand(each.document, profilesOf(records, each.name)).devices),
     );
@@ -220,7 +224,7 @@ export class Healing {
     const { records, cluster } = this.#deps;
     for (const container of unit.containers) {
       const uuid = records.others.get('containers', container)?.document.uuid ?? '';
-      const isIts = ({ name }: { readonly name: string }): boolean => name.startsWith(`${uuid}/`);
+      const isIts = ({ name }: { readonly name: string }): boolean => isOwnedBy(name, uuid);
       if (records.snapshots.list().some(isIts)) return cluster.members.here;
       const other = [...records.others.list('snapshots')].find((entry) => entry.member !== lost && isIts(entry));
       if (other !== undefined) return other.member;
@@ -248,8 +252,8 @@ export class Healing {
     const { others } = this.#deps.records;
     const found = others.having('volumes', key).find((entry) => entry.member === member);
     if (found === undefined) return [];
-    const prefix = `${found.document.uuid}/`;
-    const snapshots = [...others.of('volumeSnapshots', member)].filter(({ name }) => name.startsWith(prefix));
+    const { uuid } = found.document;
+    const snapshots = [...others.of('volumeSnapshots', member)].filter(({ name }) => isOwnedBy(name, uuid));
     return [
       ...snapshots.map(({ name, document, modRev }) => ({ kind: 'volumeSnapshots' as const, name, document, modRev })),
       { kind: 'volumes', name: key, document: found.document, modRev: found.modRev },
@@ -261,8 +265,8 @@ export class Healing {
     const { others } = this.#deps.records;
     const found = others.having('containers', container).find((entry) => entry.member === member.number);
     if (found === undefined) return [];
-    const prefix = `${found.document.uuid}/`;
-    const snapshots = [...others.of('snapshots', member.number)].filter(({ name }) => name.startsWith(prefix));
+    const { uuid } = found.document;
+    const snapshots = [...others.of('snapshots', member.number)].filter(({ name }) => isOwnedBy(name, uuid));
     return [
       ...snapshots.map(({ name, document, modRev }) => ({ kind: 'snapshots' as const, name, document, modRev })),
       { kind: 'containers', name: container, document: ofLost(found, member.name), modRev: found.modRev },
@@ -274,8 +278,6 @@ const ofLost = ({ document }: OtherEntry<ContainerDocument>, member: string): Co
   ...document,
   config: { ...document.config, [lostMemberKey]: member },
 });
-
-const poolOfVolume = (key: string): string => key.slice(0, key.indexOf('/'));
 
 function volumesOf(records: Records, name: string, document: ContainerDocument): readonly string[] {
   const prefix = 'volume ';

@@ -7,9 +7,10 @@ import { isTrue } from '../../../api/text/value-checks.ts';
 import type { Cluster } from '../../../cluster/cluster.ts';
 import type { Member } from '../../../cluster/members.ts';
 import type { Records } from '../../../records/records.ts';
+import { ownedKey, volumeIdOf } from '../../../records/record-names.ts';
 import { readyContainer } from '../../containers/find.ts';
 import type { RemoveDeps } from '../../containers/life/remove.ts';
-import { ownedBy, ownedKey } from '../../owned-records.ts';
+import { ownedBy } from '../../owned-records.ts';
 import { containersUsing } from '../../storage/volume-users.ts';
 import { usesOf } from '../../used-by.ts';
 import { recordsPerTxn, takeOver, type Taken } from '../healing/take-over.ts';
@@ -75,8 +76,7 @@ function takenOf(records: Records, name: string): readonly Taken[] {
 function volumeOf(records: Records, container: string, key: string): readonly Taken[] {
   const found = records.volumes.get(key);
   if (found === undefined) return [];
-  const slash = key.indexOf('/');
-  const volume = { pool: key.slice(0, slash), name: key.slice(slash + 1) };
+  const volume = volumeIdOf(key);
   if (!isShared(records, volume.pool) || containersUsing(records, volume).some((user) => user !== container))
     throw errors.badRequest(
       `The container ${plainName(container)} uses the storage volume ${volume.pool}/${plainName(volume.name)}, which stays on its member: detach it first`,

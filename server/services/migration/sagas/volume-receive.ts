@@ -1,6 +1,6 @@
 // A custom volume is made of what another server sends, or it does not exist.
-import { volumeKey, type VolumeId } from '../../storage/volume-users.ts';
 import type { VolumeDocument } from '../../../records/documents.ts';
+import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import {
   refOf,
   type VolumeSnapshots,

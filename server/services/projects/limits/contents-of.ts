@@ -11,6 +11,7 @@ import { defaultProject, plainName, projectOf, qualifiedName } from '../../../ap
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/text/value-checks.ts';
 import type { ContainerDocument, ProfileDocument } from '../../../records/documents.ts';
+import { ownedName, volumeIdOf } from '../../../records/record-names.ts';
 import { expand } from '../../expand.ts';
 import type { ProjectFeature } from '../../project-scope.ts';
 import { plannedBy } from './planned.ts';
@@ -143,10 +144,8 @@ function volumesOf(
 ): readonly { readonly uuid: string; readonly volume: ProjectVolume }[] {
   const all = new Map([...part.list('volumes').map(({ name, document }) => [name, document] as const), ...planned]);
   return [...all].flatMap(([key, { uuid, config }]) => {
-    const slash = key.indexOf('/');
-    const name = key.slice(slash + 1);
-    if (projectOf(name) !== project) return [];
-    return [{ uuid, volume: { pool: key.slice(0, slash), name: plainName(name), config } }];
+    const { pool, name } = volumeIdOf(key);
+    return projectOf(name) === project ? [{ uuid, volume: { pool, name: plainName(name), config } }] : [];
   });
 }
 
@@ -156,9 +155,9 @@ function ownedNames(
   kind: 'snapshots' | 'backups' | 'volumeSnapshots',
   owners: ReadonlyMap<string, string>,
 ): readonly string[] {
-  return part.list(kind).flatMap(({ name }) => {
-    const slash = name.indexOf('/');
-    const owner = owners.get(name.slice(0, slash));
-    return owner === undefined ? [] : [`${owner}/${name.slice(slash + 1)}`];
+  return part.list(kind).flatMap(({ name: key }) => {
+    const { uuid, name } = ownedName(key);
+    const owner = owners.get(uuid);
+    return owner === undefined ? [] : [`${owner}/${name}`];
   });
 }

@@ -8,6 +8,8 @@ import { plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { Problem } from '../../../api/problem.ts';
 import type { Kind } from '../../../records/documents.ts';
 import type { Changes, Guard, Put, Records } from '../../../records/records.ts';
+import { volumeIdOf } from '../../../records/record-names.ts';
+import { ownerOf } from '../../owned-records.ts';
 import { isServerKey } from '../../expand.ts';
 import { configOf, contentsOf, usersOfProfilesIn } from './contents-of.ts';
 import { resolveOnHost } from './host-paths.ts';
@@ -73,14 +75,14 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
     case 'profiles':
       return usersOfProfilesIn(view, projectOf(put.name));
     case 'volumes':
-      return [projectOf(put.name.slice(put.name.indexOf('/') + 1))];
+      return projectOfHeld(put.kind, put.name);
     case 'networks':
       return ['default'];
     case 'snapshots':
     case 'backups':
-      return ownerOf(view, 'containers', put.name);
+      return projectOfOwner(view, 'containers', put.name);
     case 'volumeSnapshots':
-      return ownerOf(view, 'volumes', put.name);
+      return projectOfOwner(view, 'volumes', put.name);
     case 'sagas':
       return (put.document.holds ?? []).flatMap(({ kind, name }) => projectOfHeld(kind, name));
     case 'aliases':
@@ -99,15 +101,14 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
   }
 }
 
-function ownerOf(view: RecordView, kind: 'containers' | 'volumes', key: string): readonly string[] {
-  const uuid = key.slice(0, key.indexOf('/'));
-  const owner = view.list(kind).find(({ document }) => document.uuid === uuid);
+function projectOfOwner(view: RecordView, kind: 'containers' | 'volumes', key: string): readonly string[] {
+  const owner = ownerOf(view.list(kind), key);
   return owner === undefined ? [] : projectOfHeld(kind, owner.name);
 }
 
 function projectOfHeld(kind: Kind, name: string): readonly string[] {
   if (kind === 'containers') return [projectOf(name)];
-  return kind === 'volumes' ? [projectOf(name.slice(name.indexOf('/') + 1))] : [];
+  return kind === 'volumes' ? [projectOf(volumeIdOf(name).name)] : [];
 }
 
 /** Of a project that is changed its new config is the mistake; of everything else it is that the project does not allow it. */
@@ -129,11 +130,7 @@ const kinds: Partial<Record<Kind, SubjectKind>> = { containers: 'container', pro
 function subjectOf({ kind, name }: Put): readonly { readonly kind: SubjectKind; readonly name: string }[] {
   const subject = kinds[kind];
   if (subject === undefined) return [];
-  const slash = name.indexOf('/');
-  return [
-    {
-      kind: subject,
-      name: kind === 'volumes' ? `${name.slice(0, slash)}/${plainName(name.slice(slash + 1))}` : plainName(name),
-    },
-  ];
+  if (kind !== 'volumes') return [{ kind: subject, name: plainName(name) }];
+  const volume = volumeIdOf(name);
+  return [{ kind: subject, name: `${volume.pool}/${plainName(volume.name)}` }];
 }

@@ -1,10 +1,10 @@
 // What changes under way will make of containers and volumes when they end: it counts from their beginning. Pure.
 import type { ContainerDocument, SagaDocument, VolumeDocument } from '../../../records/documents.ts';
 import type { SagaKind } from '../../../records/saga-kinds.ts';
+import { volumeKey } from '../../../records/record-names.ts';
 import type { MoveParams as ContainerMove } from '../../containers/sagas/container-move.ts';
 import type { RestoreParams } from '../../containers/sagas/snapshot-restore.ts';
 import type { MoveParams as VolumeMove } from '../../storage/sagas/volume-rename.ts';
-import { volumeKey } from '../../storage/volume-users.ts';
 import type { RecordPart } from './view.ts';
 
 export interface Planned {

@@ -3,6 +3,7 @@ import { errors } from '../../../api/errors.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { Changes, Records } from '../../../records/records.ts';
+import { volumeIdOf, volumeKey } from '../../../records/record-names.ts';
 import type { ContainerDeps } from '../../containers/deps.ts';
 import { moveLogs } from '../../containers/life/move-logs.ts';
 import { ofProject } from '../../project-scope.ts';
@@ -95,11 +96,11 @@ async function moveContainers({ records, pools, runtime, logsDir }: Deps, from: 
 
 async function moveVolumes({ records, pools }: Deps, from: string, to: string): Promise<void> {
   for (const { name: key } of records.volumes.list()) {
-    const slash = key.indexOf('/');
-    const [pool, name] = [key.slice(0, slash), key.slice(slash + 1)];
+    const { pool, name } = volumeIdOf(key);
     if (projectOf(name) !== from) continue;
-    await pools.renameVolume(pool, { type: 'custom', name }, inProject(name, to));
-    await moveRecord(records, 'volumes', key, `${pool}/${inProject(name, to)}`);
+    const moved = inProject(name, to);
+    await pools.renameVolume(pool, { type: 'custom', name }, moved);
+    await moveRecord(records, 'volumes', key, volumeKey({ pool, name: moved }));
   }
 }
 

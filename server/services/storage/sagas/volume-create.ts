@@ -1,6 +1,6 @@
 // A custom volume is made, empty or as a copy with snapshots, or it does not exist.
-import { volumeKey, type VolumeId } from '../volume-users.ts';
 import type { VolumeDocument } from '../../../records/documents.ts';
+import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import type { VolumeSource } from '../../../drivers/storage/driver.ts';
 import {
   requirePool,

@@ -1,7 +1,8 @@
 // An unused custom volume is deleted with its snapshots.
+import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { readyVolume, type VolumeSagaDeps, refOf } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { volumeUsers, type VolumeId, volumeKey } from '../volume-users.ts';
+import { volumeUsers } from '../volume-users.ts';
 import { errors } from '../../../api/errors.ts';
 import { dropOwned } from '../../owned-records.ts';
 import { removeRecord, makeReady } from '../../saga-records.ts';

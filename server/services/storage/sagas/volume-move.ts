@@ -1,4 +1,5 @@
 // A custom volume moves into another pool, and perhaps into another project.
+import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { beginMove, type MoveParams, commitMove, endMove } from './volume-rename.ts';
 import {
   refOf,
@@ -8,7 +9,6 @@ import {
   copyVolumeSnapshots,
 } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { volumeKey, type VolumeId } from '../volume-users.ts';
 
 export type MoveToPoolParams = MoveParams & { readonly snapshots: VolumeSnapshots };
 

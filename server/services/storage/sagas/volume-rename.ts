@@ -1,8 +1,9 @@
 // A custom volume gets another name, or another project, in its pool; devices of containers and profiles of its project follow.
-import { volumeKey, type VolumeId, moveUsers, usersLeftBehind } from '../volume-users.ts';
+import { moveUsers, usersLeftBehind } from '../volume-users.ts';
 import { refOf, type VolumeSagaDeps, readyVolume, requirePool } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import type { Records, Changes } from '../../../records/records.ts';
+import { type VolumeId, volumeKey } from '../../../records/record-names.ts';
 import { requireProject } from '../../project-scope.ts';
 import { projectOf } from '../../../api/project/project-names.ts';
 import { makeReady, removeRecord } from '../../saga-records.ts';

@@ -1,4 +1,5 @@
 // A custom volume gets the content of one of its snapshots.
+import { ownedKey, volumeKey } from '../../../records/record-names.ts';
 import {
   readyVolume,
   type VolumeSagaDeps,
@@ -8,8 +9,6 @@ import {
   limitVolume,
 } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { volumeKey } from '../volume-users.ts';
-import { ownedKey } from '../../owned-records.ts';
 
 /** Finished after a crash: from the first step on the old content may be gone. */
 export function restoreVolumeSaga(deps: VolumeSagaDeps): Saga<VolumeSnapshotParams> {

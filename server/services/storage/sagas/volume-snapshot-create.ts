@@ -7,9 +7,9 @@ import {
   refOf,
 } from '../custom-volumes.ts';
 import type { VolumeSnapshotDocument } from '../../../records/documents.ts';
+import { volumeKey } from '../../../records/record-names.ts';
 import type { Saga } from '../../../operations/saga.ts';
 import { errors } from '../../../api/errors.ts';
-import { volumeKey } from '../volume-users.ts';
 import { dropVolumeSnapshot } from './volume-snapshot-delete.ts';
 import { removeRecord } from '../../saga-records.ts';
 

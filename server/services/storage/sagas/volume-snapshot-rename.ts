@@ -1,4 +1,5 @@
 // A snapshot of a custom volume gets another name.
+import { ownedKey, volumeKey } from '../../../records/record-names.ts';
 import {
   refOf,
   type VolumeSnapshotParams,
@@ -7,9 +8,7 @@ import {
   volumeSnapshotKey,
 } from '../custom-volumes.ts';
 import type { Saga } from '../../../operations/saga.ts';
-import { ownedKey } from '../../owned-records.ts';
 import { errors } from '../../../api/errors.ts';
-import { volumeKey } from '../volume-users.ts';
 
 export type RenameVolumeSnapshotParams = VolumeSnapshotParams & { readonly to: string };
 
