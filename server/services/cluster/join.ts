@@ -1,12 +1,10 @@
 // Makes this host a member of a cluster that exists: it is let in, opens the store of the cluster, and brings what is on its host.
-import { mkdir } from 'node:fs/promises';
 import type { ClusterPut } from '../../api/cluster/cluster.ts';
 import { errors } from '../../api/errors.ts';
-import { clusterCertificateFiles, clusterDir, writeMembership } from '../../cluster/membership.ts';
-import { writeDurably } from '../../lib/durable-files.ts';
 import type { Records } from '../../records/records.ts';
 import { load } from '../../store/load.ts';
 import { askToJoin, type KnownCluster } from './ask-to-join.ts';
+import { becomeMember } from './become-member.ts';
 import { asMember } from './convert-records.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { decodeJoinToken, requireJoinToken } from '../../api/cluster/join-token.ts';
@@ -56,12 +54,9 @@ export function checkEmpty(records: Records): void {
   );
 }
 
-/** Until the membership is written the host is what it was. */
 export async function join(deps: ClusterUseCaseDeps, name: string, address: string, plan: JoinPlan): Promise<void> {
-  const { stateDir, records, stores, certificates, architecture, version } = deps;
-  await mkdir(clusterDir(stateDir), { recursive: true, mode: 0o700 });
-  await deps.listen(address);
-  try {
+  const { stores, certificates, architecture, version } = deps;
+  await becomeMember(deps, address, async () => {
     const accepted = await askToJoin(plan.known, {
       server_name: name,
       address,
@@ -70,27 +65,13 @@ export async function join(deps: ClusterUseCaseDeps, name: string, address: stri
       architecture,
       secret: plan.secret,
     });
-    const store = await stores.keep(accepted.store, address, accepted.key);
-    const opened = await stores.open(store, accepted.number);
-    try {
-      await records.moveTo(accepted.number, async (from) => {
-        await load(opened.store, asMember(from, accepted.number, false));
-        const files = clusterCertificateFiles(stateDir);
-        await writeDurably(files.key, accepted.key, 0o600);
-        await writeDurably(files.cert, accepted.certificate, 0o644);
-        await writeMembership(stateDir, { number: accepted.number, clusterUuid: accepted.cluster_uuid, store });
-        return opened.store;
-      });
-      opened.use();
-    } catch (error) {
-      await opened.abandon();
-      throw error;
-    }
-  } catch (error) {
-    await stores.forget();
-    await deps.listen(undefined);
-    throw error;
-  }
-  await certificates.reload(stateDir, true);
-  await deps.becameMember();
+    const { number, cluster_uuid: clusterUuid, certificate: certPem, key: keyPem } = accepted;
+    const store = await stores.keep(accepted.store, address, keyPem);
+    return {
+      membership: { number, clusterUuid, store },
+      certPem,
+      keyPem,
+      fill: (opened, from) => load(opened.store, asMember(from, number, false)),
+    };
+  });
 }

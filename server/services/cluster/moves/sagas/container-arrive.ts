@@ -6,18 +6,15 @@ import type { ContainerDocument } from '../../../../records/documents.ts';
 import type { OtherEntry } from '../../../../records/other-members.ts';
 import type { Records } from '../../../../records/records.ts';
 import type { ContainerDeps } from '../../../containers/deps.ts';
-import { limitNewRoot } from '../../../containers/devices/root-size.ts';
 import { requirePlaces, requireProfiles } from '../../../containers/life/draft.ts';
-import { dropSnapshots, putSnapshots, type SnapshotEntry } from '../../../containers/snapshots/records.ts';
-import { expand } from '../../../expand.ts';
-import { profilesOf, requireProject } from '../../../project-scope.ts';
+import { fillContainer, type NewContainer } from '../../../containers/life/new-container.ts';
+import { putSnapshots, type SnapshotEntry } from '../../../containers/snapshots/records.ts';
+import { requireProject } from '../../../project-scope.ts';
 
-export interface ArriveParams {
+/** `document`: what the container is here. It has the uuid of the original: it is the same container. */
+export interface ArriveParams extends NewContainer {
   /** As the member that has it recorded it when the move began; any change since then ends the move. */
   readonly from: { readonly name: string; readonly member: number; readonly modRev: number };
-  readonly name: string;
-  /** What it is here. It has the uuid of the original: it is the same container. */
-  readonly document: ContainerDocument;
   readonly snapshots: readonly SnapshotEntry[];
 }
 
@@ -29,8 +26,7 @@ export function arriveContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
   take: TakeFiles = () => Promise.reject(new Error('The member that has the container is not sending any more')),
 ): Saga<ArriveParams> {
-  const { records, pools } = deps;
-  const volume = ({ name, document }: ArriveParams) => [document.pool, { type: 'container', name } as const] as const;
+  const { records } = deps;
   return {
     kind: 'container-arrive',
     onRestart: 'unwind',
@@ -43,23 +39,10 @@ export function arriveContainerSaga(
       requirePlaces(records, changes, name, document);
       changes.require('containers', name);
     },
-    steps: [
-      { name: 'place', execute: (params) => pools.refuseVolume(...volume(params)) },
-      { name: 'volume', execute: take, undo: (params) => pools.deleteVolume(...volume(params)) },
-      {
-        name: 'size',
-        async execute({ name, document }) {
-          const { devices } = expand(document, profilesOf(records, name));
-          await limitNewRoot(pools, document.pool, name, devices);
-        },
-      },
-      {
-        name: 'snapshots',
-        execute: ({ document, snapshots }) => putSnapshots(records, document.uuid, snapshots),
-        // Their files go with the volume.
-        undo: ({ document }) => dropSnapshots(records, document.uuid),
-      },
-    ],
+    steps: fillContainer<ArriveParams>(deps, {
+      fill: take,
+      snapshots: ({ document, snapshots }) => putSnapshots(records, document.uuid, snapshots),
+    }),
     commit: (changes, { from, name, document }) =>
       changes.bring('containers', originalOf(records, from), name, document),
   };

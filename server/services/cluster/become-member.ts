@@ -1,0 +1,57 @@
+// Makes this host a member of a cluster, founded here or joined: its records move into the store of the cluster while its containers run on.
+import { mkdir } from 'node:fs/promises';
+import { clusterCertificateFiles, clusterDir, writeMembership, type Membership } from '../../cluster/membership.ts';
+import { writeDurably } from '../../lib/durable-files.ts';
+import type { Store } from '../../store/store.ts';
+import type { ClusterUseCaseDeps, OpenedClusterStore } from './deps.ts';
+
+export interface NewMembership {
+  readonly membership: Membership;
+  /** The certificate that all members serve with. */
+  readonly certPem: string;
+  readonly keyPem: string;
+  /** Brings the records of this host into the store of the cluster. */
+  readonly fill: (opened: OpenedClusterStore, from: Store) => Promise<unknown>;
+}
+
+/**
+ * `enter`: gets the store, once the host listens for members at `address`. Until the membership is written the host is what it was, and
+ * what was begun is undone.
+ */
+export async function becomeMember(
+  deps: ClusterUseCaseDeps,
+  address: string,
+  enter: () => Promise<NewMembership>,
+): Promise<void> {
+  const { stateDir, stores, certificates } = deps;
+  await mkdir(clusterDir(stateDir), { recursive: true, mode: 0o700 });
+  await deps.listen(address);
+  try {
+    await moveRecords(deps, await enter());
+  } catch (error) {
+    await stores.forget();
+    await deps.listen(undefined);
+    throw error;
+  }
+  await certificates.reload(stateDir, true);
+  await deps.becameMember();
+}
+
+async function moveRecords({ stateDir, records, stores }: ClusterUseCaseDeps, made: NewMembership): Promise<void> {
+  const { membership, certPem, keyPem, fill } = made;
+  const opened = await stores.open(membership.store, membership.number);
+  try {
+    await records.moveTo(membership.number, async (from) => {
+      await fill(opened, from);
+      const files = clusterCertificateFiles(stateDir);
+      await writeDurably(files.key, keyPem, 0o600);
+      await writeDurably(files.cert, certPem, 0o644);
+      await writeMembership(stateDir, membership);
+      return opened.store;
+    });
+    opened.use();
+  } catch (error) {
+    await opened.abandon();
+    throw error;
+  }
+}
