@@ -4,10 +4,9 @@ import type { ConfigMap, DeviceMap } from '../api/schema/common-schemas.ts';
 /** creating/deleting: a saga owns the object; it is visible, but nothing else may change it. */
 export type Lifecycle = 'creating' | 'ready' | 'deleting';
 
-export interface ContainerDocument {
+/** What records of containers and of their snapshots have in common. */
+interface ContainerFields {
   readonly v: 1;
-  /** Never changes, also not by rename. */
-  readonly uuid: string;
   readonly architecture: string;
   readonly profiles: readonly string[];
   readonly ephemeral: boolean;
@@ -18,10 +17,15 @@ export interface ContainerDocument {
   readonly createdAt: string;
   readonly lastUsedAt: string;
   readonly stateful: boolean;
-  /** Pool that holds the root volume. */
-  readonly pool: string;
   readonly volume?: RootVolumeDocument;
   readonly lifecycle: Lifecycle;
+}
+
+export interface ContainerDocument extends ContainerFields {
+  /** Never changes, also not by rename. */
+  readonly uuid: string;
+  /** Pool that holds the root volume. */
+  readonly pool: string;
 }
 
 /** What was written on the root volume; absent: nothing. Its size is in the devices. */
@@ -34,21 +38,9 @@ export interface RootVolumeDocument {
  * A snapshot of a container's record. Stored under `<uuid of the container>/<name>`, so that a rename of the container does not change
  * it.
  */
-export interface SnapshotDocument {
-  readonly v: 1;
-  readonly architecture: string;
-  readonly profiles: readonly string[];
-  readonly ephemeral: boolean;
-  readonly config: ConfigMap;
-  readonly devices: DeviceMap;
-  readonly description: string;
-  readonly createdAt: string;
-  readonly lastUsedAt: string;
-  readonly stateful: boolean;
+export interface SnapshotDocument extends ContainerFields {
   /** The zero time: never. */
   readonly expiresAt: string;
-  readonly volume?: RootVolumeDocument;
-  readonly lifecycle: Lifecycle;
 }
 
 export interface ProfileDocument {

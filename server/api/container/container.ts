@@ -71,15 +71,20 @@ const optionalMap = Type.Optional(Type.Union([ConfigMap, Type.Null()]));
 const optionalDevices = Type.Optional(Type.Union([DeviceMap, Type.Null()]));
 const optionalProfiles = Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()]));
 
-/** POST /1.0/containers. `profiles` absent or null = [default]; [] = none. */
-export const ContainerCreate = Type.Object({
-  name: Type.Optional(Type.String()),
+/** What clients write at creation and in a PUT. */
+const written = {
   architecture: Type.Optional(Type.String()),
   profiles: optionalProfiles,
   ephemeral: Type.Optional(Type.Boolean()),
   config: optionalMap,
   devices: optionalDevices,
   description: Type.Optional(Type.String()),
+};
+
+/** POST /1.0/containers. `profiles` absent or null = [default]; [] = none. */
+export const ContainerCreate = Type.Object({
+  name: Type.Optional(Type.String()),
+  ...written,
   stateful: Type.Optional(Type.Boolean()),
   instance_type: Type.Optional(
     Type.String(
@@ -92,12 +97,7 @@ export type ContainerCreate = Static<typeof ContainerCreate>;
 
 /** PUT: the GET structure (read-only members are ignored), or a restore. */
 export const ContainerPut = Type.Object({
-  architecture: Type.Optional(Type.String()),
-  profiles: optionalProfiles,
-  ephemeral: Type.Optional(Type.Boolean()),
-  config: optionalMap,
-  devices: optionalDevices,
-  description: Type.Optional(Type.String()),
+  ...written,
   restore: Type.Optional(Type.String()),
   stateful: Type.Optional(Type.Boolean()),
 });

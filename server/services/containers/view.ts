@@ -9,6 +9,7 @@ import type { OtherEntry } from '../../records/other-members.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { expand, type Expanded } from '../expand.ts';
 import { ofProject, profilesOf } from '../project-scope.ts';
+import { renderFields } from './render-fields.ts';
 
 export type ContainerEntry = Entry<ContainerDocument>;
 
@@ -169,16 +170,7 @@ function renderContainer(
 ): Container {
   return {
     name: plainName(name),
-    architecture: document.architecture,
-    profiles: document.profiles as string[],
-    ephemeral: document.ephemeral,
-    config: document.config,
-    devices: document.devices,
-    expanded_config: expanded.config,
-    expanded_devices: expanded.devices,
-    created_at: document.createdAt,
-    last_used_at: document.lastUsedAt,
-    stateful: document.stateful,
+    ...renderFields(document, expanded),
     status: statusTexts[code],
     status_code: code,
     description: document.description,

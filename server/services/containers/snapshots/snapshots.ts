@@ -10,6 +10,7 @@ import type { Caller } from '../../caller.ts';
 import { expand } from '../../expand.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { lockOf, anyContainer, readyContainer } from '../find.ts';
+import { renderFields } from '../render-fields.ts';
 import { configuredExpiry, nextSnapshotName, sentExpiry } from '../../snapshot-names.ts';
 import { snapshotKey, snapshotsOf, type SnapshotEntry } from './records.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
@@ -224,19 +225,9 @@ export function renderSnapshot(
   container: string,
   { name, document }: SnapshotEntry,
 ): Snapshot {
-  const expanded = expand(document, profilesOf(records, container));
   return {
     name,
-    architecture: document.architecture,
-    profiles: [...document.profiles],
-    ephemeral: document.ephemeral,
-    config: document.config,
-    devices: document.devices,
-    expanded_config: expanded.config,
-    expanded_devices: expanded.devices,
-    created_at: document.createdAt,
-    last_used_at: document.lastUsedAt,
-    stateful: document.stateful,
+    ...renderFields(document, expand(document, profilesOf(records, container))),
     description: document.description,
     expires_at: document.expiresAt,
   };
