@@ -43,7 +43,7 @@ export class SetHosts {
 
   /** Ends the hosts that leave, and begins those that join. */
   async change(links: readonly HostLink[], why: string): Promise<void> {
-    await Promise.all(this.leaving(links).map((host) => this.#tasks?.end(host, why)));
+    await Promise.all(this.leaving(links).map(async (host) => this.#tasks?.end(host, why)));
     const known = new Map(this.list.map((host) => [host.link, host]));
     const joined = links.filter((link) => !known.has(link)).map(this.#deps.make);
     for (const host of joined) known.set(host.link, host);
