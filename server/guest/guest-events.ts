@@ -6,7 +6,7 @@ import { AppError, errors } from '../api/errors.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Clock } from '../lib/clock.ts';
-import { sendEvent, watchListener } from '../lib/event-listener.ts';
+import { sendEvent, watchListener } from '../events/websocket-listener.ts';
 import {
   guestChanges,
   guestEventTypes,

@@ -16,7 +16,7 @@ import { isTrue } from '../api/text/value-checks.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
 import type { Log } from '../lib/log.ts';
-import { sendEvent, watchListener } from '../lib/event-listener.ts';
+import { sendEvent, watchListener } from '../events/websocket-listener.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import { labelOf } from './answer.ts';
 import { checkOrigin } from './app.ts';
