@@ -11,14 +11,14 @@ import type { WatchBatch } from '../watch-hub.ts';
 import type { EtcdBackend, EtcdHealth, EtcdStoreOptions } from './backend.ts';
 import { EtcdFailure } from './failure.ts';
 import { Fence } from './fence.ts';
-import { readHealth } from './health.ts';
+
 import { becomeWriter, type ExclusiveOptions } from './holder.ts';
 import { History, type RawBatch } from './history.ts';
 import { Keyspace, Revisions } from './keyspace.ts';
 import { beginImport, finishImport, type ImportDeps } from './import.ts';
 import { EtcdLeases } from './leases.ts';
 import { EtcdLink } from './link.ts';
-import { probe } from './probe.ts';
+import { probe, readHealth } from './probe.ts';
 import { Reader } from './reader.ts';
 import { openMeta, type StoreMeta } from './store-meta.ts';
 import { Writer } from './writer.ts';

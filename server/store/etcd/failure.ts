@@ -69,6 +69,10 @@ export function failureOf(error: unknown, endpoint: string): EtcdFailure {
   return byCode(code, details, endpoint, make);
 }
 
+/** Of a call that was given up before its deadline. */
+export const stoppedWorking = (endpoint: string, cause: unknown): EtcdFailure =>
+  new EtcdFailure('unreachable', 'Unavailable', `etcd at ${endpoint} has stopped answering`, cause, true);
+
 export const noSpaceText =
   'etcd has used up its space quota (alarm NOSPACE): compact and defragment it, or raise --quota-backend-bytes, then run etcdctl alarm disarm';
 

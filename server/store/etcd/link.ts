@@ -7,6 +7,7 @@ import { EtcdFailure } from './failure.ts';
 import { Member, type MemberOptions, type Stream } from './member.ts';
 import type { Calls, Header, Streams } from './messages.ts';
 import { Patience } from '../../lib/patience.ts';
+import { Pulse } from './pulse.ts';
 
 export interface LinkOptions extends MemberOptions {
   readonly endpoints: readonly string[];
@@ -31,6 +32,7 @@ export class EtcdLink {
   #clusterId: string | undefined;
   #wentBack: StoreError | undefined;
   readonly #closing = new AbortController();
+  readonly #pulse = new Pulse();
 
   constructor(options: LinkOptions) {
     this.#options = options;
@@ -96,7 +98,7 @@ export class EtcdLink {
       const member = this.#member;
       const before = this.#revision;
       try {
-        const answer = await member.call(name, request, await this.#metadata(), patience.limitMs(this.#members.length));
+        const answer = await this.#ask(member, name, request, patience.limitMs(this.#members.length));
         // etcd 3.4 sends no header with alarms.
         if (answer.header !== null) this.#note(answer.header, name === 'Txn' || name === 'Range' ? before : 0);
         return answer;
@@ -109,6 +111,18 @@ export class EtcdLink {
         this.#token = undefined;
       }
     }
+  }
+
+  /** Where there is another member, one that has stopped working is left before the limit. */
+  async #ask<C extends keyof Calls>(
+    member: Member,
+    name: C,
+    request: Calls[C][0],
+    limitMs: number,
+  ): Promise<Calls[C][1]> {
+    const metadata = await this.#metadata();
+    if (this.#members.length === 1) return await member.call(name, request, metadata, limitMs);
+    return await this.#pulse.watching(member, limitMs, (over) => member.call(name, request, metadata, limitMs, over));
   }
 
   /** Ends with an error when its member is given up; opened again, it goes to another one. */

@@ -9,7 +9,7 @@ import {
 } from '@grpc/grpc-js';
 import { fromJSON, type PackageDefinition } from '@grpc/proto-loader';
 import { etcdDescriptor } from './descriptor.ts';
-import { failureOf } from './failure.ts';
+import { failureOf, stoppedWorking } from './failure.ts';
 import { type Calls, services, type Streams } from './messages.ts';
 
 export interface MemberOptions {
@@ -65,16 +65,17 @@ export class Member {
     return metadata;
   }
 
-  /** Throws EtcdFailure. */
+  /** Throws EtcdFailure; one that counts as late when `over` aborts before the answer. */
   call<C extends keyof Calls>(
     name: C,
     request: Calls[C][0],
     metadata: Metadata,
     deadlineMs: number,
+    over?: AbortSignal,
   ): Promise<Calls[C][1]> {
     const { path, requestSerialize, responseDeserialize } = methodOf(name);
     return new Promise((resolve, reject) => {
-      this.#client.makeUnaryRequest<Calls[C][0], Calls[C][1]>(
+      const sent = this.#client.makeUnaryRequest<Calls[C][0], Calls[C][1]>(
         path,
         requestSerialize,
         responseDeserialize as (bytes: Buffer) => Calls[C][1],
@@ -82,10 +83,11 @@ export class Member {
         metadata,
         { deadline: Date.now() + deadlineMs },
         (error: ServiceError | null, answer) => {
-          if (error !== null || answer === undefined) reject(failureOf(error, this.endpoint));
-          else resolve(answer);
+          if (error === null && answer !== undefined) resolve(answer);
+          else reject(over?.aborted === true ? stoppedWorking(this.endpoint, error) : failureOf(error, this.endpoint));
         },
       );
+      over?.addEventListener('abort', () => sent.cancel(), { once: true });
     });
   }
 

@@ -1,5 +1,6 @@
-// Finds out at the start whether the other side can keep the store: programs that imitate etcd for one user often cannot.
+// Finds out at the start whether the other side can keep the store (programs that imitate etcd for one user often cannot), and later how it is.
 import { StoreError } from '../store.ts';
+import type { EtcdHealth } from './backend.ts';
 import { etcdOpsPerTxn } from './compile-txn.ts';
 import { EtcdFailure } from './failure.ts';
 import type { Keyspace } from './keyspace.ts';
@@ -85,4 +86,14 @@ async function asking<T>(link: EtcdLink, why: string, ask: () => Promise<T>): Pr
 function isNewEnough(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > oldestVersion[0] || (major === oldestVersion[0] && minor >= oldestVersion[1]);
+}
+
+/** Its alarms, and how much of its file is in use. */
+export async function readHealth(link: EtcdLink): Promise<EtcdHealth> {
+  const [{ dbSize, dbSizeInUse }, { alarms }] = await Promise.all([
+    link.call('Status', {}),
+    link.call('Alarm', { action: 'GET' }),
+  ]);
+  const names = [...new Set(alarms.map(({ alarm }) => alarm))].filter((name) => name !== 'NONE');
+  return { alarms: names, sizeBytes: Number(dbSize), usedBytes: Number(dbSizeInUse) };
 }

@@ -1,0 +1,100 @@
+// A member of etcd that stops working is left before the limit of a call; one that is only slow is waited for.
+import { expect, test } from 'vitest';
+import { EtcdFailure } from '../../../../server/store/etcd/failure.ts';
+import { EtcdLink } from '../../../../server/store/etcd/link.ts';
+import type { Member } from '../../../../server/store/etcd/member.ts';
+import { Pulse } from '../../../../server/store/etcd/pulse.ts';
+import { openRelay } from '../../../support/store/cuttable.ts';
+import { etcdMissing, startEtcd } from '../../../support/store/etcd.ts';
+import { until } from '../../../support/until.ts';
+
+const missing = etcdMissing();
+if (missing !== undefined) console.log(`skipped: the pulse of an etcd: ${missing}`);
+
+/** A member that is asked for nothing but its status. */
+function memberWith(status: () => Promise<{ leader: string }>): { readonly member: Member; readonly asked: string[] } {
+  const asked: string[] = [];
+  const call = (name: string): Promise<object> => {
+    asked.push(name);
+    return status();
+  };
+  return { member: { endpoint: 'one', call } as unknown as Member, asked };
+}
+
+/** A call that is answered when the test says so. */
+function call() {
+  let answer = (): void => {};
+  const begin = (over: AbortSignal): Promise<string> =>
+    new Promise((resolve, reject) => {
+      answer = () => resolve('answered');
+      over.addEventListener('abort', () => reject(new Error('given up')));
+    });
+  return { begin, answer: () => answer() };
+}
+
+test('a slow answer of a member that has a leader is waited for', async () => {
+  const { member, asked } = memberWith(() => Promise.resolve({ leader: '7' }));
+  const slow = call();
+  const waiting = new Pulse().watching(member, 20, slow.begin);
+  await until(() => asked.length >= 4);
+  slow.answer();
+  expect(await waiting).toBe('answered');
+});
+
+test.each([
+  ['has no leader', () => Promise.resolve({ leader: '0' })],
+  ['does not answer', () => Promise.reject(new EtcdFailure('unreachable', 'Unavailable', 'x'))],
+])('a call to a member that %s is given up', async (_, status) => {
+  const { member } = memberWith(status);
+  await expect(new Pulse().watching(member, 20, call().begin)).rejects.toThrow('given up');
+});
+
+test('a member that refuses to show its status is waited for', async () => {
+  const { member, asked } = memberWith(() => Promise.reject(new EtcdFailure('denied', 'Invalid', 'x')));
+  const slow = call();
+  const waiting = new Pulse().watching(member, 20, slow.begin);
+  await until(() => asked.length >= 2);
+  slow.answer();
+  expect(await waiting).toBe('answered');
+});
+
+test('many calls ask for the status once at a time, and none asks after its answer', async () => {
+  let running = 0;
+  const { member, asked } = memberWith(async () => {
+    running += 1;
+    expect(running).toBe(1);
+    await new Promise((resolve) => setImmediate(resolve));
+    running -= 1;
+    return { leader: '7' };
+  });
+  const pulse = new Pulse();
+  const calls = Array.from({ length: 50 }, call);
+  const waiting = calls.map(({ begin }) => pulse.watching(member, 20, begin));
+  await until(() => asked.length >= 3);
+  for (const { answer } of calls) answer();
+  expect(await Promise.all(waiting)).toEqual(calls.map(() => 'answered'));
+  const before = asked.length;
+  await new Promise((resolve) => setTimeout(resolve, 40));
+  expect(asked.length).toBe(before);
+});
+
+test.skipIf(missing !== undefined)('an etcd whose answers are lost is left before the limit', async () => {
+  const etcd = await startEtcd();
+  const relay = await openRelay(etcd.endpoints[0] ?? '');
+  const link = new EtcdLink({ endpoints: [relay.address, ...etcd.endpoints], attemptMs: 8_000 });
+  try {
+    const request = { key: Buffer.from('a') };
+    await link.attempt('Range', request);
+    relay.cut('answers');
+    await expect(link.attempt('Range', request)).rejects.toMatchObject({
+      kind: 'unreachable',
+      isLate: true,
+      message: expect.stringContaining('has stopped answering'),
+    });
+    expect((await link.attempt('Range', request)).header).toBeTruthy();
+  } finally {
+    link.close();
+    relay.close();
+    await etcd.stop();
+  }
+});
