@@ -21,11 +21,14 @@ mkdir -p "$root"/bin "$root"/sbin "$root"/usr/bin "$root"/usr/sbin "$root"/dev "
 chmod 1777 "$root/tmp"
 chmod 700 "$root/root"
 cp "$busybox" "$root/bin/busybox"
-for applet in $("$busybox" --list-full); do
-  [ "$applet" = bin/busybox ] && continue
-  mkdir -p "$root/$(dirname "$applet")"
-  ln -sf /bin/busybox "$root/$applet"
+# By the shell of busybox, which starts no program for each of some hundred links.
+"$busybox" sh -s "$busybox" "$root" <<'LINKS'
+for applet in $("$1" --list-full); do
+  folder=$2/$applet
+  [ -d "${folder%/*}" ] || mkdir -p "${folder%/*}"
+  [ "$applet" = bin/busybox ] || ln -sf /bin/busybox "$2/$applet"
 done
+LINKS
 ln -sf /bin/busybox "$root/sbin/init"
 
 echo 'root:x:0:0:root:/root:/bin/sh' >"$root/etc/passwd"

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { cli, type CliRun } from '../../support/cli/io.ts';
 import { makeDaemon, realRuntimeMissing, type Json } from '../../support/daemons/daemon.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+import { writeQuickstartImage } from '../../support/images/quickstart.ts';
 import { repository } from '../../support/cli/programs.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
 import { startStockLxd, stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
@@ -198,8 +199,7 @@ describe.each(servers.filter(({ missing }) => missing === undefined))('on $name'
     'containers work in a project: started, waited for, given files and commands, replaced with a new image',
     { timeout: 120_000 },
     async () => {
-      const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
-      execFileSync('sh', [build, join(dir, 'first.tar.gz')], { stdio: ['ignore', 'ignore', 'inherit'] });
+      writeQuickstartImage(join(dir, 'first.tar.gz'));
       const other =
         'gunzip -c first.tar.gz >second.tar && mkdir -p rootfs/etc && echo second >rootfs/etc/which && ' +
         'tar -rf second.tar rootfs/etc/which && gzip -f second.tar';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { expect } from 'vitest';
 import { cli, type CliRun } from './io.ts';
 import { makeDaemon, type TestDaemon } from '../daemons/daemon.ts';
-import { repository } from './programs.ts';
+import { writeQuickstartImage } from '../images/quickstart.ts';
 import { freeSubnet } from '../hosts/free-resources.ts';
 import { startStockLxd } from '../hosts/stock-lxd.ts';
 
@@ -115,9 +115,7 @@ ${more}`;
 
 export async function openBench(host: BenchHost): Promise<Bench> {
   const dir = mkdtempSync(join(realpathSync(tmpdir()), 'gtef-'));
-  const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
-  if (host !== 'sim')
-    execFileSync('sh', [build, join(dir, 'image.tar.gz')], { stdio: ['ignore', 'ignore', 'inherit'] });
+  if (host !== 'sim') writeQuickstartImage(join(dir, 'image.tar.gz'));
   else packImage(dir, 'image.tar.gz', 'one');
   mkdirSync(join(dir, 'shared'));
   writeFileSync(join(dir, 'shared', 'mark'), 'seen');

@@ -1,8 +1,8 @@
 // Makes a small root file system for tests out of the host's static busybox: init, shell, DHCP client, quick shutdown.
 // Makes no image of it and starts nothing.
 import { execFileSync } from 'node:child_process';
-import { chmod, copyFile, lchown, mkdir, symlink, writeFile } from 'node:fs/promises';
-import { existsSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync } from 'node:fs';
+import { chmod, copyFile, lchown, mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 
 export interface BusyboxOptions {
@@ -92,7 +92,7 @@ export async function makeBusyboxRootfs(dir: string, options: BusyboxOptions = {
   await copyFile(source, join(dir, 'bin/busybox'));
   await chmod(join(dir, 'bin/busybox'), 0o755);
   made.push(join(dir, 'bin/busybox'));
-  await linkApplets(source, dir, options.init === undefined ? ['sbin/init'] : [], made);
+  linkApplets(source, dir, options.init === undefined ? ['sbin/init'] : [], made);
 
   for (const verb of ['poweroff', 'reboot', 'halt']) {
     await file(`sbin/${verb}`, `#!/bin/sh\nexec /bin/busybox ${verb} -f\n`, 0o755);
@@ -114,18 +114,26 @@ export async function makeBusyboxRootfs(dir: string, options: BusyboxOptions = {
   if (owner !== undefined) for (const path of made) await lchown(path, owner.uid, owner.gid);
 }
 
+const applets = new Map<string, readonly string[]>();
+
+/** Asked of the program once in a process: test files make hundreds of root file systems. */
+function appletsOf(busybox: string): readonly string[] {
+  const known = applets.get(busybox) ?? execFileSync(busybox, ['--list-full'], { encoding: 'utf8' }).split('\n');
+  applets.set(busybox, known);
+  return known;
+}
+
 /** Links every applet where busybox itself would; poweroff, reboot, halt (and a given init) are scripts instead. */
-async function linkApplets(busybox: string, dir: string, more: readonly string[], made: string[]): Promise<void> {
+function linkApplets(busybox: string, dir: string, more: readonly string[], made: string[]): void {
   const ours = new Set(['sbin/init', 'sbin/poweroff', 'sbin/reboot', 'sbin/halt', 'bin/busybox', 'usr/bin/busybox']);
   for (const path of more) ours.delete(path);
-  const listed = execFileSync(busybox, ['--list-full'], { encoding: 'utf8' }).split('\n');
-  for (const path of new Set([...listed, ...more, 'bin/sh', 'sbin/ip', 'sbin/udhcpc'])) {
-    if (path === '' || ours.has(path) || path.startsWith('linuxrc')) continue;
+  const wanted = [...new Set([...appletsOf(busybox), ...more, 'bin/sh', 'sbin/ip', 'sbin/udhcpc'])].filter(
+    (path) => path !== '' && !ours.has(path) && !path.startsWith('linuxrc'),
+  );
+  for (const folder of new Set(wanted.map((path) => dirname(path)))) mkdirSync(join(dir, folder), { recursive: true });
+  for (const path of wanted) {
     const at = join(dir, path);
-    await mkdir(dirname(at), { recursive: true });
-    await symlink(relative(dirname(at), join(dir, 'bin/busybox')), at).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
+    symlinkSync(relative(dirname(at), join(dir, 'bin/busybox')), at);
     made.push(at);
   }
 }
