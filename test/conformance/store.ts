@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { compareKeys } from '../../server/store/keys.ts';
 import { type Store, StoreError, type StoreErrorCode, storeLimits } from '../../server/store/store.ts';
 import type { ScriptedClock } from '../support/store/clock.ts';
-import { bytes, del, gather, put, text, textSink, until, watched } from '../support/store/watching.ts';
+import { bytes, del, gather, put, text, textSink, watched } from '../support/store/watching.ts';
+import { until } from '../support/until.ts';
 
 export interface StoreUnderTest {
   readonly store: Store;

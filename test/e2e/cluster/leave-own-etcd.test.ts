@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readMembership } from '../../../server/cluster/membership.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('leaving a cluster whose members run the etcds', () => {
   let cluster: TestCluster;

@@ -8,7 +8,7 @@ import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 const missing = etcdMissing() ?? busyboxMissing();
 

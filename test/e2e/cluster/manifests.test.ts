@@ -6,7 +6,7 @@ import type { CliRun } from '../../support/cli/io.ts';
 import { cli } from '../../support/cli/io.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {

@@ -4,7 +4,7 @@ import type { CliRun } from '../../support/cli/io.ts';
 import { StackFolder } from '../../support/cli/stack-folder.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('deleting what members that are offline have', () => {
   const folder = new StackFolder();

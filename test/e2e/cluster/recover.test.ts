@@ -8,7 +8,7 @@ import { silentLog } from '../../../server/lib/log.ts';
 import { readMembership } from '../../../server/cluster/membership.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

@@ -7,7 +7,7 @@ import { makeDaemon } from '../../support/daemons/daemon.ts';
 import { callTls, makeClient } from '../../support/daemons/tls.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a cluster that runs', { timeout: 60_000 }, () => {
   let cluster: TestCluster;

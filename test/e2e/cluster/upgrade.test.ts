@@ -6,7 +6,7 @@ import type { Member } from '../../../server/cluster/members.ts';
 import { releaseOfAll } from '../../../server/services/cluster/releases.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 test('the release of all is the lowest one, and unknown while one is', () => {
   expect(releaseOfAll([{ release: '1.10.0' }, { release: '1.9.0' }, { release: '2.0.0' }])).toBe('1.9.0');

@@ -9,7 +9,7 @@ import { type Gantryd, startGantryd } from '../../support/daemons/gantryd.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 /** From the request to the kill. */
 const delaysMs = isLongRun ? Array.from({ length: 40 }, (_, n) => n * 15) : [15, 60, 120, 220];

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { TestMember } from '../../support/cluster/members.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 import { terraformOverCluster, type TerraformOverCluster } from '../../support/terraform/over-cluster.ts';
 import { terraformMissing, type Terraform } from '../../support/terraform/terraform.ts';
 

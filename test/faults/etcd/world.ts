@@ -1,10 +1,12 @@
 // An etcd of three members under a store with writers and a watcher, and what must hold after any fault.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
 import { errorText } from '../../../server/lib/shared/reason.ts';
 import { type Rev, type Store, StoreError } from '../../../server/store/store.ts';
 import { openRelay, type Relay } from '../../support/store/cuttable.ts';
 import { startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
-import { bytes, put, text, until } from '../../support/store/watching.ts';
+import { bytes, put, text } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 export interface EtcdWorld {
   readonly etcd: TestEtcd;
@@ -40,6 +42,8 @@ export async function openEtcdWorld(): Promise<EtcdWorld> {
 }
 
 const writerCount = 4;
+/** As many writes as the processor can do would show no more. */
+const betweenWritesMs = 5;
 const parts = ['a', 'b', 'c'] as const;
 
 export interface Verdict {
@@ -72,6 +76,7 @@ export async function underFault(world: EtcdWorld, round: string, fault: () => P
         else if (error.code === 'Unavailable') refused.add(log);
         else wrong.push(`${log}: ${error.code} ${errorText(error)}`);
       }
+      await sleep(betweenWritesMs);
     }
   };
   const running = world.writers.map(writeOn);

@@ -15,7 +15,7 @@ import {
 } from '../../support/daemons/child-process.ts';
 import { createContainer, makeDaemon, seed, statusOf, setState, withDaemon } from '../../support/daemons/daemon.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../support/store/etcd.ts';
-import { until } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 const missing = etcdMissing();
 

@@ -2,7 +2,8 @@
 import { expect, test } from 'vitest';
 import { Records } from '../../../server/records/records.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
-import { bytes, until } from '../../support/store/watching.ts';
+import { bytes } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 const profile = (description: string) => bytes(JSON.stringify({ v: 1, description, config: {}, devices: {} }));
 

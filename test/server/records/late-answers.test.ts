@@ -3,7 +3,8 @@ import { afterEach, expect, test } from 'vitest';
 import { RecordConflict, Records } from '../../../server/records/records.ts';
 import { openMemoryStore } from '../../../server/store/memory.ts';
 import type { Store } from '../../../server/store/store.ts';
-import { bytes, until } from '../../support/store/watching.ts';
+import { bytes } from '../../support/store/watching.ts';
+import { until } from '../../support/until.ts';
 
 const document = (description: string) => ({ v: 1, description, config: {}, devices: {} }) as const;
 const put = (description: string) => ({

@@ -2,7 +2,7 @@
 import { freePort, freePorts } from '../hosts/free-port.ts';
 import { startEtcd, type TestEtcd } from '../store/etcd.ts';
 import { makeDaemon, type TestDaemon, type TestDaemonOptions } from '../daemons/daemon.ts';
-import { until } from '../store/watching.ts';
+import { until } from '../until.ts';
 
 export interface TestMember extends TestDaemon {
   readonly name: string;

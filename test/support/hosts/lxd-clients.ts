@@ -1,6 +1,7 @@
 // The stock clients of LXD for tests: `lxc` with a separate config directory, pylxd, and Ansible's modules.
-import { execFile, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { programRuns } from './program-runs.ts';
 
 export interface Ran {
   readonly code: number;
@@ -8,16 +9,22 @@ export interface Ran {
   readonly stderr: string;
 }
 
+const module = 'ansible_collections.community.general.plugins.modules.lxd_container';
+
 /** The reason why there is no such client here; undefined when there is. */
 export function clientMissing(client: 'lxc' | 'lxd' | 'pylxd' | 'ansible'): string | undefined {
   const probe = {
     lxc: ['lxc', 'version', '--help'],
     lxd: ['lxd', '--version'],
     pylxd: ['/usr/bin/python3', '-c', 'import pylxd'],
-    ansible: ['ansible-doc', '-t', 'module', 'community.general.lxd_container'],
+    // Ansible itself takes seconds to say so.
+    ansible: [
+      '/usr/bin/python3',
+      '-c',
+      `import ansible, sys; from importlib.util import find_spec; sys.exit(find_spec('${module}') is None)`,
+    ],
   }[client];
-  const [file = '', ...args] = probe;
-  return spawnSync(file, args, { stdio: 'ignore' }).status === 0 ? undefined : `${client} is not installed`;
+  return programRuns(probe) ? undefined : `${client} is not installed`;
 }
 
 export interface RunOptions {

@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { call, type Answer, type Sent } from '../daemons/daemon.ts';
 import { until } from '../until.ts';
+import { programRuns } from './program-runs.ts';
 
 /** The reason why no LXD can be started here; undefined when it can. */
 export function stockLxdMissing(): string | undefined {
   if (process.getuid?.() !== 0) return 'it needs root';
-  if (spawnSync('lxd', ['--version']).status !== 0) return 'lxd is not installed';
+  if (!programRuns(['lxd', '--version'])) return 'lxd is not installed';
   return undefined;
 }
 

@@ -7,7 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ClusterHost } from '../cluster/hosts.ts';
 import { freePort } from '../hosts/free-port.ts';
-import { until } from './watching.ts';
+import { programRuns } from '../hosts/program-runs.ts';
+import { until } from '../until.ts';
 
 export interface EtcdOptions {
   readonly members?: number;
@@ -38,15 +39,10 @@ export interface TestEtcd {
 
 /** The reason why there is no etcd; undefined when there is one. Printed once a test file. */
 export function etcdMissing(): string | undefined {
-  try {
-    execFileSync('etcd', ['--version'], { stdio: 'pipe' });
-    execFileSync('etcdctl', ['version'], { stdio: 'pipe', env: { ...process.env, ETCDCTL_API: '3' } });
-    return undefined;
-  } catch {
-    const missing = 'etcd and etcdctl are not installed (apt-get install etcd-server etcd-client)';
-    console.log(`skipped: tests with a real etcd: ${missing}`);
-    return missing;
-  }
+  if (programRuns(['etcd', '--version']) && programRuns(['etcdctl', 'version'], { ETCDCTL_API: '3' })) return undefined;
+  const missing = 'etcd and etcdctl are not installed (apt-get install etcd-server etcd-client)';
+  console.log(`skipped: tests with a real etcd: ${missing}`);
+  return missing;
 }
 
 /** It has a leader. */

@@ -12,16 +12,6 @@ export const put = (key: string, value = '', lease?: string): Op =>
   lease === undefined ? { put: key, value: bytes(value) } : { put: key, value: bytes(value), lease };
 export const del = (key: string): Op => ({ del: key });
 
-export async function until(condition: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
-  const end = Date.now() + timeoutMs;
-  while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`still not: ${condition.toString()}`);
-    await new Promise((resolve) => {
-      setTimeout(resolve, 5);
-    });
-  }
-}
-
 /** One line an event: `3 put a=x` or `4 del a`. */
 export function renderBatch({ rev, events }: WatchBatch): string {
   return `${rev} ${events.map(renderEvent).join(', ')}`;

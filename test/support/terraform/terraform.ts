@@ -1,5 +1,5 @@
 // Real Terraform in a separate directory, with this provider from a mirror that is made for the test run.
-import { spawnSync, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,11 +12,12 @@ import { cookie, startPlugin } from '../../../provider/wire/plugin.ts';
 import { providerMethods } from '../../../provider/wire/rpcs.ts';
 import { copyBuilt, keepBuilt } from '../built-once.ts';
 import { repository, runProcess, type Ran } from '../cli/programs.ts';
+import { programRuns } from '../hosts/program-runs.ts';
 
 /** The reason why Terraform cannot run here; printed once a test file. */
 export function terraformMissing(what: string): string | undefined {
-  const ran = spawnSync('terraform', ['version'], { env: { ...process.env, CHECKPOINT_DISABLE: '1' } });
-  const missing = ran.status === 0 ? undefined : 'terraform is not on the PATH';
+  const runs = programRuns(['terraform', 'version'], { CHECKPOINT_DISABLE: '1' });
+  const missing = runs ? undefined : 'terraform is not on the PATH';
   if (missing !== undefined) console.log(`skipped: ${what}, since ${missing}`);
   return missing;
 }

@@ -10,7 +10,7 @@ import { type Bundle, bundleDaemon } from '../../../support/daemons/child-proces
 import { type Gantryd, startGantryd } from '../../../support/daemons/gantryd.ts';
 import { freePort } from '../../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
-import { until } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 /** From the request to the kill: the record is written after some 20 ms, this member serves with it after 1500 ms. */
 const delaysMs = [0, 15, 40, 1_400, 1_500, 1_510];

@@ -11,7 +11,7 @@ import { type Answer, makeDaemon } from '../../../support/daemons/daemon.ts';
 import { callTls, makeClient } from '../../../support/daemons/tls.ts';
 import { freePorts } from '../../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
-import { until } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 const hourMs = 3_600_000;
 const requestOf = (name: string, fromMs = -hourMs, toMs = hourMs) => ({

@@ -9,7 +9,7 @@ import { hasOwnCopy } from '../../../../server/daemon/cluster/own-copy.ts';
 import { findProgram } from '../../../../server/drivers/runtime/host/programs.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
-import { until } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('a cluster of two members', { timeout: 180_000 }, () => {
   let cluster: TestCluster;

@@ -6,7 +6,8 @@ import { EtcdMembership } from '../../../../server/cluster/etcd/membership.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { openEtcdNest } from '../../../support/store/supervised-etcd.ts';
-import { del, put, until } from '../../../support/store/watching.ts';
+import { del, put } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 const missing = etcdMissing();
 const quota = 1_000e6;

@@ -1,11 +1,13 @@
 // etcds join, die, come back and leave under writers: no acknowledged write is lost.
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { EtcdMembership } from '../../../../server/cluster/etcd/membership.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { type Rev, type Store, StoreError } from '../../../../server/store/store.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { type EtcdNest, openEtcdNest, type SupervisedEtcd } from '../../../support/store/supervised-etcd.ts';
-import { put, until } from '../../../support/store/watching.ts';
+import { put } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 const missing = etcdMissing();
 
@@ -148,6 +150,9 @@ interface Writing {
   stop(): Promise<void>;
 }
 
+/** As many writes as the processor can do would show no more. */
+const betweenWritesMs = 10;
+
 function startWriting(store: Store): Writing {
   const acked = new Map<string, Rev>();
   const refused = new Set<string>();
@@ -165,6 +170,7 @@ function startWriting(store: Store): Writing {
         else if (error.code !== 'Unknown') unexpected = error;
         failed += 1;
       }
+      await sleep(betweenWritesMs);
     }
   };
   const writers = Promise.all([0, 1, 2].map(write));

@@ -11,7 +11,8 @@ import { silentLog } from '../../../../server/lib/log.ts';
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { type EtcdNest, openEtcdNest } from '../../../support/store/supervised-etcd.ts';
-import { put, until } from '../../../support/store/watching.ts';
+import { put } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 const missing = etcdMissing();
 const alone = { kind: 'new', token: 'test' } as const;

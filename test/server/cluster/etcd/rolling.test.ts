@@ -8,7 +8,8 @@ import { makeSelfSigned, makeSigned } from '../../../../server/lib/self-signed.t
 import { openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { type EtcdNest, openEtcdNest, type SupervisedEtcd } from '../../../support/store/supervised-etcd.ts';
-import { put, until } from '../../../support/store/watching.ts';
+import { put } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 const missing = etcdMissing();
 

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { type EtcdBackend, type EtcdStoreOptions, openEtcdStore } from '../../../../server/store/etcd/etcd.ts';
 import { openRelay, type Relay } from '../../../support/store/cuttable.ts';
 import { etcdMissing, startEtcd, type TestEtcd } from '../../../support/store/etcd.ts';
-import { put, text, until } from '../../../support/store/watching.ts';
+import { put, text } from '../../../support/store/watching.ts';
+import { until } from '../../../support/until.ts';
 
 const missing = etcdMissing();
 
