@@ -1,6 +1,5 @@
 // Test runner settings; which tests exist is decided by the folders beside this file.
 import { defineConfig } from 'vitest/config';
-import { filesOfTheirOwn } from './support/files-of-their-own.ts';
 import { leftOut } from './support/left-out.ts';
 import { LongestFirst } from './support/longest-first.ts';
 
@@ -18,18 +17,9 @@ export default defineConfig({
     // In CI one more try, reported as such: tests with real kernels, DHCP clients and load meet time limits of others.
     // What needed it gets an entry in test/FLAKES.md and a fix.
     retry: process.env['CI'] === 'true' ? 1 : 0,
-    projects: [
-      { extends: true, test: { name: 'own', include: [...filesOfTheirOwn], exclude: [...leftOut] } },
-      // Most files take longer to load than to run: these load each module once for a process.
-      {
-        extends: true,
-        test: {
-          name: 'shared',
-          include: ['test/**/*.test.ts'],
-          exclude: [...filesOfTheirOwn, ...leftOut],
-          isolate: false,
-        },
-      },
-    ],
+    include: ['test/**/*.test.ts'],
+    exclude: [...leftOut],
+    // Most files take longer to load than to run: a process loads each module once, for all the files that it runs.
+    isolate: false,
   },
 });

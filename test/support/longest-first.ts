@@ -1,5 +1,5 @@
-// The order of test files: the long ones first, so that none of them runs alone at the end while a core idles; those that share
-// processes last, without others between them, which would end such a process.
+// The order of test files: the long ones first, so that none of them runs alone at the end while a core idles; then those of whole
+// programs, which take longer than the others.
 import { relative } from 'node:path';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { longFiles } from './long-files.ts';
@@ -8,10 +8,11 @@ import { longFiles } from './long-files.ts';
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const usual = await super.sort(files);
-    const place = ({ moduleId, project }: TestSpecification): number => {
-      if (!project.config.isolate) return longFiles.length + 1;
-      const index = longFiles.indexOf(relative(this.ctx.config.root, moduleId));
-      return index === -1 ? longFiles.length : index;
+    const place = ({ moduleId }: TestSpecification): number => {
+      const path = relative(this.ctx.config.root, moduleId);
+      const index = longFiles.indexOf(path);
+      if (index !== -1) return index;
+      return path.startsWith('test/e2e/') ? longFiles.length : longFiles.length + 1;
     };
     return usual.toSorted((one, other) => place(one) - place(other));
   }
