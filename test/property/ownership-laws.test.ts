@@ -15,9 +15,10 @@ import type { Plan, PlanOptions, SetOwner } from '../../reconciler/core/plan/pla
 import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
 import { hasChanges } from '../../reconciler/core/plan/summary.ts';
 import { applyPlan } from '../support/fakes/model-daemon.ts';
+import { isLongRun } from '../support/left-out.ts';
 import { scenes, secretText } from './arbitrary-worlds.ts';
 
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 200);
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 200 : 100));
 const permissive: PlanOptions = { allowRestart: true, allowRecreate: true };
 
 /** FNV-1a: different texts rarely collide, and it does not reveal the text. */

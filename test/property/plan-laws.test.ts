@@ -11,9 +11,10 @@ import type { Plan } from '../../reconciler/core/plan/plan.ts';
 import { renderPlan } from '../../reconciler/core/render/render-plan.ts';
 import { hasChanges } from '../../reconciler/core/plan/summary.ts';
 import { applyPlan } from '../support/fakes/model-daemon.ts';
+import { isLongRun } from '../support/left-out.ts';
 import { scenes, secretText } from './arbitrary-worlds.ts';
 
-const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 300);
+const numRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 300 : 150));
 const permissive = { allowRestart: true, allowRecreate: true } as const;
 
 const rendered = (plan: Plan): string =>

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
-import { buildShellPrograms, exampleFolder, typeExample } from '../../support/cli/examples.ts';
+import { buildShellPrograms, exampleFolder, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
 import { runProcess, type Programs } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 
@@ -50,7 +50,7 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the example of a fleet', () => {
-  test.skipIf(noImage !== undefined)(
+  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
     'is rolled out, found unchanged, moved to production and destroyed on the simulation',
     { timeout: 120_000 },
     () => walkThrough('sim'),

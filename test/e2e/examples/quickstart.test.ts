@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd } from '../../support/daemons/gantryd.ts';
-import { buildShellPrograms, exampleFolder, typeExample } from '../../support/cli/examples.ts';
+import { buildShellPrograms, exampleFolder, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
 import { runGantry, runProcess, type Programs } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 import { readTranscript } from '../../support/cli/transcript.ts';
@@ -34,7 +34,11 @@ async function walkThrough(runtime: 'lxc' | 'sim'): Promise<void> {
 }
 
 describe('the README of the quickstart', () => {
-  test.skipIf(noImage !== undefined)('works on the simulation', { timeout: 120_000 }, () => walkThrough('sim'));
+  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
+    'works on the simulation',
+    { timeout: 120_000 },
+    () => walkThrough('sim'),
+  );
 
   test.skipIf(missing !== undefined)('works on real containers', { timeout: 400_000 }, () =>
     withRealNetwork('quick0', () => walkThrough('lxc')),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
-import { buildShellPrograms, typeExample } from '../../support/cli/examples.ts';
+import { buildShellPrograms, typeExample, walksOnSimulation } from '../../support/cli/examples.ts';
 import { runProcess, type Programs } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
 import { until } from '../../support/until.ts';
@@ -92,7 +92,7 @@ async function serves(gantryd: Gantryd): Promise<void> {
 }
 
 describe('the example web-and-db', () => {
-  test.skipIf(noImage !== undefined)(
+  test.skipIf(noImage !== undefined || !walksOnSimulation(missing))(
     'is planned, created, found unchanged and destroyed on the simulation',
     { timeout: 120_000 },
     () =>

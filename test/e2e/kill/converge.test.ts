@@ -12,8 +12,9 @@ import { cli, type CliRun } from '../../support/cli/io.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { startGantryd, type Gantryd } from '../../support/daemons/gantryd.ts';
 import { orphans } from '../../support/hosts/orphans.ts';
-import { buildPrograms, repository, runGantry, type Programs } from '../../support/cli/programs.ts';
+import { buildPrograms, runGantry, type Programs } from '../../support/cli/programs.ts';
 import { hostParts, nothing, remove, withRealNetwork } from '../../support/hosts/remains.ts';
+import { writeQuickstartImage } from '../../support/images/quickstart.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom, type Random } from '../../support/random.ts';
 import { freeSubnet } from '../../support/hosts/free-resources.ts';
@@ -179,7 +180,8 @@ describe('a daemon killed at random moments', () => {
   test('loses nothing and leaves nothing behind on the simulation', { timeout: 300_000 }, async () => {
     const random = seededRandom();
     console.log(`kills of the daemon on the simulation: seed ${random.seed}`);
-    await inLanes(4, (gantryd) => killDaemonRounds(gantryd, Math.ceil(rounds(4) / 4), random));
+    const lanes = isLongRun ? 4 : 2;
+    await inLanes(lanes, (gantryd) => killDaemonRounds(gantryd, Math.ceil(rounds(lanes) / lanes), random));
   });
 
   test.skipIf(missing !== undefined)(
@@ -188,8 +190,7 @@ describe('a daemon killed at random moments', () => {
     async () => {
       const random = seededRandom();
       console.log(`kills of the daemon with real containers: seed ${random.seed}`);
-      const build = join(repository, 'examples', 'quickstart', 'build-image.sh');
-      writeStack('lxc', (path) => void execFileSync('sh', [build, path], { stdio: ['ignore', 'ignore', 'inherit'] }));
+      writeStack('lxc', writeQuickstartImage);
       await withRealNetwork(network, async () => {
         const gantryd = await startGantryd(programs, { runtime: 'lxc' });
         try {
@@ -212,7 +213,7 @@ describe('gantry killed at random moments', () => {
       const whole = await runGantry(programs, ['apply', ...stackOf(gantryd), '--auto-approve']);
       expect(whole.code, whole.stderr).toBe(0);
       await timed(() => gantry(gantryd, 'destroy', '--auto-approve'));
-      for (let round = 1; round <= Math.ceil(rounds(4) / 2); round++) {
+      for (let round = 1; round <= Math.ceil(rounds(isLongRun ? 4 : 2) / 2); round++) {
         const when = `seed ${random.seed}, round ${round}`;
         // The daemon gets no request while node still loads.
         const killAtMs = (0.2 + 0.8 * random.next()) * whole.elapsedMs;

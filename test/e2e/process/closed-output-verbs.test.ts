@@ -180,15 +180,22 @@ test('each verb is in one of the two tables', () => {
   expect([...Object.keys(works), ...Object.keys(elsewhere)].toSorted()).toEqual(declared.toSorted());
 });
 
+/** Rows that end in a way of their own when a line is read, and rows whose second round later rows build on. */
+const readTwice = ['diff', 'history diff', 'drift', 'rollback', 'run'];
+/** Every third is read for a line, too; all of them with GANTRY_LONG=1. */
+const takesLine = (name: string): boolean =>
+  isLongRun || readTwice.includes(name) || Object.keys(works).indexOf(name) % 3 === 0;
+
 /** What may be on standard error: notes and progress. */
 const complaint = /error|EPIPE|^\s+at /im;
 
 describe('Without a reader, and with one that reads a line,', { timeout: 120_000 }, () => {
-  test.each(Object.entries(works))('%s ends without an error', async (_, words) => {
+  test.each(Object.entries(works))('%s ends without an error', async (name, words) => {
     const round = (number: number): string[] => words.replaceAll('#', String(number)).split(' ');
     const unread = await ends(round(1), 'none');
     expect(unread).toMatchObject({ code: 141, signal: null });
     expect(unread.stderr).not.toMatch(complaint);
+    if (!takesLine(name)) return;
     const head = await ends(round(2), 'line');
     // A diff or drift that found differences, and had written them before its reader went.
     const found = /diff/.test(words) ? [1] : words.startsWith('drift') ? [2] : [];

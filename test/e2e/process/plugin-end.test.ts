@@ -11,13 +11,14 @@ import { call, makeDaemon, type TestDaemon } from '../../support/daemons/daemon.
 import { plainEnv } from '../../support/cli/programs.ts';
 import { grpcClient } from '../../support/terraform/grpc-client.ts';
 import { newMark, type Mark } from '../../support/hosts/marked-processes.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom } from '../../support/random.ts';
 import { makeRelease, Terraform, terraformMissing, type Release } from '../../support/terraform/terraform.ts';
 import { until } from '../../support/until.ts';
 
 /** The plugin ends within 5 s by design; a busy machine gets more time. */
 const endMs = 30_000;
-const kills = Number(process.env['KILLS'] ?? 4);
+const kills = Number(process.env['KILLS'] ?? (isLongRun ? 4 : 2));
 
 let release: Release;
 let scratch: string;

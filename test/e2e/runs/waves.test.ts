@@ -7,17 +7,20 @@ import { cli, type CliRun } from '../../support/cli/io.ts';
 import { useCliWorld } from '../../support/cli/world.ts';
 import { realRuntimeMissing } from '../../support/daemons/daemon.ts';
 import { openBench, type Bench, type BenchHost } from '../../support/cli/daemon-with-manifests.ts';
+import { isLongRun } from '../../support/left-out.ts';
 import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
 
 const missing = await realRuntimeMissing();
 const missingLxd = stockLxdMissing() ?? missing;
 for (const [host, why] of [['lxc', missing] as const, ['lxd', missingLxd] as const])
   if (why !== undefined) console.log(`skipped: waves on ${host}: ${why}`);
-const hosts: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
+const all: readonly { readonly host: BenchHost; readonly reason: string | undefined }[] = [
   { host: 'sim', reason: undefined },
   { host: 'lxc', reason: missing },
   { host: 'lxd', reason: missingLxd },
 ];
+/** Waves are a matter of gantry: the API of gantryd is the same on both runtimes. GANTRY_LONG=1 takes all. */
+const hosts = all.filter(({ host }) => isLongRun || host !== 'lxc');
 
 interface Line {
   readonly type: string;

@@ -30,14 +30,14 @@ const groups: readonly (readonly Writer[])[] = [
 const writers = groups.flat();
 const diskBytes = 1024 * 1024 * 1024;
 /** The kernel writes data older than 30 s by itself: a disk is used for some seconds only. */
-const cutsOfDisk = 3;
+const mostCutsOfDisk = 3;
 const longestWaitMs = 1500;
 
 export const powerCutSuite: FaultSuite = {
   doc: 'cuts the power of the disk while clients write',
   rounds: 100,
   missing: () => Promise.resolve(loopDiskMissing()),
-  run: runPowerCuts,
+  run: (context) => runPowerCuts(context),
 };
 
 interface Tally {
@@ -46,7 +46,8 @@ interface Tally {
   readonly lost: string[];
 }
 
-export async function runPowerCuts(context: FaultContext): Promise<readonly Figures[]> {
+/** `cutsOfDisk`: the next group of writers begins after so many. */
+export async function runPowerCuts(context: FaultContext, cutsOfDisk = mostCutsOfDisk): Promise<readonly Figures[]> {
   const tallies = new Map<string, Tally>(writers.map(({ kind }) => [kind, { rounds: 0, acknowledged: 0, lost: [] }]));
   for (let done = 0; done < context.rounds; done += cutsOfDisk) {
     context.signal.throwIfAborted();
@@ -93,6 +94,8 @@ async function useDisk(
     writing = group.map((writer) =>
       writeUntil(stopping.signal, writer, server, context, written).catch((error: unknown) => failing.abort(error)),
     );
+    // A cut before the first acknowledged write shows nothing.
+    while (group.some(({ kind }) => (written.get(kind) ?? []).length === 0)) await pause(10, undefined, { signal });
     for (let cut = 0; cut < cuts; cut += 1) {
       await pause(context.random.next() * longestWaitMs, undefined, { signal });
       signal.throwIfAborted();

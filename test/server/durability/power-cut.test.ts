@@ -1,7 +1,7 @@
 // The short form of `npm run faults -- power-cut`: a few power cuts while clients write.
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { faultFailures } from '../../faults/report.ts';
-import { powerCutSuite } from '../../faults/power-cut/suite.ts';
+import { powerCutSuite, runPowerCuts } from '../../faults/power-cut/suite.ts';
 import { bundleDaemon, type Bundle } from '../../support/daemons/child-process.ts';
 import { isLongRun } from '../../support/left-out.ts';
 import { seededRandom } from '../../support/random.ts';
@@ -19,9 +19,10 @@ test.skipIf(missing !== undefined)(
   'everything that a daemon has acknowledged survives a power cut',
   async ({ signal }) => {
     const random = seededRandom();
-    // Three of the first group of writers, one of the second; six of each with GANTRY_LONG=1.
-    const rounds = isLongRun ? 12 : 4;
-    const figures = await powerCutSuite.run({ rounds, random, gantryd: bundle.entry, say: console.log, signal });
+    // One of each group of writers; six of each with GANTRY_LONG=1.
+    const [rounds, cutsOfDisk] = isLongRun ? [12, 3] : [2, 1];
+    const context = { rounds, random, gantryd: bundle.entry, say: console.log, signal };
+    const figures = await runPowerCuts(context, cutsOfDisk);
     const failures = faultFailures(figures.map((each) => ({ suite: 'power-cut', ...each })));
     expect(failures, `GANTRY_SEED=${random.seed}`).toEqual([]);
     for (const { what, acknowledged } of figures) expect(acknowledged, `acknowledged ${what}`).toBeGreaterThan(0);

@@ -22,9 +22,9 @@ const withBody = (endpoints as readonly Endpoint[])
   .map((row) => [row.id, row.method, place(row.path)] as const);
 const json = { 'content-type': 'application/json' };
 
-/** A third of the bodies for each endpoint, in turns; with GANTRY_LONG=1 each for each. */
+/** Two bodies for each endpoint, in turns, so that each body is for several; with GANTRY_LONG=1 each for each. */
 const bodiesFor = (at: number): readonly (readonly [string, string])[] =>
-  Object.entries(anyBodies).filter((_, index) => isLongRun || index % 3 === at % 3);
+  Object.entries(anyBodies).filter((_, index) => isLongRun || index % 6 === at % 6);
 
 describe.each(withBody.map((row, at) => [...row, at] as const))('%s', (_id, method, path, at) => {
   test('JSON that is deep, wide or long does not block the loop', async () => {

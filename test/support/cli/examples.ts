@@ -2,10 +2,15 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
+import { isLongRun } from '../left-out.ts';
 import { buildPrograms, repository, runProcess, type Programs } from './programs.ts';
 import { expectOutput, readTranscript, withoutChance } from './transcript.ts';
 
 export const exampleFolder = (name: string): string => join(repository, 'examples', name);
+
+/** A walk on real containers shows what one on the simulation does, and more: that one is for machines without, and for GANTRY_LONG=1. */
+export const walksOnSimulation = (noRealContainers: string | undefined): boolean =>
+  isLongRun || noRealContainers !== undefined;
 
 /** With `gantry` and `gantryd` in ROOT/path, where a shell finds them. */
 export function buildShellPrograms(): Programs {
