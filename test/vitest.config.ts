@@ -11,6 +11,8 @@ export default defineConfig({
     testTimeout: 180_000,
     hookTimeout: 180_000,
     pool: 'forks',
+    // MiB. Tests make much that is soon forgotten: with more room for it they take a tenth less of the processor.
+    execArgv: ['--max-semi-space-size=64', '--min-semi-space-size=32'],
     // One more than cores: a third of their time tests wait, for containers, clients that give up, servers that start.
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
