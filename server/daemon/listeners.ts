@@ -4,7 +4,8 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { defaultMetricsPort } from '../api/server/listen-address.ts';
-import { createApp, type AppDeps } from '../http/app.ts';
+import { createApp, type AppDeps, type HttpHandler } from '../http/app.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import { dialectHeader } from '../cluster/peer-headers.ts';
 import type { Dialect } from '../http/dialects/dialect.ts';
 import { lxdDialect } from '../http/dialects/lxd.ts';
@@ -72,8 +73,9 @@ export class Listeners {
 
   /** Requests on the local sockets are served when it returns. On a throw nothing is open. */
   static async open(deps: ListenersDeps): Promise<Listeners> {
-    const svc = await speaking(deps, svcDialect, deps.routesOf(svcDialect));
-    const lxd = await speaking(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
+    const svc = speaking(deps, svcDialect, await appOf(deps, svcDialect, deps.routesOf(svcDialect)));
+    const makeLxd = () => appOf(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
+    const lxd = speaking(deps, lxdDialect, madeWhenAsked(makeLxd, deps));
     const tls = {
       svc: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...tlsOf(deps) }),
       lxd: new TlsListener({ ...forMembersToo(lxd, svc, lxd), ...tlsOf(deps) }),
@@ -135,11 +137,10 @@ function forMembersToo(own: Spoken, svc: Spoken, lxd: Spoken): ListenerDeps {
   };
 }
 
-/** What all listeners of one dialect share. */
-async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<Spoken> {
-  const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, events, operations, loop, tracer } = deps;
-  const { allowedOrigin, isMetricsOpen, claimOperation, countAnswer, readable, cluster, placing, relay } = deps;
-  const handler = await createApp({
+function appOf(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<HttpHandler> {
+  const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, operations, loop, tracer } = deps;
+  const { allowedOrigin, isMetricsOpen, claimOperation, countAnswer, readable, cluster, placing } = deps;
+  return createApp({
     routes,
     dialect,
     identify,
@@ -160,22 +161,41 @@ async function speaking(deps: ListenersDeps, dialect: Dialect, routes: RouteTabl
     cluster,
     placing,
   });
-  return {
-    handler,
-    websockets: new Websockets({
-      events,
-      operations,
-      identify,
-      bearers,
-      sightOf,
-      dialect,
-      log,
-      loop,
-      allowedOrigin,
-      namesIn,
-      cluster,
-      relay,
-    }),
-    dialect,
+}
+
+/** By the first request: most servers have no client of LXD, and its routes would take a tenth of their start. */
+function madeWhenAsked(make: () => Promise<HttpHandler>, { log }: Pick<ListenersDeps, 'log'>): HttpHandler {
+  let made: HttpHandler | undefined;
+  let making: Promise<HttpHandler> | undefined;
+  return (request, response) => {
+    if (made !== undefined) return made(request, response);
+    making ??= make().then((handler) => (made = handler));
+    making.then(
+      (handler) => handler(request, response),
+      (error: unknown) => {
+        log.error(`The routes of a dialect cannot be made: ${errorText(error)}`);
+        response.destroy();
+      },
+    );
   };
+}
+
+/** What all listeners of one dialect share. */
+function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): Spoken {
+  const { identify, bearers, namesIn, sightOf, log, events, operations, loop, allowedOrigin, cluster, relay } = deps;
+  const websockets = new Websockets({
+    events,
+    operations,
+    identify,
+    bearers,
+    sightOf,
+    dialect,
+    log,
+    loop,
+    allowedOrigin,
+    namesIn,
+    cluster,
+    relay,
+  });
+  return { handler, websockets, dialect };
 }

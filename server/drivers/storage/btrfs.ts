@@ -1,5 +1,5 @@
 // The `btrfs` storage driver: a volume is a subvolume, copies and snapshots share its blocks, limits are quota groups.
-import { chmod, lstat, readdir, readFile, unlink } from 'node:fs/promises';
+import { access, chmod, constants, lstat, readdir, readFile, unlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { exec, ExecError } from '../../lib/exec.ts';
 import {
@@ -42,19 +42,18 @@ const quotaScanMs = 3_600_000;
 /** Undefined when this host can have btrfs pools, else what is missing. */
 export async function btrfsMissing(): Promise<string | undefined> {
   if (process.getuid?.() !== 0) return 'btrfs pools need root';
-  for (const argv of [
-    ['btrfs', '--version'],
-    ['mkfs.btrfs', '--version'],
-  ]) {
-    const found = await exec(argv, { env: toolEnv }).then(
-      () => true,
-      () => false,
-    );
-    if (!found) return `the program ${argv[0]} is missing: install the package btrfs-progs`;
+  for (const program of ['btrfs', 'mkfs.btrfs']) {
+    if (!(await isInstalled(program))) return `the program ${program} is missing: install the package btrfs-progs`;
   }
   if (await kernelHasBtrfs()) return undefined;
   await exec(['modprobe', 'btrfs'], { env: toolEnv }).catch(() => undefined);
   return (await kernelHasBtrfs()) ? undefined : 'the kernel of this host has no btrfs';
+}
+
+/** Looked for, not run: each start of a daemon asks. */
+async function isInstalled(program: string): Promise<boolean> {
+  const looks = toolEnv.PATH.split(':').map((dir) => access(`${dir}/${program}`, constants.X_OK));
+  return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled');
 }
 
 async function kernelHasBtrfs(): Promise<boolean> {
