@@ -40,18 +40,19 @@ interface Owned {
   readonly after: Value;
   /** The path of the owner of that name in the API. */
   readonly path: (owner: string) => string;
+  readonly where?: Where;
 }
 
 /**
  * Whether an owned object must be created again in another owner. An owner that already exists under the new name is another one. An
  * owner that does not exist may be this one, renamed by the same apply, which then checks.
  */
-export async function isOtherOwner(client: Link | undefined, { before, after, path }: Owned): Promise<boolean> {
+export async function isOtherOwner(client: Link | undefined, { before, after, path, where }: Owned): Promise<boolean> {
   // The apply keeps the decision of the plan, which knew less.
   if (after === before || client?.activity.hasWritten === true) return false;
   if (client === undefined || isUnknown(after) || typeof after !== 'string') return true;
   try {
-    await client.client.http.send({ method: 'GET', path: path(after) });
+    await client.client.http.send({ method: 'GET', path: path(after), query: { ...where } });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

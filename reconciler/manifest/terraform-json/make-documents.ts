@@ -3,6 +3,7 @@
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { isInProject } from '../../../server/api/kinds.ts';
 import { addressOf, type Json, type JsonObject } from '../../core/documents/document.ts';
+import { isPlaced } from '../../core/settings/cluster-members.ts';
 import { scopedName } from '../../core/text/scoped-name.ts';
 import { listOf, type Resource } from './config/blocks.ts';
 import { addNeeds, dependedOn } from './document-needs.ts';
@@ -122,7 +123,7 @@ function draftOf(instance: Instance, type: ObjectType, args: Arguments, settings
   const shown = Object.entries(writtenAs);
   const ofProvider = {
     ...(isInProject(type.kind) && settings.project !== undefined ? { project: settings.project } : {}),
-    ...(type.kind === 'container' && settings.target !== undefined ? { target: settings.target } : {}),
+    ...(isPlaced(type) && settings.target !== undefined ? { target: settings.target } : {}),
   };
   return {
     instance,

@@ -150,11 +150,15 @@ export const snapshot: PartType = {
   entry: (args) => same('name', 'stateful', 'expires_at')(args),
 };
 
+/** On the member of its volume, whose document says which. */
 export const volumeSnapshot: PartType = {
   partOf: 'snapshots',
   isOfVolume: true,
   holder: 'volume',
-  ...taking({ pool: 'text', volume: 'text', name: 'text', description: 'text', expires_at: 'text', timeouts }),
+  ...taking(
+    { pool: 'text', volume: 'text', name: 'text', target: 'text', description: 'text', expires_at: 'text', timeouts },
+    ['target'],
+  ),
   computed: computedOf(),
   entry: same('name', 'description', 'expires_at'),
 };

@@ -102,7 +102,6 @@ const special: Readonly<Partial<Record<KindName, ObjectType>>> = {
   storage_volume: simple('storage_volume', {
     shapes: { pool: 'text', source: { object: { pool: 'text', name: 'text', project: 'text' } }, target: 'text' },
     computed: ['effective_config', 'location'],
-    refused: { target: 'volumes are made on the member that is asked' },
   }),
   network: simple('network', { computed: ['effective_config', 'locations', 'ipv4_address', 'ipv6_address'] }),
   image,

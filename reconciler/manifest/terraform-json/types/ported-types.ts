@@ -4,6 +4,7 @@ import type { KindName } from '../../../../server/api/kinds.ts';
 import { isInProject } from '../../../../server/api/kinds.ts';
 import type { Json, JsonObject } from '../../../core/documents/document.ts';
 import { isMap } from '../../../core/documents/json-values.ts';
+import { isPlaced } from '../../../core/settings/cluster-members.ts';
 import type { Members } from './argument-shapes.ts';
 import {
   ArgumentError,
@@ -68,7 +69,7 @@ function foreign(
     shapes: scalars,
     document: (args, name, settings) => ({
       ...same(...names, ...(isInProject(kind) ? ['project'] : []))(args),
-      ...same(...(kind === 'container' ? ['target'] : []))(args),
+      ...same(...(isPlaced({ kind }) ? ['target'] : []))(args),
       ...document(args, name, settings),
     }),
   };

@@ -181,9 +181,9 @@ describe('what is inside a container', () => {
       ['E_UNKNOWN_VALUE /resource/gantry_container_file/f/content'],
     ],
     [
-      'copies and members of volumes',
-      { resource: { gantry_storage_volume: { v: { pool: 'p', name: 'v', target: 'm1' } } } },
-      ['E_ARGUMENT /resource/gantry_storage_volume/v/target'],
+      'copies of volumes of other projects',
+      { resource: { gantry_storage_volume: { v: { pool: 'p', name: 'v', source: { name: 'w', project: 'q' } } } } },
+      ['E_ARGUMENT /resource/gantry_storage_volume/v/source'],
     ],
     [
       'passwords',
@@ -238,14 +238,19 @@ describe('what the provider block says of all resources', () => {
         ...resource,
         gantry_container: { w: { ...web } },
         gantry_snapshot: { s: { container: 'web', name: 's' } },
+        gantry_storage_volume: { v: { pool: 'q', name: 'v' }, x: { pool: 'q', name: 'x', target: 'm2' } },
+        gantry_volume_snapshot: { t: { pool: 'q', volume: 'x', name: 't', target: 'm2' } },
       },
     });
     expect(made.map(({ value }) => [value['kind'], value['project'], value['target']])).toEqual([
       ['profile', 'team', undefined],
       ['storage_pool', undefined, undefined],
       ['container', 'team', 'm1'],
+      ['storage_volume', 'team', 'm1'],
+      ['storage_volume', 'team', 'm2'],
     ]);
     expect(made[2]?.value['snapshots']).toEqual([{ name: 's' }]);
+    expect(made[4]?.value['snapshots']).toEqual([{ name: 't' }]);
   });
 
   test('aliases may be other projects of one server, and not other servers', () => {

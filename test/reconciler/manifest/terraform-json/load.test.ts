@@ -212,6 +212,7 @@ describe('configurations of the well-known providers', () => {
         [`${prefix}_storage_pool`]: { p: { name: 'data', driver: 'zfs', member_overrides: overrides } },
         [`${prefix}_profile`]: { p: { name: 'web', project: `\${${prefix}_project.t.name}` } },
         [`${prefix}_instance`]: { i: { name: 'c1', image: 'a', project: 'team', target: 'node2' } },
+        [prefix === 'lxd' ? 'lxd_volume' : 'incus_storage_volume']: { v: { name: 'v', pool: 'data', target: 'node1' } },
       },
     };
     expect(documents(value)).toEqual([
@@ -226,6 +227,7 @@ describe('configurations of the well-known providers', () => {
         source: { type: 'image', alias: 'a' },
         state: 'running',
       },
+      { kind: 'storage_volume', name: 'v', pool: 'data', target: 'node1' },
     ]);
   });
 

@@ -26,6 +26,12 @@ export interface VolumeSnapshotConfig extends cdktn.TerraformMetaArguments {
   */
   readonly name: string;
   /**
+  * Cluster member of the volume (its `location`), for a name that volumes of several members have. Another one replaces the snapshot.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#target VolumeSnapshot#target}
+  */
+  readonly target?: string;
+  /**
   * Free text.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/volume_snapshot#description VolumeSnapshot#description}
@@ -311,6 +317,7 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
     this._pool = config.pool;
     this._volume = config.volume;
     this._name = config.name;
+    this._target = config.target;
     this._description = config.description;
     this._expiresAt = config.expiresAt;
     this._timeouts.internalValue = config.timeouts;
@@ -359,6 +366,22 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
   // Temporarily expose input value. Use with caution.
   public get nameInput() {
     return this._name;
+  }
+
+  // target - computed: false, optional: true, required: false
+  private _target?: string; 
+  public get target() {
+    return this.getStringAttribute('target');
+  }
+  public set target(value: string) {
+    this._target = value;
+  }
+  public resetTarget() {
+    this._target = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get targetInput() {
+    return this._target;
   }
 
   // description - computed: true, optional: true, required: false
@@ -450,6 +473,7 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
       pool: cdktn.stringToTerraform(this._pool),
       volume: cdktn.stringToTerraform(this._volume),
       name: cdktn.stringToTerraform(this._name),
+      target: cdktn.stringToTerraform(this._target),
       description: cdktn.stringToTerraform(this._description),
       expires_at: cdktn.stringToTerraform(this._expiresAt),
       timeouts: volumeSnapshotTimeoutsToTerraform(this._timeouts.internalValue),
@@ -474,6 +498,12 @@ export class VolumeSnapshot extends cdktn.TerraformResource {
       },
       name: {
         value: cdktn.stringToHclTerraform(this._name),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      target: {
+        value: cdktn.stringToHclTerraform(this._target),
         isBlock: false,
         type: "simple",
         storageClassType: "string",
