@@ -99,5 +99,18 @@ describe.skipIf(etcdMissing() !== undefined)('a limited project in a cluster', (
     expect(await create(two, 'walled', 'thief', nic(address.replace(/77$/, '78')))).toBe('Success');
     const changed = await one.call('PATCH', '/1.0/containers/thief?project=walled', nic(address));
     expect([changed.status, changed.bytes.toString()]).toEqual([400, expect.stringContaining(taken)]);
-  });
+    // At the same moment on all three members: another one of each round may have it, one of a restricted project only when nobody has.
+    await project('yard', { restricted: 'true', 'restricted.devices.nic': 'managed' });
+    for (let round = 0; round < 8; round += 1) {
+      const wanted = nic(address.replace(/77$/, String(100 + round)));
+      const [free, ...walled] = await Promise.all([
+        create(one, 'open', `r${round}`, wanted),
+        create(two, 'walled', `r${round}`, wanted),
+        create(cluster.members[2] as TestMember, 'yard', `r${round}`, wanted),
+      ]);
+      expect(free).toBe('Success');
+      expect(walled.filter((result) => result === 'Success').length).toBeLessThan(2);
+      for (const result of walled) expect(result === 'Success' || result.includes(taken), result).toBe(true);
+    }
+  }, 120_000);
 });

@@ -21,14 +21,21 @@ export const addressGuard =
     const under = [...others, changes].flatMap(({ puts }) =>
       puts.flatMap(({ kind, name }) => (kind === 'containers' ? [name] : [])),
     );
-    for (const { name, document } of touched(after, changes)) {
+    for (const { name, document } of touched(after, changes, (project) => isIn(after, project))) {
       const known = previous(records, name, document);
       const had = known === undefined ? [] : claims(before, known);
       const fresh = claims(after, { name, document }).filter((claim) => !had.some((other) => isSame(claim, other)));
+      // What other members give on these networks at the same moment is decided before or after this.
+      for (const network of newlyChosen(before, known, after, { name, document }))
+        changes.takeTurn('networkDefinitions', network);
       const foreign = fresh.flatMap(({ network }) => claimsOn(records, after, network, under, { name, document }));
       const problems = takenProblems(fresh, foreign);
       if (problems.length > 0) throw errors.invalid(`container ${plainName(name)}`, problems);
     }
+    if (records.member === undefined || !hasRestricted(after)) return;
+    for (const one of touched(after, changes, (project) => !isIn(after, project)))
+      for (const network of newlyChosen(before, previous(records, one.name, one.document), after, one))
+        changes.require('networkDefinitions', network);
   };
 
 interface Named {
@@ -36,22 +43,40 @@ interface Named {
   readonly document: ContainerDocument;
 }
 
-/** The containers of restricted projects that the changes may give an address. */
-function touched(after: RecordView, changes: Changes): readonly Named[] {
+/** The containers of such projects that the changes may give an address. */
+function touched(after: RecordView, changes: Changes, isWanted: (project: string) => boolean): readonly Named[] {
   const own = changes.puts.flatMap((put) => (put.kind === 'containers' ? [put] : []));
   const users = changes.puts.flatMap((put) => {
     if (put.kind !== 'profiles') return [];
-    const projects = usersOfProfilesIn(after, projectOf(put.name)).filter((project) => isIn(after, project));
+    const projects = usersOfProfilesIn(after, projectOf(put.name)).filter(isWanted);
     if (projects.length === 0) return [];
     const profile = plainName(put.name);
     return after
       .list('containers')
       .filter(({ name, document }) => projects.includes(projectOf(name)) && document.profiles.includes(profile));
   });
-  return [...own, ...users].filter(({ name }) => isIn(after, projectOf(name)));
+  return [...own, ...users].filter(({ name }) => isWanted(projectOf(name)));
 }
 
 const isIn = (view: RecordView, project: string): boolean => isRestricted(configOf(view, project) ?? {});
+
+const hasRestricted = (view: RecordView): boolean =>
+  view.list('projects').some(({ document }) => isRestricted(document.config));
+
+/** Networks on which it is to have another address than before that a user has chosen: two may choose one at the same moment, unlike those
+ *  that are drawn. */
+function newlyChosen(
+  before: RecordView,
+  known: Named | undefined,
+  after: RecordView,
+  wanted: Named,
+): ReadonlySet<string> {
+  const chosenIn = (view: RecordView, { name, document }: Named): readonly Claim[] =>
+    claimsOf(name, expand(document, profilesSeenFrom(view, projectOf(name))).devices, {});
+  const had = known === undefined ? [] : chosenIn(before, known);
+  const fresh = chosenIn(after, wanted).filter((claim) => !had.some((other) => isSame(claim, other)));
+  return new Set(fresh.map(({ network }) => network));
+}
 
 /** The same container as it is recorded, which may be under another name: it moves. */
 function previous(records: Records, name: string, { uuid }: ContainerDocument): Named | undefined {
