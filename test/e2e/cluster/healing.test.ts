@@ -67,6 +67,12 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     await one.ok('POST', '/1.0/containers/web/snapshots', { name: 'before' });
     for (const name of ['web', 'worker', 'stays'])
       await one.ok('PUT', `/1.0/containers/${name}/state`, { action: 'start' });
+    // Switched off while it is empty: what its evacuation has stopped waits for it.
+    const three = cluster.members[2] as TestMember;
+    await one.ok('POST', '/1.0/containers?target=m3', onShared('parked'));
+    await one.ok('PUT', '/1.0/containers/parked/state', { action: 'start' });
+    await one.ok('POST', '/1.0/cluster/members/m3/state', { action: 'evacuate', mode: 'stop' });
+    await three.stop();
     // The last step of their starts asks for the lease.
     for (const name of ['web', 'worker', 'stays'])
       expect(two.sim.runOf(name).startUntilFile).toBe(join(two.dir, 'cluster/start-until'));
@@ -88,6 +94,10 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster with shared storage', ()
     const healed = await events.next((event) => JSON.stringify(event).includes('cluster-member-healed'));
     expect(JSON.stringify(healed)).toContain('web');
     expect(one.logged.join('\n')).toContain('stays waits for the lost member m2: it has cluster.evacuate set to stop');
+    await until(() => one.logged.join('\n').includes('parked waits for the lost member m3: it was stopped by an evac'));
+    await three.restart();
+    await one.ok('POST', '/1.0/cluster/members/m3/state', { action: 'restore' });
+    expect([await locationOf('parked'), await statusOf(one, 'parked')]).toEqual(['m3', 'Running']);
   });
 
   test('the lost member ended its containers in time, and when it is back nothing of them is left there', async () => {

@@ -14,6 +14,7 @@ import type { Records } from '../../../records/records.ts';
 import { isOwnedBy, volumeIdOf } from '../../../records/record-names.ts';
 import type { Rev } from '../../../store/store.ts';
 import { daemonCaller } from '../../caller.ts';
+import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
 import { expand, nicNetworks } from '../../expand.ts';
 import { profilesOf } from '../../project-scope.ts';
 import { settingOf } from '../../server/settings.ts';
@@ -133,7 +134,7 @@ export class Healing {
     const absence = this.#absences.get(member.number);
     if (absence === undefined) return;
     absence.notBeforeMs = this.#deps.nowMs() + againMs;
-    const plan = this.#planOf(member.number);
+    const plan = this.#planOf(member);
     if (!absence.isLogged)
       for (const { name, reason } of plan.left)
         log.warn(`The container ${name} waits for the lost member ${member.name}: it ${reason}`);
@@ -169,7 +170,7 @@ export class Healing {
     if (moved.length > 0) events.lifecycle('cluster-member-healed', url, { containers: moved }, daemonCaller.requestor);
   }
 
-  #planOf(number: number): HealingPlan {
+  #planOf({ number, name: lost, document: { evacuated = false } }: Member): HealingPlan {
     const { records } = this.#deps;
     const sharedPools = new Set(
       records.poolDefinitions
@@ -183,6 +184,7 @@ export class Healing {
     const containers = [...records.others.of('containers', number)].map(({ name, document }) => ({
       name,
       isReady: document.lifecycle === 'ready',
+      isWaiting: evacuated && document.config[evacuateKeys.origin] === lost,
       pool: document.pool,
       volumes: volumesOf(records, name, document),
       ...expand(document, profilesOf(records, name)),

@@ -5,6 +5,8 @@ import { devicePools } from '../../expand.ts';
 export interface LostContainer {
   readonly name: string;
   readonly isReady: boolean;
+  /** An evacuation has stopped it: it starts when its member is restored. */
+  readonly isWaiting: boolean;
   /** Of its root volume. */
   readonly pool: string;
   /** Keys of the custom volumes that it uses. */
@@ -47,15 +49,34 @@ const ofHost: ReadonlySet<string> = new Set([
 ]);
 
 export function planHealing(lost: Lost): HealingPlan {
-  const judged = lost.containers.map((container) => ({ container, reason: reasonToStay(container, lost) }));
-  const going = judged.filter(({ reason }) => reason === undefined).map(({ container }) => container);
-  const left = judged.flatMap(({ container: { name }, reason }) => (reason === undefined ? [] : [{ name, reason }]));
-  return { units: unitsOf(going, lost.volumes), left };
+  const reasons = new Map<LostContainer, string>();
+  for (const container of lost.containers) {
+    const reason = reasonToStay(container, lost);
+    if (reason !== undefined) reasons.set(container, reason);
+  }
+  // Those found here are looked at in turn: a chain of common volumes stays together.
+  for (const stays of reasons.keys())
+    for (const container of lost.containers) {
+      const common = container.volumes.find(
+        (volume) => lost.volumes.includes(volume) && stays.volumes.includes(volume),
+      );
+      if (common !== undefined && !reasons.has(container))
+        reasons.set(container, `shares the storage volume ${common} with the container ${stays.name}, which stays`);
+    }
+  const kept = new Set([...reasons.keys()].flatMap(({ volumes }) => volumes));
+  return {
+    units: unitsOf(
+      lost.containers.filter((container) => !reasons.has(container)),
+      lost.volumes.filter((volume) => !kept.has(volume)),
+    ),
+    left: [...reasons].map(([{ name }, reason]) => ({ name, reason })),
+  };
 }
 
 function reasonToStay(container: LostContainer, { sharedPools, changing }: Lost): string | undefined {
-  const { name, isReady, pool, config, devices } = container;
+  const { name, isReady, isWaiting, pool, config, devices } = container;
   if (!isReady || changing.has(name)) return 'was being changed when its member was lost';
+  if (isWaiting) return 'was stopped by an evacuation, and waits until its member is restored';
   if (config['cluster.evacuate'] === 'stop') return 'has cluster.evacuate set to stop';
   const local = [pool, ...devicePools(devices)].find((each) => !sharedPools.has(each));
   if (local !== undefined) return `has a disk in the pool ${local}, which is not shared`;

@@ -14,6 +14,7 @@ import { storeLimits } from '../../../../server/store/store.ts';
 const container = (name: string, more: Partial<LostContainer> = {}): LostContainer => ({
   name,
   isReady: true,
+  isWaiting: false,
   pool: 'nfs',
   volumes: [],
   config: {},
@@ -47,6 +48,7 @@ describe('the plan', () => {
     ],
     ['cluster.evacuate', { config: { 'cluster.evacuate': 'stop' } }, 'has cluster.evacuate set to stop'],
     ['a creation', { isReady: false }, 'was being changed'],
+    ['an evacuation', { isWaiting: true }, 'was stopped by an evacuation, and waits until its member is restored'],
   ] as const)('a container with %s stays, and the plan says why', (_what, more, reason) => {
     const { units, left } = plan([container('a', more)]);
     expect(units).toEqual([]);
@@ -57,6 +59,25 @@ describe('the plan', () => {
     expect(plan([container('a')], { changing: new Set(['a']) }).left).toHaveLength(1);
     const devices = { eth0: { type: 'nic', network: 'br' }, off: { type: 'none' }, p: { type: 'proxy' } };
     expect(plan([container('a', { devices })]).units).toHaveLength(1);
+  });
+
+  test('a volume of a container that stays does so, and so do all that share one with it, also in a chain', () => {
+    const containers = [
+      container('far', { volumes: ['nfs/2'] }),
+      container('near', { volumes: ['nfs/1', 'nfs/2'] }),
+      container('stays', { volumes: ['nfs/1'], config: { 'cluster.evacuate': 'stop' } }),
+      container('free', { volumes: ['nfs/3', 'nfs/of-another-member'] }),
+    ];
+    const { units, left } = plan(containers, { volumes: ['nfs/1', 'nfs/2', 'nfs/3', 'nfs/4'] });
+    expect(units).toEqual([
+      { containers: ['free'], volumes: ['nfs/3'] },
+      { containers: [], volumes: ['nfs/4'] },
+    ]);
+    expect(left).toEqual([
+      { name: 'stays', reason: 'has cluster.evacuate set to stop' },
+      { name: 'near', reason: 'shares the storage volume nfs/1 with the container stays, which stays' },
+      { name: 'far', reason: 'shares the storage volume nfs/2 with the container near, which stays' },
+    ]);
   });
 
   test('containers that have volumes in common go together with them, also in a chain; unused volumes go by themselves', () => {
