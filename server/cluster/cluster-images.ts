@@ -12,6 +12,12 @@ const isReady = ({ document }: Pick<Entry<ImageDocument>, 'document'>): boolean 
 export const otherHolders = (records: Reading, image: string): readonly OtherEntry<ImageDocument>[] =>
   records.others.having('images', image).filter(isReady);
 
+/** Numbers of all members that have it, lowest first. */
+export function holdersOf(records: Reading, image: string): readonly number[] {
+  const own = records.images.get(image)?.document.lifecycle === 'ready' ? [records.member ?? 0] : [];
+  return [...own, ...otherHolders(records, image).map(({ member }) => member)].toSorted((a, b) => a - b);
+}
+
 /** Ready ones of the cluster, and own ones in whatever state. Of several records the one of the member with the lowest number tells of the
  *  image, so that all members tell the same. */
 export function imagesOfCluster(records: Reading): readonly Entry<ImageDocument>[] {

@@ -39,6 +39,8 @@ export function decideDelete(object: Document, world: DeleteWorld): Deletion {
   const decided =
     live === undefined ? unchanged(object, undefined, ['it does not exist']) : decideLive(object, live, world);
   if (live !== undefined && decided.sketches.length === 0) return decided;
+  // A change of an image reaches copies of members that are away when these are back.
+  if (object.kind === 'image' && decided.change.action !== 'delete') return decided;
   const guard = guardAway(object, live?.object as JsonObject | undefined, world.observed);
   if (guard === undefined) return decided;
   // The record of the set stays on it, so that the next run goes on.

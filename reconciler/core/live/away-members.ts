@@ -1,6 +1,6 @@
 // What of a plan has to wait for members of the cluster that are offline or evacuated. Pure.
 import { isMemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
-import type { Document, JsonObject } from '../documents/document.ts';
+import type { Document, Json, JsonObject } from '../documents/document.ts';
 import { textOf } from '../documents/json-values.ts';
 import type { Observed } from '../documents/observed.ts';
 import type { Guard } from '../plan/plan.ts';
@@ -80,10 +80,27 @@ export function guardDelete(
       ? guard(`may be on the member ${hidden[0]}, which is offline: it is not deleted`, hidden[0])
       : undefined;
   }
+  if (kind === 'image') return guardCopies(live['locations'], members, guard);
   const location = textOf(live['location']) ?? '';
   return isPlaced(document) && members.get(location)?.status === 'Offline'
     ? guard(`cannot be deleted: its member ${location} is offline`, location)
     : guardWhole(document, 'deleted', members);
+}
+
+/** All copies of an image are deleted, or none. */
+function guardCopies(
+  locations: Json | undefined,
+  members: NonNullable<Observed['members']>,
+  guard: (message: string, member: string) => Guard,
+): Guard | undefined {
+  const holders = Array.isArray(locations) ? locations.map(String) : [];
+  const away = holders.filter((name) => members.get(name)?.status === 'Offline');
+  if (away.length === 0) return undefined;
+  const names = away.join(', ');
+  return guard(
+    `cannot be deleted: ${names} ${away.length === 1 ? 'has a copy and is' : 'have copies and are'} offline`,
+    names,
+  );
 }
 
 const offlineIn = (members: Observed['members']): readonly string[] =>

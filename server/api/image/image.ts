@@ -27,6 +27,9 @@ export const Image = Type.Object({
   last_used_at: Type.String(facts({ computed: true })),
   uploaded_at: Type.String(facts({ computed: true })),
   project: Type.Optional(Type.String(facts({ computed: true, doc: 'The project that it belongs to.' }))),
+  locations: Type.Optional(
+    Type.Array(Type.String(), facts({ computed: true, doc: 'In a cluster: the members that have it.' })),
+  ),
 });
 export type Image = Static<typeof Image>;
 

@@ -15,7 +15,7 @@ import { mergeConfig, replaceConfig } from '../patch.ts';
 import { aliasIn, imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { renderImage } from './render-image.ts';
 import { storedImage } from './image-files.ts';
-import { imageOfCluster, imagesOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
+import { holdersOf, imageOfCluster, imagesOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
 import { isUnpackedIn } from './unpacked-images.ts';
 import { deleteImageSaga } from './sagas/image-delete.ts';
 import { imageFilesLock, imageLock, sharersOf, type ImageStoreDeps } from './image-deps.ts';
@@ -51,15 +51,28 @@ export class ImageStore {
     trusted: boolean,
   ): readonly { readonly name: string; readonly object: Image }[] {
     const aliases = this.#aliasesByTarget();
+    const locations = trusted ? this.#locations() : undefined;
     return images
       .filter(({ document }) => document.lifecycle === 'ready' && (trusted || document.public))
-      .map((entry) => ({ name: entry.name, object: renderImage(entry, aliases.get(entry.name) ?? []) }));
+      .map((entry) => ({
+        name: entry.name,
+        object: renderImage(entry, aliases.get(entry.name) ?? [], locations?.(entry.name)),
+      }));
+  }
+
+  /** The names of the members that have an image; undefined outside a cluster. */
+  #locations(): ((image: string) => readonly string[]) | undefined {
+    const { records } = this.#deps;
+    if (records.member === undefined) return undefined;
+    const names = new Map(records.members.list().map(({ name, document }) => [document.number, name]));
+    return (image) => holdersOf(records, image).flatMap((number) => names.get(number) ?? []);
   }
 
   /** For callers without trust a private image is not there, unless they hold its secret. */
   get(prefix: string, trusted: boolean, secret?: string): { readonly object: Image; readonly etag: string } {
     const entry = this.visible(prefix, trusted, secret);
-    const object = renderImage(entry, this.#aliasesByTarget().get(entry.name) ?? []);
+    const locations = trusted ? this.#locations()?.(entry.name) : undefined;
+    const object = renderImage(entry, this.#aliasesByTarget().get(entry.name) ?? [], locations);
     return { object, etag: etagOf.image(entry.document) };
   }
 

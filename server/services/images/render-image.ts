@@ -7,6 +7,7 @@ import type { Entry } from '../../records/records.ts';
 export function renderImage(
   { name, document }: Entry<ImageDocument>,
   aliases: readonly { readonly name: string; readonly description: string }[],
+  locations?: readonly string[],
 ): Image {
   return {
     fingerprint: plainName(name),
@@ -24,5 +25,6 @@ export function renderImage(
     expires_at: document.expiresAt,
     last_used_at: document.lastUsedAt,
     uploaded_at: document.uploadedAt,
+    ...(locations === undefined ? {} : { locations: [...locations] }),
   };
 }

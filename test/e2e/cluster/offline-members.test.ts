@@ -113,4 +113,39 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     await back();
     await good('apply', [...changed, container('c9', 'm1')]);
   });
+
+  test('an image of which a member that is away has a copy is not deleted, and the plan says so; others are', async () => {
+    const image = 'kind: image\nname: base\nfile: image.tar.gz\n';
+    const apply = (of: readonly string[]): Promise<CliRun> =>
+      folder.gantry(one.socketPath, 'apply', of, '--set', 'images', '--prune', '--allow-destroy', '--auto-approve');
+    const applied = async (of: readonly string[]): Promise<void> => {
+      const ran = await apply(of);
+      expect(ran.code, ran.stdout + ran.stderr).toBe(0);
+    };
+    const other = profile.replace('apart', 'beside');
+    await applied([other, image]);
+    const locations = async (): Promise<unknown> =>
+      ((await one.get('/1.0/images?recursion=1')) as { locations: string[] }[]).map((each) => each.locations);
+    expect(await locations()).toEqual([['m1']]);
+    await away();
+    await applied([other]);
+    expect(await locations()).toEqual([]);
+    await back();
+    await applied([other, image]);
+    await one.call('POST', '/1.0/storage-pools', { name: 'fast', driver: 'dir' });
+    const [{ fingerprint }] = (await one.get('/1.0/images?recursion=1')) as [{ fingerprint: string }];
+    const devices = { root: { type: 'disk', path: '/', pool: 'fast' } };
+    await one.ok('POST', '/1.0/containers?target=m3', { name: 'of', source: { type: 'image', fingerprint }, devices });
+    await one.ok('DELETE', '/1.0/containers/of');
+    expect(await locations()).toEqual([['m1', 'm3']]);
+    await away();
+    const refused = await apply([other]);
+    expect([refused.code, refused.stdout]).toEqual([
+      4,
+      expect.stringContaining('image/base cannot be deleted: m3 has a copy and is offline'),
+    ]);
+    await back();
+    await applied([other]);
+    expect(await locations()).toEqual([]);
+  });
 });
