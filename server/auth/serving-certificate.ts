@@ -34,13 +34,20 @@ export class ServingCertificate {
 
   /** Other members may have this one, too, until the returned function is called: the cluster changes its certificate. */
   allow(certificate: ServerCertificate): () => void {
-    this.#ofMembers.add(certificate);
-    return () => this.#ofMembers.delete(certificate);
+    const allowed = { ...certificate };
+    this.#ofMembers.add(allowed);
+    return () => this.#ofMembers.delete(allowed);
   }
 
   /** What members may have that is not the current one. */
   get ofMembers(): readonly ServerCertificate[] {
     return [...this.#ofMembers];
+  }
+
+  /** Of all that this server or another member may have; it serves with the first one. */
+  get fingerprints(): readonly string[] {
+    const others = this.ofMembers.map(({ fingerprint }) => fingerprint);
+    return [...new Set([this.#current.fingerprint, ...others])];
   }
 
   /** Whether who has it is this server, or another member. */

@@ -146,6 +146,11 @@ export class Cluster {
     await this.#presence?.flush().catch(() => {});
   }
 
+  /** When it resolves, other members can see what this one says of itself (`Self.present`). Never throws: they will see it later. */
+  async tell(): Promise<void> {
+    await this.#presence?.tell().catch(() => {});
+  }
+
   async disappear(): Promise<void> {
     await this.#presence?.stop();
     this.#presence = undefined;

@@ -58,6 +58,7 @@ export class Presence {
   #told = new Map<string, StatusCode>();
   readonly #dirty = new Set<string>();
   #isAllDirty = true;
+  #isSelfDirty = false;
   #present: PresentSignal | undefined;
   #isToldFenced: boolean | undefined;
   #flushing: Promise<void> | undefined;
@@ -103,10 +104,17 @@ export class Presence {
     setImmediate(() => void this.flush().catch(() => {}));
   }
 
+  /** When it resolves, the others can see what this member says of itself. */
+  async tell(): Promise<void> {
+    this.#isSelfDirty = true;
+    await this.flush();
+  }
+
   /** When it resolves, the others can see what the containers of this member did when it was called. */
   async flush(): Promise<void> {
     const isFenceTold = this.#deps.isFenced() === this.#isToldFenced;
-    if (this.#dirty.size === 0 && !this.#isAllDirty && isFenceTold && this.#flushing === undefined) return;
+    const isDirty = this.#dirty.size > 0 || this.#isAllDirty || this.#isSelfDirty;
+    if (!isDirty && isFenceTold && this.#flushing === undefined) return;
     this.#again = true;
     this.#flushing ??= this.#flushAll().finally(() => {
       this.#flushing = undefined;
@@ -241,6 +249,7 @@ export class Presence {
     }
     const names = this.#isAllDirty ? new Set([...containers(), ...this.#told.keys()]) : new Set(this.#dirty);
     this.#isAllDirty = false;
+    this.#isSelfDirty = false;
     this.#dirty.clear();
     for (const name of names) {
       const code = statusOf(name);
@@ -268,6 +277,7 @@ function isOther(told: PresentSignal, now: PresentSignal): boolean {
     told.version !== now.version ||
     told.extensions !== now.extensions ||
     told.hasEtcd !== now.hasEtcd ||
+    told.certificates?.join() !== now.certificates?.join() ||
     told.warnings?.join() !== now.warnings?.join()
   );
 }

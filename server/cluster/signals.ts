@@ -15,6 +15,8 @@ export interface PresentSignal {
   readonly load: MemberLoad;
   /** False: it has no program etcd that it could run for the cluster. */
   readonly hasEtcd?: boolean;
+  /** Fingerprints of the certificates that it takes other members by; it serves with the first one. */
+  readonly certificates?: readonly string[];
   /** What an operator has to know of the store, as this member sees it. */
   readonly warnings?: readonly string[];
 }
@@ -63,7 +65,7 @@ export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.fro
 /** Undefined for what another release wrote in a way that is not known here. */
 export function decodePresent(value: Uint8Array): PresentSignal | undefined {
   try {
-    const { version, extensions, load, hasEtcd, warnings } = JSON.parse(
+    const { version, extensions, load, hasEtcd, certificates, warnings } = JSON.parse(
       Buffer.from(value).toString(),
     ) as Partial<PresentSignal>;
     if (typeof version !== 'string' || load === undefined) return undefined;
@@ -72,6 +74,7 @@ export function decodePresent(value: Uint8Array): PresentSignal | undefined {
       extensions: extensions ?? 0,
       load,
       ...(hasEtcd === undefined ? {} : { hasEtcd }),
+      ...(Array.isArray(certificates) ? { certificates: certificates.map(String) } : {}),
       warnings: Array.isArray(warnings) ? warnings.map(String) : [],
     };
   } catch {

@@ -32,6 +32,7 @@ export class ClusterPart {
   #looking: NodeJS.Timeout | undefined;
   #listeners: Listeners | undefined;
   #isClosed = false;
+  #isListed = true;
 
   constructor(base: Foundation, services: Services) {
     this.#base = base;
@@ -61,6 +62,7 @@ export class ClusterPart {
       if (kind === 'members') {
         void this.#raiseRelease();
         base.ownEtcd.lookSoon();
+        this.#lookForOwn();
       }
     });
     this.#realising = setInterval(() => void this.#realise(), realiseEveryMs);
@@ -94,7 +96,7 @@ export class ClusterPart {
   }
 
   async #become(): Promise<void> {
-    const { cluster, records, ownEtcd, release, log } = this.#base;
+    const { cluster, records, ownEtcd, release, log, certificates } = this.#base;
     const { view } = this.#services;
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
     await this.#realise();
@@ -112,7 +114,8 @@ export class ClusterPart {
         version: release,
         extensions: servedExtensions.length,
         hasEtcd: ownEtcd.hasProgram,
-        warnings: ownEtcd.warnings.slice(0, mostWarnings),
+        certificates: certificates.fingerprints,
+        warnings: [...ownEtcd.warnings, ...this.#unmade()].slice(0, mostWarnings),
         load: {
           memoryTotalBytes: totalmem(),
           memoryFreeBytes: process.availableMemory(),
@@ -121,6 +124,17 @@ export class ClusterPart {
       }),
     });
     this.#lookAfter();
+  }
+
+  /** The others may have removed this member while they did not reach it: it writes nothing more, and the next start says how to go on. */
+  #lookForOwn(): void {
+    const { cluster, log } = this.#base;
+    const isThere = !cluster.isOn || cluster.members.byNumber(cluster.members.here) !== undefined;
+    if (!isThere && this.#isListed)
+      log.error(
+        'This host was removed from its cluster, and changes nothing there any more: stop gantryd, and make the host a single one with gantryd cluster leave',
+      );
+    this.#isListed = isThere;
   }
 
   /** Here, or by another member. */
@@ -171,8 +185,16 @@ export class ClusterPart {
   async #realise(): Promise<void> {
     if (!this.#base.cluster.isOn) return;
     this.#services.certificateChange.look();
+    const before = this.#unmade().join();
     await this.#services.clusterPools.definitions.realise();
     await this.#services.clusterNetworks.definitions.realise();
+    if (this.#unmade().join() !== before) await this.#base.cluster.tell();
+  }
+
+  /** What this member lacks of the cluster. */
+  #unmade(): readonly string[] {
+    const { clusterPools, clusterNetworks } = this.#services;
+    return [...clusterPools.definitions.unmade, ...clusterNetworks.definitions.unmade];
   }
 
   /** A listener for clients at the same port serves the members, too. */

@@ -18,6 +18,15 @@ export const Cluster = Type.Object({
 });
 export type Cluster = Static<typeof Cluster>;
 
+/** A value of the host that joins, for a key that each member has for itself. */
+export const MemberConfig = Type.Object({
+  entity: Type.String(facts({ doc: 'storage-pool or network.' })),
+  name: Type.String(),
+  key: Type.String(),
+  value: Type.String(),
+});
+export type MemberConfig = Static<typeof MemberConfig>;
+
 export const ClusterPut = Type.Object({
   server_name: Type.Optional(Type.String()),
   enabled: Type.Boolean(),
@@ -103,6 +112,7 @@ export const ClusterAccept = Type.Object({
   version: Type.String(),
   architecture: Type.String(),
   secret: Type.String(facts({ secret: true })),
+  member_config: Type.Optional(Type.Array(MemberConfig)),
 });
 export type ClusterAccept = Static<typeof ClusterAccept>;
 

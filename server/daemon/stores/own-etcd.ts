@@ -26,6 +26,9 @@ export interface OwnEtcdDeps {
   readonly etcdPath: string | undefined;
 }
 
+/** What a member has of the records: a vote and a copy, a copy, or nothing. */
+export type EtcdRole = 'vote' | 'copy' | 'none';
+
 export interface EtcdWatchDeps {
   readonly members: Members;
   /** The records are reached through these from now on: HOST:PORT each. */
@@ -53,6 +56,8 @@ export class OwnEtcd {
   /** To the etcds of that address of the store. */
   #link: { readonly address: string; readonly membership: EtcdMembership } | undefined;
   #isStopped = false;
+  /** Those of the cluster when they were last looked at. */
+  #found: readonly EtcdMember[] | undefined;
   /** Why this host can run no etcd, and when that was found out. */
   #program: { readonly missing: string | undefined; readonly atMs: number } | undefined;
   /** From its withdrawal on this host takes no place among the etcds again. */
@@ -124,6 +129,13 @@ export class OwnEtcd {
     return [...own, ...ended, ...(this.#care?.warnings ?? [])];
   }
 
+  /** The part of the member at this address in keeping the records; undefined while that is not known, and where no member has any. */
+  roleOf(address: string): EtcdRole | undefined {
+    if (this.#found === undefined) return undefined;
+    const its = this.#found.find(({ peerAddress }) => peerAddress === peerOf(address));
+    return its === undefined ? 'none' : its.isLearner ? 'copy' : 'vote';
+  }
+
   /** Whether this host could run an etcd of the cluster. */
   get hasProgram(): boolean {
     return this.#program?.missing === undefined;
@@ -163,6 +175,7 @@ export class OwnEtcd {
     this.#care = undefined;
     this.#careLink?.close();
     this.#careLink = undefined;
+    this.#found = undefined;
     this.#isLeaving = false;
     await this.#process?.stop();
     this.#process = undefined;
@@ -185,6 +198,7 @@ export class OwnEtcd {
     if (this.#isLeaving || here === undefined) return 'restless';
     const link = await this.#linkTo(membership.store);
     const found = await link.list();
+    this.#found = found;
     await this.#follow(membership, found, useEndpoints);
     await this.#lookAfter(membership.store);
     if (this.#process === undefined) await this.#lookForProgram();

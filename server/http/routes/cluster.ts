@@ -21,8 +21,8 @@ export function clusterRoutes(
   { dialect, ended }: ClusterRouteEdge,
 ) {
   return {
-    'cluster.get': () => {
-      const { object, etag } = membership.get();
+    'cluster.get': ({ caller }) => {
+      const { object, etag } = membership.get(caller);
       return sync(object, etag);
     },
     'cluster.put': async (context) => {

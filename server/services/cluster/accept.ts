@@ -11,6 +11,7 @@ import { hash } from 'node:crypto';
 import type { Caller } from '../caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { memberAddress } from './member-address.ts';
+import { readMemberConfig, takeMemberConfig } from './member-config.ts';
 import { checkMemberName } from './member-name.ts';
 
 const reachMs = 5_000;
@@ -30,6 +31,8 @@ export async function accept(
   const found = memberAddress('server_address', body.address);
   if ('problem' in found) throw errors.invalid('cluster membership', [found.problem]);
   const { address } = found;
+  const own = readMemberConfig(body.member_config ?? []);
+  if ('problems' in own) throw errors.invalid('cluster membership', own.problems);
   checkVersion(body.version, deps);
   await checkReached(address, body.certificate);
   const membership = await readMembership(stateDir);
@@ -52,6 +55,7 @@ export async function accept(
       joinedAt: clock.timestamp(),
       release: body.version,
     });
+    takeMemberConfig(records, changes, nextNumber, own.values);
     if (token !== undefined) changes.delete('joinTokens', token);
     return nextNumber;
   });

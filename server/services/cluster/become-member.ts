@@ -1,7 +1,9 @@
 // Makes this host a member of a cluster, founded here or joined: its records move into the store of the cluster while its containers run on.
 import { mkdir } from 'node:fs/promises';
+import { errors } from '../../api/errors.ts';
 import { clusterCertificateFiles, clusterDir, writeMembership, type Membership } from '../../cluster/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
+import { errorText } from '../../lib/shared/reason.ts';
 import type { Store } from '../../store/store.ts';
 import type { ClusterUseCaseDeps, OpenedClusterStore } from './deps.ts';
 
@@ -25,7 +27,7 @@ export async function becomeMember(
 ): Promise<void> {
   const { stateDir, stores, certificates } = deps;
   await mkdir(clusterDir(stateDir), { recursive: true, mode: 0o700 });
-  await deps.listen(address);
+  await listen(deps, address);
   try {
     await moveRecords(deps, await enter());
   } catch (error) {
@@ -35,6 +37,16 @@ export async function becomeMember(
   }
   await certificates.reload(stateDir, true);
   await deps.becameMember();
+}
+
+async function listen(deps: ClusterUseCaseDeps, address: string): Promise<void> {
+  try {
+    await deps.listen(address);
+  } catch (error) {
+    throw errors.badRequest(
+      `This host cannot listen at its server_address ${address}, which must be an address of its own: ${errorText(error)}`,
+    );
+  }
 }
 
 async function moveRecords({ stateDir, records, stores }: ClusterUseCaseDeps, made: NewMembership): Promise<void> {

@@ -16,7 +16,7 @@ import { randomSecret } from '../../auth/secrets.ts';
 import type { Member } from '../../cluster/members.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { statusOfMember } from '../../cluster/member-status.ts';
-import type { Caller } from '../caller.ts';
+import { isTrustedCaller, type Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { settingOf } from '../server/settings.ts';
 import { accept, secretHash } from './accept.ts';
@@ -27,6 +27,7 @@ import { checkEmpty, join, planJoin } from './join.ts';
 import { removeMember } from './remove.ts';
 import { renameMember } from './rename-member.ts';
 import { memberAddress } from './member-address.ts';
+import { askedOfHosts } from './member-config.ts';
 import { checkMemberName } from './member-name.ts';
 
 const noResources = { cluster: [] as readonly string[] };
@@ -41,16 +42,18 @@ export class ClusterMembership {
     this.#deps = deps;
   }
 
-  get(): { readonly object: ClusterObject; readonly etag: string } {
-    const { cluster } = this.#deps;
-    const object = { server_name: cluster.isOn ? cluster.ownName : '', enabled: cluster.isOn, member_config: [] };
+  /** Which pools and networks there are is for trusted callers only. */
+  get(caller: Caller): { readonly object: ClusterObject; readonly etag: string } {
+    const { cluster, records } = this.#deps;
+    const asked = cluster.isOn && isTrustedCaller(caller) ? askedOfHosts(records) : [];
+    const object = { server_name: cluster.isOn ? cluster.ownName : '', enabled: cluster.isOn, member_config: asked };
     return { object, etag: etagOf.cluster(object) };
   }
 
   change(caller: Caller, body: ClusterPut, ifMatch: string | undefined): Operation | undefined {
     const problems = problemsOf(body);
     if (problems.length > 0) throw errors.invalid('cluster membership', problems);
-    checkIfMatch(ifMatch, this.get().etag, 'server', 'cluster membership');
+    checkIfMatch(ifMatch, this.get(caller).etag, 'server', 'cluster membership');
     const { cluster, records } = this.#deps;
     if (!body.enabled) {
       if (!cluster.isOn) return undefined;
@@ -249,12 +252,13 @@ export class ClusterMembership {
   #render(member: Member, all: readonly Member[]): ClusterMember {
     const { document } = member;
     const minVersion = this.#deps.records.cluster.get('config')?.document.minVersion ?? '0.0.0';
+    const roles = rolesFor[this.#deps.etcdRoleOf(member.address) ?? 'vote'];
     return {
       server_name: member.name,
       url: `https://${member.address}`,
-      database: true,
+      database: roles.includes('database'),
       ...statusOfMember(member, all, minVersion),
-      roles: ['database'],
+      roles: [...roles],
       failure_domain: document.failureDomain ?? 'default',
       description: document.description ?? '',
       config: { ...document.config },
@@ -263,6 +267,13 @@ export class ClusterMembership {
     };
   }
 }
+
+/** In the words of LXD. Where the members keep no records themselves all reach them alike. */
+const rolesFor: Readonly<Record<'vote' | 'copy' | 'none', readonly string[]>> = {
+  vote: ['database'],
+  copy: ['database-standby'],
+  none: [],
+};
 
 const dayMs = 24 * 60 * 60 * 1000;
 const lookEveryMs = 250;

@@ -45,6 +45,7 @@ export class Definitions {
   readonly #log: Log;
   readonly #on: Realisation;
   #realising: Promise<void> = Promise.resolve();
+  #unmade: readonly string[] = [];
 
   constructor(deps: {
     readonly records: Records;
@@ -200,6 +201,11 @@ export class Definitions {
     await this.#forget(name);
   }
 
+  /** Sentences about what this member lacks, or has otherwise than the cluster defines it, since the last attempt. */
+  get unmade(): readonly string[] {
+    return this.#unmade;
+  }
+
   /** Makes here what the cluster has and this member lacks, and undoes what this member began and did not end. */
   realise(): Promise<void> {
     this.#realising = this.#realising.then(() => this.#realiseAll());
@@ -209,17 +215,19 @@ export class Definitions {
   async #realiseAll(): Promise<void> {
     const here = this.#members.byNumber(this.#members.here);
     if (here === undefined) return;
+    const unmade: string[] = [];
     for (const { name, document } of this.#records[this.#on.kind].list()) {
       try {
         if (document.state === 'creating' && document.by === here.number && !this.#isBusy.has(name))
           await this.#undo(name);
         else if (document.state === 'created') await this.#realiseOne(here, name, document);
       } catch (error) {
-        this.#log.error(
-          `The ${this.#on.what} ${name} of the cluster is not as defined on this member: ${errorText(error)}`,
-        );
+        const what = `The ${this.#on.what} ${name} of the cluster is not as defined on this member: ${errorText(error)}`;
+        if (!this.#unmade.includes(what)) this.#log.error(what);
+        unmade.push(what);
       }
     }
+    this.#unmade = unmade;
   }
 
   readonly #isBusy = new Set<string>();

@@ -76,6 +76,8 @@ export interface ClusterUseCaseDeps {
   readonly architecture: string;
   /** What only a member that leaves has is copied first. */
   readonly images: Pick<MemberImages, 'bringAllOf'>;
+  /** What the member at this address has of the records; undefined: that is not known, or other hosts keep them. */
+  readonly etcdRoleOf: (address: string) => 'vote' | 'copy' | 'none' | undefined;
   /** The release of this daemon. */
   readonly version: string;
   /** Opens or closes the listener for the other members: at this address, or none. */

@@ -1,17 +1,21 @@
 // Makes this host a member of a cluster that exists: it is let in, opens the store of the cluster, and brings what is on its host.
-import type { ClusterPut } from '../../api/cluster/cluster.ts';
+import type { ClusterPut, MemberConfig } from '../../api/cluster/cluster.ts';
 import { errors } from '../../api/errors.ts';
 import type { Records } from '../../records/records.ts';
+import { decodeDocument } from '../../records/codec.ts';
 import { load } from '../../store/load.ts';
+import type { Store } from '../../store/store.ts';
 import { askToJoin, type KnownCluster } from './ask-to-join.ts';
 import { becomeMember } from './become-member.ts';
 import { asMember } from './convert-records.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
+import { readMemberConfig } from './member-config.ts';
 import { decodeJoinToken, requireJoinToken } from '../../api/cluster/join-token.ts';
 
 export interface JoinPlan {
   readonly known: KnownCluster;
   readonly secret: string;
+  readonly memberConfig: readonly MemberConfig[];
 }
 
 /** From the token, or from address, certificate and password. Throws AppError badRequest that names what is missing or wrong. */
@@ -29,7 +33,10 @@ export function planJoin(name: string, body: ClusterPut): JoinPlan {
     throw errors.invalid('cluster membership', [
       { path: 'cluster_certificate', message: 'is required to join without a token' },
     ]);
+  const own = readMemberConfig(body.member_config ?? []);
+  if ('problems' in own) throw errors.invalid('cluster membership', own.problems);
   return {
+    memberConfig: own.values,
     known: {
       addresses,
       ...(token === undefined ? { certificate } : { fingerprint: token.fingerprint }),
@@ -54,6 +61,16 @@ export function checkEmpty(records: Records): void {
   );
 }
 
+/** A member may have removed this host again. Throws AppError badRequest. */
+async function checkLetIn(store: Store, name: string, number: number): Promise<void> {
+  const { records } = await store.range('/members/');
+  const numbers = records.map(({ key, value }) => decodeDocument('members', key, value).number);
+  if (!numbers.includes(number))
+    throw errors.badRequest(
+      `The member ${name} was removed from the cluster while this host was joining: make a new token, and join again`,
+    );
+}
+
 export async function join(deps: ClusterUseCaseDeps, name: string, address: string, plan: JoinPlan): Promise<void> {
   const { stores, certificates, architecture, version } = deps;
   await becomeMember(deps, address, async () => {
@@ -64,6 +81,7 @@ export async function join(deps: ClusterUseCaseDeps, name: string, address: stri
       version,
       architecture,
       secret: plan.secret,
+      ...(plan.memberConfig.length === 0 ? {} : { member_config: [...plan.memberConfig] }),
     });
     const { number, cluster_uuid: clusterUuid, certificate: certPem, key: keyPem } = accepted;
     const store = await stores.keep(accepted.store, address, keyPem);
@@ -71,7 +89,10 @@ export async function join(deps: ClusterUseCaseDeps, name: string, address: stri
       membership: { number, clusterUuid, store },
       certPem,
       keyPem,
-      fill: (opened, from) => load(opened.store, asMember(from, number, false)),
+      async fill(opened, from) {
+        await checkLetIn(opened.store, name, number);
+        await load(opened.store, asMember(from, number, false));
+      },
     };
   });
 }

@@ -94,8 +94,15 @@ function groupProblems(records: Records, groups: readonly string[]): readonly Pr
     }));
 }
 
-/** Every member does what all others do. */
+/** The cluster gives them. */
 function rolesProblems(sent: readonly string[] | undefined, roles: readonly string[]): readonly Problem[] {
-  const isSame = sent === undefined || sent.length === 0 || sent.toSorted().join() === [...roles].toSorted().join();
-  return isSame ? [] : [{ path: 'roles', message: `cannot be changed: every member has ${roles.join(', ')}` }];
+  const isSame = sent === undefined || sent.toSorted().join() === [...roles].toSorted().join();
+  return isSame
+    ? []
+    : [
+        {
+          path: 'roles',
+          message: `cannot be changed: the cluster itself chooses the members that keep its records; this one has ${roles.join(', ') || 'none'}`,
+        },
+      ];
 }

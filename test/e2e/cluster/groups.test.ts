@@ -69,6 +69,11 @@ describe.skipIf(etcdMissing() !== undefined)('members and their groups', () => {
     expect(refused.status).toBe(400);
     for (const path of ['config.scheduler.instance', 'config.size', 'roles', 'groups'])
       expect(refused.bytes.toString()).toContain(path);
+    for (const roles of [[], ['database', 'event-hub']])
+      expect(await send('PATCH', `${member}/m3`, { roles })).toEqual([
+        400,
+        expect.stringContaining('this one has database'),
+      ]);
     expect((await two.call('PUT', `${member}/m9`, {})).status).toBe(404);
     expect(await placed('m3')).toBe('m3');
     expect([await placed(''), await placed(''), await placed('')]).not.toContain('m3');

@@ -5,6 +5,7 @@ import { compareVersions } from '../../../api/text/compare-versions.ts';
 import { checkPair, type ServerCertificate } from '../../../auth/server-certificate.ts';
 import type { ServingCertificate } from '../../../auth/serving-certificate.ts';
 import type { Cluster } from '../../../cluster/cluster.ts';
+import type { Members } from '../../../cluster/members.ts';
 import { clusterCertificateFiles, keepClusterPair, readMembership } from '../../../cluster/membership.ts';
 import type { EventHub } from '../../../events/hub.ts';
 import type { Clock } from '../../../lib/clock.ts';
@@ -18,26 +19,27 @@ import { judgePair } from './certificate-pair.ts';
 export interface CertificateChangeDeps {
   readonly stateDir: string;
   readonly records: Records;
-  readonly cluster: Pick<Cluster, 'isOn'>;
+  readonly cluster: Pick<Cluster, 'isOn' | 'tell'> & { readonly members: Pick<Members, 'reachable'> };
   readonly certificates: ServingCertificate;
   readonly events: EventHub;
   readonly clock: Clock;
+  /** A clock that nobody sets. */
+  readonly nowMs: () => number;
   readonly log: Log;
   /** The release of this daemon. */
   readonly version: string;
 }
 
-/** Each member knows others by both certificates at once, and serves with the new one so much later, when the others know it, too. The one
- *  that was asked is the last: who has its answer meets the new certificate everywhere. */
-const laterMs = { other: 1_000, asked: 1_500 };
-/** So long others may still have the former one. */
+/** A member serves with the new certificate when all others that are there say that they know it; one that says nothing is waited for so
+ *  long. */
+const answerMs = 10_000;
+const lookEveryMs = 50;
+/** So long others may still have the former one, or one that another request has overtaken. */
 const formerMs = 30_000;
 
 export class CertificateChange {
   readonly #deps: CertificateChangeDeps;
   #taking: Promise<void> = Promise.resolve();
-  /** Requests under way. */
-  #asked = 0;
   readonly #closing = new AbortController();
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -54,13 +56,11 @@ export class CertificateChange {
       );
     const judged = judgePair(body, new Date(clock.nowMs()));
     if ('problems' in judged) throw errors.invalid('cluster certificate', judged.problems);
-    this.#asked += 1;
-    try {
-      await this.#write(judged.pair);
-      await this.#take();
-    } finally {
-      this.#asked -= 1;
-    }
+    const { pair } = judged;
+    await this.#write(pair);
+    await this.#take();
+    const isOvertaken = (): boolean => !this.#isWanted(pair);
+    await this.#allSay('serves with it', ([first]) => first === pair.fingerprint, isOvertaken);
     events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
   }
 
@@ -130,10 +130,15 @@ export class CertificateChange {
     const { certificates, cluster, log, stateDir } = this.#deps;
     const { current: former } = certificates;
     const known = certificates.allow(next);
-    await pause(this.#asked > 0 ? laterMs.asked : laterMs.other, this.#closing.signal).catch(() => {});
-    if (!this.#closing.signal.aborted && cluster.isOn) {
-      this.#allowFormer(former);
+    await cluster.tell();
+    const isOver = (): boolean => !cluster.isOn || !this.#isWanted(next);
+    await this.#allSay('knows it', (fingerprints) => fingerprints.includes(next.fingerprint), isOver);
+    // Others that wait for fewer members may serve with it.
+    if (isOver()) this.#allowFor(formerMs, next);
+    else if (!this.#closing.signal.aborted) {
+      this.#allowFor(formerMs, former);
       certificates.use(next);
+      await cluster.tell();
       const isAuthority = (await readMembership(stateDir).catch(() => undefined))?.store.own === true;
       await keepClusterPair(stateDir, next, isAuthority).catch((error: unknown) =>
         log.error(`Writing the certificate of the cluster failed, the next start takes it anew: ${errorText(error)}`),
@@ -143,12 +148,40 @@ export class CertificateChange {
     known();
   }
 
-  #allowFormer(former: ServerCertificate): void {
-    const end = this.#deps.certificates.allow(former);
+  /** The record still says so. */
+  #isWanted({ certPem }: ServerCertificate): boolean {
+    return this.#deps.records.cluster.get('config')?.document.certificate?.certPem === certPem;
+  }
+
+  /** Resolves when every other member that is there says so of its certificates, has had its time, or it does not matter any more. */
+  async #allSay(
+    what: string,
+    says: (fingerprints: readonly string[]) => boolean,
+    isOver: () => boolean,
+  ): Promise<void> {
+    const { cluster, log, nowMs } = this.#deps;
+    const { signal } = this.#closing;
+    const untilMs = nowMs() + answerMs;
+    const silent = (): readonly string[] =>
+      cluster.members
+        .reachable()
+        .filter(({ present }) => !says(present?.certificates ?? []))
+        .map(({ name }) => name);
+    while (silent().length > 0 && nowMs() < untilMs && !isOver() && !signal.aborted)
+      await pause(lookEveryMs, signal).catch(() => {});
+    if (silent().length > 0 && !isOver() && !signal.aborted)
+      log.warn(
+        `The certificate of the cluster changes, and ${silent().join(', ')} did not say in ${answerMs / 1000} s that it ${what}: requests between the members may fail until it does`,
+      );
+  }
+
+  #allowFor(ms: number, certificate: ServerCertificate): void {
+    const end = this.#deps.certificates.allow(certificate);
     const timer = setTimeout(() => {
       end();
+      void this.#deps.cluster.tell();
       this.#timers.delete(timer);
-    }, formerMs);
+    }, ms);
     timer.unref();
     this.#timers.add(timer);
   }

@@ -12,8 +12,8 @@ import { freePort } from '../../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
 import { until } from '../../../support/until.ts';
 
-/** From the request to the kill: the record is written after some 20 ms, this member serves with it after 1500 ms. */
-const delaysMs = [0, 15, 40, 1_400, 1_500, 1_510];
+/** From the request to the kill: the record is written after some 20 ms, this member serves with it when the other one knows it. */
+const delaysMs = [0, 15, 40, 80, 120, 200];
 const hourMs = 3_600_000;
 
 describe.skipIf(etcdMissing() !== undefined)('a member that is killed', { timeout: 180_000 }, () => {

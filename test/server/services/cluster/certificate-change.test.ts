@@ -1,0 +1,132 @@
+// The certificate of a cluster changes on a member when the others say that they know it, and the request ends when all serve with it.
+import { writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { ServingCertificate } from '../../../../server/auth/serving-certificate.ts';
+import type { Member } from '../../../../server/cluster/members.ts';
+import { EventHub } from '../../../../server/events/hub.ts';
+import { systemClock } from '../../../../server/lib/clock.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
+import { makeSelfSigned, type KeyAndCertificate } from '../../../../server/lib/self-signed.ts';
+import { Records } from '../../../../server/records/records.ts';
+import { daemonCaller } from '../../../../server/services/caller.ts';
+import { CertificateChange } from '../../../../server/services/cluster/certificate/certificate-change.ts';
+import { openMemoryStore } from '../../../../server/store/memory.ts';
+import { until } from '../../../support/until.ts';
+
+const hourMs = 3_600_000;
+const makePair = (name: string): Promise<KeyAndCertificate> =>
+  makeSelfSigned({
+    commonName: name,
+    organization: 'tests',
+    subjectAltNames: [],
+    notBefore: new Date(Date.now() - hourMs),
+    notAfter: new Date(Date.now() + hourMs),
+    usage: 'server',
+  });
+
+describe('a member that is asked for another certificate of the cluster', () => {
+  let dir: string;
+  let first: KeyAndCertificate;
+  beforeAll(async () => {
+    dir = await mkdtemp(join(tmpdir(), 'gantry-cert-'));
+    first = await makePair('first');
+    writeFileSync(join(dir, 'cluster.crt'), first.certPem);
+    writeFileSync(join(dir, 'cluster.key'), first.keyPem);
+  });
+  afterAll(() => rm(dir, { recursive: true, force: true }));
+
+  async function makeMember() {
+    const records = await Records.open(openMemoryStore(), 1);
+    await records.retry((changes) =>
+      changes.put('cluster', 'config', { v: 1, uuid: 'u', nextNumber: 3, minVersion: '1.0.0' }),
+    );
+    const certificates = await ServingCertificate.open(dir, true);
+    const other = { name: 'two', says: [] as string[], isPresent: true };
+    const told: (readonly string[])[] = [];
+    const warnings: string[] = [];
+    const clock = { nowMs: 0, stepMs: 0 };
+    const cluster = {
+      isOn: true,
+      tell: () => Promise.resolve(void told.push(certificates.fingerprints)),
+      members: {
+        reachable: () =>
+          other.isPresent ? [{ name: other.name, present: { certificates: other.says } } as unknown as Member] : [],
+      },
+    };
+    const change = new CertificateChange({
+      stateDir: dir,
+      records,
+      cluster,
+      certificates,
+      events: new EventHub(systemClock()),
+      clock: systemClock(),
+      nowMs: () => (clock.nowMs += clock.stepMs),
+      log: { ...silentLog, warn: (message) => warnings.push(message) },
+      version: '1.0.0',
+    });
+    const ask = ({ certPem, keyPem }: KeyAndCertificate): Promise<void> =>
+      change.update(daemonCaller, { cluster_certificate: certPem, cluster_certificate_key: keyPem });
+    return { certificates, other, told, warnings, clock, change, ask };
+  }
+
+  test('serves with it only when another one says that it knows it, and answers when that one serves with it', async () => {
+    const { certificates, other, told, change, ask } = await makeMember();
+    const former = certificates.current.fingerprint;
+    let isAnswered = false;
+    const asked = ask(await makePair('second')).then(() => {
+      isAnswered = true;
+    });
+    await until(() => told.length > 0);
+    const next = told[0]?.[1] ?? '';
+    expect([told[0], certificates.current.fingerprint, certificates.isOfMember(next)]).toEqual([
+      [former, next],
+      former,
+      true,
+    ]);
+    other.says = [former, next];
+    await until(() => certificates.current.fingerprint === next);
+    expect([certificates.isOfMember(former), isAnswered]).toEqual([true, false]);
+    other.says = [next, former];
+    await asked;
+    change.close();
+  });
+
+  test('waits for none that is offline, and not for ever for one that says nothing, whose name is in the log', async () => {
+    const { certificates, other, warnings, clock, change, ask } = await makeMember();
+    const former = certificates.current.fingerprint;
+    other.isPresent = false;
+    await ask(await makePair('third'));
+    const third = certificates.current.fingerprint;
+    expect(third).not.toBe(former);
+    other.isPresent = true;
+    const asked = ask(await makePair('fourth'));
+    await until(() => certificates.ofMembers.length > 1);
+    expect(certificates.current.fingerprint).toBe(third);
+    clock.stepMs = 2_000;
+    await asked;
+    expect(certificates.current.fingerprint).not.toBe(third);
+    expect(warnings[0]).toContain('two did not say in 10 s that it knows it');
+    change.close();
+  });
+
+  test('leaves out one that another request has overtaken, and takes others by both', async () => {
+    const { certificates, other, told, change, ask } = await makeMember();
+    const former = certificates.current.fingerprint;
+    const overtaken = ask(await makePair('fifth'));
+    await until(() => told.length > 0);
+    const fifth = told[0]?.[1] ?? '';
+    const asked = ask(await makePair('sixth'));
+    await until(() =>
+      certificates.ofMembers.some(({ fingerprint }) => fingerprint !== fifth && fingerprint !== former),
+    );
+    const sixth = certificates.fingerprints.find((each) => each !== fifth && each !== former) ?? '';
+    expect([certificates.current.fingerprint, certificates.isOfMember(fifth)]).toEqual([former, true]);
+    other.says = [sixth];
+    await Promise.all([overtaken, asked]);
+    expect([certificates.current.fingerprint, certificates.isOfMember(fifth)]).toEqual([sixth, true]);
+    change.close();
+  });
+});
