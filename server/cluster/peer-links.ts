@@ -5,7 +5,6 @@ import { X509Certificate } from 'node:crypto';
 import type { Agent } from 'undici';
 import { WebSocket } from 'ws';
 import { AppError, errors, errorTable, type ErrorCode } from '../api/errors.ts';
-import { reasonOf } from '../lib/shared/reason.ts';
 import type { Member } from './members.ts';
 
 export interface ClusterCertificate {
@@ -165,7 +164,7 @@ const foreign = (where: string): Error =>
 
 function unreachable(name: string, error: unknown): AppError {
   if (error instanceof AppError) return error;
-  return errors.unavailable(`The cluster member ${name} cannot be reached: ${reasonOf(error)}`, error);
+  return errors.unavailable(`The cluster member ${name} cannot be reached`, error);
 }
 
 async function textOf(body: Readable): Promise<string> {

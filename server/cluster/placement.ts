@@ -20,7 +20,7 @@ const scarceShare = 0.05;
 
 /** Throws AppError notFound for an unknown target, badRequest with a reason for each member when none can take it. */
 export function placeContainer(members: readonly Member[], wish: PlacementWish): Member {
-  const candidates = named(members, wish.target);
+  const candidates = membersOf(members, wish.target);
   const isChosen = wish.target !== '' && !wish.target.startsWith('@');
   const judged = candidates.map((member) => ({ member, reason: reasonAgainst(member, wish, isChosen) }));
   const [best] = judged
@@ -34,7 +34,7 @@ export function placeContainer(members: readonly Member[], wish: PlacementWish):
 
 /** For a volume that names a group (`@GROUP`): this member when it is in it, otherwise the first one. */
 export function placeVolume(members: readonly Member[], group: string): Member {
-  const candidates = named(members, group);
+  const candidates = membersOf(members, group);
   const [best] = candidates
     .filter(({ isPresent, document }) => isPresent && document.evacuated !== true)
     .toSorted((a, b) => Number(b.isHere) - Number(a.isHere) || (a.name < b.name ? -1 : 1));
@@ -43,7 +43,8 @@ export function placeVolume(members: readonly Member[], group: string): Member {
   throw errors.badRequest(`No member of the group ${group.slice(1)} can take the volume: ${names.join('; ')}`);
 }
 
-function named(members: readonly Member[], target: string): readonly Member[] {
+/** Those that a target names: all without one. Throws AppError notFound. */
+export function membersOf(members: readonly Member[], target: string): readonly Member[] {
   if (target === '') return members;
   const found = target.startsWith('@')
     ? members.filter(({ document }) => (document.groups ?? ['default']).includes(target.slice(1)))

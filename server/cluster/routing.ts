@@ -3,7 +3,7 @@ import { errors } from '../api/errors.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import type { ImageDocument } from '../records/documents.ts';
 import type { Records } from '../records/records.ts';
-import { imagesOfCluster, otherHolders } from './cluster-images.ts';
+import { holdersOf, imagesOfCluster, otherHolders } from './cluster-images.ts';
 import { volumeOwner } from './volume-owner.ts';
 import { placeVolume } from './placement.ts';
 import { noMember, type Member, type Members } from './members.ts';
@@ -38,19 +38,21 @@ export class Routing {
 
   #numberFor({ endpoint, params, query }: RoutedRequest): number | undefined {
     const { id, path } = endpoint;
+    const group = groupIn(query['target']);
+    if (group !== undefined && needsOneMember(id))
+      throw errors.badRequest(`The target @${group} is a group, and this request is for one member: name it`);
     const target = this.#targetOf(query['target']);
     if (path.startsWith('/1.0/containers/:name'))
       return isReadHere(id, query) ? undefined : this.#ownerOfContainer(params['name'] ?? '');
     if (path === '/1.0/cluster/members/:name/state') return this.#targetOf(params['name']);
     if (path.startsWith('/1.0/operations/:id')) return this.memberOfOperation(params['id'] ?? '')?.number;
     // A volume that the target has not goes there, which the member that was asked sees to.
+    if (id === 'volumes.post' && group !== undefined) return undefined;
     if (id === 'volumes.post' && target !== undefined && !this.#hasVolume(target, params)) return undefined;
     if (path.startsWith('/1.0/storage-pools/:pool/volumes/:type/:name'))
       return target ?? this.#ownerOfVolume(params['type'] ?? '', params['pool'] ?? '', params['name'] ?? '');
     if (path.startsWith('/1.0/images/:fingerprint')) return this.#holderOfImage(id, params['fingerprint'] ?? '', query);
-    const group = query['target'] ?? '';
-    if (group.startsWith('@') && (id === 'volumes.create' || id === 'volumes.createType'))
-      return placeVolume(this.#members.list(), group).number;
+    if (group !== undefined && takesGroup.has(id)) return placeVolume(this.#members.list(), `@${group}`).number;
     return takesTarget(id) ? target : undefined;
   }
 
@@ -63,10 +65,8 @@ export class Routing {
     const [image] = matching;
     // The member that was asked says what is wrong.
     if (image === undefined || matching.length > 1) return undefined;
-    const own = this.#records.images.get(image.name)?.document.lifecycle === 'ready' ? [this.#members.here] : [];
-    if (id === 'images.export' && !hasSecret && own.length > 0) return undefined;
-    const others = otherHolders(this.#records, image.name).map(({ member }) => member);
-    const holders = [...own, ...others].sort((a, b) => a - b);
+    const holders = holdersOf(this.#records, image.name);
+    if (id === 'images.export' && !hasSecret && holders.includes(this.#members.here)) return undefined;
     const isChange = id === 'images.put' || id === 'images.patch';
     return isChange ? holders[0] : (holders.find((each) => this.#members.isPresent(each)) ?? holders[0]);
   }
@@ -114,6 +114,15 @@ const isReadHere = (id: string, query: RoutedRequest['query']): boolean =>
 /** Endpoints whose `target` says which member carries them out; on others it has a meaning of its own, or none. */
 function takesTarget(id: string): boolean {
   return /^(server|resources|networks|pools|volumes)\./.test(id) && !clusterWide.has(id);
+}
+
+/** A volume comes to one of its members; where containers are made, and what moves them, is decided elsewhere. */
+const takesGroup: ReadonlySet<string> = new Set(['volumes.create', 'volumes.createType', 'volumes.post']);
+const needsOneMember = (id: string): boolean =>
+  /^(server|resources|networks|pools|volumes|volumeSnapshots)\./.test(id) && !takesGroup.has(id);
+
+function groupIn(target = ''): string | undefined {
+  return target.startsWith('@') ? target.slice(1) : undefined;
 }
 
 /** `target` names a part of a change that the whole cluster makes. */

@@ -21,16 +21,18 @@ export function networkRoutes(networks: Networks, cluster: ClusterObjects) {
       const pending = cluster.pendingNetworks(query.target).find(({ name }) => name === params.name);
       if (pending !== undefined) return sync(pending);
       const { object, etag } = await networks.get(params.name);
-      return sync(isOneMember(query) ? object : cluster.shown(object), etag);
+      return sync(cluster.shown(object, query.target), etag);
     },
     'networks.put': async (context) => {
       const { caller, params, body, ifMatch } = context;
       const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.name, body);
+      cluster.refuseShared(context, params.name, body, true);
       await cluster.change(context, params.name, () => networks.put(caller, params.name, wanted, ifMatch));
       return done;
     },
     'networks.patch': async (context) => {
       const { caller, params, body, ifMatch } = context;
+      cluster.refuseShared(context, params.name, body, false);
       await cluster.change(context, params.name, () => networks.patch(caller, params.name, body, ifMatch));
       return done;
     },

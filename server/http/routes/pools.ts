@@ -21,16 +21,18 @@ export function poolRoutes(pools: StoragePools, cluster: ClusterObjects) {
       const pending = cluster.pendingPools(query.target).find(({ name }) => name === params.pool);
       if (pending !== undefined) return sync(pending);
       const { object, etag } = await pools.get(params.pool);
-      return sync(isOneMember(query) ? object : cluster.shown(object), etag);
+      return sync(cluster.shown(object, query.target), etag);
     },
     'pools.put': async (context) => {
       const { caller, params, body, ifMatch } = context;
       const wanted = isOneMember(context.query) ? body : cluster.withOwnKeys(context, params.pool, body);
+      cluster.refuseShared(context, params.pool, body, true);
       await cluster.change(context, params.pool, () => pools.put(caller, params.pool, wanted, ifMatch));
       return done;
     },
     'pools.patch': async (context) => {
       const { caller, params, body, ifMatch } = context;
+      cluster.refuseShared(context, params.pool, body, false);
       await cluster.change(context, params.pool, () => pools.patch(caller, params.pool, body, ifMatch));
       return done;
     },

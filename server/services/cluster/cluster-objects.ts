@@ -23,6 +23,11 @@ interface Created {
   readonly member_overrides?: Readonly<Record<string, ConfigMap>>;
 }
 
+interface Changed {
+  readonly config?: ConfigMap | null | undefined;
+  readonly description?: string | undefined;
+}
+
 interface Shown {
   readonly name: string;
   readonly config: Readonly<Record<string, string>>;
@@ -88,14 +93,32 @@ export class ClusterObjects {
       );
   }
 
-  /** What all members have in common; keys of single members are left out. */
-  shown<T extends Shown>(object: T): T {
+  /** What all members have in common, without keys of single members; with a target as that member has it. */
+  shown<T extends Shown>(object: T, target = ''): T {
     if (!this.#cluster.isOn || this.definitions.get(object.name) === undefined) return object;
-    return {
-      ...object,
-      config: this.#on.keys.split(object.config).shared,
-      locations: this.definitions.locations(object.name),
-    };
+    const config = target === '' ? this.#on.keys.split(object.config).shared : object.config;
+    return { ...object, config, locations: this.definitions.locations(object.name) };
+  }
+
+  /** With a target only what each member has for itself is changed: the rest would be other than on the others. Throws AppError badRequest.
+   *  `isWhole`: what the body leaves out goes. */
+  refuseShared(asked: Asked, name: string, body: Changed, isWhole: boolean): void {
+    const target = targetOf(asked);
+    const here = this.#on.here(name);
+    if (!this.#cluster.isOn || target === '' || here === undefined || this.definitions.get(name) === undefined) return;
+    const { shared } = this.#on.keys.split(here.config);
+    const sent = body.config ?? {};
+    const keys = isWhole ? [...Object.keys(shared), ...Object.keys(sent)] : Object.keys(sent);
+    const changed = [...new Set(keys)].filter(
+      (key) => !this.#on.keys.isOwn(key) && (shared[key] ?? '') !== (sent[key] ?? ''),
+    );
+    const problems = changed.map((key) => ({
+      path: `config.${key}`,
+      message: `is the same on all members: change it without target, and not on ${target} alone`,
+    }));
+    if (body.description !== undefined && body.description !== here.description)
+      problems.push({ path: 'description', message: 'is the same on all members: change it without target' });
+    if (problems.length > 0) throw errors.invalid(`${this.#on.what} ${name}`, problems);
   }
 
   /** A whole replacement that does not name what single members have keeps that. */

@@ -6,6 +6,7 @@ import type { Operation } from '../../api/operation.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { StorageVolume, StorageVolumeCreate } from '../../api/storage/volume.ts';
 import type { Member } from '../../cluster/members.ts';
+import { membersOf, placeVolume } from '../../cluster/placement.ts';
 import { volumeOwner } from '../../cluster/volume-owner.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Operations } from '../../operations/manager.ts';
@@ -80,13 +81,14 @@ export class MemberVolumes {
    *  is copied there, and then deleted where it was. Throws AppError badRequest while something uses it. */
   async move(caller: Caller, from: VolumeId, to: VolumeId, move: VolumeMove): Promise<Operation | undefined> {
     const { cluster, records, operations, events } = this.#deps;
-    const target = cluster.members.get(move.target);
-    if (target === undefined) return undefined;
     const isThere = (member: Member): boolean =>
       member.isHere
         ? records.volumes.has(volumeKey(from))
         : records.others.having('volumes', volumeKey(from)).some((one) => one.member === member.number);
-    if (move.location === '' && isThere(target)) return undefined;
+    const target = move.target.startsWith('@')
+      ? freeMember(cluster.members.list(), isThere, move.target, from)
+      : cluster.members.get(move.target);
+    if (target === undefined || (move.location === '' && isThere(target))) return undefined;
     const owner = move.location === '' ? volumeOwner(records, cluster.members, volumeKey(from)) : undefined;
     const source = move.location === '' ? cluster.members.byNumber(owner ?? 0) : cluster.members.get(move.location);
     const plain = plainName(from.name);
@@ -148,6 +150,21 @@ export class MemberVolumes {
       ...(source.volume_only === undefined ? {} : { volume_only: source.volume_only }),
     };
   }
+}
+
+/** One of the group that has no volume of that name. Throws AppError badRequest. */
+function freeMember(
+  members: readonly Member[],
+  isThere: (member: Member) => boolean,
+  group: string,
+  { pool, name }: VolumeId,
+): Member {
+  const inGroup = membersOf(members, group);
+  const free = inGroup.filter((member) => !isThere(member));
+  if (free.length > 0) return placeVolume(free, group);
+  throw errors.badRequest(
+    `The storage volume ${pool}/${plainName(name)} is on ${inGroup.map((member) => member.name).join(', ')} already, and no other member is in the group ${group.slice(1)}`,
+  );
 }
 
 const pathOf = (pool: string, name: string, plain: string): string =>

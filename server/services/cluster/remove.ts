@@ -39,6 +39,8 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       await records.retry((changes) => {
         if (records.members.has(name)) changes.delete('members', name);
       });
+      // A host that was still joining had no fence before; it looks for its record after it has taken one.
+      await deps.fence.fenceOut(number);
       events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
     },
   });

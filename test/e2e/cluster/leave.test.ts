@@ -6,7 +6,9 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
-import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../support/cluster/members.ts';
+import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { freePort } from '../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
@@ -62,6 +64,34 @@ describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 },
     await two.restart();
     await alone();
     expect(await two.get('/1.0/profiles')).toContain('/1.0/profiles/own');
+  });
+
+  test('a host that is removed by force while it joins writes nothing to the cluster, and is single or told so', async () => {
+    for (const delayMs of [0, 5, 10, 20, 40]) {
+      const host = await makeDaemon();
+      try {
+        const { body } = await one.call('POST', '/1.0/cluster/members', { server_name: 'late' });
+        const token = tokenOf(body.metadata.metadata as Record<string, unknown>);
+        const server_address = `127.0.0.1:${await freePort()}`;
+        const sent = { server_name: 'late', enabled: true, server_address, cluster_token: token };
+        const joining = host.run('PUT', '/1.0/cluster', sent);
+        await until(async () => ((await names(one)) as string[]).includes('/1.0/cluster/members/late'));
+        await new Promise((resolve) => setTimeout(resolve, delayMs));
+        await one.ok('DELETE', '/1.0/cluster/members/late?force=1');
+        const joined = await joining;
+        expect(await names(one)).not.toContain('/1.0/cluster/members/late');
+        await host.call('POST', '/1.0/profiles', { name: 'ghost' });
+        expect(await one.get('/1.0/profiles')).not.toContain('/1.0/profiles/ghost');
+        if (joined.status === 'Success')
+          await until(async () => {
+            const { enabled } = await host.get('/1.0/cluster');
+            return enabled === false || host.logged.join('\n').includes('This host was removed from its cluster');
+          });
+        else expect(joined.err).toMatch(/was removed from the cluster while|may write|shut out/);
+      } finally {
+        await host.cleanUp();
+      }
+    }
   });
 
   test('it serves with a certificate of its own again', async () => {

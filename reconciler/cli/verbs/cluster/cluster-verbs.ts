@@ -1,5 +1,5 @@
 // Declares the verbs of the group `gantry cluster`: forming a cluster, and its members.
-import { text, toggle } from '../../flags/flag.ts';
+import { list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
 import { outputFlag } from '../../flags/output-flags.ts';
 import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
@@ -31,8 +31,18 @@ export const clusterJoin = {
   name: 'cluster join',
   summary: 'make a host without containers a member of a cluster, by a token of gantry cluster add',
   args: [['<token>', 'the token, or - for stdin']],
-  flags: { ...hostFlags, ...address },
-  examples: ['gantry cluster join TOKEN --address 10.0.0.2:8443'],
+  flags: {
+    ...hostFlags,
+    ...address,
+    memberConfig: list(
+      '--member-config <kind/name/key=value>',
+      'key of a storage_pool or network that the host has for itself',
+    ),
+  },
+  examples: [
+    'gantry cluster join TOKEN --address 10.0.0.2:8443',
+    'gantry cluster join TOKEN --member-config storage_pool/fast/source=/dev/sdb',
+  ],
 } satisfies Verb;
 export type ClusterJoinOptions = OptionsOf<typeof clusterJoin>;
 

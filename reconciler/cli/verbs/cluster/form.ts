@@ -38,17 +38,35 @@ export const joinCluster: Run<ClusterJoinOptions> = async (context, [given = '']
   const text = (given === '-' ? await textOf(context.io.stdin) : given).trim();
   const token = decodeJoinToken(text);
   if (token === undefined) throw usageError('The token is not one of gantry cluster add: it must be copied whole');
+  const own = (context.options.memberConfig ?? []).map(memberConfigOf);
   await withClient(context, async (client) => {
     const { server_name } = token;
-    const body = { server_name, enabled: true, cluster_token: text, ...at(context.options.address) };
+    const more = own.length === 0 ? {} : { member_config: own };
+    const body = { server_name, enabled: true, cluster_token: text, ...at(context.options.address), ...more };
     await followOperation(context, client, () => client.cluster.change(body, context.stop)).catch((error: unknown) => {
       throw explainAddress(error, client, context.options.address);
     });
     if (context.isJson) context.io.stdout.write(`${JSON.stringify(await client.cluster.get(context.stop))}\n`);
     context.out(`${client.host} is the member ${server_name} of the cluster`);
+    const found = (await client.cluster.members(context.stop)).find((one) => one.server_name === server_name);
+    if (found?.status === 'Online' && found.message !== fine) context.note(found.message);
   });
   return exitCodes.ok;
 };
+
+/** The message of a member that lacks nothing. */
+const fine = 'Fully operational';
+
+/** `storage_pool/fast/source=/dev/sdb`, as the API has it. */
+function memberConfigOf(given: string): Record<string, string> {
+  const [, kind = '', name = '', key = '', value = ''] =
+    /^(storage_pool|network)\/([^/=]+)\/([^/=]+)=(.*)$/s.exec(given) ?? [];
+  if (kind === '')
+    throw usageError(
+      `--member-config ${JSON.stringify(given)} is not understood: write storage_pool/NAME/KEY=VALUE or network/NAME/KEY=VALUE`,
+    );
+  return { entity: kind.replace('_', '-'), name, key, value };
+}
 
 const at = (address: string | undefined): { readonly server_address?: string } =>
   address === undefined ? {} : { server_address: address };
