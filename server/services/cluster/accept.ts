@@ -11,7 +11,7 @@ import { hash } from 'node:crypto';
 import type { Caller } from '../caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { memberAddress } from './member-address.ts';
-import { readMemberConfig, takeMemberConfig } from './member-config.ts';
+import { readMemberConfig, takeMemberConfig } from './joining/member-config.ts';
 import { checkMemberName } from './member-name.ts';
 
 const reachMs = 5_000;

@@ -27,7 +27,7 @@ import { checkEmpty, join, planJoin } from './join.ts';
 import { removeMember } from './remove.ts';
 import { renameMember } from './rename-member.ts';
 import { memberAddress } from './member-address.ts';
-import { askedOfHosts } from './member-config.ts';
+import { askedOfHosts } from './joining/member-config.ts';
 import { checkMemberName } from './member-name.ts';
 
 const noResources = { cluster: [] as readonly string[] };

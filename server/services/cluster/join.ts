@@ -5,11 +5,11 @@ import type { Records } from '../../records/records.ts';
 import { decodeDocument } from '../../records/codec.ts';
 import { load } from '../../store/load.ts';
 import type { Store } from '../../store/store.ts';
-import { askToJoin, type KnownCluster } from './ask-to-join.ts';
+import { askToJoin, type KnownCluster } from './joining/ask-to-join.ts';
 import { becomeMember } from './become-member.ts';
 import { asMember } from './convert-records.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
-import { readMemberConfig } from './member-config.ts';
+import { readMemberConfig } from './joining/member-config.ts';
 import { decodeJoinToken, requireJoinToken } from '../../api/cluster/join-token.ts';
 
 export interface JoinPlan {

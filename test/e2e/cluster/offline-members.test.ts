@@ -142,7 +142,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     const refused = await apply([other]);
     expect([refused.code, refused.stdout]).toEqual([
       4,
-      expect.stringContaining('image/base cannot be deleted: m3 has a copy and is offline'),
+      expect.stringContaining(`image/${fingerprint} cannot be deleted: m3 has a copy and is offline`),
     ]);
     await back();
     await applied([other]);

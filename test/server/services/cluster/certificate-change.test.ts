@@ -76,7 +76,7 @@ describe('a member that is asked for another certificate of the cluster', () => 
     const { certificates, other, told, change, ask } = await makeMember();
     const former = certificates.current.fingerprint;
     let isAnswered = false;
-    const asked = ask(await makePair('second')).then(() => {
+    const asked = ask(await makePair('second')).finally(() => {
       isAnswered = true;
     });
     await until(() => told.length > 0);

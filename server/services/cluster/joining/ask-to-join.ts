@@ -1,9 +1,9 @@
 // Asks a member of a cluster to let this host in. The secret goes only to a server that has the certificate of the cluster.
 import { X509Certificate } from 'node:crypto';
 import { connect, type TLSSocket } from 'node:tls';
-import type { ClusterAccept, ClusterAccepted } from '../../api/cluster/cluster.ts';
-import { AppError, errors, errorTable, type ErrorCode } from '../../api/errors.ts';
-import { fingerprintOf } from '../../auth/identify.ts';
+import type { ClusterAccept, ClusterAccepted } from '../../../api/cluster/cluster.ts';
+import { AppError, errors, errorTable, type ErrorCode } from '../../../api/errors.ts';
+import { fingerprintOf } from '../../../auth/identify.ts';
 
 /** How the cluster is known: by one of the two. */
 export interface KnownCluster {

@@ -1,11 +1,11 @@
 // The keys of pools and networks that each member has for itself: which ones a cluster asks of a host that joins, and the values that it
 // brings (spec 4.13, `member_config`).
-import { isMemberKey, type MemberKind } from '../../api/cluster/cluster-member-keys.ts';
-import type { Cluster, MemberConfig } from '../../api/cluster/cluster.ts';
-import { errors } from '../../api/errors.ts';
-import type { Problem } from '../../api/problem.ts';
-import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import type { Changes, Records } from '../../records/records.ts';
+import { isMemberKey, type MemberKind } from '../../../api/cluster/cluster-member-keys.ts';
+import type { Cluster, MemberConfig } from '../../../api/cluster/cluster.ts';
+import { errors } from '../../../api/errors.ts';
+import type { Problem } from '../../../api/problem.ts';
+import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
+import type { Changes, Records } from '../../../records/records.ts';
 
 const entities = {
   'storage-pool': { kind: 'storage_pool', what: 'storage pool', definitions: 'poolDefinitions', own: 'pools' },
