@@ -6,10 +6,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { breakAt, type Break } from '../support/daemons/breaking-proxy.ts';
 import { cli, type CliRun } from '../support/cli/io.ts';
 import type { MemoryDaemon } from '../support/daemons/in-memory.ts';
+import { isLongRun } from '../support/left-out.ts';
 import { apply, env, expectSettled, gantry, onDaemon } from './daemon-case.ts';
 import { forms, Material, secretText, stacks, withManage, type Written } from './arbitrary-stacks.ts';
 
 const numRuns = Number(process.env['PROPERTY_RUNS'] ?? 2);
+/** Worlds for each law: every run of the suite takes others. */
+const lawRuns = Number(process.env['PROPERTY_RUNS'] ?? (isLongRun ? 2 : 1));
 
 let material: Material;
 beforeAll(() => {
@@ -73,7 +76,7 @@ describe('a second plan is empty', () => {
 
 const law = (
   work: (daemon: MemoryDaemon, documents: readonly Written[], other: readonly Written[]) => Promise<void>,
-  runs = numRuns,
+  runs = lawRuns,
 ): Promise<void> =>
   fc.assert(
     fc.asyncProperty(stacks(material), stacks(material), (documents, other) =>
