@@ -13,8 +13,8 @@ export default defineConfig({
     pool: 'forks',
     // MiB. Tests make much that is soon forgotten: with more room for it they take a tenth less of the processor.
     execArgv: ['--max-semi-space-size=64', '--min-semi-space-size=32'],
-    // One more than cores: a third of their time tests wait, for containers, clients that give up, servers that start.
-    maxWorkers: 3,
+    // Two more than cores: for half of their time tests wait, for containers, clients that give up, servers that start.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     // In CI one more try, reported as such: tests with real kernels, DHCP clients and load meet time limits of others.
     // What needed it gets an entry in test/FLAKES.md and a fix.
