@@ -1,4 +1,4 @@
-// What each verb of `lxc` 5.0.2 does on gantryd: the rows of docs/daemon/lxc-verbs.md, which the tests in test/e2e/lxc-verbs prove. Pure.
+// The effect of each verb of `lxc` 5.0.2 on gantryd: the rows of docs/daemon/lxc-verbs.md, which the tests in test/e2e/lxc-verbs prove. Pure.
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import type { Endpoint } from '../../server/api/endpoints/endpoint.ts';
 import { code, table } from './markdown.ts';

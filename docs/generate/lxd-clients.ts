@@ -1,4 +1,4 @@
-// What clients of LXD other than `lxc` do on gantryd: the rows of docs/daemon/lxd-clients.md, which the tests in test/e2e/lxd-clients
+// Clients of LXD other than `lxc` on gantryd: the rows of docs/daemon/lxd-clients.md, which the tests in test/e2e/lxd-clients
 // prove. Pure.
 import { table } from './markdown.ts';
 

@@ -1,4 +1,4 @@
-// What the engine of a controller offers to its edges: the HTTP API, metrics, the page.
+// The engine of a controller as its edges see it: the HTTP API, metrics, the page.
 import type { Client } from '../../server/client/client.ts';
 import type {
   ControllerEvent,

@@ -1,4 +1,4 @@
-// What happens in the controller, for listeners of the API: events, and the last lines of its log.
+// Passes news of the controller to listeners of the API: events, and the last lines of its log.
 import type { HttpLog } from './http/app.ts';
 import type { ControllerEvent, LogLevel, LogLine } from './http/contract.ts';
 import type { OpenTracer } from '../../server/traces/open.ts';

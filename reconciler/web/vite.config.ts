@@ -1,4 +1,4 @@
-// How the page is built: static files with hashed names below dist/web, nothing inlined (the content security policy forbids it).
+// Builds the page: static files with hashed names below dist/web, nothing inlined (the content security policy forbids it).
 import { defineConfig } from 'vite';
 
 /** Where `npm run page` serves the controller's API for the development server. */

@@ -1,4 +1,4 @@
-// What a restricted caller sees of the objects that all projects share, and of lists of users. Pure.
+// Limits the view of a restricted caller: objects that all projects share, and lists of users. Pure.
 import { errors, type AppError } from '../api/errors.ts';
 import type { Event } from '../api/event.ts';
 import { defaultProject } from '../api/project/project-names.ts';

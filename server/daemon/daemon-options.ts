@@ -1,4 +1,4 @@
-// What a daemon is started with, and what its starter gets.
+// The options of a daemon, and the handle that its starter gets.
 import type { RemoteLimits } from '../drivers/remote/driver.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';

@@ -1,4 +1,4 @@
-// What every service stands on: time, events, log, records in their store, drivers of the host, operations.
+// The foundation of every service: time, events, log, records in their store, drivers of the host, operations.
 import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';

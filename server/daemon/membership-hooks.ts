@@ -1,4 +1,4 @@
-// What use cases of membership ask of the daemon that is being put together around them.
+// The hooks through which use cases of membership reach the daemon that is put together around them.
 export class MembershipHooks {
   #listen: ((address: string | undefined) => Promise<void>) | undefined;
   #became: (() => Promise<void>) | undefined;

@@ -1,4 +1,4 @@
-// What a daemon has open, closed again in reverse order: when it stops, and when its start fails half way.
+// The open parts of a daemon, closed again in reverse order: when it stops, and when its start fails half way.
 type Close = () => void | Promise<void>;
 
 export class OpenParts {

@@ -1,4 +1,4 @@
-// What devices give a runtime: data only. Shared so that devices need not know any runtime.
+// The data that devices give to a runtime. Shared so that devices need not know any runtime.
 import type { MountFlag } from '../api/devices/index.ts';
 
 /** One line of an id map (the serialised form is the one of volatile.idmap.*). */

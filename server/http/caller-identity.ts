@@ -1,4 +1,4 @@
-// Who is at the other end of a request: what the connection proves, handed to the auth room's decision.
+// The identity of a caller: the facts that its connection proves, handed to the auth room's decision.
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import type { CallerClass } from '../api/endpoints/endpoint.ts';

@@ -1,4 +1,4 @@
-// What a route handler gets and answers with; no handler sees sockets or writes responses itself. Types of bodies, query and path
+// The input and answer of a route handler; no handler sees sockets or writes responses itself. Types of bodies, query and path
 // parameters come from the endpoint table.
 import type { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';

@@ -1,4 +1,4 @@
-// How long the attempts of one call to several members may take. A cluster that is slow for all answers late: asked again with the same limit, it would only
+// Limits the time of the attempts of one call to several members. A cluster that is slow for all answers late: asked again with the same limit, it would only
 // have more to do. So the limit doubles each time that as many attempts as there are members came to nothing. Pure.
 
 export interface Limits {

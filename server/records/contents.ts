@@ -1,4 +1,4 @@
-// What the store holds, in memory: the records that this daemon works with, those of other members, and how far it has read.
+// The contents of the store in memory: the records that this daemon works with, those of other members, and how far it has read.
 import type { Rev, StoreEvent, StoreRecord } from '../store/store.ts';
 import { decodeDocument } from './codec.ts';
 import { Collection, type Collections, type Entry } from './collection.ts';

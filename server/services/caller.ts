@@ -1,4 +1,4 @@
-// Who asks, and for which project: passed to use cases that log, notify or decide by it.
+// The caller of a request and its project: passed to use cases that log, notify or decide by it.
 import type { CallerClass } from '../api/endpoints/endpoint.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import type { Requestor } from '../events/hub.ts';

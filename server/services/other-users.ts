@@ -1,4 +1,4 @@
-// Which containers of other members of a cluster use a network, pool, volume or profile: an index that is made when it is asked, until one of
+// The containers of other members of a cluster that use a network, pool, volume or profile: an index that is made when it is asked, until one of
 // them or a profile changes.
 import type { ContainerDocument } from '../records/documents.ts';
 import type { OtherEntry } from '../records/other-members.ts';

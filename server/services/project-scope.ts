@@ -1,4 +1,4 @@
-// Which objects a project works with: its own, or those of the project default (`features.*`). Reads records only.
+// The objects that a project works with: its own, or those of the project default (`features.*`). Reads records only.
 import { errors } from '../api/errors.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import { defaultProject, projectOf, qualifiedName } from '../api/project/project-names.ts';

@@ -1,4 +1,4 @@
-// How many bytes may come. Pure.
+// A limit of bytes that may come. Pure.
 
 /** Throws when that many bytes do not fit. */
 export type Room = (bytes: number) => void;

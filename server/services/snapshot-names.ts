@@ -1,4 +1,4 @@
-// What a snapshot made without a name is called, and when a snapshot expires (real system section 19). Pure.
+// Names snapshots that are made without a name, and computes when a snapshot expires (real system section 19). Pure.
 import { never } from '../api/schema/common-schemas.ts';
 import { applyExpiry, parseExpiry } from '../api/container/snapshot-expiry.ts';
 import type { Problem } from '../api/problem.ts';

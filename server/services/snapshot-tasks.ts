@@ -1,4 +1,4 @@
-// What the tasks of each minute share that take and delete snapshots: whether a schedule is due, and one operation for all owners.
+// The common part of the tasks that take and delete snapshots each minute: whether a schedule is due, and one operation for all owners.
 import { isDue, parseSchedule, type Minute } from '../api/container/snapshot-schedule.ts';
 import type { KeyedMutex } from '../lib/keyed-mutex.ts';
 import { errorText } from '../lib/shared/reason.ts';

@@ -1,4 +1,4 @@
-// Which containers use a network, a pool, a custom volume or a hardware address: an index over the records that is brought up to date
+// The containers that use a network, a pool, a custom volume or a hardware address: an index over the records that is brought up to date
 // when it is asked, by what has changed since. Answers take time in the number of users, not of containers.
 import type { ContainerDocument } from '../records/documents.ts';
 import type { Entry, Records } from '../records/records.ts';

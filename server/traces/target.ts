@@ -1,4 +1,4 @@
-// Whether and where traces go: the variables that OpenTelemetry has for it, and settings of ours that come before them. Pure.
+// Decides where traces go, if anywhere: the variables that OpenTelemetry has for it, and settings of ours that come before them. Pure.
 import { reasonOf } from '../lib/shared/reason.ts';
 
 export type Environment = Readonly<Record<string, string | undefined>>;

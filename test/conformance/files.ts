@@ -1,4 +1,4 @@
-// What reading, writing and deleting files of a container must do on every runtime (spec 4.5), called through the API.
+// The suite for reading, writing and deleting files of a container on every runtime (spec 4.5), called through the API.
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,

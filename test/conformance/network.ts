@@ -1,4 +1,4 @@
-// What every network driver must do, as one suite; each driver's test file only says how to open it and how a client joins.
+// The suite of all network drivers; each driver's test file only says how to open it and how a client joins.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { containsIp, eui64Address, formatIp, parseCidr, parseIp } from '../../server/api/text/ip.ts';
 import type { NetworkDriver, NetworkHost } from '../../server/drivers/network/driver.ts';

@@ -1,4 +1,4 @@
-// What runtimes that plug devices into running containers must do; run by the test file of each such driver.
+// The suite of runtimes that plug devices into running containers; run by the test file of each such driver.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

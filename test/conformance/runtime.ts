@@ -1,4 +1,4 @@
-// What every runtime driver must do, as one suite; each driver's test file only says how to open it and how to act from inside.
+// The suite of all runtime drivers; each driver's test file only says how to open it and how to act from inside.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What every storage driver must do, as one suite; a driver's own tests only add what is special about it.
+// The suite of all storage drivers; a driver's own tests only add what is special about it.
 import { spawnSync } from 'node:child_process';
 import {
   link,

@@ -1,4 +1,4 @@
-// What every store must do, clause by clause of server/store/store.ts; a backend is done when this suite is green on it.
+// The suite of all stores, clause by clause of server/store/store.ts; a backend is done when this suite is green on it.
 import { createHash } from 'node:crypto';
 import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Which objects a command means: `KIND`, `KIND/NAME` and `KIND/PATTERN` with `*` for any text. Pure.
+// Selects the objects that a command means: `KIND`, `KIND/NAME` and `KIND/PATTERN` with `*` for any text. Pure.
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import { kindOfWord, type KindName } from '../../../server/api/kinds.ts';
 import { exitCodes } from '../errors/exit-codes.ts';

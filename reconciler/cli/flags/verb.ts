@@ -1,4 +1,4 @@
-// What the command line knows of a verb before its code is loaded.
+// The description of a verb that the command line has before it loads the verb's code.
 import type { Flags, Options } from './flag.ts';
 
 /** The names that a shell completes an argument with. */

@@ -1,4 +1,4 @@
-// Which hosts of the hosts file a command works on: those of --host and --selector, in the order of the file.
+// Chooses the hosts of the hosts file for a command: those of --host and --selector, in the order of the file.
 import { matchesHost, parseHostPattern, unknownNameIn, type HostPattern } from '../../core/documents/host-pattern.ts';
 import { matchesSelector } from '../../core/documents/label-selector.ts';
 import type { Host } from '../../manifest/hosts-file.ts';

@@ -1,4 +1,4 @@
-// How --help looks: commands and flags under their titles, names short enough that the rest fits on 80 columns. Pure.
+// Lays out --help: commands and flags under their titles, names short enough that the rest fits on 80 columns. Pure.
 import type { Command, Help, Option } from 'commander';
 import { sections } from '../flags/flag.ts';
 

@@ -1,4 +1,4 @@
-// What every command gets: streams, options, two stages of interruption, and output for people or machines.
+// The context of every command: streams, options, two stages of interruption, and output for people or machines.
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { MarkedColor } from '../../core/text/terminal-text.ts';
 import type { HostView } from '../../manifest/load-contract.ts';

@@ -1,4 +1,4 @@
-// What a run adds to the history of its set: documents without secrets, author, message and git commit.
+// The entry of a run in the history of its set: documents without secrets, author, message and git commit.
 import type { Document } from '../../core/documents/document.ts';
 import { valueAt } from '../../core/plan/apply-edits.ts';
 import { defaultLimits, type WrittenDocument } from '../../core/history/revisions.ts';

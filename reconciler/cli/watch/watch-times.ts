@@ -1,4 +1,4 @@
-// How often and how long a watching command compares hosts: --interval and --for.
+// The interval and the duration of a command that watches hosts: --interval and --for.
 import type { CliContext } from '../session/context.ts';
 import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';

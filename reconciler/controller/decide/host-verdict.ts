@@ -1,4 +1,4 @@
-// What follows from a comparison on one host: changes are made now, or the host gets a status that says why none are. Pure.
+// Decides after a comparison on one host: changes are made now, or the host gets a status that says why none are. Pure.
 import type { SetStatusName } from '../http/contract.ts';
 
 export interface HostFacts {

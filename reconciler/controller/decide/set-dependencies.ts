@@ -1,4 +1,4 @@
-// Which sets wait for which: a set takes a new revision on a host when the sets that it depends on are synced there. Pure.
+// The order between sets: a set takes a new revision on a host when the sets that it depends on are synced there. Pure.
 import type { SetConfig } from '../config/config.ts';
 
 export interface SetWithHosts {

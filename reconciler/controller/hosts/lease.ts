@@ -1,4 +1,4 @@
-// Which of several controllers of one name is active: the one that holds the lock of the set `controller-NAME` on most of up to three
+// Makes one of several controllers of one name the active one: the one that holds the lock of the set `controller-NAME` on most of up to three
 // hosts. A lock is renewed every few seconds, and another controller takes it over when its holder is gone.
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../server/lib/shared/deadline.ts';

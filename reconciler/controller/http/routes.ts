@@ -1,4 +1,4 @@
-// What each endpoint of the controller answers: questions go to the engine, logins to the sessions.
+// The handler of each endpoint of the controller: questions go to the engine, logins to the sessions.
 import type { Controller } from '../controller.ts';
 import { addressOf, type ApiCaller, type Authenticator } from './access/authenticator.ts';
 import { writeCookie } from './access/cookies.ts';

@@ -1,4 +1,4 @@
-// What the listener of a controller is configured with.
+// The configuration of a controller's listener.
 import type { Role } from './contract.ts';
 
 export interface HttpSettings {

@@ -1,4 +1,4 @@
-// What the route of webhooks hands on, and what it gets back.
+// The contract between the route of webhooks and its receiver: the request, and the answer.
 
 export interface WebhookRequest {
   readonly source: string;

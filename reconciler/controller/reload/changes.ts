@@ -1,4 +1,4 @@
-// What differs between the configuration in use and a new one: what begins, what ends, and what only a restart can change.
+// Compares the configuration in use with a new one: parts that begin, parts that end, and changes that need a restart.
 import { isDeepStrictEqual } from 'node:util';
 import { matchesHost } from '../../core/documents/host-pattern.ts';
 import type { Host } from '../../manifest/hosts-file.ts';

@@ -1,4 +1,4 @@
-// What the runs of a set did to single objects: kept short, a record for each run on each host.
+// The changes that the runs of a set made to single objects: kept short, a record for each run on each host.
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
 import type { RunResult } from '../../engine/execute.ts';
 import type { ObjectChange, RunRecord } from '../http/contract.ts';

@@ -1,4 +1,4 @@
-// What people are told about a set: errors of a revision, drift, failures, and that all is well again.
+// The notices about a set that people get: errors of a revision, drift, failures, and recoveries.
 import type { DriftRecord, SetStatus, SetStatusName } from '../http/contract.ts';
 import type { Notice } from '../notify/notice.ts';
 import { short } from '../decide/short-revision.ts';

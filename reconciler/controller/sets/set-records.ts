@@ -1,4 +1,4 @@
-// What a set records, kept over restarts: its runs, what they did to objects, and drift.
+// The records of a set, kept over restarts: its runs, their changes to objects, and drift.
 import { join } from 'node:path';
 import type { DriftRecord, ObjectChange, RunRecord } from '../http/contract.ts';
 import type { Hub } from '../hub.ts';

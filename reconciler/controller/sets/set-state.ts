@@ -1,4 +1,4 @@
-// What a set keeps over restarts: the revision in use, those before it, the one that was refused, and what each host has.
+// The state of a set, kept over restarts: the revision in use, those before it, the refused one, and the revision of each host.
 import { join } from 'node:path';
 import { ControllerError } from '../controller.ts';
 import { short } from '../decide/short-revision.ts';

@@ -1,4 +1,4 @@
-// What a source gets from the controller.
+// The context that the controller gives to a source.
 
 export interface SourceContext {
   /** Folder of the controller; a source writes below `sources/NAME` of it. */

@@ -1,4 +1,4 @@
-// What `gantry ui` shows of one host: every live object, and beside those that manifests declare what the plan says of them. Pure.
+// The objects of one host that `gantry ui` shows: every live one, and the plan beside those that manifests declare. Pure.
 import { kindNames } from '../../../server/api/kinds.ts';
 import { addressOf, type Document, type JsonObject } from '../../core/documents/document.ts';
 import { textOf } from '../../core/documents/json-values.ts';

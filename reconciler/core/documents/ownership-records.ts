@@ -1,4 +1,4 @@
-// What a server keeps of a set: records of its objects, and the state of the set. Types only.
+// The data that a server keeps of a set: records of its objects, and the state of the set. Types only.
 import type { Address, Manage } from './document.ts';
 
 /** Paths as nested objects, a hash at each leaf: `{config: {'limits.memory': 'x8…'}, devices: {eth0: {parent: '…'}}}`. */

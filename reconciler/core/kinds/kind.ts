@@ -1,4 +1,4 @@
-// What the reconciler must know of a kind beyond its schema. Each kind has a file in this folder and a row in index.ts.
+// The facts of a kind that the reconciler needs beyond its schema. Each kind has a file in this folder and a row in index.ts.
 import type { Effect } from '../../../server/api/schema/field.ts';
 import type { KindName } from '../../../server/api/kinds.ts';
 import type { Problem } from '../../../server/api/problem.ts';

@@ -1,4 +1,4 @@
-// What of a plan has to wait for members of the cluster that are offline or evacuated. Pure.
+// Finds the parts of a plan that wait for offline or evacuated members of the cluster. Pure.
 import { isMemberKind } from '../../../server/api/cluster/cluster-member-keys.ts';
 import type { Document, Json, JsonObject } from '../documents/document.ts';
 import { textOf } from '../documents/json-values.ts';

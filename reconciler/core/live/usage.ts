@@ -1,4 +1,4 @@
-// Who uses what in the live world: the blast radius of an edit and the order of deletes.
+// The uses between live objects: the blast radius of an edit and the order of deletes.
 import type { Container } from '../../../server/api/container/container.ts';
 import { listedKinds } from '../../../server/api/kinds.ts';
 import { addressOf, type Address, type JsonObject } from '../documents/document.ts';

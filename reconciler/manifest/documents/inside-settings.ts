@@ -1,4 +1,4 @@
-// How the inside of a container is read, and what is common to its entries. Types only.
+// Settings for reading the inside of a container, common to its entries. Types only.
 import type { FileEntry } from '../../core/documents/inside.ts';
 
 export interface InsideSetting {

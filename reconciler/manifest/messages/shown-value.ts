@@ -1,4 +1,4 @@
-// How a value of a manifest is quoted in a message: short, on one line, and never a secret.
+// Quotes a value of a manifest in a message: short, on one line, and never a secret.
 import { hidden, isSecret } from '../../core/documents/secret.ts';
 import type { Json } from '../../core/documents/document.ts';
 

@@ -1,4 +1,4 @@
-// What Terraform JSON is read with: values of variables, the environment, and the server. Types only.
+// The input beside Terraform JSON: values of variables, the environment, and the server. Types only.
 import type { LiveData } from './load-with-data.ts';
 
 /** Inputs from outside the files. */

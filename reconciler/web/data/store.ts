@@ -1,4 +1,4 @@
-// What the page knows: session, overview, operations, log lines and drift, read once and then kept current by events.
+// The data of the page: session, overview, operations, log lines and drift, read once and then kept current by events.
 import { batch, computed, signal } from '@preact/signals';
 import type {
   ControllerEvent,

@@ -1,4 +1,4 @@
-// What stands where data is not: still loading, none there, could not be read.
+// Stands in the place of data: still loading, none there, could not be read.
 import type { ComponentChildren } from 'preact';
 
 export interface EmptyProps {

@@ -1,4 +1,4 @@
-// What a daemon for unprivileged containers only refuses in a config. Pure.
+// Refuses configs of privileged containers, for a daemon for unprivileged ones only. Pure.
 import type { Problem } from '../problem.ts';
 import type { ConfigMap } from '../schema/common-schemas.ts';
 import { isTrue } from '../text/value-checks.ts';

@@ -1,4 +1,4 @@
-// What values of network config keys may be, by the type of the key.
+// Checks values of network config keys, by the type of the key.
 import {
   containsIp,
   isHostAddress,

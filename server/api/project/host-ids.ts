@@ -1,4 +1,4 @@
-// Which ids of the host the lines of raw.idmap use, and whether a project has them. Pure.
+// Reads the ids of the host in lines of raw.idmap, and checks that a project has them. Pure.
 
 interface Range {
   readonly from: number;

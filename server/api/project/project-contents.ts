@@ -1,4 +1,4 @@
-// What a project holds, as far as its limits and restrictions are about it. Pure data.
+// The contents of a project that its limits and restrictions are about. Pure data.
 import type { Problem } from '../problem.ts';
 import type { ConfigMap, DeviceMap } from '../schema/common-schemas.ts';
 

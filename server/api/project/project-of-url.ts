@@ -1,4 +1,4 @@
-// Which project the object at a URL belongs to, and which container. Pure.
+// Finds the project and the container that the object at a URL belongs to. Pure.
 import { defaultProject, qualifiedName } from './project-names.ts';
 
 const ofProjects = /^\/1\.0\/(?:containers|profiles|images|storage-pools\/[^/]+\/volumes)\//;

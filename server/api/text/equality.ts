@@ -1,4 +1,4 @@
-// Whether two config texts have the same meaning: booleans, sizes, bit rates, addresses and lists in different spellings. Values that
+// Compares the meaning of two config texts: booleans, sizes, bit rates, addresses and lists in different spellings. Values that
 // the server computes are compared by each kind.
 import { parseBits } from './bit-rate.ts';
 import { parseBytes } from './byte-size.ts';

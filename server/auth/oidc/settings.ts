@@ -1,4 +1,4 @@
-// What the config of the server says about an OpenID Connect issuer, and what a user of it may do by the groups of its token. Pure.
+// Reads the server's config of an OpenID Connect issuer, and the rights of its users from the groups of their tokens. Pure.
 import { serverConfigValue, type StoredServerConfig } from '../../api/server/server-config.ts';
 
 export interface OidcSettings {

@@ -1,4 +1,4 @@
-// What waiting needs: a client, a clock, and a place for progress. Types only.
+// The parts that waiting needs: a client, a clock, and a place for progress. Types only.
 import type { Client } from '../client.ts';
 
 /** The part of a client that waiting needs: small, so that a test can replace it. */

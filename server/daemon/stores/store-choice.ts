@@ -1,4 +1,4 @@
-// Which store a daemon uses, from its flags: the file in the state directory, or an etcd with the files that lead into it.
+// Chooses the store of a daemon by its flags: the file in the state directory, or an etcd with the files that lead into it.
 import { readFile } from 'node:fs/promises';
 import type { LinkOptions } from '../../store/etcd/link.ts';
 import { type EtcdAddress, parseEtcdAddress } from '../../store/etcd/address.ts';

@@ -1,4 +1,4 @@
-// What every device type must do: turn validated properties into data that a runtime acts on. One file a type.
+// The contract of every device type: turn validated properties into data that a runtime acts on. One file a type.
 // Property rules are in server/api/devices; nothing here touches a container.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { type DeviceParts, type IdMapEntry, noParts } from '../device-parts.ts';

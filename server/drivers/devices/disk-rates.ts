@@ -1,4 +1,4 @@
-// Which block device a path lies on, and what the limits.* of a disk mean for it. Sets nothing.
+// Finds the block device below a path, and the rates that the limits.* of a disk mean for it. Sets nothing.
 import { readFile, stat } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

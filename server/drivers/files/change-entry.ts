@@ -1,4 +1,4 @@
-// What every change of a container's tree has in common: find the entry, refuse the kernel's own files, do it, explain a failure.
+// The frame of every change in a container's tree: find the entry, refuse the kernel's own files, do it, explain a failure.
 import { chownSync, closeSync, constants, fsync, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import type { EntryAttributes, FileRoot } from './driver.ts';

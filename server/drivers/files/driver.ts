@@ -1,4 +1,4 @@
-// What reading and writing inside a container's file tree means: the tree, its ids, what an entry is. Implementation: beside this.
+// The contract for reading and writing inside a container's file tree: the tree, its ids, its entries. Implementation: beside this.
 import type { Readable } from 'node:stream';
 
 /** How ids of files as the daemon sees them become ids as the container sees them, and back. */

@@ -1,4 +1,4 @@
-// Which addresses of a subnet may be leased; pure, shared by dnsmasq's options and the simulation.
+// The addresses of a subnet that may be leased; pure, shared by dnsmasq's options and the simulation.
 import { bitsOf, firstOf, formatIp, lastOf, parseIp, plus } from '../../api/text/ip.ts';
 import type { IpRange } from '../../api/text/ip.ts';
 import type { FamilyPlan } from './config.ts';

@@ -1,4 +1,4 @@
-// What fetching images from other servers offers: find one there, then fetch its files, verified. Knows nothing of records,
+// The contract for fetching images from other servers: find one there, then fetch its files, verified. Knows nothing of records,
 // operations or HTTP listeners.
 
 /** svc: a server that speaks this API (spec 4.8); direct: one address that names the image in its answer. */

@@ -1,4 +1,4 @@
-// What every storage driver must do: keep volumes of a pool. Knows nothing of records, operations or HTTP.
+// The contract of every storage driver: keep volumes of a pool. Knows nothing of records, operations or HTTP.
 
 export interface PoolSpec {
   readonly name: string;

@@ -1,4 +1,4 @@
-// What of a pool's volumes is on the disk before it is acknowledged: all of it where the pool says so or the source may go, else names.
+// Writes a pool's volumes to the disk before they are acknowledged: all of a volume where the pool says so or the source may go, else names.
 import { dirname } from 'node:path';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { syncDirectory } from '../../lib/durable-files.ts';

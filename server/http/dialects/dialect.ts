@@ -1,4 +1,4 @@
-// What differs between wire dialects: how a result or an error becomes status, headers and body.
+// The contract of a wire dialect: how a result or an error becomes status, headers and body.
 import type { Endpoint } from '../../api/endpoints/endpoint.ts';
 import type { AppError } from '../../api/errors.ts';
 import type { Event } from '../../api/event.ts';

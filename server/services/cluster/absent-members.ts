@@ -1,4 +1,4 @@
-// What lists show of members of the cluster that do not answer: what the records say of them.
+// Shows members of the cluster that do not answer in lists: as the records have them.
 import type { ContainerFull } from '../../api/container/container.ts';
 import type { NetworkLease } from '../../api/network/network.ts';
 import { dnsName } from '../../api/project/project-names.ts';

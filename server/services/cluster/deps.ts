@@ -1,4 +1,4 @@
-// What the use cases of clusters are given.
+// The dependencies of the use cases of clusters.
 import type { ServingCertificate } from '../../auth/serving-certificate.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
 import type { Cluster } from '../../cluster/cluster.ts';

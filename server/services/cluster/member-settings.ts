@@ -1,4 +1,4 @@
-// What clients write of a member of the cluster: its description, failure domain, config and groups.
+// The settings of a member of the cluster that clients write: its description, failure domain, config and groups.
 import type { ClusterMember, ClusterMemberPut } from '../../api/cluster/cluster.ts';
 import { defaultGroup, memberConfigProblems } from '../../api/cluster/member-groups.ts';
 import { errors } from '../../api/errors.ts';

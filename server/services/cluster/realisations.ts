@@ -1,4 +1,4 @@
-// How each member makes the pools and networks that the cluster defines: this one by its own use cases, another one by being asked.
+// Makes the pools and networks that the cluster defines on each member: here by own use cases, elsewhere by a request to the member.
 import type { Cluster } from '../../cluster/cluster.ts';
 import type { Member } from '../../cluster/members.ts';
 import { daemonCaller } from '../caller.ts';

@@ -1,4 +1,4 @@
-// What the container use cases are given; each takes the members it needs.
+// The dependencies of the container use cases; each takes the members it needs.
 import type { HostPaths } from '../../drivers/devices/host-paths.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';

@@ -1,4 +1,4 @@
-// What the use cases of images work with, the locks of an image, and who shares its files.
+// The dependencies of the use cases of images, the locks of an image, and the projects that share its files.
 import type { Operation } from '../../api/operation.ts';
 import type { DamageCheck } from '../../drivers/image/damage.ts';
 import { plainName } from '../../api/project/project-names.ts';

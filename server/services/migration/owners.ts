@@ -1,4 +1,4 @@
-// What the owners of a container's files are called outside of this host: as the container sees them.
+// Names the owners of a container's files for other hosts: as the container sees them.
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ExportForm, TreeRef } from '../../drivers/storage/driver.ts';

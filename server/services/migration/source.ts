@@ -1,4 +1,4 @@
-// What the sources of all migrations have in common: the operation, and the conversation that sends a volume with its snapshots.
+// The common part of all sources of migrations: the operation, and the conversation that sends a volume with its snapshots.
 import {
   MigrationAnswer,
   MigrationStep,

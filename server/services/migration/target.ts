@@ -1,4 +1,4 @@
-// What the targets of all migrations have in common: the operation, reading the offer, and receiving a volume with its snapshots.
+// The common part of all targets of migrations: the operation, reading the offer, and receiving a volume with its snapshots.
 import type { ContainerSource } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import {

@@ -1,4 +1,4 @@
-// What keeps a network from being deleted or renamed.
+// The users of a network, which keep it from being deleted or renamed.
 import { errors } from '../../api/errors.ts';
 import { containerUrl, profileUrl } from '../../api/project/project-names.ts';
 import type { Records } from '../../records/records.ts';

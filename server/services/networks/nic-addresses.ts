@@ -1,4 +1,4 @@
-// Whether the addresses that nics are to have can be theirs: in the network's subnet, not its gateway's, nobody else's. Reads records,
+// Checks the addresses that nics are to have: in the network's subnet, not its gateway's, not in use. Reads records,
 // changes nothing; leases are network-hosts.ts.
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';

@@ -1,4 +1,4 @@
-// Whether the addresses of a network are free on this host: a second interface with one of them cannot serve DHCP or DNS. Pure.
+// Checks that the addresses of a network are free on this host: a second interface with one of them cannot serve DHCP or DNS. Pure.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
 import { formatCidr, formatIp, parseCidr, subnetOf } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';

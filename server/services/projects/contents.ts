@@ -1,4 +1,4 @@
-// What is in a project: the objects that are stored under its name. Pure.
+// The contents of a project: the objects that are stored under its name. Pure.
 import {
   aliasUrl,
   containerUrl,

@@ -1,4 +1,4 @@
-// What a project's config may say: keys, values, and features that this server has. Pure.
+// Checks a project's config: keys, values, and features that this server has. Pure.
 import { projectConfigKeys, projectConfigProblems } from '../../api/project/project-config.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';

@@ -1,4 +1,4 @@
-// What a restricted caller may know of besides the objects of its projects.
+// The objects outside its projects that a restricted caller may see.
 import { mayUseNetwork } from '../../api/project/project-restrictions.ts';
 import { projectOf } from '../../api/project/project-names.ts';
 import { projectOfUrl, type Sight } from '../../auth/restricted-view.ts';

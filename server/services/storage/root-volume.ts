@@ -1,4 +1,4 @@
-// What clients wrote on the root volume of a container, as it goes along with a copy of the container. Pure.
+// The values that clients wrote on the root volume of a container, which go along with a copy of the container. Pure.
 import type { RootVolumeDocument } from '../../records/documents.ts';
 
 type Written = { readonly [K in keyof RootVolumeDocument]?: RootVolumeDocument[K] | undefined };

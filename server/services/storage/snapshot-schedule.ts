@@ -1,4 +1,4 @@
-// What happens to snapshots of custom volumes by itself, once a minute: scheduled ones are taken, expired ones deleted.
+// Takes scheduled snapshots of custom volumes and deletes expired ones, once a minute.
 import { ownedKey, volumeIdOf, volumeKey } from '../../records/record-names.ts';
 import { never } from '../../api/schema/common-schemas.ts';
 import { daemonCaller } from '../caller.ts';

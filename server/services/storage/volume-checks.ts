@@ -1,4 +1,4 @@
-// What every change of a volume asks first: that it is there and custom, that its config is valid, that no user of it runs.
+// The checks before every change of a volume: that it exists and custom, that its config is valid, that no user of it runs.
 import { errors } from '../../api/errors.ts';
 import { validateVolumeConfig, type PoolDriver } from '../../api/storage/storage-config.ts';
 import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';

@@ -1,4 +1,4 @@
-// Who uses a custom volume: the containers and profiles with a disk device that names it, in the projects that use the volumes of its
+// The users of a custom volume: the containers and profiles with a disk device that names it, in the projects that use the volumes of its
 // project.
 import { containerUrl, plainName, profileUrl, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';

@@ -1,4 +1,4 @@
-// What is written of members, and their groups: by the API and by lxc, and placement obeys both.
+// Settings of members, and their groups: by the API and by lxc, and placement obeys both.
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What a lost member of a cluster had on shared storage goes on at another one, and the lost member keeps off it when it is back.
+// Containers of a lost member of a cluster on shared storage start at another one, and the lost member keeps off it when it is back.
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What a set waits for and what stops it, on one controller with three hosts: prune caps, retries, health of other sets, windows for
+// A set waits or stops, on one controller with three hosts: prune caps, retries, health of other sets, windows for
 // disruptive changes, canaries, suspensions that end by themselves.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

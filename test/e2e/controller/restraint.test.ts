@@ -1,4 +1,4 @@
-// What holds the controller back: suspensions, drift that is only reported, sets that others need, windows, rollouts that stop; and the
+// Restraints of the controller: suspensions, drift that is only reported, sets that others need, windows, rollouts that stop; and the
 // way back to an earlier revision.
 import { afterEach, describe, expect, test } from 'vitest';
 import {

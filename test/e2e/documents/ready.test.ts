@@ -1,4 +1,4 @@
-// What containers are waited for after their start: commands, files, addresses, ports; and the message about one that does not get ready.
+// Waits for containers after their start: commands, files, addresses, ports; and the message about one that does not get ready.
 // On the simulation, on real containers, on a stock LXD.
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-// What a proof of a verb gets: `lxc` on one way to a daemon, that daemon's API, and a second daemon to copy to.
+// The world of a proof of a verb: `lxc` on one way to a daemon, that daemon's API, and a second daemon to copy to.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';

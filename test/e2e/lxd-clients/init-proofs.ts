@@ -1,4 +1,4 @@
-// What `lxd init` of the real LXD does with a daemon in the place of its own. The proofs run in their order.
+// Proofs of `lxd init` of the real LXD with a daemon in the place of its own. The proofs run in their order.
 import { expect } from 'vitest';
 import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import type { Ran } from '../../support/hosts/lxd-clients.ts';

@@ -1,4 +1,4 @@
-// What clients of LXD get in these tests: two daemons with TLS listeners, images in files and on servers of this machine, and key pairs.
+// The world of the tests with clients of LXD: two daemons with TLS listeners, images in files and on servers of this machine, and key pairs.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-// What clients and images of the field send and expect beyond the contract, seen with the real lxc: refused at once, or taken, as by LXD.
+// Requests and images of real clients beyond the contract, seen with the real lxc: refused at once, or taken, as by LXD.
 import { writeFileSync } from 'node:fs';
 import { chmod, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

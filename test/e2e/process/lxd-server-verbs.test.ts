@@ -1,4 +1,4 @@
-// What `lxc` prints about the server itself: its cluster, of which there is none, and its log lines.
+// Output of `lxc` about the server itself: its cluster, of which there is none, and its log lines.
 import { spawn } from 'node:child_process';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

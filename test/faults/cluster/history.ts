@@ -1,4 +1,4 @@
-// What clients of a cluster have asked and been answered, with times: the only thing that the checker sees.
+// The requests of clients of a cluster and their answers, with times: the only thing that the checker sees.
 import { assertNever } from '../../../server/lib/shared/assert-never.ts';
 
 /** State of one object: absent, or its content and, where objects have a place, the member that holds it. */

@@ -1,4 +1,4 @@
-// What can happen to three members of a cluster and their etcd, one function each; all of them end with everything mended.
+// Faults of three members of a cluster and their etcd, one function each; all of them end with everything mended.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { hostsMissing } from '../../support/cluster/hosts.ts';
 import { slowDisk, slowDiskMissing } from '../../support/cluster/slow-disk.ts';

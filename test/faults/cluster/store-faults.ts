@@ -1,4 +1,4 @@
-// What can happen between three writers and an etcd of three members, one function each; all of them end with everything mended.
+// Faults between three writers and an etcd of three members, one function each; all of them end with everything mended.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/random.ts';
 import { type ClusterHosts, hostsMissing, makeHosts } from '../../support/cluster/hosts.ts';

@@ -1,4 +1,4 @@
-// What can happen to an etcd of three members, one function each; all of them end with three members that run.
+// Faults of an etcd of three members, one function each; all of them end with three members that run.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from '../../support/random.ts';
 import type { EtcdWorld } from './world.ts';

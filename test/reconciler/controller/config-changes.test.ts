@@ -1,4 +1,4 @@
-// What differs between two configurations of a controller.
+// Differences between two configurations of a controller.
 import { describe, expect, test } from 'vitest';
 import type { ControllerConfig, SetConfig } from '../../../reconciler/controller/config/config.ts';
 import { changesBetween, changesText, type Configured } from '../../../reconciler/controller/reload/changes.ts';

@@ -1,4 +1,4 @@
-// What counts as a difference between a document and a live object.
+// Differences between a document and a live object.
 import { describe, expect, test } from 'vitest';
 import { diffObject } from '../../../reconciler/core/diff/diff.ts';
 import type { JsonObject } from '../../../reconciler/core/documents/document.ts';

@@ -1,4 +1,4 @@
-// What plans decide about the inside of containers: where files, commands and snapshots stand among the steps, and why a command is due.
+// Plans for the inside of containers: the place of files, commands and snapshots among the steps, and why a command is due.
 import { describe, expect, test } from 'vitest';
 import { defaultManage, type Document, type JsonObject } from '../../../reconciler/core/documents/document.ts';
 

@@ -1,4 +1,4 @@
-// What plans say and do, case by case; the laws that hold for all of them are in test/property.
+// Plans, case by case; the laws that hold for all of them are in test/property.
 import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import type { Document, JsonObject } from '../../../reconciler/core/documents/document.ts';

@@ -1,4 +1,4 @@
-// Which of several volumes with one name a document means, and the member that the steps about it name.
+// The volume that a document means among several of one name, and the member that the steps about it name.
 import { expect, test } from 'vitest';
 import {
   chooseVolumes,

@@ -1,4 +1,4 @@
-// How `files:`, `exec:` and `snapshots:` of container documents are read: every form, local files, secrets, and what people are told.
+// Reading `files:`, `exec:` and `snapshots:` of container documents: every form, local files, secrets, and messages.
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';

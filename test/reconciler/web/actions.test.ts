@@ -1,4 +1,4 @@
-// What people do on the page: every button, the keyboard alone, logging in, and what happens when the controller goes away.
+// Actions of people on the page: every button, the keyboard alone, logging in, and what happens when the controller goes away.
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { replaceSet } from '../../support/page/answers.ts';

@@ -1,4 +1,4 @@
-// Which members fetch copies of an image, and what becomes of a copy that missed a change.
+// The choice of members that fetch copies of an image, and copies that missed a change.
 import { expect, test } from 'vitest';
 import type { ImageDocument } from '../../../server/records/documents.ts';
 import { encodeDocument } from '../../../server/records/codec.ts';

@@ -1,4 +1,4 @@
-// Which member takes a new container, and the reasons that are given when none can.
+// The choice of a member for a new container, and the reasons that are given when none can.
 import { describe, expect, test } from 'vitest';
 import type { Member } from '../../../server/cluster/members.ts';
 import { placeContainer, placeVolume, type PlacementWish } from '../../../server/cluster/placement.ts';

@@ -1,4 +1,4 @@
-// What is decided about other servers before and after they are asked: addresses, proxies, lists of simplestreams; and work that
+// Decisions about other servers before and after a request: addresses, proxies, lists of simplestreams; and work that
 // several want at the same time.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-// Who gets metrics over TLS, and what else they get: certificates of type metrics, the listener that serves nothing else, and servers that give
+// Access to metrics over TLS, and to everything else: certificates of type metrics, the listener that serves nothing else, and servers that give
 // metrics to everybody. What promtool says of the text.
 import { spawnSync } from 'node:child_process';
 import { connect } from 'node:tls';

@@ -1,4 +1,4 @@
-// What a tenant with a restricted certificate sees of lists, operations and events, and what ends when its projects shrink.
+// Lists, operations and events for a tenant with a restricted certificate, and their ends when its projects shrink.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createContainer } from '../../support/daemons/daemon.ts';
 import { listenOn, type Listening } from '../../support/daemons/daemon.ts';

@@ -1,4 +1,4 @@
-// Who is at the other end of a connection, also of one that has ended.
+// The identity of a caller, also when its connection has ended.
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';

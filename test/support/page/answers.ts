@@ -1,4 +1,4 @@
-// What the controller of tests answers, and which events follow: pure steps over a world, apart from sessions and sockets.
+// Answers of the controller of tests, and the events that follow: pure steps over a world, apart from sessions and sockets.
 import type {
   ControllerEvent,
   Operation,

@@ -1,4 +1,4 @@
-// What proves the sagas that store and throw away checkpoints: each on a simulated container.
+// Proofs of the sagas that store and throw away checkpoints: each on a simulated container.
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

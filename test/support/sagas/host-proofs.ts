@@ -1,4 +1,4 @@
-// What proves the sagas of containers, networks, pools, images, backups and profiles: each on the simulation and real directories.
+// Proofs of the sagas of containers, networks, pools, images, backups and profiles: each on the simulation and real directories.
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// What proves the sagas of moves between members: two members on one store, each with directories of its own.
+// Proofs of the sagas of moves between members: two members on one store, each with directories of its own.
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

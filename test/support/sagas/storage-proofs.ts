@@ -1,4 +1,4 @@
-// What proves the sagas of snapshots, volumes and migrations: each on real directories.
+// Proofs of the sagas of snapshots, volumes and migrations: each on real directories.
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-// Whether a plan with refused parts may be carried out. Pure.
+// Decides whether a plan with refused parts may be carried out. Pure.
 import type { Plan } from '../../../core/plan/plan.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
 import type { RunOptions } from '../../flags/plan-flags.ts';

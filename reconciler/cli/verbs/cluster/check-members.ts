@@ -1,4 +1,4 @@
-// What users get wrong about clusters, said before a request or after its refusal: no cluster, no such member, no address.
+// Finds mistakes of users about clusters, before a request or after its refusal: no cluster, no such member, no address.
 import { hint } from '../../../../server/api/text/nearest-word.ts';
 import type { Client } from '../../../../server/client/client.ts';
 import { ClientError } from '../../../../server/client/client-error.ts';

@@ -1,4 +1,4 @@
-// Which requests that a browser sends for a web page are accepted: those of our own page. Pure.
+// Accepts requests that a browser sends for a web page only when the page is our own. Pure.
 import { isIP } from 'node:net';
 
 export interface OriginFacts {

@@ -1,4 +1,4 @@
-// What a host has against its target: the plan, what of it is drift, and the plan that is left when drift, suspensions and rests hold parts back.
+// Compares a host with its target: the plan, its drift, and the plan that is left when drift, suspensions and rests hold parts back.
 import { findDrift } from '../../../core/drift/drift.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';

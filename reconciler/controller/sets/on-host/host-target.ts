@@ -1,4 +1,4 @@
-// What a set on one host gets from its set: the target, and the world around it.
+// The parts that a set on one host gets from its set: the target, and the world around it.
 import type { SetConfig } from '../../config/config.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../http/contract.ts';

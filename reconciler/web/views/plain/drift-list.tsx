@@ -1,4 +1,4 @@
-// What others changed, day by day, with who did it and what became of it; new drift appears by itself.
+// Changes by others, day by day, with their author and outcome; new drift appears by itself.
 import { useMemo } from 'preact/hooks';
 import type { DriftRecord } from '../../../controller/http/contract.ts';
 import { api } from '../../data/api.ts';

@@ -1,4 +1,4 @@
-// What a branch, tag or revision would change: its plan, host by host. Nothing is changed.
+// Shows the changes of a branch, tag or revision: its plan, host by host. Nothing is changed.
 import { useState } from 'preact/hooks';
 import type { Preview } from '../../../controller/http/contract.ts';
 import { api, reasonOf } from '../../data/api.ts';

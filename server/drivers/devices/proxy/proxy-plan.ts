@@ -1,4 +1,4 @@
-// What a proxy device forwards where, as data: addresses paired, defaults filled in, rules of the kernel written. Pure.
+// The forwards of a proxy device as data: addresses paired, defaults filled in, rules of the kernel written. Pure.
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { listensInside, parseProxyAddress, type ProxyAddress } from '../../../api/devices/index.ts';
 import { parseIp } from '../../../api/text/ip.ts';

@@ -1,4 +1,4 @@
-// What a running container uses, in detail: processor time by mode, kinds of memory, block devices, packets. Text of the kernel to figures.
+// The resources that a running container uses, in detail: processor time by mode, kinds of memory, block devices, packets. Text of the kernel to figures.
 import { readFileSync } from 'node:fs';
 import type { ContainerUsage } from '../driver.ts';
 import { type CgroupTree, readGroupFile } from './cgroup.ts';

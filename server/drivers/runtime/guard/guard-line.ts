@@ -1,4 +1,4 @@
-// What the guard is fed, and until when: from the clock of this process to the one that the guard goes by. Pure but for reading clocks.
+// The line that feeds the guard, with its time: from the clock of this process to the one that the guard goes by. Pure but for reading clocks.
 import { readFileSync } from 'node:fs';
 
 export interface Feed {

@@ -1,4 +1,4 @@
-// Which host ids containers may use: reads subordinate id files and the kernel's own map. Which container gets which: plan.ts.
+// The host ids that containers may use: reads subordinate id files and the kernel's own map. Which container gets which: plan.ts.
 import { readFile } from 'node:fs/promises';
 import { DriverError } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';

@@ -1,4 +1,4 @@
-// What of a lost member goes on elsewhere, and what must stay together. Pure.
+// Chooses the containers of a lost member that start elsewhere, and those that must stay together. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { devicePools } from '../../expand.ts';
 

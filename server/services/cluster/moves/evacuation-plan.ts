@@ -1,4 +1,4 @@
-// What becomes of a container when its member is evacuated: it moves, or it stops where it is. Pure.
+// Decides about a container whose member is evacuated: it moves, or it stops where it is. Pure.
 import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
 

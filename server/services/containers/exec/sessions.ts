@@ -1,4 +1,4 @@
-// What goes on inside a container while clients look on, as one use case each: commands, its console, its logs.
+// The use cases inside a container that clients follow live: commands, its console, its logs.
 import type { Readable } from 'node:stream';
 import type { ConsolePost, ExecPost } from '../../../api/container/container-exec.ts';
 import type { Operation } from '../../../api/operation.ts';

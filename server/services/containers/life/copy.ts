@@ -1,4 +1,4 @@
-// What a container is copied from: another container or one of its snapshots (spec 2.5.1), and which snapshots come along.
+// The source of a copied container: another container or one of its snapshots (spec 2.5.1), and the snapshots that come along.
 import { isNoteKey } from '../../../api/container/container-config.ts';
 import { isWithoutSnapshots, type ContainerSource } from '../../../api/container/container.ts';
 import { errors } from '../../../api/errors.ts';

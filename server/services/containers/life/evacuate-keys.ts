@@ -1,4 +1,4 @@
-// What is noted in a container's config while its member of a cluster is evacuated.
+// The keys in a container's config while its member of a cluster is evacuated.
 export const evacuateKeys = {
   /** The member that it comes from, and goes back to when that is restored. */
   origin: 'volatile.evacuate.origin',

@@ -1,4 +1,4 @@
-// Which host ids each container has: kept in volatile.idmap.*, handed out so that no two isolated containers share any.
+// The host ids of each container: kept in volatile.idmap.*, handed out so that no two isolated containers share any.
 import type { ConfigMap } from '../../../api/schema/common-schemas.ts';
 import { errors } from '../../../api/errors.ts';
 import type { IdMapEntry, RuntimeDriver } from '../../../drivers/runtime/driver.ts';

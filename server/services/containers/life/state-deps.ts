@@ -1,4 +1,4 @@
-// What starting and stopping takes.
+// The dependencies of starting and stopping.
 import type { ContainerDeps } from '../deps.ts';
 import type { Fencing } from '../../cluster/healing/fencing.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';

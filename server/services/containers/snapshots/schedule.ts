@@ -1,4 +1,4 @@
-// What happens to snapshots by itself, once a minute: scheduled ones are taken, expired ones deleted (real system section 19).
+// Takes scheduled snapshots and deletes expired ones, once a minute (real system section 19).
 import { isTrue } from '../../../api/container/container-config.ts';
 import { isDueAtStart } from '../../../api/container/snapshot-schedule.ts';
 import { errorText } from '../../../lib/shared/reason.ts';

@@ -1,4 +1,4 @@
-// How large an image or a backup may be that comes into a project whose disk is limited: what does not fit is refused while it comes,
+// Limits the size of an image or a backup that comes into a project whose disk is limited: one that does not fit is refused while it comes,
 // not when it is there.
 import { AppError } from '../../../api/errors.ts';
 import { limitOf, useOf } from '../../../api/project/project-limits.ts';

@@ -1,4 +1,4 @@
-// What changes under way will make of containers and volumes when they end: it counts from their beginning. Pure.
+// Containers and volumes as changes under way will leave them: they count from the beginning of the change. Pure.
 import type { ContainerDocument, SagaDocument, VolumeDocument } from '../../../records/documents.ts';
 import type { SagaKind } from '../../../records/saga-kinds.ts';
 import { volumeKey } from '../../../records/record-names.ts';

@@ -1,4 +1,4 @@
-// Who may call which endpoint of a controller: every row of the table, tokens, sessions, pages of other sites.
+// Access to the endpoints of a controller: every row of the table, tokens, sessions, pages of other sites.
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

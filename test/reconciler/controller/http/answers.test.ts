@@ -1,4 +1,4 @@
-// What a controller answers: results of the contract, streams of events, probes, metrics, files of the page, and bad requests.
+// Answers of a controller: results of the contract, streams of events, probes, metrics, files of the page, and bad requests.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';

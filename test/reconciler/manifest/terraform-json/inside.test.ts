@@ -1,4 +1,4 @@
-// What stands inside containers, as resources of their own or as arguments: files, commands, snapshots, and what the provider's block
+// The inside of containers, as resources of their own or as arguments: files, commands, snapshots, and what the provider's block
 // says of all resources. What our types take is compared with the provider's schema.
 import { describe, expect, test } from 'vitest';
 import { gantryProvider, providerSource } from '../../../../provider/gantry.ts';

@@ -1,4 +1,4 @@
-// What the language reader refuses, and where it says so; hostile texts end in an error of its own, never in another.
+// Refusals of the language reader and their places; hostile texts end in an error of its own, never in another.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { evaluate, type Scope } from '../../../../reconciler/manifest/terraform-json/expression/evaluate.ts';

@@ -1,4 +1,4 @@
-// What is decided about devices before anything is done: steps of a change, rates, names, commands. Pure.
+// Decisions about devices before anything is done: steps of a change, rates, names, commands. Pure.
 import { describe, expect, test } from 'vitest';
 import { planDevices } from '../../../../server/services/containers/devices/plan.ts';
 import { mountSource, parseRates } from '../../../../server/drivers/devices/disk-rates.ts';

@@ -1,4 +1,4 @@
-// Which host ids a container gets: never those of another, the same ones again, and clear words when it cannot be.
+// The host ids of a container: never those of another one, the same ones again, and a clear message when there are none.
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { planOwners } from '../../../../server/drivers/runtime/idmap/file-owners.ts';

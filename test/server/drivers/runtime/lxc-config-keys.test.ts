@@ -1,4 +1,4 @@
-// What config keys do to real containers: cpus, ids of files, and what the kernel gets of them.
+// Effects of config keys on real containers: cpus, ids of files, and values in the kernel.
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   copyFileSync,

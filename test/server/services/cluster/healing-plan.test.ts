@@ -1,4 +1,4 @@
-// Which containers of a lost member go on elsewhere, what stays together, and when; and the transactions that move their records.
+// The choice of containers of a lost member that start elsewhere, together or alone, and when; and the transactions that move their records.
 import { describe, expect, test } from 'vitest';
 import {
   fenceMarginSeconds,

@@ -1,4 +1,4 @@
-// What a request's project selects at the edge: lists, operations, events, the server object, and the words of errors.
+// The effect of a request's project at the edge: lists, operations, events, the server object, and the words of errors.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeDaemon, seed, type TestDaemon } from '../../../support/daemons/daemon.ts';
 import { listenOn } from '../../../support/daemons/daemon.ts';

@@ -1,4 +1,4 @@
-// What an etcd can run out of or demand: space, users and passwords, certificates; and servers that only look like one.
+// Limits and demands of an etcd: space, users and passwords, certificates; and servers that only look like one.
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

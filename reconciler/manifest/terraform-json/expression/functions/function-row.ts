@@ -1,4 +1,4 @@
-// What a function of expressions is: a row of the table of functions. Types only.
+// A function of expressions: a row of the table of functions. Types only.
 import type { FileReader } from './file-reader.ts';
 import type { Value, ValueMap } from '../values.ts';
 
