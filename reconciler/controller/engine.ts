@@ -141,7 +141,7 @@ export class Engine implements Controller {
     if (request.path !== undefined && request.address === undefined)
       throw new ControllerError('bad-request', 'a path needs the address of its object');
     if (request.until !== undefined && !(Date.parse(request.until) > this.#deps.nowMs()))
-      throw new ControllerError('bad-request', `until is ${request.until}, which is over`);
+      throw new ControllerError('bad-request', `until is ${request.until}, which is in the past`);
     requireHosts(found, request.host === undefined ? undefined : [request.host]);
     const made = await this.#parts.suspensions.add(set, request, by, this.#deps.nowMs());
     this.#deps.hub.log('info', `${by} suspended ${request.address ?? 'the set'}: ${request.reason}`, { set });

@@ -8,7 +8,7 @@ export const OperationClass = Type.Union([Type.Literal('task'), Type.Literal('we
 export const Operation = Type.Object({
   id: Type.String(facts({ doc: 'UUID.' })),
   class: OperationClass,
-  description: Type.String(facts({ doc: 'What is being done.', since: 'operation_description' })),
+  description: Type.String(facts({ doc: 'Action of the operation.', since: 'operation_description' })),
   created_at: Timestamp,
   updated_at: Timestamp,
   status: Type.String(facts({ doc: 'Text form of status_code.' })),

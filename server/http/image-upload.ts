@@ -140,7 +140,7 @@ function openBusboy(request: IncomingMessage): BusboyInstance {
 
 function wrongParts(error: unknown): AppError {
   return errors.badRequest(
-    `The parts of the image cannot be told apart: ${errorText(error)}. Send the content type multipart/form-data with ` +
+    `The parts of the image cannot be separated: ${errorText(error)}. Send the content type multipart/form-data with ` +
       'a boundary, and the parts metadata and rootfs, each of them whole',
   );
 }

@@ -333,7 +333,7 @@ export function filesConformance({ daemon }: FilesHarness): void {
     });
   });
 
-  describe('what is not a file', () => {
+  describe('paths that are no files', () => {
     test.runIf(isRoot)('FIFOs, sockets and devices are refused at once', async () => {
       execFileSync('mkfifo', [join(rootfs(), 'fifo')]);
       execFileSync('mknod', [join(rootfs(), 'null'), 'c', '1', '3']);

@@ -326,7 +326,7 @@ export function networkConformance(title: string, makeHarness: () => Promise<Net
       expect((await driver.state(foreign))?.hwaddr).toBe(before?.hwaddr);
     });
 
-    test('what was never brought up has no leases, no state and takes no reservations', async () => {
+    test('a network that was never brought up has no leases, no state and takes no reservations', async () => {
       expect(await driver.leases(name)).toEqual([]);
       expect(await driver.state(name)).toBeUndefined();
       await expect(driver.setHosts(name, [])).rejects.toMatchObject({ code: 'NotFound' });

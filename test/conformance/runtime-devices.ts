@@ -127,7 +127,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await interfaces()).toEqual([]);
     });
 
-    test('what the daemon itself mounts is shown and hidden, belongs to no device, and stays so over a reboot', async () => {
+    test('mounts of the daemon itself are shown and hidden, belong to no device, and stay so over a reboot', async () => {
       const own = diskPlug(ownMount, '/dev/own').mounts.map((mount) => ({ ...mount, readonly: true }));
       await begin({ mounts: own, properties: {} });
       expect([await read('/dev/own/word'), live.shown('d1'), live.plugged('d1')]).toEqual([
@@ -189,7 +189,7 @@ export function liveDevicesConformance(title: string, makeHarness: () => Promise
       expect(await read('/data/word')).toBe('hello\n');
     });
 
-    test('what was plugged and unplugged stays so over a reboot from inside and a new driver', async () => {
+    test('plugged and unplugged devices stay so over a reboot from inside and a new driver', async () => {
       await begin({ mounts: diskPlug('old', '/old').mounts, properties: { old: {}, eth0: {} } });
       await live.unplug('d1', 'old');
       await live.plug('d1', diskPlug('data', '/data'));

@@ -308,7 +308,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(exits).toEqual([{ name: 'c1', target: 'stop' }]);
       });
 
-      test('what does not run cannot be frozen', async () => {
+      test('a stopped container cannot be frozen', async () => {
         await expect(driver.freeze('nobody')).rejects.toMatchObject({ code: 'NotFound' });
         await expect(driver.unfreeze('nobody')).rejects.toMatchObject({ code: 'NotFound' });
       });
@@ -321,7 +321,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
       });
     });
 
-    describe('what happens inside', () => {
+    describe('events inside', () => {
       test('a shutdown from inside is announced as a stop, once, with everything gone', async () => {
         const run = await started('c1');
         await harness.poweroffInside(driver, 'c1');
@@ -652,7 +652,7 @@ export function runtimeConformance(title: string, makeHarness: () => Promise<Run
         expect(lines.slice(1)).toEqual([...Array.from({ length: 20_000 }, (_, index) => `${index + 1}`), '']);
       });
 
-      test('what is typed at a terminal comes back once, and ^C interrupts', async () => {
+      test('text typed at a terminal comes back once, and ^C interrupts', async () => {
         const command = await onTerminal(['cat']);
         const seen = watched(command);
         command.stdin?.write('hello\r');

@@ -698,7 +698,7 @@ export function storageConformance(name: string, open: () => Promise<StorageFixt
         }
       });
 
-      test('what is there already is Exists, what is not there NotFound, and an abort throws its reason', async () => {
+      test('an existing volume is Exists, a missing one NotFound, and an abort throws its reason', async () => {
         const pool = await filled();
         const chunks = await chunksOf(pool, { volume: container('c') }, { kind: 'tar' });
         expect(await codeOf(put(pool, { volume: container('c') }, chunks, { kind: 'tar' }))).toBe('Exists');

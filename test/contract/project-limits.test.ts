@@ -294,7 +294,7 @@ test('networks that containers may use follow the restrictions', () => {
   expect(mayUseNetwork({ restricted: 'true', 'restricted.networks.access': 'wan' }, 'lan')).toBe(false);
 });
 
-describe('what a change newly breaks', () => {
+describe('limits that a change newly breaks', () => {
   const limited = { 'limits.containers': '1', 'limits.memory': '1GiB' };
   const two = [container('a', { 'limits.memory': '1GiB' }), container('b', { 'limits.memory': '1GiB' })];
   const three = [...two, container('c', { 'limits.memory': '1MiB' })];
@@ -316,7 +316,7 @@ describe('what a change newly breaks', () => {
     ]);
   });
 
-  test('what another container broke before is not held against this change', () => {
+  test('a limit that another container broke before does not refuse this change', () => {
     const bad = container('bad', { 'raw.lxc': 'x=y' });
     const restricted = { restricted: 'true' };
     const before = contents(restricted, { containers: [bad] });

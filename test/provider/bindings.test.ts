@@ -100,7 +100,7 @@ describe('a seal', () => {
   });
 });
 
-describe('what generators write', () => {
+describe('output of generators', () => {
   const map = (body: string): string => `// x
 import * as cdktf from 'cdktf';
 export class NicsMap extends cdktf.ComplexMap {

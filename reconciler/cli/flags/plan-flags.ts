@@ -43,7 +43,7 @@ export const planFlags = {
   ...inSection('Execution:', {
     expectNoChanges: toggle('--expect-no-changes', 'when there are changes, exit with 1 and do nothing'),
     wait: toggle('--no-wait', 'skip the waits of manage.wait'),
-    input: toggle('--no-input', 'never ask; what needs approval fails without --auto-approve'),
+    input: toggle('--no-input', 'never ask; changes that need approval fail without --auto-approve'),
   }),
   ...inSection('Output:', {
     compact: toggle('--compact', 'print one line per object, equal objects together (text only)'),

@@ -38,7 +38,7 @@ export function endOf({ stop }: CliContext, limitMs: number | undefined): AbortS
   if (limitMs === undefined) return stop;
   // AbortSignal.timeout joined with other signals can be garbage-collected before it fires.
   const end = new AbortController();
-  const timer = setTimeout(() => end.abort(new CliError('The time of --for is over', exitCodes.ok)), limitMs);
+  const timer = setTimeout(() => end.abort(new CliError('The time of --for has passed', exitCodes.ok)), limitMs);
   const stopped = (): void => {
     clearTimeout(timer);
     end.abort(stop.reason);

@@ -116,7 +116,7 @@ function checkListener(
   if (!isLocal && tls === undefined)
     report('controller.listen', `is ${listen}, which others reach: tokens need TLS`, 'set controller.tls');
   if (auth === undefined && anonymous === undefined)
-    report('controller.listen', 'is given, but nobody may call it', 'set controller.auth or `anonymous: view`');
+    report('controller.listen', 'is given, but no caller has access', 'set controller.auth or `anonymous: view`');
 }
 
 function checkTracing({ endpoint, headers = {} }: TracingConfig = {}, report: Report): void {

@@ -130,7 +130,7 @@ export const SetSchema = object({
       restart: optional(Type.Boolean()),
       recreate: optional(Type.Boolean()),
       conflicts: optional(Type.Boolean(), 'Takes over keys that another set owns.'),
-      partial: optional(Type.Boolean(), 'What is not refused is applied although a part is refused; default true.'),
+      partial: optional(Type.Boolean(), 'Applies the rest of a plan when a part is refused; default true.'),
     }),
   ),
   retry: optional(

@@ -72,7 +72,7 @@ export const endpoints = [
     mode: 'json',
     query: { since, limit: limit(500, 5000) },
     result: Type.Array(contract.DriftRecord),
-    doc: 'What others changed and what was done about it, newest first.',
+    doc: 'Changes by others and the reaction of the controller, newest first.',
   },
   {
     id: 'history',

@@ -61,7 +61,7 @@ export const NotificationEntry = Type.Object(
         Type.Union([Type.Literal('failed'), Type.Literal('synced'), Type.Literal('drifted'), Type.Literal('healed')]),
         {
           minItems: 1,
-          description: 'What is reported. Default: failed, synced, drifted, healed.',
+          description: 'Kinds of reports. Default: failed, synced, drifted, healed.',
         },
       ),
     ),

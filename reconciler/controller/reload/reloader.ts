@@ -101,7 +101,7 @@ export class Reloader {
     const text = problems.join('; ');
     if (text === this.#told) return;
     this.#told = text;
-    if (text === '') hub.log('info', 'the configuration has no problems any more');
+    if (text === '') hub.log('info', 'the configuration has no problems now');
     else hub.log('error', `the new configuration is not used, the old one stays in force: ${text}`);
   }
 }

@@ -143,7 +143,7 @@ function guardReach(document: Document, affects: readonly Affected[]): Guard | u
   return {
     code: 'in-use',
     address: document.address,
-    message: `${document.address} cannot be changed so while ${listed(stuck)} relies on it: a root disk cannot move to another pool in place`,
+    message: `${document.address} cannot be changed like this while ${listed(stuck)} relies on it: a root disk cannot move to another pool in place`,
     remedy: 'put the new root disk into another profile and move the containers one by one',
   };
 }

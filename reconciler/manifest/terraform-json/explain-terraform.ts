@@ -9,7 +9,7 @@ export function explainTerraform(rest: string): Explanation | undefined {
     return {
       path: 'terraform',
       type: `subset ${subsetVersion}`,
-      doc: 'What is refused in *.tf.json files, by the codes of messages; everything else is evaluated as Terraform does.',
+      doc: 'Constructs that are refused in *.tf.json files, by the codes of messages; everything else is evaluated as Terraform does.',
       facts: [['resource types', resourceTypeNames.join(', ')]],
       members: Object.entries(rows).map(([name, { what }]) => ({ name, type: '', doc: what })),
     };

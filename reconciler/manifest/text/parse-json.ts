@@ -100,7 +100,7 @@ class Reader {
     this.#skip();
     const read = this.#value(0);
     this.#skip();
-    if (this.#at < this.#text.length) this.#fail('the text goes on after the end of its JSON');
+    if (this.#at < this.#text.length) this.#fail('the text continues after the end of its JSON');
     return read;
   }
 

@@ -89,7 +89,7 @@ export const networkConfigKeys: readonly NetworkConfigKey[] = [
     key: 'bridge.driver',
     type: { kind: 'enum', values: ['native', 'openvswitch'] },
     default: 'native',
-    doc: 'What makes the bridge.',
+    doc: 'Implementation of the bridge.',
     effect: live,
   },
   {

@@ -96,11 +96,11 @@ export const projectConfigKeys = {
   restricted: { type: 'bool', doc: 'Whether the restricted.* keys apply.', check: is.bool, default: 'false' },
   'restricted.backups': barred('backups'),
   'restricted.cluster.groups': text(
-    'Groups of cluster members that may be targets. No effect here: there is no cluster.',
+    'Groups of cluster members that may be targets. No effect here: every project may use all members.',
   ),
   'restricted.cluster.target': {
     ...barred('targets in a cluster'),
-    doc: 'Whether requests may name a cluster member. No effect here: there is no cluster.',
+    doc: 'Whether requests may name a cluster member. No effect here: every project may use all members.',
   },
   'restricted.containers.interception': barred('interception of system calls'),
   'restricted.containers.lowlevel': barred('low level config such as raw.lxc'),

@@ -98,7 +98,7 @@ function sourceSchema(schema: JsonSchema): JsonSchema {
   const properties = Object.entries((schema as unknown as ObjectSchema).properties);
   const kept = properties.filter(([name]) => !omittedSource.includes(name));
   return {
-    description: 'What a new object is made from. An existing object is not changed by it.',
+    description: 'Source of a new object. It does not change an existing one.',
     ...closed(Object.fromEntries(kept.map(([name, member]) => [name, lenient(member, false)])), ['type']),
   };
 }

@@ -43,7 +43,7 @@ export const manageSchema: JsonSchema = {
     image: {
       enum: ['none', 'new-only', 'rebuild', 'recreate'],
       default: 'none',
-      description: 'What happens to existing containers when gantry.lock holds another image for their alias.',
+      description: 'Effect on existing containers when gantry.lock holds another image for their alias.',
     },
     prune: {
       enum: [true, false, 'confirm'],
@@ -53,7 +53,7 @@ export const manageSchema: JsonSchema = {
     on_delete: {
       enum: ['delete', 'orphan'],
       default: 'delete',
-      description: 'What destroy and prune do: delete the object, or leave it on the server, unowned.',
+      description: 'Effect of destroy and prune: delete the object, or leave it on the server, unowned.',
     },
     set: { ...text, pattern: '^[a-z0-9][a-z0-9_-]{0,39}$', description: 'Name of the set, the same in all documents.' },
     hosts: {
@@ -90,7 +90,7 @@ export const manageSchema: JsonSchema = {
       items: { enum: ['observe', 'create', 'update', 'delete'] },
       minItems: 1,
       description:
-        'What may be done to the object; default: everything. Without update, differences are listed, but never written or owned. Without delete, destroy and prune leave the object on the server, unowned.',
+        'Changes of the object that are allowed; default: all. Without update, differences are listed, but never written or owned. Without delete, destroy and prune leave the object on the server, unowned.',
     },
     power: {
       enum: ['managed', 'ignore'],

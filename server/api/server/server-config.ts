@@ -149,7 +149,7 @@ export const serverConfigKeys = {
   'maas.api.key': text('Key for the MAAS server.'),
   'maas.api.url': row('text', url)('Address of the MAAS server.'),
   'maas.machine': text('Name of this host in MAAS. Unset: the host name.', local),
-  'oidc.audience': text('What a token must be meant for (claim aud). Unset: oidc.client.id.'),
+  'oidc.audience': text('Audience of a token (claim aud). Unset: oidc.client.id.'),
   'oidc.client.id': text('Client id at the OpenID Connect issuer.'),
   'oidc.groups.claim': text('Claim of a token with the groups of its user.', { default: 'groups' }),
   'oidc.groups.projects.*': row(

@@ -79,7 +79,7 @@ export const poolConfigKeys = {
     'Every member of the cluster mounts the same file system (NFS, CephFS ...) at source: containers in the pool can go on at another member when theirs is lost.',
     { default: 'false' },
   ),
-  'source.shared.id': key('text', ['dir'], 'What the members recognize the shared pool by.', {
+  'source.shared.id': key('text', ['dir'], 'Id by which the members recognize the shared pool.', {
     check: is.matches(/^[0-9a-f-]{36}$/, 'must be as the server has made it'),
     computed: true,
   }),
@@ -108,7 +108,7 @@ export const poolConfigKeys = {
   'sync.volumes': key(
     'bool',
     every,
-    'What the server writes into volumes (create, copy, snapshot, restore, pushed files) is on the disk before it is acknowledged.',
+    'Writes of the server into volumes (create, copy, snapshot, restore, pushed files) are on the disk before they are acknowledged.',
     { default: 'false', changeable: ['btrfs', 'dir'] },
   ),
   'volume.size': key('size', ['lvm', 'ceph'], 'Size of a new volume.', {

@@ -274,7 +274,7 @@ export class OwnEtcd {
     this.#process = undefined;
     await rm(this.#dir('etcd.json'), { force: true });
     await rm(this.#dir('etcd'), { recursive: true, force: true });
-    this.#deps.log.info('This member runs no etcd of the cluster any more');
+    this.#deps.log.info('This member no longer runs an etcd of the cluster');
     return 'restless';
   }
 

@@ -31,7 +31,7 @@ export function parseHeader(block: Buffer, position: number): TarHeader {
   const isNameClean = isZero(block.subarray(own.length, 100));
   const name = prefix === '' ? own : `${prefix}/${own}`;
   if (!isNameClean)
-    throw new DriverError('Invalid', `the name ${shownName(name)} in ${where} of the image goes on after a NUL`);
+    throw new DriverError('Invalid', `the name ${shownName(name)} in ${where} of the image continues after a NUL`);
   return {
     name,
     link: upToNul(block, 157, 257),

@@ -56,6 +56,6 @@ function openBusboy(answer: { readonly contentType: string; readonly from: strin
       limits: { files: 3, fields: 0, parts: 4, headerPairs: 20, fieldNameSize: 100, headerSize: 16_384 },
     });
   } catch (error) {
-    throw new DriverError('Invalid', `${answer.from} sends an image in parts that cannot be told apart`, error);
+    throw new DriverError('Invalid', `${answer.from} sends an image in parts that cannot be separated`, error);
   }
 }

@@ -84,7 +84,7 @@ export async function* commandsOf(source: AsyncIterable<Buffer>, what: string): 
     yield { name, bytes, attributes: attributesOf(bytes, what) };
     if (name === 'end') break;
   }
-  if (rest.length > 0 || (await chunks.next()).done !== true) throw invalid(what, 'goes on after its end');
+  if (rest.length > 0 || (await chunks.next()).done !== true) throw invalid(what, 'continues after its end');
 }
 
 function attributesOf(bytes: Buffer, what: string): ReadonlyMap<number, Buffer> {

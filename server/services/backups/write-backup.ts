@@ -103,7 +103,7 @@ async function withFile(
 ): Promise<void> {
   await rm(path, { force: true });
   await writeText(path, text, { mode: 0o400, flag: 'wx' }).catch((error: unknown) => {
-    deps.log.warn(`The backup goes without the file ${path}: ${errorText(error)}`);
+    deps.log.warn(`The backup leaves the file ${path} out: ${errorText(error)}`);
   });
   const drop = (): Promise<void> => rm(path, { force: true });
   try {

@@ -30,7 +30,7 @@ export async function isLive(deps: LiveDeps, name: string, live: unknown, isEphe
   const what = `The container ${name} is ${status} and cannot be migrated live`;
   const remedy = 'Stop it first, or give live: false to copy its files as they are now';
   if (status === 'frozen') throw errors.badRequest(`${what}: it is frozen. ${remedy}`);
-  if (isEphemeral) throw errors.badRequest(`${what}: it is ephemeral and goes when it stops. ${remedy}`);
+  if (isEphemeral) throw errors.badRequest(`${what}: it is ephemeral and is deleted when it stops. ${remedy}`);
   try {
     await needCheckpoints(deps.runtime, 'That');
     return true;

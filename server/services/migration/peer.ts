@@ -150,11 +150,11 @@ export class Peer {
           return;
         }
         if (this.#messages.length >= maxWaitingMessages)
-          throw new PeerError('the other side sends messages and takes no answer');
+          throw new PeerError('the other side sends messages and reads no answer');
         this.#messages.push(message);
         this.#wake();
       }
-      this.#fail(new PeerError('the other side went away before it was done'));
+      this.#fail(new PeerError('the other side closed the connection before the migration ended'));
     } catch (error) {
       this.#fail(error);
     }

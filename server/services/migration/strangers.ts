@@ -42,7 +42,7 @@ export function refuseStrangeCheckpoint(name: string): void {
   const project = projectOf(name);
   throw new AppError(
     'forbidden',
-    `The project ${project} does not allow that ${plainName(name)} goes on from a checkpoint of another server (${lowLevel} is block): migrate it with live: false`,
+    `The project ${project} does not allow that ${plainName(name)} continues from a checkpoint of another server (${lowLevel} is block): migrate it with live: false`,
   );
 }
 

@@ -73,7 +73,7 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
     return found;
   };
 
-  test('what it has is listed as while it was there, its containers with status Error and without state', async () => {
+  test('its objects are listed as before, its containers with status Error and without state', async () => {
     await fill();
     const before = await all();
     const names = ['here', 'data', 'data/v0', 'away', 'away/s0', 'elsewhere'];

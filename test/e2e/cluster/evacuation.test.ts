@@ -45,7 +45,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect(status).toBe('Success');
   };
 
-  test('what ran runs elsewhere and comes back running, what did not does not; each as it wishes', async () => {
+  test('running containers run elsewhere and come back running, stopped ones stay stopped; each by its cluster.evacuate', async () => {
     await create('runs', true, { config: { 'user.a': 'b' } });
     await create('rests', false);
     await create('stays', true, { config: { 'cluster.evacuate': 'stop' } });
@@ -108,7 +108,7 @@ describe.skipIf(etcdMissing() !== undefined)('evacuating a member', () => {
     expect(await at('c1')).toEqual(['m2', 'Running']);
   });
 
-  test('what cannot move is named, the others go, and a second request does the rest', async () => {
+  test('containers that cannot move are named, the others go, and a second request does the rest', async () => {
     await create('a', true);
     await create('b', true);
     await one.ok('POST', '/1.0/containers/a/backups', { name: 'kept' });

@@ -59,7 +59,7 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(strange.stderr).toContain('the cluster has no member m22 (did you mean m2?)');
   });
 
-  test('what one of several members has differently is drift of that member', async () => {
+  test('a difference on one of several members is drift of that member', async () => {
     const elsewhere = pool().replace('m2-pool', 'other-pool');
     const plan = await run('plan', [elsewhere, ...parts().slice(1)], '--detailed-exitcode');
     expect(plan.code, plan.stdout).toBe(4);
@@ -125,7 +125,7 @@ describe.skipIf(etcdMissing() !== undefined)('manifests over a cluster', () => {
     expect(await one.get('/1.0/containers/c6')).toMatchObject({ location: 'm2', status: 'Running' });
   });
 
-  test('what a member that is offline has is neither missing nor changed, and a change of it is refused with its name', async () => {
+  test('objects of an offline member are neither missing nor changed, and a change of them is refused with its name', async () => {
     await apply([...parts(), onThree()]);
     await cluster.members[2]?.stop();
     await until(async () => {

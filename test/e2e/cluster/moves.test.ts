@@ -164,7 +164,7 @@ describe.skipIf(etcdMissing() !== undefined)('moving containers between members'
     await one.ok('DELETE', '/1.0/containers/d2');
   });
 
-  test('what is in the way is said before anything begins, and the container stays as it is', async () => {
+  test('a hindrance is named before anything begins, and the container stays as it is', async () => {
     await create(two, 'e1');
     await create(one, 'e2');
     expect((await refused('e1', 'm2')).text).toContain('is on the member m2 already');

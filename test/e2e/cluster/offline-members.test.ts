@@ -96,7 +96,7 @@ describe.skipIf(etcdMissing() !== undefined)('deleting what members that are off
     expect(Object.keys(config as object).filter((key) => key.includes('away'))).toEqual([]);
   });
 
-  test('what every member has is neither made nor changed meanwhile, and containers of the others are', async () => {
+  test('objects that every member has are neither made nor changed meanwhile, and containers of the others are', async () => {
     await good('apply', all);
     await away();
     const changed = [

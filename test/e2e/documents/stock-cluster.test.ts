@@ -165,7 +165,7 @@ describe.skipIf(missing !== undefined)('manifests over a cluster of stock LXD', 
     await expectSettled(stack());
   }, 120_000);
 
-  test('what a stack no longer declares is pruned, and a destroy removes the rest on all members', async () => {
+  test('objects that a stack no longer declares are pruned, and a destroy removes the rest on all members', async () => {
     await apply(stack().slice(0, 5), '--prune', '--allow-destroy');
     expect(await locations()).toEqual({ c1: 'lxd2' });
     const gone = await run('destroy', stack().slice(2, 5), '--auto-approve');

@@ -102,7 +102,7 @@ describe('another writer', () => {
     expect(Object.keys(config).filter((key) => key.includes('.lock.'))).toEqual([]);
   });
 
-  test('who owns a key in another set is a conflict with both names: exit code 4 until the key is taken by force', async () => {
+  test('a key that another set owns is a conflict with both names: exit code 4 until the key is taken by force', async () => {
     bench.parts = { theirs: profileWith('manage: { set: theirs }\n').replace('64MiB', '70MiB') };
     const run = await gantry({}, ['apply', '--auto-approve']);
     expect(run.code, run.stderr).toBe(4);

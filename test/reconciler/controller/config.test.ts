@@ -144,7 +144,7 @@ sets:
     );
     expect(found).toEqual([
       '1: controller.listen is 0.0.0.0:8440, which others reach: tokens need TLS',
-      '1: controller.listen is given, but nobody may call it',
+      '1: controller.listen is given, but no caller has access',
     ]);
   });
 

@@ -84,7 +84,7 @@ describe('moves', () => {
 describe('evacuated members', () => {
   const evacuated = { ...three, m2: { ...fast, status: 'Evacuated' } };
 
-  test('what moved away stays until the member is restored, and what waits on it is not started', () => {
+  test('containers that moved away stay until the member is restored, and those that wait on it are not started', () => {
     const config = { 'volatile.evacuate.origin': 'm2' };
     expect(ids(plan(cluster(evacuated, ['web', { ...running, location: 'm1', config }]), web('m2')))).toEqual([]);
     const waiting = plan(cluster(evacuated, ['web', { ...stopped, location: 'm2' }]), web('m2'));
@@ -135,7 +135,7 @@ describe('a member is offline', () => {
     return [...ids(made), ...guards(made)];
   };
 
-  test('what it has, and what every member has, is not deleted; the rest is', () => {
+  test('its own objects, and those that every member has, are not deleted; the rest is', () => {
     const observed = cluster(offline, ['web', { ...stopped, location: 'm2' }], ['b', { ...stopped, location: 'm1' }]);
     expect(destroyed(observed, web('m2'), document('container', 'b', {}))).toEqual([
       'container/b#delete',

@@ -520,7 +520,7 @@ describe('the checker', () => {
   });
 });
 
-describe('what people read', () => {
+describe('texts for people', () => {
   const profiles = [liveProfile('default', { devices: { root } }), liveProfile('web', { config: { 'user.a': '1' } })];
   const containers = [
     liveContainer('api', {

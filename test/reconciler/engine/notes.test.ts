@@ -103,7 +103,7 @@ describe('the place of the notes of a set', () => {
   });
 });
 
-describe('what clients of a project may note', () => {
+describe('notes of clients of a project', () => {
   const profile = {
     ...renderSetState(
       'web@red',

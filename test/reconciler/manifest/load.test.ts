@@ -369,7 +369,7 @@ test.each([
   expect(diagnostics.map((one) => one.path)).toEqual(path === undefined ? [] : [path]);
 });
 
-describe('what people are told', () => {
+describe('messages to people', () => {
   const many = `kind: contaner
 name: x
 ---

@@ -89,7 +89,7 @@ describe('references', () => {
   });
 });
 
-describe('what gantry writes', () => {
+describe('files that gantry writes', () => {
   let daemon: TestDaemon;
   beforeAll(async () => {
     daemon = await makeDaemon({ runtime: 'sim' });

@@ -37,7 +37,7 @@ describe.skipIf(chromiumPath === undefined)('with 10,000 objects', () => {
     }
   });
 
-  test('what a browser loads is below 300 KB, and the terminal is not part of the start', () => {
+  test('the files that a browser loads are below 300 KB, and the terminal is not part of the start', () => {
     const assets = readdirSync(join(harness.folder, 'assets'));
     const size = (name: string): number => gzipSync(readFileSync(join(harness.folder, 'assets', name))).length;
     expect(assets.reduce((sum, name) => sum + size(name), 0)).toBeLessThan(300_000);

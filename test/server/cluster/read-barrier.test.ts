@@ -27,7 +27,7 @@ test('a read passes when the store answers, and does not wait again while it is 
   expect(await barrier.pass()).toBe(true);
 });
 
-test('what must be known is waited for while the store is away, and given up in the end', async () => {
+test('a read that must be current waits while the store is away, and is given up in the end', async () => {
   const { barrier, asked } = barrierOf(2);
   expect(await barrier.passAtLast()).toBe(true);
   expect(asked.times).toBe(3);

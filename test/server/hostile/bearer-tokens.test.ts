@@ -128,7 +128,7 @@ describe('over TLS', () => {
     expect(await refusal(webber, '/1.0/storage-pools', 'POST')).toMatch(/^403 .*the user of this token is restricted/);
   });
 
-  test('what a user started ends when the config trusts the user no more, and goes on when only others lose it', async () => {
+  test('commands of a user end when the config no longer trusts the user, and continue when only others lose trust', async () => {
     await seed(daemon);
     await createContainer(daemon, 'c1');
     await setState(daemon, 'c1', 'start');

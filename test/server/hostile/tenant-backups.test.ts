@@ -138,7 +138,7 @@ describe('a backup is refused, and nothing is made of it', () => {
 });
 
 describe('of a backup that is accepted', () => {
-  test('what it says of projects, uuids and servers is not believed', async () => {
+  test('its statements about projects, uuids and servers are ignored', async () => {
     const name = fresh();
     const config = {
       'volatile.idmap.base': '777',

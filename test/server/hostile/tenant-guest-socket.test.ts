@@ -51,7 +51,7 @@ test.each([
   expect(bytes.toString()).not.toMatch(/of-victim|of-theirs|of-profile|10\.9\.8\.77|metadata\.yaml/);
 });
 
-test('what happens in other projects is no event, not even for a container of the same name', async () => {
+test('changes in other projects are no events, not even for a container of the same name', async () => {
   const heard = await listenOn(`ws+unix://${socketOf('mine')}:/1.0/events`);
   const write = (project: string, path: string, value: string) =>
     host.admin.call('PATCH', `/1.0/${path}?project=${project}`, { config: { 'user.of': value } });

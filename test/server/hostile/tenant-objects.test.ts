@@ -408,7 +408,7 @@ describe('in its own project', () => {
   test.each(attempts)('a tenant does not get %s', (...attempt) => meets(attempt));
 });
 
-test('what the server keeps of a container is not for a tenant to choose', async () => {
+test('a tenant cannot choose the keys that the server keeps of a container', async () => {
   const path = `/1.0/containers/own${own}`;
   const then = (await host.tenant('GET', path)).metadata.config;
   const keys = ['volatile.idmap.next', 'volatile.idmap.base', 'volatile.last_state.idmap', 'volatile.uuid'];

@@ -146,9 +146,9 @@ function escapes(canary: string): Record<string, HostileImage> {
       bytes: withStart({ name: 'l', flag: 'L', content: 'rootfs/a\0../b\0' }, file('x')),
       message: /has a NUL inside a name/,
     },
-    'a name that goes on after its NUL': {
+    'a name that continues after its NUL': {
       bytes: withStart({ ...file('rootfs/a'), change: (header) => header.write('../b', 20) }),
-      message: /goes on after a NUL/,
+      message: /continues after a NUL/,
     },
     'names for all members': { bytes: withStart(pax({ path: canary }, 'g'), file('x')), message: /sets path of all/ },
     'two long names': {

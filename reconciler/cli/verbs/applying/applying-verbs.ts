@@ -65,7 +65,7 @@ const historyFlags = { ...hostFlags, ...setFlag() };
 
 export const history = {
   name: 'history',
-  summary: 'list what was applied when, by whom and why; newest first',
+  summary: 'list the runs of a set with time, author and reason; newest first',
   flags: { ...historyFlags, ...hostSelectorFlag, ...outputFlag('table or json') },
   examples: ['gantry history', 'gantry history show 3', 'gantry history diff 3 4'],
 } satisfies Verb;

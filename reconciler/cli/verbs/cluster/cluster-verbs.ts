@@ -77,13 +77,13 @@ export const clusterRemove = {
   args: [member],
   flags: {
     ...hostFlags,
-    force: toggle('--force', 'also a member that does not answer, with the records of all that it has'),
+    force: toggle('--force', 'remove a member that does not answer too, with the records of its objects'),
   },
   examples: ['gantry cluster remove three', 'gantry cluster remove three --force'],
 } satisfies Verb;
 export type ClusterRemoveOptions = OptionsOf<typeof clusterRemove>;
 
-const force = { force: toggle('--force', 'stop containers by force, without the time that they have') };
+const force = { force: toggle('--force', 'stop containers by force, without time for a clean stop') };
 
 export const clusterEvacuate = {
   name: 'cluster evacuate',

@@ -63,7 +63,7 @@ export const move = {
   args: copyArgs,
   flags: {
     ...copyFlags,
-    target: text('--target <member>', 'member of the cluster that it goes to; the container is stopped'),
+    target: text('--target <member>', 'member of the cluster to move it to; the container is stopped'),
   },
   examples: ['gantry move web1 --target two', 'gantry move web1 --target-host https://other:8443'],
 } satisfies Verb;

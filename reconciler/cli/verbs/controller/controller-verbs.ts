@@ -45,7 +45,7 @@ const setArgs = [['<set>', 'the set']] as const;
 const hostsFlag = inSection('Several hosts:', {
   host: list('--host <name>', 'only this host of the set; may be repeated'),
 });
-const reasonFlag = inSection('Execution:', { reason: text('--reason <text>', 'why, for the history') });
+const reasonFlag = inSection('Execution:', { reason: text('--reason <text>', 'reason, for the history') });
 
 export const controllerStatus = {
   name: 'controller status',

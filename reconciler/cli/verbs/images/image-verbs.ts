@@ -70,7 +70,7 @@ export type ImageCopyOptions = OptionsOf<typeof imageCopy>;
 export const imagePublish = {
   name: 'image publish',
   summary: 'make an image from a stopped container or a snapshot',
-  args: [['<container[/snapshot]>', 'what to publish', 'container']],
+  args: [['<container[/snapshot]>', 'container or snapshot to publish', 'container']],
   flags: {
     ...newImageFlags,
     compression: text('--compression <program>', 'none, gzip, zstd, xz, ... (default: images.compression_algorithm)'),

@@ -39,7 +39,7 @@ export const exportHost = {
   flags: {
     ...hostFlags,
     ...selectorFlags,
-    ...setFlag('write manage: as this set records it (default: default)'),
+    ...setFlag('write manage: from the record of this set (default: default)'),
     ...inSection('Output:', {
       output: text('-o, --output <path>', 'directory (one file per kind) or FILE.yaml (default: stdout)'),
       redact: toggle('--redact', 'write variables in place of secrets'),

@@ -11,7 +11,13 @@ import { CliError } from '../../errors/usage-error.ts';
 export const explainPath: Run = async (context, [word]) => {
   const { explain, explainKinds, isUnknown } = await import('../../../core/kinds/explain-kinds.ts');
   if (word === undefined) {
-    show(context, { path: 'kinds', type: '', doc: 'What manifests declare.', facts: [], members: explainKinds() });
+    show(context, {
+      path: 'kinds',
+      type: '',
+      doc: 'Objects that manifests declare.',
+      facts: [],
+      members: explainKinds(),
+    });
     return exitCodes.ok;
   }
   const dot = word.search(/[./]/);

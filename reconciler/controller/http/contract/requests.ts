@@ -45,7 +45,7 @@ export type PreviewRequest = Shape<typeof PreviewRequest>;
 
 export const SessionRequest = Type.Object({ token: Type.String({ minLength: 1, maxLength: 4096 }) }, strict);
 export const Session = Type.Object({
-  name: Type.Optional(says('Absent: nobody has logged in.')),
+  name: Type.Optional(says('Absent: no login.')),
   role: Type.Optional(Role),
   csrfToken: Type.Optional(says('For the header X-CSRF-Token of each change that a cookie authorizes.')),
   expiresAt: Type.Optional(Time),

@@ -79,7 +79,7 @@ export class Proxies implements ProxyKeeper {
         if (!used.has(table)) await nft(removeTable(table));
       }
     } catch (error) {
-      this.#log.debug('left-over forwards in the kernel cannot be looked for', { reason: errorText(error) });
+      this.#log.debug('left-over forwards in the kernel cannot be listed', { reason: errorText(error) });
     }
   }
 
@@ -121,7 +121,7 @@ export class Proxies implements ProxyKeeper {
       connect,
       proxyProtocol: run.proxyProtocol,
       failed: (error) =>
-        this.#log.debug('a forward found nobody at its other end', {
+        this.#log.debug('the other end of a forward does not listen', {
           container,
           device: run.device,
           connect: endpointText(connect),
@@ -201,7 +201,7 @@ function dressFile(calls: Calls, pid: number | undefined, listen: Endpoint, dres
     // Held by a descriptor: a container may put a link in its place meanwhile.
     const held = openSync(path, 0o10000000 | constants.O_NOFOLLOW);
     try {
-      if (!fstatSync(held).isSocket()) throw new DriverError('Failed', `${listen.path} is no socket any more`);
+      if (!fstatSync(held).isSocket()) throw new DriverError('Failed', `${listen.path} is no longer a socket`);
       chownSync(`/proc/self/fd/${held}`, uid, gid);
       if (dress.mode !== undefined) chmodSync(`/proc/self/fd/${held}`, dress.mode);
     } finally {

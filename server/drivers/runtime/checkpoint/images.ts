@@ -36,7 +36,7 @@ export function makeRoundsPassable(dir: string): void {
     if (!isBeside || lstatSync(round, { throwIfNoEntry: false })?.isDirectory() !== true) {
       throw new DriverError(
         'Invalid',
-        `${seen.size === 1 ? dir : round} goes on from ${images}, which does not lie beside it`,
+        `${seen.size === 1 ? dir : round} continues from ${images}, which does not lie beside it`,
       );
     }
     makeImagesDir(round);

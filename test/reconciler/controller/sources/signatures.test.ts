@@ -170,7 +170,7 @@ describe.skipIf(!hasSsh)('SSH signatures', () => {
   });
 });
 
-describe('what the programs say', () => {
+describe('output of the programs', () => {
   const status = (...lines: string[]): string => lines.map((line) => `[GNUPG:] ${line}\n`).join('');
   const good = [
     'NEWSIG',

@@ -31,7 +31,7 @@ const withWeb = (more: object, container: object = {}): Json => ({
   resource: { gantry_container: { w: { ...web, ...container } }, ...more },
 });
 
-describe('what is inside a container', () => {
+describe('the inside of a container', () => {
   test('files and commands of its own say in documents what they say to Terraform', () => {
     const [document] = documents(
       withWeb(
@@ -113,7 +113,7 @@ describe('what is inside a container', () => {
     });
   });
 
-  test('what their runs leave can be referred to, and is not known before', () => {
+  test('results of their runs can be referred to, and are not known before', () => {
     const { outputs, problems: found } = load({
       ...(withWeb({}, { exec: { a: { command: ['x'] } }, files: { '/f': { content: '' } } }) as object),
       output: {
@@ -227,7 +227,7 @@ describe('what is inside a container', () => {
   });
 });
 
-describe('what the provider block says of all resources', () => {
+describe('settings of the provider block for all resources', () => {
   const resource = { gantry_profile: { p: { name: 'p' } }, gantry_storage_pool: { q: { name: 'q', driver: 'dir' } } };
 
   test('project and target are those of objects that have them', () => {

@@ -165,7 +165,7 @@ describe('on the simulation', () => {
     expect((await setState(daemon, a, 'start')).err).toBe('');
   });
 
-  test('what a killed daemon recorded but did not do is done by the next one', async () => {
+  test('a change that a killed daemon recorded but did not make is made by the next one', async () => {
     const name = await running();
     await patch(name, { data: disk() });
     const run = daemon.sim.runOf(name);
@@ -307,7 +307,7 @@ describe.skipIf(missing !== undefined)('on real containers', () => {
     await patch({ data: { type: 'none' } });
   });
 
-  test('what the host mounts below a disk later is seen inside as propagation says, plugged in or there from the start', async () => {
+  test('later mounts of the host below a disk are seen inside as propagation says, plugged in or there from the start', async () => {
     const dir = join(work, 'shares');
     await mkdir(join(dir, 'later'), { recursive: true });
     const disk = { type: 'disk', source: dir, path: '/mnt/shares' };

@@ -56,7 +56,7 @@ const anyCidr = fc.oneof(
 );
 
 describe('addresses', () => {
-  test('what is an address and what is not agrees with the runtime, for likely and unlikely texts', () => {
+  test('the check of addresses agrees with the runtime, for likely and unlikely texts', () => {
     const almost = fc.string({
       unit: fc.constantFrom('0', '1', '25', '255', '256', 'f', ':', '::', '.', '/', ' ', '-'),
       maxLength: 14,
@@ -245,7 +245,7 @@ describe('config keys', () => {
 });
 
 describe('subnets', () => {
-  test('what is picked is free, whatever is taken, and of the right shape', () => {
+  test('a picked subnet is free, whatever is taken, and of the right shape', () => {
     const taken = fc.array(fc.tuple(fc.integer({ min: 0, max: 255 }), fc.integer({ min: 9, max: 32 })), {
       maxLength: 30,
     });

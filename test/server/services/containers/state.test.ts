@@ -209,7 +209,7 @@ describe('the record of a run', () => {
     expect(third.last_used_at).toBe(second.last_used_at);
   });
 
-  test('what another server noted of the interface that a card was given goes when the container stops', async () => {
+  test('notes of another server about the interface of a card go when the container stops', async () => {
     const noted = {
       'volatile.eth0.last_state.created': 'false',
       'volatile.eth0.last_state.hwaddr': '00:16:3e:00:00:01',

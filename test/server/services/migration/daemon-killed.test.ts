@@ -138,7 +138,10 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     const [from] = await begin();
     await midway();
     await target.killed();
-    expect(await ended(from)).toMatchObject({ status: 'Failure', err: expect.stringMatching(/went away|broke/) });
+    expect(await ended(from)).toMatchObject({
+      status: 'Failure',
+      err: expect.stringMatching(/closed the connection|broke/),
+    });
     await target.expectKnown([], []);
     expect(describeTree(source.pool('containers/c'))).toBe(before);
     await limit('0');
@@ -154,7 +157,10 @@ describe.each(noBtrfs === undefined ? ['dir', 'btrfs'] : ['dir'])('on pools of d
     const [, to] = await begin();
     await midway();
     await source.killed();
-    expect(await ended(to)).toMatchObject({ status: 'Failure', err: expect.stringMatching(/went away|broke/) });
+    expect(await ended(to)).toMatchObject({
+      status: 'Failure',
+      err: expect.stringMatching(/closed the connection|broke/),
+    });
     await target.expectKnown([], []);
     await source.expectKnown(['c'], ['c/s']);
     expect(describeTree(source.pool('containers/c'))).toBe(before);

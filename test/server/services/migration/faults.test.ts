@@ -235,10 +235,10 @@ describe('a misbehaving source', () => {
     [
       'leaves in the middle of a stream',
       (peer: Met) => [peer.fs, peer.control].map((one) => one.socket.terminate()),
-      /broke|went away/,
+      /broke|closed the connection/,
     ],
     ['ends a stream too early', (peer: Met) => peer.fs.barrier(), /cut off|end mark/],
-    ['reports the end too early', (peer: Met) => [peer.control.socket.terminate()], /broke|went away/],
+    ['reports the end too early', (peer: Met) => [peer.control.socket.terminate()], /broke|closed the connection/],
   ])('%s', async (_what, act, text) => {
     const name = fresh();
     const peer = await met(name);
@@ -258,7 +258,7 @@ describe('a misbehaving source', () => {
     const peer = await met(name);
     for (let message = 0; message < 40; message += 1) say(peer, offer);
     const ended = await peer.ended;
-    expect([ended.status, ended.err]).toEqual(['Failure', expect.stringContaining('takes no answer')]);
+    expect([ended.status, ended.err]).toEqual(['Failure', expect.stringContaining('reads no answer')]);
     await expectNothing(two.b, name);
   });
 

@@ -95,7 +95,7 @@ describe.skipIf(missing !== undefined)('many writers of a store', () => {
     expect(await c.txn([], [put('/c')])).toMatchObject({ ok: true });
   });
 
-  test('what one has sent before it is shut out is never applied afterwards', async () => {
+  test('a write that a writer sent before it was shut out is never applied afterwards', async () => {
     const a = await openCuttable('a');
     const b = await open('b');
     await a.txn([], [put('/a', 'before')]);

@@ -82,7 +82,8 @@ function csvRows(source: string): readonly (readonly string[])[] {
     for (let separator = ','; separator === ',';) {
       field.lastIndex = at;
       const match = field.exec(source);
-      if (match === null) throw new ConversionError(`record ${rows.length + 1}: a quote stands where none may stand`);
+      if (match === null)
+        throw new ConversionError(`record ${rows.length + 1}: a quote is at a place where none may be`);
       row.push(match[1]?.replaceAll('""', '"').replaceAll('\r\n', '\n') ?? match[2] ?? '');
       at = field.lastIndex;
       separator = match[3] ?? '';

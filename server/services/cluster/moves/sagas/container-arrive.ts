@@ -24,7 +24,7 @@ export type TakeFiles = (params: ArriveParams, context: SagaContext) => Promise<
 /** Until the last transaction the container is that of the other member, and from then on it is only here. */
 export function arriveContainerSaga(
   deps: Pick<ContainerDeps, 'records' | 'pools'>,
-  take: TakeFiles = () => Promise.reject(new Error('The member that has the container is not sending any more')),
+  take: TakeFiles = () => Promise.reject(new Error('The member that has the container no longer sends')),
 ): Saga<ArriveParams> {
   const { records } = deps;
   return {

@@ -319,7 +319,7 @@ describe.skipIf(missing !== undefined)('a configuration', { timeout: 60_000 }, (
   });
 });
 
-test('what checks and strange values say is said as a warning', async () => {
+test('failed checks and strange values are warnings', async () => {
   folder.write({
     'main.tf.json': { check: { c: { assert: { condition: '${1 > 2}', error_message: 'One is not ${1 + 1}.' } } } },
     'terraform.tfvars': 'other = 1',

@@ -121,7 +121,7 @@ describe.skipIf(missing !== undefined)('functions', { timeout: 300_000 }, () => 
   });
 });
 
-test('what cannot be answered as Terraform would is refused with the reason', () => {
+test('a function that cannot answer as Terraform would is refused with the reason', () => {
   const reasons = [
     ['timestamp()', 'the function timestamp is not evaluated: every plan would find a change'],
     ['uuid()', 'the function uuid is not evaluated: its result is another one each time'],
