@@ -3,12 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { applyExpiry, parseExpiry } from '../../api/container/snapshot-expiry.ts';
 import type { Operation } from '../../api/operation.ts';
 import { decodeTrustToken } from '../../api/server/trust-token.ts';
-import {
-  isCertificateType,
-  type Certificate,
-  type CertificateCreate,
-  type CertificatePut,
-} from '../../api/server/certificate.ts';
+import type { Certificate, CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
 import { checkTrustPassword, parseCertificate, planTrust, waitForTurn, type TrustEntry } from '../../auth/trust.ts';
@@ -21,6 +16,7 @@ import type { CertificateDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
+import { checkType, isNarrowed, restrictionOf, tokenRequest, type Restriction } from './certificate-bodies.ts';
 
 export interface CertificatesDeps {
   readonly records: Records;
@@ -109,25 +105,17 @@ export class Certificates {
     );
     const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
     // Only who is trusted may say for which projects a certificate is good.
-    const grant = caller.class === 'trusted' ? this.#grantOf(body) : {};
+    const grant = caller.class === 'trusted' ? this.#restriction(body, undefined) : {};
     return this.#add(caller, planTrust({ body, ...connection, isKnown }), grant);
   }
 
   /** An operation of class token whose metadata has the parts of the token; it runs until the token is used or withdrawn. */
   makeToken(body: CertificateCreate, addresses: readonly string[]): Operation {
     const { tokens, clock, operations, records, serverFingerprint } = this.#deps;
-    const { type, name = '', certificate = '', restricted = false, projects = [] } = body;
-    const problems = [
-      ...(type === 'client' ? [] : [{ path: 'type', message: `must be client, is ${JSON.stringify(type)}` }]),
-      ...(name === '' ? [{ path: 'name', message: 'is required: the certificate of the new client gets it' }] : []),
-      ...(certificate === ''
-        ? []
-        : [{ path: 'certificate', message: 'must be absent: the new client brings its own' }]),
-    ];
-    if (problems.length > 0) throw errors.invalid('trust token', problems);
+    const request = tokenRequest(body);
     const expiry = parseExpiry(records.server.get('config')?.document.config['core.remote_token_expiry'] ?? '');
     const expiresAt = expiry === undefined ? undefined : applyExpiry(expiry, new Date(clock.nowMs()));
-    const issued = tokens.issue({ name, ...this.#grantOf(body) }, expiresAt?.getTime());
+    const issued = tokens.issue({ name: request.name, ...this.#restriction(body, undefined) }, expiresAt?.getTime());
     if (issued === undefined) throw errors.badRequest('Too many tokens wait to be used: withdraw some of them first');
     return operations.start({
       class: 'token',
@@ -137,7 +125,7 @@ export class Certificates {
         secret: issued.secret,
         fingerprint: serverFingerprint(),
         addresses,
-        request: { type, name, certificate: '', password: '', token: true, restricted, projects },
+        request,
         ...(expiresAt === undefined ? {} : { expiresAt: expiresAt.toISOString() }),
       },
       mayCancel: true,
@@ -178,10 +166,6 @@ export class Certificates {
     attempts.succeeded(remoteHost);
     log.info(`A client at ${remoteHost} used a token; its certificate ${added.slice(0, 12)} is trusted now`);
     return added;
-  }
-
-  #grantOf(body: CertificateCreate): Pick<TrustGrant, 'projects'> {
-    return this.#restriction(body, undefined);
   }
 
   async #add(caller: Caller, entry: TrustEntry, { projects }: Pick<TrustGrant, 'projects'>): Promise<string> {
@@ -235,8 +219,7 @@ export class Certificates {
     const { name } = this.#find(prefix);
     const isNarrower = await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
-      if (body.type !== undefined && body.type !== document.type)
-        throw errors.invalid('certificate', [{ path: 'type', message: typeMessage(document.type, body.type) }]);
+      checkType(document.type, body.type);
       checkIfMatch(ifMatch, etagOf.certificate(document), 'certificate', name);
       const { projects: before, ...rest } = document;
       const wanted = { ...rest, name: body.name ?? document.name, ...this.#restriction(body, before) };
@@ -247,27 +230,8 @@ export class Certificates {
     return isNarrower ? name : undefined;
   }
 
-  /** What is not sent stays: a client that does not know of projects must not give all of them. Throws AppError badRequest. */
-  #restriction(
-    { restricted, projects }: Pick<CertificatePut, 'restricted' | 'projects'>,
-    before: readonly string[] | undefined,
-  ): { readonly projects?: readonly string[] } {
-    const isRestricted = restricted ?? before !== undefined;
-    const listed = [...new Set(projects ?? (isRestricted ? before : undefined))];
-    const unknown = listed.filter((project) => !this.#deps.records.projects.has(project));
-    const problems = [
-      ...unknown.map((project) => ({ path: 'projects', message: `there is no project ${JSON.stringify(project)}` })),
-      ...(isRestricted || listed.length === 0
-        ? []
-        : [
-            {
-              path: 'projects',
-              message: 'limits nothing without restricted: true; leave it empty, or restrict the certificate',
-            },
-          ]),
-    ];
-    if (problems.length > 0) throw errors.invalid('certificate', problems);
-    return isRestricted ? { projects: listed } : {};
+  #restriction(body: Restriction, before: readonly string[] | undefined): Pick<TrustGrant, 'projects'> {
+    return restrictionOf(body, before, (project) => this.#deps.records.projects.has(project));
   }
 
   #find(prefix: string): Entry<CertificateDocument> {
@@ -283,11 +247,6 @@ export class Certificates {
   }
 }
 
-const typeMessage = (type: string, sent: string): string =>
-  isCertificateType(sent)
-    ? `cannot be changed from ${type} to ${sent}: delete the certificate and add it again`
-    : `must be ${type}, is ${JSON.stringify(sent)}`;
-
 function render({ name, document }: Entry<CertificateDocument>): Certificate {
   return {
     type: document.type,
@@ -298,7 +257,3 @@ function render({ name, document }: Entry<CertificateDocument>): Certificate {
     projects: [...(document.projects ?? [])],
   };
 }
-
-/** Undefined: all projects, and the server. */
-const isNarrowed = (before: readonly string[] | undefined, after: readonly string[] | undefined): boolean =>
-  after !== undefined && (before === undefined || before.some((project) => !after.includes(project)));

@@ -1,0 +1,119 @@
+// The containers that use a profile: whether they can take a change of it, and passing the change on to them.
+import { plainName } from '../../api/project/project-names.ts';
+import { rootDisk } from '../../api/devices/index.ts';
+import { errors } from '../../api/errors.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { ProfileDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import { applyLive, applyRootSize } from '../containers/life/update.ts';
+import { newlyShared } from '../containers/life/draft.ts';
+import type { IdMaps } from '../containers/life/id-maps.ts';
+import type { GuestAccess } from '../containers/guest-access.ts';
+import type { RunningDevices } from '../containers/devices/running-devices.ts';
+import type { ContainerEntry, ContainerView } from '../containers/view.ts';
+import { expand, type Expanded } from '../expand.ts';
+import { profilesOf } from '../project-scope.ts';
+import type { Pools } from '../storage/pools.ts';
+import { othersWith } from '../other-users.ts';
+import { usersOfProfile } from './rename.ts';
+export interface ProfileUsersDeps {
+  readonly records: Records;
+  readonly runtime: RuntimeDriver;
+  readonly view: ContainerView;
+  readonly idMaps: IdMaps;
+  readonly running: RunningDevices;
+  readonly guests: GuestAccess;
+  readonly pools: Pools;
+  readonly log: Log;
+}
+
+export class ProfileUsers {
+  readonly #deps: ProfileUsersDeps;
+
+  constructor(deps: ProfileUsersDeps) {
+    this.#deps = deps;
+  }
+
+  here(name: string): readonly ContainerEntry[] {
+    return usersOfProfile(this.#deps.records, name);
+  }
+
+  /** Containers of other members of the cluster. */
+  elsewhere(name: string) {
+    return othersWith(this.#deps.records, 'profile', name);
+  }
+
+  /** The root disk of a container that uses the profile must stay in the pool where its files are; its id map must be possible. */
+  check(name: string, wanted: ProfileDocument): void {
+    const broken = [...this.here(name), ...this.elsewhere(name)].flatMap((user) => {
+      const found = profilesOf(this.#deps.records, user.name);
+      const expanded = expand(user.document, (profile) => (profile === plainName(name) ? wanted : found(profile)));
+      const shared = newlyShared(expanded.devices, this.#deps.view.expanded(user).devices);
+      if (shared.length > 0)
+        return shared.map(({ path, message }) => ({
+          path,
+          message: `in the container ${plainName(user.name)} ${message}`,
+        }));
+      const pool = rootDisk(expanded.devices)?.pool;
+      if (pool === user.document.pool) return [];
+      const now =
+        pool === undefined
+          ? 'would have no root disk'
+          : `would have its root disk in pool ${pool} instead of ${user.document.pool}`;
+      return [{ path: 'devices', message: `the container ${user.name} ${now}` }];
+    });
+    if (broken.length > 0) throw errors.invalid(`profile ${name}`, broken.slice(0, 20));
+    for (const user of this.here(name)) {
+      this.#deps.idMaps.check(user.name, user.document, new Map([[plainName(name), wanted]]));
+    }
+  }
+
+  /** Returns what failed, by container. */
+  async apply(users: readonly ContainerEntry[], before: ReadonlyMap<string, Expanded>): Promise<readonly string[]> {
+    const failures: string[] = [];
+    for (const { name } of users) {
+      try {
+        await this.#deps.idMaps.refresh(name);
+        await this.#deps.running.applyLocked(name);
+        await applyLive(this.#deps, name, before.get(name)?.config ?? {});
+        await applyRootSize(this.#deps, name, before.get(name)?.devices ?? {}, { mustHold: true });
+      } catch (error) {
+        failures.push(`${name} (${errorText(error)})`);
+      }
+    }
+    return failures;
+  }
+
+  /** From now on containers that run here follow changes of profiles that other members of the cluster make. */
+  follow(): () => void {
+    const { records } = this.#deps;
+    const seen = new Map(records.profiles.list().map((entry) => [entry.name, entry.document]));
+    return records.onShared((kind, name) => {
+      if (kind !== 'profiles') return;
+      const former = seen.get(name);
+      const now = records.profiles.get(name)?.document;
+      if (now === undefined) seen.delete(name);
+      else seen.set(name, now);
+      if (former === undefined || now === undefined) return;
+      const users = this.here(name);
+      const before = new Map(
+        users.map((user) => {
+          const found = profilesOf(records, user.name);
+          return [user.name, expand(user.document, (one) => (one === plainName(name) ? former : found(one)))] as const;
+        }),
+      );
+      void this.#followLive(name, users, before);
+    });
+  }
+
+  async #followLive(
+    name: string,
+    users: readonly ContainerEntry[],
+    before: ReadonlyMap<string, Expanded>,
+  ): Promise<void> {
+    for (const failure of await this.apply(users, before))
+      this.#deps.log.error(`The changed profile ${name} could not be applied to ${failure}`);
+  }
+}
