@@ -1,45 +1,31 @@
 // gantry_container: a system container, with its power, files and commands.
-import type { Container } from '../../../server/api/container/container.ts';
 import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { pause } from '../../../server/lib/shared/deadline.ts';
-import { deleteIfThere } from '../../../server/client/files/file-helpers.ts';
-import { needCluster, needExtension, type Link } from '../../connection/link.ts';
-import { failure, warning } from '../../framework/diagnostic.ts';
+import { needCluster, needExtension } from '../../connection/link.ts';
+import { failure } from '../../framework/diagnostic.ts';
 import { isImported, markImport } from '../../framework/import-mark.ts';
-import type { Context, CreateContext } from '../../framework/object-type.ts';
 import { asDynamicJson } from '../../framework/stored-state.ts';
 import type { Value } from '../../framework/value.ts';
-import { containerAttributes, type ContainerState, type FileSpec, type Source } from './container-attributes.ts';
-import { backupProblems, fileProblems, policyProblems, sourceProblems, waitProblems } from './container-checks.ts';
-import { dueCommands, notedCommands, runDue } from './container-commands.ts';
-import { filesIn, readFileSpec, writeFileSpec } from './container-files.ts';
+import { containerAttributes } from './container-attributes.ts';
 import { planContainer } from './container-plan.ts';
-import { awaitAddress, startContainer, stopContainer, thawContainer, waitForAll } from './container-power.ts';
+import { startContainer, stopContainer, thawContainer } from './container-power.ts';
 import { checkSource } from './same-source.ts';
-import {
-  backupSource,
-  copySource,
-  costOf,
-  createBody,
-  expanded,
-  isFrozen,
-  isUp,
-  parseImageReference,
-  putContainer,
-  readContainer,
-} from './container-state.ts';
+import { isFrozen, isUp, readContainer } from './container-state.ts';
 import { isWaiting, readTarget } from '../shared/placement.ts';
-import { checkDeclaredOnce, withoutApart } from '../shared/separate-devices.ts';
-import { moveDue, moveTo, restartRefused } from './container-place.ts';
-import { inTurn } from './container-queue.ts';
-import { badId, parseImportId, type ImportId } from '../shared/import-ids.ts';
+import { moveDue } from './container-place.ts';
 import { gantryResource } from '../shared/common-attributes.ts';
-import { inherited } from './copy-source.ts';
-import { createFromBackup } from './backup-file.ts';
-import { conflicting, edit, editOf, keepEtag, perform, performCreate, performDelete } from '../shared/write.ts';
-
-const shape =
-  '[project/]name[,image=<alias, fingerprint or https://host/alias> | ,copy=<container>[/<snapshot>] | ,backup=<file>]';
+import { keepEtag, perform, performDelete } from '../shared/write.ts';
+import { backupProblems, fileProblems, policyProblems, sourceProblems, waitProblems } from './container-checks.ts';
+import { readFiles, writeFiles } from './container-file-map.ts';
+import { importShape, parseContainerId } from './container-import.ts';
+import {
+  afterStart,
+  changeObject,
+  keepOnlyOwn,
+  makeContainer,
+  moveOrContinue,
+  mustRestart,
+} from './container-write.ts';
 
 export const container = gantryResource({
   typeName: 'gantry_container',
@@ -70,13 +56,9 @@ export const container = gantryResource({
   identity: ['name'],
   timeoutsMs: { create: 15 * 60_000, update: 10 * 60_000, delete: 10 * 60_000 },
   importing: {
-    doc: `\`${shape}\`; \`image\`, \`copy\` or \`backup\` set its \`source\`, which is otherwise the fingerprint of its image. The next apply adds attributes that only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) to the state`,
+    doc: `\`${importShape}\`; \`image\`, \`copy\` or \`backup\` set its \`source\`, which is otherwise the fingerprint of its image. The next apply adds attributes that only the configuration knows (\`files\`, \`exec\`, \`wait_for\`, \`snapshots\`, \`stop_timeout\`, \`allow_restart\`) to the state`,
     example: 'web,image=debian/12',
-    parse(id) {
-      const { parts, options, scope } = parseImportId(id, 1, shape, ['image', 'copy', 'backup']);
-      const source = sourceOf(options, id);
-      return { name: parts[0] ?? '', ...scope, ...(source === undefined ? {} : { source }) };
-    },
+    parse: parseContainerId,
   },
   validate: ({ source, instance_type: instanceType, snapshots, config, files, wait_for: waits }) => [
     ...sourceProblems(source as Value),
@@ -130,7 +112,7 @@ export const container = gantryResource({
     const stops =
       isRunning && (planned.running === false || (await mustRestart(context, planned, before, target !== undefined)));
     if (stops) await stopContainer(context, before, planned.stop_timeout ?? 30);
-    if (target !== undefined) await moveOrGoOn(context, before, target, stops && planned.running !== false);
+    if (target !== undefined) await moveOrContinue(context, before, target, stops && planned.running !== false);
     if (name !== prior.name)
       await perform(context, () => context.client.client.rename('container', prior.name, name, context.signal));
     // It starts when its member is restored.
@@ -162,142 +144,3 @@ export const container = gantryResource({
     }
   },
 });
-
-/** The source from an import id; undefined when the id names none. */
-function sourceOf({ image, copy, backup }: ImportId['options'], id: string): Source | undefined {
-  if (backup !== undefined && backup !== '' && image === undefined && copy === undefined) return backupSource(backup);
-  if (backup !== undefined) throw badId(id, shape);
-  if (copy !== undefined && copy !== '' && image === undefined) return copySource(copy);
-  if (image === undefined && copy === undefined) return undefined;
-  const source = copy === undefined ? parseImageReference(image ?? '') : undefined;
-  if (source !== undefined) return source;
-  throw badId(id, shape);
-}
-
-/** Resolves to the source for the new state. */
-async function makeContainer(
-  context: CreateContext<Link>,
-  planned: ContainerState,
-  target: string | undefined,
-): Promise<Source | null> {
-  const { source } = planned;
-  if (source?.type === 'backup') return createFromBackup(context, planned, source, target);
-  const body = { ...createBody(planned), ...(await inherited(context, planned)) };
-  const write = target === undefined ? {} : { target };
-  await performCreate(context, () => context.client.client.create('container', body, write, context.signal));
-  return source;
-}
-
-/** A copy or a restored backup starts with the config and devices of its source. This removes those that are not configured. */
-async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Promise<void> {
-  const change = {
-    changedSince: () => [],
-    body: (live: Container) => putContainer(planned, planned, withoutApart(live)),
-  };
-  await edit(context, editOf(context, 'container', planned.name, change));
-}
-
-/** Writes config, devices and other members; returns their former values. */
-function changeObject(context: Context<Link>, planned: ContainerState, prior: ContainerState): Promise<Container> {
-  const change = editOf(context, 'container', prior.name, {
-    changedSince: (live) =>
-      conflicting({ prior, planned }, (state) => readContainer(live, state), [
-        'description',
-        'profiles',
-        'ephemeral',
-        'config',
-        'devices',
-        'snapshots',
-      ]),
-    body: (live) => {
-      checkDeclaredOnce(live, planned.devices);
-      return putContainer(planned, prior, live);
-    },
-  });
-  return inTurn(context.client, prior.name, () => edit(context, change));
-}
-
-/** Compares the expanded config and devices, which merge the profiles and its own keys. */
-async function mustRestart(
-  context: Context<Link>,
-  planned: ContainerState,
-  before: Container,
-  moves: boolean,
-): Promise<boolean> {
-  const after = (await context.client.client.get('container', before.name, context.signal)).metadata;
-  if (planned.name !== before.name || moves) {
-    if (planned.allow_restart !== false) return true;
-    throw restartRefused(before.name, moves ? 'moved' : 'renamed');
-  }
-  const { effect, causes } = costOf(expanded(before), expanded(after));
-  if (effect !== 'restart') return false;
-  if (planned.allow_restart !== false) return true;
-  const detail = `${causes.join(', ')} will take effect at its next start, since allow_restart is false.`;
-  context.warn(warning(`The container ${before.name} was not restarted`, detail));
-  return false;
-}
-
-/** A container that stopped for a move which fails runs again where it is. */
-async function moveOrGoOn(
-  context: Context<Link>,
-  { name }: Container,
-  target: string,
-  wasStopped: boolean,
-): Promise<void> {
-  try {
-    await moveTo(context, name, target);
-  } catch (error) {
-    if (wasStopped && !context.signal.aborted) await startContainer(context, name).catch(() => undefined);
-    throw error;
-  }
-}
-
-async function afterStart(
-  context: Context<Link>,
-  planned: ContainerState,
-  prior: ContainerState | null,
-  hasStarted: boolean,
-  runs = planned.running !== false,
-): Promise<Partial<ContainerState>> {
-  const { name } = planned;
-  if (prior === null && runs) await startContainer(context, name);
-  if (runs && hasStarted) {
-    if (planned.wait_for === null) await awaitAddress(context, name);
-    else await waitForAll(context, name, planned.wait_for);
-  }
-  const noted = notedCommands(context, name, planned.exec);
-  const due = runs ? dueCommands({ wanted: planned.exec, prior: prior?.exec, hasStarted, noted }) : [];
-  return { exec: await runDue(context, name, planned.exec, prior?.exec, due) };
-}
-
-type Files = Readonly<Record<string, FileSpec>>;
-
-async function readFiles(context: Context<Link>, { name, files }: ContainerState): Promise<Files | null> {
-  if (files === null) return null;
-  const access = filesIn(context, name);
-  const found: Record<string, FileSpec> = {};
-  for (const [path, file] of Object.entries(files)) {
-    const seen = await readFileSpec(access, path, file, context.signal);
-    if (seen !== undefined) found[path] = seen;
-  }
-  return found;
-}
-
-async function writeFiles(
-  context: Context<Link>,
-  name: string,
-  wanted: Files | null,
-  prior: Files | null,
-): Promise<void> {
-  const access = filesIn(context, name);
-  for (const [path, file] of Object.entries(wanted ?? {})) {
-    const before = prior?.[path];
-    const isSame =
-      before !== undefined &&
-      (['sha256', 'mode', 'uid', 'gid'] as const).every((member) => before[member] === file[member]);
-    if (!isSame) await writeFileSpec(access, path, file, context.signal);
-  }
-  for (const path of Object.keys(prior ?? {})) {
-    if (wanted?.[path] === undefined) await deleteIfThere(access, path, context.signal);
-  }
-}

@@ -1,0 +1,115 @@
+// The steps in which a container is made and changed: the object, restarts, moves, waits and commands.
+import type { Container } from '../../../server/api/container/container.ts';
+import { type Link } from '../../connection/link.ts';
+import { warning } from '../../framework/diagnostic.ts';
+import type { Context, CreateContext } from '../../framework/object-type.ts';
+import { type ContainerState, type Source } from './container-attributes.ts';
+import { dueCommands, notedCommands, runDue } from './container-commands.ts';
+import { awaitAddress, startContainer, waitForAll } from './container-power.ts';
+import { costOf, expanded, putContainer, readContainer, createBody } from './container-state.ts';
+import { checkDeclaredOnce, withoutApart } from '../shared/separate-devices.ts';
+import { moveTo, restartRefused } from './container-place.ts';
+import { inTurn } from './container-queue.ts';
+import { inherited } from './copy-source.ts';
+import { createFromBackup } from './backup-file.ts';
+import { conflicting, edit, editOf, performCreate } from '../shared/write.ts';
+
+/** Resolves to the source for the new state. */
+export async function makeContainer(
+  context: CreateContext<Link>,
+  planned: ContainerState,
+  target: string | undefined,
+): Promise<Source | null> {
+  const { source } = planned;
+  if (source?.type === 'backup') return createFromBackup(context, planned, source, target);
+  const body = { ...createBody(planned), ...(await inherited(context, planned)) };
+  const write = target === undefined ? {} : { target };
+  await performCreate(context, () => context.client.client.create('container', body, write, context.signal));
+  return source;
+}
+
+/** A copy or a restored backup starts with the config and devices of its source. This removes those that are not configured. */
+export async function keepOnlyOwn(context: Context<Link>, planned: ContainerState): Promise<void> {
+  const change = {
+    changedSince: () => [],
+    body: (live: Container) => putContainer(planned, planned, withoutApart(live)),
+  };
+  await edit(context, editOf(context, 'container', planned.name, change));
+}
+
+/** Writes config, devices and other members; returns their former values. */
+export function changeObject(
+  context: Context<Link>,
+  planned: ContainerState,
+  prior: ContainerState,
+): Promise<Container> {
+  const change = editOf(context, 'container', prior.name, {
+    changedSince: (live) =>
+      conflicting({ prior, planned }, (state) => readContainer(live, state), [
+        'description',
+        'profiles',
+        'ephemeral',
+        'config',
+        'devices',
+        'snapshots',
+      ]),
+    body: (live) => {
+      checkDeclaredOnce(live, planned.devices);
+      return putContainer(planned, prior, live);
+    },
+  });
+  return inTurn(context.client, prior.name, () => edit(context, change));
+}
+
+/** Compares the expanded config and devices, which merge the profiles and its own keys. */
+export async function mustRestart(
+  context: Context<Link>,
+  planned: ContainerState,
+  before: Container,
+  moves: boolean,
+): Promise<boolean> {
+  const after = (await context.client.client.get('container', before.name, context.signal)).metadata;
+  if (planned.name !== before.name || moves) {
+    if (planned.allow_restart !== false) return true;
+    throw restartRefused(before.name, moves ? 'moved' : 'renamed');
+  }
+  const { effect, causes } = costOf(expanded(before), expanded(after));
+  if (effect !== 'restart') return false;
+  if (planned.allow_restart !== false) return true;
+  const detail = `${causes.join(', ')} will take effect at its next start, since allow_restart is false.`;
+  context.warn(warning(`The container ${before.name} was not restarted`, detail));
+  return false;
+}
+
+/** A container that stopped for a move which fails runs again where it is. */
+export async function moveOrContinue(
+  context: Context<Link>,
+  { name }: Container,
+  target: string,
+  wasStopped: boolean,
+): Promise<void> {
+  try {
+    await moveTo(context, name, target);
+  } catch (error) {
+    if (wasStopped && !context.signal.aborted) await startContainer(context, name).catch(() => undefined);
+    throw error;
+  }
+}
+
+export async function afterStart(
+  context: Context<Link>,
+  planned: ContainerState,
+  prior: ContainerState | null,
+  hasStarted: boolean,
+  runs = planned.running !== false,
+): Promise<Partial<ContainerState>> {
+  const { name } = planned;
+  if (prior === null && runs) await startContainer(context, name);
+  if (runs && hasStarted) {
+    if (planned.wait_for === null) await awaitAddress(context, name);
+    else await waitForAll(context, name, planned.wait_for);
+  }
+  const noted = notedCommands(context, name, planned.exec);
+  const due = runs ? dueCommands({ wanted: planned.exec, prior: prior?.exec, hasStarted, noted }) : [];
+  return { exec: await runDue(context, name, planned.exec, prior?.exec, due) };
+}
