@@ -44,6 +44,8 @@ export class Definitions {
   readonly #members: Members;
   readonly #log: Log;
   readonly #on: Realisation;
+  /** By this daemon: their records say `creating`, and it is not for `realise` to undo them. */
+  readonly #beingCreated = new Set<string>();
   #realising: Promise<void> = Promise.resolve();
   #unmade: readonly string[] = [];
 
@@ -94,7 +96,18 @@ export class Definitions {
   }
 
   /** On all members, or on none. */
-  async create({ name, type, config, description, overrides }: NewObject): Promise<void> {
+  async create(object: NewObject): Promise<void> {
+    const { name } = object;
+    if (this.#beingCreated.has(name)) throw errors.exists(this.#on.what, name);
+    this.#beingCreated.add(name);
+    try {
+      await this.#create(object);
+    } finally {
+      this.#beingCreated.delete(name);
+    }
+  }
+
+  async #create({ name, type, config, description, overrides }: NewObject): Promise<void> {
     const { what, kind, keys } = this.#on;
     this.#needAll(`creating the ${what} ${name}`);
     const { shared, own } = keys.split(config);
@@ -218,7 +231,7 @@ export class Definitions {
     const unmade: string[] = [];
     for (const { name, document } of this.#records[this.#on.kind].list()) {
       try {
-        if (document.state === 'creating' && document.by === here.number && !this.#isBusy.has(name))
+        if (document.state === 'creating' && document.by === here.number && !this.#beingCreated.has(name))
           await this.#undo(name);
         else if (document.state === 'created') await this.#realiseOne(here, name, document);
       } catch (error) {
@@ -229,8 +242,6 @@ export class Definitions {
     }
     this.#unmade = unmade;
   }
-
-  readonly #isBusy = new Set<string>();
 
   async #realiseOne(here: Member, name: string, definition: DefinitionDocument): Promise<void> {
     const own = this.#on.here(name);

@@ -1,0 +1,83 @@
+// Definitions of pools and networks of a cluster: a creation under way, and one that an earlier daemon left.
+import { expect, test } from 'vitest';
+import { Members } from '../../../../server/cluster/members.ts';
+import { silentLog } from '../../../../server/lib/log.ts';
+import type { DefinitionDocument, MemberDocument } from '../../../../server/records/documents.ts';
+import { Records } from '../../../../server/records/records.ts';
+import { Definitions, type Part } from '../../../../server/services/cluster/definitions.ts';
+import { poolKeys } from '../../../../server/services/cluster/member-keys.ts';
+import { openMemoryStore } from '../../../../server/store/memory.ts';
+
+const member: MemberDocument = {
+  v: 1,
+  number: 1,
+  address: '10.0.0.1:8443',
+  architecture: 'x86_64',
+  joinedAt: '2026-01-01T00:00:00Z',
+};
+const pool = { name: 'fast', type: 'dir', config: {}, description: '', overrides: {} };
+const left: DefinitionDocument = {
+  v: 1,
+  type: 'dir',
+  description: '',
+  config: {},
+  overrides: {},
+  state: 'creating',
+  by: 1,
+};
+
+/** One member whose pools are in a map; `create` waits for `mayEnd`. */
+async function world(mayEnd: Promise<void>) {
+  const records = await Records.open(openMemoryStore(), 1);
+  await records.commit((changes) => changes.put('members', 'one', member));
+  const pools = new Map<string, Part & { readonly isReady: boolean }>();
+  const removed: string[] = [];
+  let begun = (): void => {};
+  const isBegun = new Promise<void>((resolve) => (begun = resolve));
+  const definitions = new Definitions({
+    records,
+    members: new Members(records),
+    log: silentLog,
+    on: {
+      what: 'storage pool',
+      kind: 'poolDefinitions',
+      keys: poolKeys,
+      here: (name) => pools.get(name),
+      of: () => undefined,
+      async create(_member, name, _type, part) {
+        pools.set(name, { ...part, isReady: false });
+        begun();
+        await mayEnd;
+        pools.set(name, { ...part, isReady: true });
+      },
+      change: () => Promise.resolve(),
+      async remove(_member, name) {
+        pools.delete(name);
+        removed.push(name);
+      },
+      users: () => [],
+    },
+  });
+  return { records, definitions, pools, removed, isBegun };
+}
+
+test('a look at the definitions leaves a creation under way alone, and the same name is taken meanwhile', async () => {
+  let end = (): void => {};
+  const { definitions, pools, removed, isBegun } = await world(new Promise((resolve) => (end = resolve)));
+  const creating = definitions.create(pool);
+  await isBegun;
+  await definitions.realise();
+  await expect(definitions.create(pool)).rejects.toMatchObject({ code: 'exists' });
+  end();
+  await creating;
+  expect(definitions.get('fast')).toMatchObject({ state: 'created' });
+  expect([removed, pools.get('fast')?.isReady]).toEqual([[], true]);
+});
+
+test('a creation that an earlier daemon of this member left is undone', async () => {
+  const { records, definitions, pools, removed } = await world(Promise.resolve());
+  pools.set('fast', { config: {}, description: '', isReady: true });
+  await records.commit((changes) => changes.put('poolDefinitions', 'fast', left));
+  await definitions.realise();
+  expect([definitions.get('fast'), removed]).toEqual([undefined, ['fast']]);
+});
