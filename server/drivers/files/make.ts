@@ -25,7 +25,7 @@ export async function makeDirectory(root: FileRoot, path: Buffer, wanted: EntryA
     making(() => mkdirSync(at, 0o700));
     orUndo(
       () => {
-        dressNew(
+        changeNew(
           at,
           (made) => made.stats.isDirectory(),
           (made) => {
@@ -59,7 +59,7 @@ export async function makeSymlink(
     making(() => symlinkSync(target, at));
     orUndo(
       () =>
-        dressNew(
+        changeNew(
           at,
           (made) => made.stats.isSymbolicLink(),
           (made) => setOwner(made, owner),
@@ -81,12 +81,12 @@ export async function removeEntry(root: FileRoot, path: Buffer): Promise<void> {
   });
 }
 
-/** Somebody inside may have put something else in its place already: that is left as it is. */
-function dressNew(at: Buffer, isOurs: (made: HeldEntry) => boolean, dress: (made: HeldEntry) => void): void {
+/** Changes an entry that was just made. A program inside may have put another one in its place already: that one is left as it is. */
+function changeNew(at: Buffer, isOurs: (made: HeldEntry) => boolean, change: (made: HeldEntry) => void): void {
   const made = holdEntry(at);
   try {
     if (!isOurs(made)) failWith('EEXIST', 'it was replaced while it was made');
-    dress(made);
+    change(made);
   } finally {
     made.close();
   }

@@ -56,7 +56,7 @@ async function create(acting: Acting, content: Readable, file: NewFile, signal: 
   const made = openUnnamed(acting);
   try {
     await fill(made.fd, content, signal);
-    dress(made.fd, file.owner, file.mode);
+    setOwnerAndMode(made.fd, file.owner, file.mode);
     await file.sync(made.fd);
     made.moveTo(below(acting.found.parent, acting.found.name));
   } finally {
@@ -107,7 +107,7 @@ async function withContent(
 function tryToMove({ found, native }: Acting, entry: HeldEntry, spool: Spool, { owner, mode }: FileChange): boolean {
   if (spool.moveTo === undefined || !takesAttributes(entry, spool.fd, native)) return false;
   try {
-    dress(spool.fd, owner, mode ?? keptMode(entry, owner));
+    setOwnerAndMode(spool.fd, owner, mode ?? keptMode(entry, owner));
     spool.moveTo(below(found.parent, found.name));
     return true;
   } catch (error) {
@@ -153,7 +153,7 @@ async function pour(
   const fd = reopen(entry, constants.O_WRONLY | (append ? constants.O_APPEND : constants.O_TRUNC));
   try {
     await copyBytes(from, fd, signal);
-    dress(fd, owner, mode);
+    setOwnerAndMode(fd, owner, mode);
     await sync(fd);
   } finally {
     closeSync(fd);
@@ -161,7 +161,7 @@ async function pour(
 }
 
 /** Owner first: giving a file away takes setuid and setgid from it. */
-function dress(fd: number, owner: HostIds, mode: number | undefined): void {
+function setOwnerAndMode(fd: number, owner: HostIds, mode: number | undefined): void {
   const stats = fstatSync(fd);
   if (!isOwnedBy(stats, owner)) fchownSync(fd, owner.uid, owner.gid);
   if (mode !== undefined) fchmodSync(fd, mode);

@@ -33,7 +33,12 @@ import { replaceConfig } from '../patch.ts';
 import type { ConnectDeps } from './connect.ts';
 import { goOnOrRemove, type LiveDeps } from './live.ts';
 import { startMigration } from './operation.ts';
-import { isStrange, refuseStrangeCheckpoint, strangeContainer, withoutCheckpoints } from './strangers.ts';
+import {
+  isUntrustedSource,
+  refuseUntrustedCheckpoint,
+  untrustedContainer,
+  withoutCheckpoints,
+} from './untrusted-source.ts';
 import { targetMeeting, takeOffer, receiveAll, type TargetDeps } from './target.ts';
 import { receiveContainerSaga, type ReceiveContainer, type ReceiveContainerParams } from './sagas/container-receive.ts';
 import { profilesOf } from '../project-scope.ts';
@@ -47,8 +52,8 @@ export type ContainerTargetDeps = Pick<ContainerDeps, 'operations' | 'events' | 
 export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body: ContainerCreate): Operation {
   const name = freeName(deps.records, caller.project, body.name);
   checkBody(deps, name, body);
-  const strange = isStrange(deps.records, caller, name);
-  if (strange && body.source.live === true) refuseStrangeCheckpoint(name);
+  const untrusted = isUntrustedSource(deps.records, caller, name);
+  if (untrusted && body.source.live === true) refuseUntrustedCheckpoint(name);
   const meeting = targetMeeting(body.source);
   return startMigration(deps, {
     description: 'Creating container',
@@ -57,8 +62,8 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
     live: body.source.live === true,
     run: async (peer, handle, signal) => {
       const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
-      if (strange && offered.live === true) refuseStrangeCheckpoint(name);
-      const offer = strange ? withoutCheckpoints(offered) : offered;
+      if (untrusted && offered.live === true) refuseUntrustedCheckpoint(name);
+      const offer = untrusted ? withoutCheckpoints(offered) : offered;
       if (offer.live === true) await needCheckpoints(deps.runtime, `Restoring the checkpoint of ${name}`);
       const params = draft(deps, name, body, offer);
       const receive: ReceiveContainer = async ({ document, snapshots }, context) =>
@@ -69,7 +74,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
           {
             offer,
             snapshots: snapshots.map((one) => one.name),
-            strange: strange ? await strangeContainer(deps, name, document, snapshots) : undefined,
+            untrusted: untrusted ? await untrustedContainer(deps, name, document, snapshots) : undefined,
           },
           handle,
           context.signal,

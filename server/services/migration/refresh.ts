@@ -20,7 +20,7 @@ import { trackProgress } from './progress.ts';
 import { refreshFromHere } from './refresh-here.ts';
 import { planRefresh, type PlannedSnapshot, type RefreshPart } from './refresh-plan.ts';
 import { labelOf, mine, plannedOf, refOf, refreshNow, stopped, treeOf, type RefreshDeps } from './refresh-run.ts';
-import { isStrange, strangeContainer, withoutCheckpoints } from './strangers.ts';
+import { isUntrustedSource, untrustedContainer, withoutCheckpoints } from './untrusted-source.ts';
 import { formatsOf, receiveChanges } from './streams.ts';
 import { takeOffer, targetMeeting } from './target.ts';
 
@@ -51,7 +51,7 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
     meeting: targetMeeting(body.source),
     run: async (peer, handle, signal) => {
       const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
-      const offer = isStrange(deps.records, caller, name) ? withoutCheckpoints(offered) : offered;
+      const offer = isUntrustedSource(deps.records, caller, name) ? withoutCheckpoints(offered) : offered;
       if (offer.live === true)
         throw errors.badRequest(
           `The copy ${name} cannot be refreshed from a live source: give live: false at the source`,
@@ -87,10 +87,10 @@ async function receiveRefresh(
     }),
   );
   const arriving = offered.map((one) => snapshotEntry(deps.records, name, one, document.pool));
-  const strange = isStrange(deps.records, caller, name)
-    ? await strangeContainer(deps, name, document, arriving)
+  const untrusted = isUntrustedSource(deps.records, caller, name)
+    ? await untrustedContainer(deps, name, document, arriving)
     : undefined;
-  const [native] = strange !== undefined ? [] : formatsOf(deps.pools, document.pool).filter((one) => one !== 'tar');
+  const [native] = untrusted !== undefined ? [] : formatsOf(deps.pools, document.pool).filter((one) => one !== 'tar');
   const plan = planRefresh({
     source: offered,
     target: known,
@@ -120,7 +120,7 @@ async function receiveRefresh(
       await receiveChanges(
         deps.pools,
         peer,
-        { pool: document.pool, base: treeOf(refOf(name), part.base), to, strange },
+        { pool: document.pool, base: treeOf(refOf(name), part.base), to, untrusted },
         progress,
         context.signal,
       );

@@ -5,7 +5,7 @@ import type { Pools } from '../storage/pools.ts';
 import type { OwnerOf } from './owners.ts';
 import type { Peer } from './peer.ts';
 import type { Progress } from './progress.ts';
-import { harmless, type StrangeFiles } from './strangers.ts';
+import { harmless, type UntrustedFiles } from './untrusted-source.ts';
 import { readMembers } from './tar-members.ts';
 import {
   applyChanges,
@@ -56,14 +56,14 @@ interface ChangingPart {
   readonly base: TreeRef;
   readonly to: TreeRef;
   /** Undefined: the source is trusted. */
-  readonly strange?: StrangeFiles | undefined;
+  readonly untrusted?: UntrustedFiles | undefined;
 }
 
 /** Sends the listing of `base` to the other side, which answers with the differing members, then the names of the removed ones. */
 export async function receiveChanges(
   pools: Pools,
   peer: Peer,
-  { pool: name, base, to, strange }: ChangingPart,
+  { pool: name, base, to, untrusted }: ChangingPart,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
@@ -80,7 +80,7 @@ export async function receiveChanges(
         await changed.drain();
         return (await unpackListing(peer.receiveStream(() => {}).bytes)).keys();
       };
-      const bytes = strange === undefined ? changed.bytes : harmless(membersWithoutEnd(changed.bytes), strange);
+      const bytes = untrusted === undefined ? changed.bytes : harmless(membersWithoutEnd(changed.bytes), untrusted);
       return applyChanges(tree, listing, bytes, removed);
     },
     signal,
@@ -94,14 +94,14 @@ interface Parts {
   readonly snapshots: readonly string[];
   readonly format: string;
   /** Undefined: the source is trusted. Else the format is tar. */
-  readonly strange?: StrangeFiles | undefined;
+  readonly untrusted?: UntrustedFiles | undefined;
 }
 
 /** After a throw some of it may be there: the caller deletes the volume with its snapshots. */
 export async function receiveParts(
   pools: Pools,
   peer: Peer,
-  { pool: name, ref, snapshots, format, strange }: Parts,
+  { pool: name, ref, snapshots, format, untrusted }: Parts,
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
@@ -110,14 +110,14 @@ export async function receiveParts(
     progress.begin(snapshot === undefined ? ref.name : `${ref.name}/${snapshot}`);
     const incoming = peer.receiveStream((count) => void progress.add(count));
     const to = { volume: ref, ...(snapshot === undefined ? {} : { snapshot }) };
-    const bytes = strange === undefined ? incoming.bytes : harmlessTar(incoming.bytes, strange);
+    const bytes = untrusted === undefined ? incoming.bytes : harmlessTar(incoming.bytes, untrusted);
     await driver.importVolume(pool, to, bytes, { kind: format === 'tar' ? 'tar' : 'native' }, signal);
     await incoming.drain();
     progress.end();
   }
 }
 
-async function* harmlessTar(archive: AsyncIterable<Buffer>, strange: StrangeFiles): AsyncGenerator<Buffer> {
-  yield* harmless(readMembers(archive), strange);
+async function* harmlessTar(archive: AsyncIterable<Buffer>, untrusted: UntrustedFiles): AsyncGenerator<Buffer> {
+  yield* harmless(readMembers(archive), untrusted);
   yield Buffer.alloc(1024);
 }

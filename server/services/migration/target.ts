@@ -17,7 +17,7 @@ import type { Pools } from '../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
-import type { StrangeFiles } from './strangers.ts';
+import type { UntrustedFiles } from './untrusted-source.ts';
 import { formatsOf, receiveChanges, receiveParts } from './streams.ts';
 
 export interface TargetDeps {
@@ -58,7 +58,7 @@ interface Receiving {
   /** Which of the offer, in its order. */
   readonly snapshots: readonly string[];
   /** Undefined: the source is trusted. */
-  readonly strange?: StrangeFiles | undefined;
+  readonly untrusted?: UntrustedFiles | undefined;
 }
 
 /** Accepts the offer and makes the volume with these snapshots of what comes: all or nothing. */
@@ -66,11 +66,11 @@ export async function receiveAll(
   deps: TargetDeps,
   peer: Peer,
   volume: { readonly pool: string; readonly ref: VolumeRef },
-  { offer, snapshots, strange }: Receiving,
+  { offer, snapshots, untrusted }: Receiving,
   handle: OperationHandle,
   signal: AbortSignal,
 ): Promise<void> {
-  const format = commonFormat(deps, volume.pool, offer.formats, strange !== undefined);
+  const format = commonFormat(deps, volume.pool, offer.formats, untrusted !== undefined);
   const progress = trackProgress({ clock: deps.clock, tell: (metadata) => handle.update(metadata), signal });
   const parts = [...snapshots, undefined].map((snapshot, index) => ({
     ...(snapshot === undefined ? {} : { snapshot }),
@@ -80,21 +80,21 @@ export async function receiveAll(
   const isTwice = offer.live === true && format === 'tar';
   const again = isTwice ? [{ compare: true }] : [];
   await peer.send({ type: 'answer', version: migrationVersion, format, parts: [...parts, ...again] });
-  await receiveParts(deps.pools, peer, { ...volume, snapshots, format, strange }, progress, signal);
+  await receiveParts(deps.pools, peer, { ...volume, snapshots, format, untrusted }, progress, signal);
   if (isTwice) {
     const tree = { volume: volume.ref };
-    await receiveChanges(deps.pools, peer, { pool: volume.pool, base: tree, to: tree, strange }, progress, signal);
+    await receiveChanges(deps.pools, peer, { pool: volume.pool, base: tree, to: tree, untrusted }, progress, signal);
     progress.end();
   }
   const step = (await peer.receive(MigrationStep)) as MigrationStep;
   if (step.type !== 'sent') throw new PeerError(`the source says ${step.type} where all should be sent`);
 }
 
-function commonFormat(deps: TargetDeps, pool: string, offered: readonly string[], isStrange: boolean): string {
-  const here = isStrange ? ['tar'] : formatsOf(deps.pools, pool);
+function commonFormat(deps: TargetDeps, pool: string, offered: readonly string[], isUntrusted: boolean): string {
+  const here = isUntrusted ? ['tar'] : formatsOf(deps.pools, pool);
   const format = here.find((one) => offered.includes(one));
   if (format !== undefined) return format;
   throw new PeerError(
-    `the source sends files as ${offered.join(', ')}, ${isStrange ? 'from other servers this project' : `the pool ${pool}`} takes ${here.join(', ')}`,
+    `the source sends files as ${offered.join(', ')}, ${isUntrusted ? 'from other servers this project' : `the pool ${pool}`} takes ${here.join(', ')}`,
   );
 }

@@ -128,11 +128,11 @@ async function makeRoom(
   seen: Set<string>,
   { name, flag, link }: TarMember,
 ): Promise<void> {
-  if (seen.has(name)) throw strange(name, 'comes twice');
+  if (seen.has(name)) throw malformed(name, 'comes twice');
   seen.add(name);
-  if (name !== '' && known.get(parentOf(name)) !== true) throw strange(name, 'is in no directory');
-  if (name === '' && flag !== directory) throw strange(name, 'is no directory');
-  if (flag === hardLink && (known.get(link) !== false || link === name)) throw strange(name, 'links to no file');
+  if (name !== '' && known.get(parentOf(name)) !== true) throw malformed(name, 'is in no directory');
+  if (name === '' && flag !== directory) throw malformed(name, 'is no directory');
+  if (flag === hardLink && (known.get(link) !== false || link === name)) throw malformed(name, 'links to no file');
   const isDirectory = flag === directory;
   const before = known.get(name);
   // A hard link that is as it should be stays; tar replaces any other.
@@ -157,5 +157,5 @@ function parentOf(name: string): string {
   return slash < 0 ? '' : name.slice(0, slash);
 }
 
-const strange = (name: string, what: string): DriverError =>
+const malformed = (name: string, what: string): DriverError =>
   new DriverError('Failed', `the archive of files cannot be right: ${JSON.stringify(name.slice(0, 200))} ${what}`);

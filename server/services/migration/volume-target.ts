@@ -20,7 +20,7 @@ import { customUrl } from '../storage/volume-urls.ts';
 import { volumeLock } from '../storage/volume-checks.ts';
 import type { ConnectDeps } from './connect.ts';
 import { startMigration } from './operation.ts';
-import { isStrange, strangeVolume } from './strangers.ts';
+import { isUntrustedSource, untrustedVolume } from './untrusted-source.ts';
 import { receiveAll, takeOffer, targetMeeting, type TargetDeps } from './target.ts';
 import { receiveVolumeSaga, type ReceiveVolume, type ReceiveVolumeParams } from './sagas/volume-receive.ts';
 
@@ -63,8 +63,8 @@ export function receiveVolume(
           {
             offer,
             snapshots: snapshots.map((one) => one.name),
-            strange: isStrange(deps.records, caller, volume.name)
-              ? await strangeVolume(deps.pools, pool, volumeSize(document.config))
+            untrusted: isUntrustedSource(deps.records, caller, volume.name)
+              ? await untrustedVolume(deps.pools, pool, volumeSize(document.config))
               : undefined,
           },
           handle,

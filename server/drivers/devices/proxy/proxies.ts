@@ -134,7 +134,7 @@ export class Proxies implements ProxyKeeper {
     const fd = openListener(calls, side, listen);
     let listener: Listener;
     try {
-      dressFile(calls, near, listen, run.socket);
+      setOwnerOfSocket(calls, near, listen, run.socket);
       listener = listen.kind === 'udp' ? listenUdp(fd, listen.host, ends) : await listenStream(fd, ends);
     } catch (error) {
       closeSync(fd);
@@ -194,16 +194,16 @@ function answers(calls: Calls, pid: number | undefined, endpoint: Endpoint): boo
   }
 }
 
-function dressFile(calls: Calls, pid: number | undefined, listen: Endpoint, dress: ProxyRun['socket']): void {
+function setOwnerOfSocket(calls: Calls, pid: number | undefined, listen: Endpoint, wanted: ProxyRun['socket']): void {
   if (!isFile(listen)) return;
-  const { uid, gid } = sideOf(pid, dress);
+  const { uid, gid } = sideOf(pid, wanted);
   atFile(calls, pid, listen.path, (path) => {
     // Held by a descriptor: a container may put a link in its place meanwhile.
     const held = openSync(path, 0o10000000 | constants.O_NOFOLLOW);
     try {
       if (!fstatSync(held).isSocket()) throw new DriverError('Failed', `${listen.path} is no longer a socket`);
       chownSync(`/proc/self/fd/${held}`, uid, gid);
-      if (dress.mode !== undefined) chmodSync(`/proc/self/fd/${held}`, dress.mode);
+      if (wanted.mode !== undefined) chmodSync(`/proc/self/fd/${held}`, wanted.mode);
     } finally {
       closeSync(held);
     }

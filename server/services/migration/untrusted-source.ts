@@ -1,5 +1,5 @@
-// What the other server of a migration sends when a client chose it who may not reach this host: only what a container can hold comes
-// in, and no more than there is room for.
+// Limits the files of another server that a restricted client chose: only files that a container can hold come in, and no more than there
+// is room for.
 import { isTrue } from '../../api/container/container-config.ts';
 import type { ContainerMigrationOffer } from '../../api/container/migration-messages.ts';
 import { AppError } from '../../api/errors.ts';
@@ -16,9 +16,9 @@ import { profilesOf } from '../project-scope.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { TarMember } from './tar-members.ts';
 
-/** How the files of a stranger are taken. Native streams of a stranger are not: they can be made so that they write elsewhere. */
-export interface StrangeFiles {
-  /** What of a volume's directory comes in; undefined: all of it. */
+/** How files of an untrusted source are taken. Its native streams are refused: they can be made so that they write elsewhere. */
+export interface UntrustedFiles {
+  /** The entries of a volume's directory that come in; undefined: all of them. */
   readonly tops?: readonly string[];
   /** A privileged container makes device nodes itself. */
   readonly keepNodes: boolean;
@@ -31,14 +31,18 @@ export interface StrangeFiles {
 const lowLevel = 'restricted.containers.lowlevel';
 
 /** Whether the client could reach this host only by means of the other server. */
-export function isStrange(records: Pick<Records, 'projects'>, caller: Pick<Caller, 'class'>, name: string): boolean {
+export function isUntrustedSource(
+  records: Pick<Records, 'projects'>,
+  caller: Pick<Caller, 'class'>,
+  name: string,
+): boolean {
   if (caller.class !== 'restricted') return false;
   const config = records.projects.get(projectOf(name))?.document.config ?? {};
   return isRestricted(config) && restriction(config, lowLevel) !== 'allow';
 }
 
 /** Throws AppError forbidden: root of this host restores a checkpoint, and does what is in it. */
-export function refuseStrangeCheckpoint(name: string): void {
+export function refuseUntrustedCheckpoint(name: string): void {
   const project = projectOf(name);
   throw new AppError(
     'forbidden',
@@ -57,12 +61,12 @@ interface Deps {
   readonly pools: Pools;
 }
 
-export async function strangeContainer(
+export async function untrustedContainer(
   { records, pools }: Deps,
   name: string,
   document: ContainerDocument,
   snapshots: readonly { readonly document: SnapshotDocument }[],
-): Promise<StrangeFiles> {
+): Promise<UntrustedFiles> {
   const profileOf = profilesOf(records, name);
   const machines = [document, ...snapshots.map((one) => one.document)];
   return {
@@ -74,12 +78,16 @@ export async function strangeContainer(
   };
 }
 
-export async function strangeVolume(pools: Pools, pool: string, mostBytes: number | undefined): Promise<StrangeFiles> {
+export async function untrustedVolume(
+  pools: Pools,
+  pool: string,
+  mostBytes: number | undefined,
+): Promise<UntrustedFiles> {
   return { keepNodes: false, mostBytes, take: await roomIn(pools, pool) };
 }
 
 /** All trees of a migration together must fit. */
-async function roomIn(pools: Pools, pool: string): Promise<StrangeFiles['take']> {
+async function roomIn(pools: Pools, pool: string): Promise<UntrustedFiles['take']> {
   const room = await pools.room(pool);
   let [bytesLeft, filesLeft] = [room.bytes, room.entries];
   return (bytes, files) => {
@@ -92,7 +100,7 @@ async function roomIn(pools: Pools, pool: string): Promise<StrangeFiles['take']>
 /** The members that may come in, without an end mark. */
 export async function* harmless(
   members: AsyncIterable<TarMember>,
-  { tops, keepNodes, mostBytes, take }: StrangeFiles,
+  { tops, keepNodes, mostBytes, take }: UntrustedFiles,
 ): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const member of members) {
