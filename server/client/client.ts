@@ -21,6 +21,7 @@ import {
 } from './channels/exec.ts';
 import { clusterCalls, type ClusterCalls } from './cluster-calls.ts';
 import { createHttp, type Http } from './transport/http.ts';
+import { outsideSpans } from '../lib/shared/spans.ts';
 import { exportImage, uploadImage, type ImageExport, type ImageUpload } from './files/image-files.ts';
 import { kinds, type KindName } from '../api/kinds.ts';
 import type { KindTypes } from '../api/kind-schemas.ts';
@@ -159,7 +160,8 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
   const openEvents = (types: readonly EventType[], handlers: EventSocketHandlers): EventSocket =>
     new EventSocket(
       {
-        open: (path) => transport.openSocket(path),
+        // One stream serves all work of the client.
+        open: (path) => outsideSpans(() => transport.openSocket(path)),
         types,
         ...project,
         ...(transport.endpoint.kind === 'https' ? { heartbeatMs: 20_000 } : {}),

@@ -182,7 +182,8 @@ function madeWhenAsked(make: () => Promise<HttpHandler>, { log }: Pick<Listeners
 
 /** What all listeners of one dialect share. */
 function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): Spoken {
-  const { identify, bearers, namesIn, sightOf, log, events, operations, loop, allowedOrigin, cluster, relay } = deps;
+  const { identify, bearers, namesIn, sightOf, log, events, operations, loop, tracer } = deps;
+  const { allowedOrigin, cluster, relay } = deps;
   const websockets = new Websockets({
     events,
     operations,
@@ -192,6 +193,7 @@ function speaking(deps: ListenersDeps, dialect: Dialect, handler: HttpHandler): 
     dialect,
     log,
     loop,
+    tracer,
     allowedOrigin,
     namesIn,
     cluster,

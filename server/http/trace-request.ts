@@ -1,25 +1,81 @@
-// The span of a request that the daemon carries out: from its arrival to the end of its answer, inside the span that its caller named.
+// The spans of requests that the daemon carries out, inside the span that their caller named: of a request from its arrival to the end of
+// its answer, of a websocket from its arrival to the end of its connection.
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
-import { underSpan, type Tracer } from '../lib/shared/spans.ts';
-import { parseTraceparent } from '../lib/shared/traceparent.ts';
+import { underSpan, type Attributes, type Span, type Tracer } from '../lib/shared/spans.ts';
+import { parseTraceparent, type SpanPlace } from '../lib/shared/traceparent.ts';
 
 export interface TracedRequest {
   readonly endpoint: Pick<Endpoint, 'method' | 'path'>;
   readonly request: IncomingMessage;
-  readonly response: ServerResponse;
   readonly project: string;
   /** Name of this member of a cluster. */
   readonly member: string;
   readonly arrivedMs: number;
 }
 
+const statusName = 'http.response.status_code';
+
 /** Runs the work with the span under way. Queries and bodies stay out of it: they may have secrets. */
-export function traceRequest<T>(tracer: Tracer | undefined, traced: TracedRequest, work: () => Promise<T>): Promise<T> {
+export function traceRequest<T>(
+  tracer: Tracer | undefined,
+  traced: TracedRequest & { readonly response: ServerResponse },
+  work: () => Promise<T>,
+): Promise<T> {
   if (tracer === undefined) return work();
-  const { endpoint, request, response, project, member, arrivedMs } = traced;
-  const parent = parseTraceparent(headerOf(request));
-  const span = tracer.begin(`${endpoint.method} ${endpoint.path}`, {
+  const { response } = traced;
+  const span = begin(tracer, traced);
+  const ended = (): void => {
+    const { statusCode, writableFinished } = response;
+    span.set(statusName, statusCode);
+    span.end(statusCode >= 500 ? `HTTP ${statusCode}` : writableFinished ? undefined : 'the client went away');
+  };
+  response.once('close', ended);
+  return underSpan(tracer, span, work);
+}
+
+export interface TracedSocket extends TracedRequest {
+  readonly socket: Duplex;
+  /** The operation whose channel it is; absent: it brings events. */
+  readonly operation?: string;
+  /** The span of that operation: the channel belongs to it when its caller names no other. */
+  readonly above: SpanPlace | undefined;
+}
+
+export interface SocketTrace {
+  /** 101: from here on it is a websocket. */
+  answered(status: number): void;
+  /** Runs the work with the span under way. */
+  within<T>(work: () => T): T;
+}
+
+/** The span of a websocket; it ends with the connection, however that ends. */
+export function traceSocket(tracer: Tracer, traced: TracedSocket): SocketTrace {
+  const { socket, operation, above } = traced;
+  const more = {
+    'network.protocol.name': 'websocket',
+    ...(operation === undefined ? {} : { 'gantry.operation': operation }),
+  };
+  const span = begin(tracer, traced, more, above);
+  socket.once('close', () => span.end());
+  return {
+    answered(status) {
+      span.set(statusName, status);
+      if (status >= 500) span.end(`HTTP ${status}`);
+    },
+    within: (work) => underSpan(tracer, span, work),
+  };
+}
+
+function begin(
+  tracer: Tracer,
+  { endpoint, request, project, member, arrivedMs }: TracedRequest,
+  more: Attributes = {},
+  above?: SpanPlace,
+): Span {
+  const parent = parseTraceparent(headerOf(request)) ?? above;
+  return tracer.begin(`${endpoint.method} ${endpoint.path}`, {
     kind: 'server',
     ...(parent === undefined ? {} : { parent }),
     startMs: arrivedMs,
@@ -29,15 +85,9 @@ export function traceRequest<T>(tracer: Tracer | undefined, traced: TracedReques
       'url.path': request.url?.split('?')[0] ?? '',
       'gantry.project': project,
       ...(member === 'none' ? {} : { 'gantry.member': member }),
+      ...more,
     },
   });
-  const ended = (): void => {
-    const { statusCode, writableFinished } = response;
-    span.set('http.response.status_code', statusCode);
-    span.end(statusCode >= 500 ? `HTTP ${statusCode}` : writableFinished ? undefined : 'the client went away');
-  };
-  response.once('close', ended);
-  return underSpan(tracer, span, work);
 }
 
 function headerOf({ headers }: IncomingMessage): string | undefined {

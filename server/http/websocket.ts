@@ -10,7 +10,7 @@ import { eventTypesFor } from '../auth/policy.ts';
 import type { Endpoint } from '../api/endpoints/endpoint.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import { isSeen, type Sight } from '../auth/restricted-view.ts';
-import type { Caller } from '../services/caller.ts';
+import { isTrustedCaller, type Caller } from '../services/caller.ts';
 import { accessRefusal } from './restricted.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import type { EventHub } from '../events/hub.ts';
@@ -18,6 +18,7 @@ import type { Operations } from '../operations/manager.ts';
 import type { Log } from '../lib/log.ts';
 import { sendEvent, watchListener } from '../events/websocket-listener.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
+import type { Tracer } from '../lib/shared/spans.ts';
 import { labelOf } from './answer.ts';
 import { checkOrigin } from './app.ts';
 import { logRequest } from './log-request.ts';
@@ -29,6 +30,7 @@ import { forwardUpgrade } from './forward.ts';
 import { admitBearer, identityOf, type Bearers, type Identify, type Identity } from './caller-identity.ts';
 import type { ProjectNames } from '../services/project-scope.ts';
 import { toAppError } from '../services/translate-errors.ts';
+import { traceSocket, type SocketTrace, type TracedSocket } from './trace-request.ts';
 
 export interface WebsocketDeps {
   readonly events: EventHub;
@@ -40,6 +42,8 @@ export interface WebsocketDeps {
   readonly dialect: Dialect;
   readonly log: Log;
   readonly loop: Pick<EventLoopMonitor, 'enter'>;
+  /** Records spans of connections; absent: nothing is traced. */
+  readonly tracer: () => Tracer | undefined;
   /** core.https_allowed_origin as it is now. */
   readonly allowedOrigin: () => string;
   /** Throws AppError notFound when there is no such project. */
@@ -57,6 +61,16 @@ interface Wanted {
   readonly isOwnOnly: boolean;
 }
 
+/** The request for the event stream. */
+interface Asking {
+  readonly request: IncomingMessage;
+  readonly url: URL;
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  readonly span: SocketTrace | undefined;
+}
+
+const switchingProtocols = 101;
 /** A listener that reads slower than events come is ended at this backlog. */
 const maxBacklogBytes = 8 * 1024 * 1024;
 /** Lifecycle events after which a caller may have lost what it listens to. */
@@ -94,45 +108,65 @@ export class Websockets {
   readonly upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy());
     logRequest(this.#deps.log, request);
+    const arrivedMs = Date.now();
     const admitted = admitBearer(this.#deps.bearers, request);
-    if (admitted === undefined) return this.#upgrade(request, socket, head);
+    if (admitted === undefined) return this.#upgrade(request, socket, head, arrivedMs);
     void admitted.then(
-      () => this.#upgrade(request, socket, head),
+      () => this.#upgrade(request, socket, head, arrivedMs),
       (error: unknown) => this.#refuse(socket, toAppError(error)),
     );
   };
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer, arrivedMs: number): void {
     const leave = this.#deps.loop.enter(() => `${labelOf(request)} (websocket)`);
+    let span: SocketTrace | undefined;
     try {
       if (this.#isClosed) throw errors.unavailable('The daemon is stopping');
       const url = parseUrl(request.url ?? '/');
-      const operation = this.#authorize(request, url);
+      const { endpoint, operation } = this.#authorize(request, url);
       const { caller, isForwarded = false } = this.#identityOf(request, url);
+      const above = operation === undefined ? undefined : this.#deps.operations.spanOf(operation);
+      const of = operation === undefined ? {} : { operation };
+      span = this.#trace(caller, { endpoint, request, socket, arrivedMs, above, ...of }, url);
       if (operation === undefined) {
         const types = eventTypesFor(caller.class, parseTypes(url.searchParams.get('type')));
         const wanted = { types, project: this.#projectOf(url), isOwnOnly: isForwarded };
-        this.#listen(wanted, request, url, socket, head);
+        this.#listen(wanted, { request, url, socket, head, span });
         return;
       }
       const { cluster, dialect } = this.#deps;
       const member =
         isForwarded || this.#deps.operations.has(operation) ? undefined : cluster.routing.memberOfOperation(operation);
       if (cluster.isOn && member !== undefined) {
-        forwardUpgrade(cluster, { member, caller, dialect: dialect.name, request }, socket, head).catch(
-          (error: unknown) => this.#refuse(socket, toAppError(error)),
-        );
+        const passOn = () => forwardUpgrade(cluster, { member, caller, dialect: dialect.name, request }, socket, head);
+        const passed = span === undefined ? passOn() : span.within(passOn);
+        passed.catch((error: unknown) => this.#refuse(socket, toAppError(error), span));
         return;
       }
       const project = url.searchParams.get('project') || undefined;
       const attach = this.#deps.operations.admit(operation, url.searchParams.get('secret') ?? '', project);
       if (socket instanceof Socket) socket.setKeepAlive(true, keepAliveMs).setNoDelay(true);
-      this.#channels.handleUpgrade(request, socket, head, (peer) => attach(channelOf(peer, socket)));
+      this.#channels.handleUpgrade(request, socket, head, (peer) => {
+        span?.answered(switchingProtocols);
+        attach(channelOf(peer, socket));
+      });
     } catch (error) {
-      this.#refuse(socket, toAppError(error));
+      this.#refuse(socket, toAppError(error), span);
     } finally {
       leave();
     }
+  }
+
+  /** Strangers write nothing into traces. */
+  #trace(
+    caller: Caller,
+    traced: Omit<TracedSocket, 'project' | 'member'>,
+    { searchParams }: URL,
+  ): SocketTrace | undefined {
+    const tracer = isTrustedCaller(caller) ? this.#deps.tracer() : undefined;
+    if (tracer === undefined) return undefined;
+    const project = searchParams.get('project') || defaultProject;
+    return traceSocket(tracer, { ...traced, project, member: this.#deps.cluster.ownName });
   }
 
   close(): void {
@@ -143,8 +177,8 @@ export class Websockets {
     }
   }
 
-  /** The operation whose channel is asked for; undefined for the event stream. Throws when the caller may have neither. */
-  #authorize(request: IncomingMessage, url: URL): string | undefined {
+  /** What is asked for; without an operation it is the event stream. Throws when the caller may have neither. */
+  #authorize(request: IncomingMessage, url: URL): { readonly endpoint: Endpoint; readonly operation?: string } {
     const operation = /^\/1\.0\/operations\/([^/]+)\/websocket$/.exec(url.pathname)?.[1];
     const isEvents = url.pathname === '/1.0/events';
     const endpoint = isEvents ? eventsEndpoint : operation === undefined ? undefined : rowOf('operations.websocket');
@@ -152,7 +186,7 @@ export class Websockets {
     const refusal = this.#refusal(request, url, endpoint);
     if (refusal !== undefined) throw refusal;
     checkOrigin(this.#deps.allowedOrigin(), request, true);
-    return operation;
+    return { endpoint, ...(operation === undefined ? {} : { operation }) };
   }
 
   #refusal(request: IncomingMessage, url: URL, endpoint: Endpoint): AppError | undefined {
@@ -168,10 +202,11 @@ export class Websockets {
   }
 
   /** The stream begins when the events of all members come. */
-  #listen(wanted: Wanted, request: IncomingMessage, url: URL, socket: Duplex, head: Buffer): void {
+  #listen(wanted: Wanted, { request, url, socket, head, span }: Asking): void {
     const begin = (leave: () => void): void => {
       if (socket.destroyed) return leave();
       this.#server.handleUpgrade(request, socket, head, (peer) => {
+        span?.answered(switchingProtocols);
         peer.once('close', leave);
         this.#stream(peer, wanted, request, url);
       });
@@ -219,8 +254,9 @@ export class Websockets {
     watchListener(peer, { onPing: endUnlessTrusted, onClose });
   }
 
-  #refuse(socket: Duplex, error: AppError): void {
+  #refuse(socket: Duplex, error: AppError, span?: SocketTrace): void {
     const { status, body } = this.#deps.dialect.error(error);
+    span?.answered(status);
     const text = JSON.stringify(body);
     const head = [
       `HTTP/1.1 ${status} Refused`,

@@ -11,6 +11,7 @@ import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Admission, ChannelSet } from './channels.ts';
 import { defaultProject } from '../api/project/project-names.ts';
 import { inSpan } from '../lib/shared/spans.ts';
+import type { SpanPlace } from '../lib/shared/traceparent.ts';
 import { projectOfUrl } from '../api/project/project-of-url.ts';
 import { nextStatus, renderOperation, type OperationState, type Transition } from './operation.ts';
 
@@ -44,6 +45,8 @@ interface Running {
   readonly waiters: Set<() => void>;
   readonly channels: ChannelSet | undefined;
   readonly endsWithDaemon: boolean;
+  /** Where its trace goes on; absent: it is not traced. */
+  span?: SpanPlace;
   /** Fingerprint of the client certificate that started it. */
   owner?: string;
 }
@@ -163,6 +166,11 @@ export class Operations {
     return { urls, ...(operation.owner === undefined ? {} : { owner: operation.owner }) };
   }
 
+  /** The span of the operation; undefined when it has none. */
+  spanOf(id: string): SpanPlace | undefined {
+    return this.#running.get(id)?.span;
+  }
+
   cancel(id: string, project?: string): void {
     const operation = this.#find(id, project);
     if (isFinal(operation.state.statusCode)) throw errors.notCancellable(`The operation ${id} has already ended`);
@@ -229,9 +237,10 @@ export class Operations {
     const { id, class: kind } = operation.state;
     const attributes = { 'gantry.operation': id, 'gantry.operation.class': kind };
     try {
-      const metadata = await inSpan(`operation: ${request.description}`, { attributes }, () =>
-        request.run(handle, operation.abort.signal),
-      );
+      const metadata = await inSpan(`operation: ${request.description}`, { attributes }, (span) => {
+        if (span !== undefined) operation.span = span.place;
+        return request.run(handle, operation.abort.signal);
+      });
       if (metadata !== undefined) this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
       await this.#place.settle();
       this.#step(operation, 'succeed');

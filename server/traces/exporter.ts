@@ -92,11 +92,11 @@ function spanOf(span: OtelSpan): Span {
       return isEnded;
     },
     set: (name, value) => void span.setAttribute(name, value),
-    end(failure) {
+    end(failure, atMs) {
       if (isEnded) return;
       isEnded = true;
       if (failure !== undefined) span.setStatus({ code: SpanStatusCode.ERROR, message: failure });
-      span.end();
+      span.end(atMs);
     },
   };
 }

@@ -5,6 +5,7 @@ import { connect as connectTls, type TLSSocket } from 'node:tls';
 import type { Readable } from 'node:stream';
 import { Pool, type Dispatcher } from 'undici';
 import { WebSocket } from 'ws';
+import { currentTraceparent } from '../../lib/shared/spans.ts';
 import type { Endpoint } from './host-endpoint.ts';
 import { linkWatch, type LinkWatch } from './link-watch.ts';
 import { exchange, type ExchangeLimits, type WholeReply } from './exchange.ts';
@@ -109,9 +110,13 @@ export class Transport {
             return undefined;
           };
     const host = endpoint.kind === 'unix' ? 'localhost' : originOf(endpoint).slice('https://'.length);
+    const traceparent = currentTraceparent();
     return new WebSocket(`ws://${host}${path}`, {
       createConnection: createConnection as () => Socket,
-      headers: this.bearer === undefined ? {} : { authorization: `Bearer ${this.bearer.current()}` },
+      headers: {
+        ...(this.bearer === undefined ? {} : { authorization: `Bearer ${this.bearer.current()}` }),
+        ...(traceparent === undefined ? {} : { traceparent }),
+      },
       maxPayload: 16 * 1024 * 1024,
       perMessageDeflate: false,
       handshakeTimeout: 10_000,

@@ -19,8 +19,8 @@ export interface Span {
   readonly place: SpanPlace;
   readonly isEnded: boolean;
   set(name: string, value: string | number | boolean): void;
-  /** With the reason when the work failed. Only the first end counts. */
-  end(failure?: string): void;
+  /** With the reason when the work failed, and when it ended, as of Date.now(); default: now. Only the first end counts. */
+  end(failure?: string, atMs?: number): void;
 }
 
 export interface Tracer {
@@ -56,6 +56,9 @@ export function beginSpan(name: string, options: Omit<SpanOptions, 'parent'> = {
 
 /** Runs the work with this span under way; its end is the caller's. */
 export const underSpan = <T>(tracer: Tracer, span: Span, work: () => T): T => storage.run({ tracer, span }, work);
+
+/** Runs the work without a span under way: what it begins is shared, or outlives the work that came first. */
+export const outsideSpans = <T>(work: () => T): T => storage.exit(work);
 
 /** Runs the work as a span of its own inside the one under way; just runs it without one. */
 export async function inSpan<T>(

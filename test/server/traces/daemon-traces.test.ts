@@ -3,7 +3,9 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ancestors, startCollector, type Collector } from '../../support/daemons/collector.ts';
+import { WebSocket } from 'ws';
+import { channelOf, startExec } from '../../support/daemons/channels.ts';
+import { ancestors, startCollector, type CollectedSpan, type Collector } from '../../support/daemons/collector.ts';
 import { makeDaemon, realRuntimeMissing, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { busyboxContainer } from '../../support/hostile/busybox-container.ts';
 import { until } from '../../support/until.ts';
@@ -87,6 +89,48 @@ test('an operation is a span until it ends, also when the request was answered b
   expect(request?.name).toBe('PUT /1.0/containers/:name/state');
   expect(request?.parentSpanId).toBeUndefined();
   expect(operation?.attributes['gantry.operation']).toMatch(/^[0-9a-f-]{36}$/);
+});
+
+test('a channel of an operation is in the trace of the operation, and a stream of events in one of its own, until they end', async () => {
+  await daemon.ok('PUT', '/1.0/containers/c/state', { action: 'start' });
+  const names = new Set(collector.spans.map(({ spanId: id }) => id));
+  const body = { command: ['cat'], interactive: false };
+  const session = await startExec(daemon, 'c', body);
+  channelOf(session, '0').barrier();
+  await session.ended;
+  const operation = await collector.span('operation: Executing command', ({ spanId: id }) => !names.has(id));
+  await until(() => channelsOf(operation).length === 4);
+  for (const channel of channelsOf(operation)) {
+    expect(channel).toMatchObject({ parentSpanId: operation.spanId, kind: 2, service: 'gantryd' });
+    const id = operation.attributes['gantry.operation'];
+    expect(channel.attributes).toMatchObject({
+      'http.response.status_code': 101,
+      'network.protocol.name': 'websocket',
+      'url.path': `/1.0/operations/${String(id)}/websocket`,
+      'gantry.operation': id,
+    });
+  }
+  expect(JSON.stringify(channelsOf(operation))).not.toContain('secret');
+  const events = await daemon.listen('lifecycle');
+  expect(collector.spans.some(({ name }) => name === 'GET /1.0/events')).toBe(false);
+  events.close();
+  const stream = await collector.span('GET /1.0/events');
+  expect(stream.parentSpanId).toBeUndefined();
+  await daemon.ok('PUT', '/1.0/containers/c/state', { action: 'stop', force: true });
+});
+
+const channelsOf = (operation: CollectedSpan): readonly CollectedSpan[] =>
+  collector.spans.filter(
+    ({ name, traceId: id }) => name === 'GET /1.0/operations/:id/websocket' && id === operation.traceId,
+  );
+
+test('a channel that names a trace is in that one, and one that is refused says so', async () => {
+  const socket = new WebSocket(`ws+unix://${daemon.socketPath}:/1.0/operations/nothing/websocket?secret=abc`, {
+    headers: { traceparent: `00-${traceId}-${spanId}-01` },
+  });
+  await new Promise((resolve) => socket.once('error', resolve));
+  const refused = await collector.span('GET /1.0/operations/:id/websocket', ({ traceId: id }) => id === traceId);
+  expect(refused).toMatchObject({ parentSpanId: spanId, attributes: { 'http.response.status_code': 404 } });
 });
 
 test('an operation that fails is a failed span with its reason', async () => {
