@@ -4,6 +4,7 @@ import type { Plan } from '../../core/plan/plan.ts';
 import type { ExitCode } from '../errors/exit-codes.ts';
 import { dryRunKind } from '../flags/plan-flags.ts';
 import type { OpenContext } from '../session/context.ts';
+import { traceVerb } from '../session/trace-verb.ts';
 import { apply } from '../verbs/applying/apply.ts';
 import type { ApplyOptions } from '../verbs/applying/applying-verbs.ts';
 import { savedPlanAt } from '../verbs/planning/saved-plan.ts';
@@ -17,7 +18,7 @@ export const applyFleet: RunOnHosts<ApplyOptions> = async (context, fleet, args)
   const saved = await fleetPlanAt(args);
   if (saved === undefined) return changeFleet(context, fleet, args, 'apply');
   return dryRunKind(context.options) === undefined
-    ? (await import('./rollout.ts')).rollOutSaved(context, fleet, saved)
+    ? traceVerb(context, 'apply', async () => (await import('./rollout.ts')).rollOutSaved(context, fleet, saved))
     : (await import('./plan.ts')).dryRunSaved(context, fleet, saved);
 };
 
@@ -31,5 +32,5 @@ const changeFleet = async (
   mode: Plan['mode'],
 ): Promise<ExitCode> =>
   dryRunKind(context.options) === undefined
-    ? (await import('./rollout.ts')).rollOut(context, fleet, args, mode)
+    ? traceVerb(context, mode, async () => (await import('./rollout.ts')).rollOut(context, fleet, args, mode))
     : (await import('./plan.ts')).showFleetPlan(context, fleet, args, mode);

@@ -1,4 +1,5 @@
 // Works on several hosts at once, up to a limit, and collects the outcome of each: a value or a failure.
+import { inSpan } from '../../../server/lib/shared/spans.ts';
 import type { Host } from '../../manifest/hosts-file.ts';
 import { codeOf, messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
@@ -41,7 +42,8 @@ export async function eachHost<T>(
 
 export async function outcomeOf<T>(host: Host, work: (host: Host) => Promise<T>): Promise<HostOutcome<T>> {
   try {
-    return { host, value: await work(host) };
+    const attributes = { 'gantry.host': host.name };
+    return { host, value: await inSpan(`host ${host.name}`, { attributes }, () => work(host)) };
   } catch (error) {
     return { host, failure: { code: codeOf(error), message: messageOf(error) } };
   }

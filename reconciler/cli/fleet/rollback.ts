@@ -9,6 +9,7 @@ import { exitCodes } from '../errors/exit-codes.ts';
 import { dryRunKind } from '../flags/plan-flags.ts';
 import type { RollbackOptions } from '../verbs/applying/applying-verbs.ts';
 import { messageOf } from '../session/revision.ts';
+import { traceVerb } from '../session/trace-verb.ts';
 import { readRevisions } from '../verbs/applying/revisions.ts';
 import { withClient } from '../session/connect.ts';
 import { CliError, usageError } from '../errors/usage-error.ts';
@@ -21,7 +22,12 @@ import { carryOutInBatches, checkRolloutFlags, hostsAndBatches } from './rollout
 
 type Target = Pick<LoadedHost<RollbackOptions>, 'host' | 'context'> & { readonly loaded?: LoadedHost['loaded'] };
 
-export const rollBackFleet: RunOnHosts<RollbackOptions> = async (context, fleet, [number]) => {
+export const rollBackFleet: RunOnHosts<RollbackOptions> = (context, fleet, args) =>
+  dryRunKind(context.options) === undefined
+    ? traceVerb(context, 'rollback', () => rollBackHosts(context, fleet, args))
+    : rollBackHosts(context, fleet, args);
+
+const rollBackHosts: RunOnHosts<RollbackOptions> = async (context, fleet, [number]) => {
   messageOf(context);
   checkRolloutFlags(context);
   const dryRun = dryRunKind(context.options);

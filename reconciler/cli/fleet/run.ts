@@ -5,6 +5,7 @@ import type { Loaded } from '../../manifest/load-contract.ts';
 import type { RunVerbOptions } from '../verbs/applying/applying-verbs.ts';
 import { firstOf, Keeper, runSettings, type RunSettings } from '../verbs/applying/run.ts';
 import type { OpenContext } from '../session/context.ts';
+import { withTracer } from '../session/trace-verb.ts';
 import { messageOf } from '../errors/error-outcome.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { jsonLine } from '../output/render-json.ts';
@@ -21,6 +22,15 @@ import { keepConnected } from './keep-connected.ts';
 export async function runFleet(context: RunContext, fleet: Fleet, args: readonly string[]): Promise<ExitCode> {
   const settings = runSettings(context);
   checkRolloutFlags(context);
+  return withTracer(context, (tracer) => runTraced(context, fleet, args, { ...settings, tracer }));
+}
+
+async function runTraced(
+  context: RunContext,
+  fleet: Fleet,
+  args: readonly string[],
+  settings: RunSettings,
+): Promise<ExitCode> {
   const end = endOf(context, settings.limitMs);
   const loaded = await firstOf(context, args.includes('-'), end, (own) => loadHosts(own, fleet, args));
   const quiet = { ...context, diagnostics: reportingOnce(context).diagnostics };

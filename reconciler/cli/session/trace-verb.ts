@@ -1,32 +1,63 @@
-// The trace of a command that changes a host, when the environment names an OpenTelemetry collector.
-import { endingSpan, type Span } from '../../../server/lib/shared/spans.ts';
+// The traces of a command that changes hosts, when the environment names an OpenTelemetry collector.
+import { endingSpan, type Span, type Tracer } from '../../../server/lib/shared/spans.ts';
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
+import type { OpenTracer } from '../../../server/traces/open.ts';
 import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { usageError } from '../errors/usage-error.ts';
 import type { CliContext } from './context.ts';
 
 const names = ['OTEL_EXPORTER_OTLP_ENDPOINT', 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT'];
 
-/** Runs the command, as a span of the trace in TRACEPARENT where that is set. OpenTelemetry is loaded only for a collector. */
-export async function traceVerb(context: CliContext, verb: string, work: () => Promise<ExitCode>): Promise<ExitCode> {
+/** Runs the command, as a span of the trace in TRACEPARENT where that is set. */
+export function traceVerb(context: CliContext, verb: string, work: () => Promise<ExitCode>): Promise<ExitCode> {
+  return withTracer(context, async (tracer) => {
+    if (tracer === undefined) return work();
+    const { parseTraceparent } = await import('../../../server/lib/shared/traceparent.ts');
+    const parent = parseTraceparent(context.io.env['TRACEPARENT']);
+    const span = tracer.begin(`gantry ${verb}`, parent === undefined ? {} : { parent });
+    return endingSpan(tracer, span, async (own) => noted(own, await work()));
+  });
+}
+
+/** Runs the work with the tracer; undefined without a collector. OpenTelemetry is loaded only for a collector. */
+export async function withTracer<T>(context: CliContext, work: (tracer: Tracer | undefined) => Promise<T>): Promise<T> {
+  const tracer = await openTracer(context);
+  try {
+    return await work(tracer);
+  } finally {
+    await tracer?.close();
+  }
+}
+
+async function openTracer(context: CliContext): Promise<OpenTracer | undefined> {
   const { env } = context.io;
-  if (names.every((name) => !env[name])) return work();
-  const [{ openTracing }, { parseTraceparent }] = await Promise.all([
-    import('../../../server/traces/open.ts'),
-    import('../../../server/lib/shared/traceparent.ts'),
-  ]);
+  if (names.every((name) => !env[name])) return undefined;
+  const { openTracing } = await import('../../../server/traces/open.ts');
   const report = (message: string): void => context.note(`Warning: ${message}`);
-  const tracer = await openTracing({ env, service: 'gantry' }, report).catch((error: unknown) => {
+  return openTracing({ env, service: 'gantry' }, report).catch((error: unknown) => {
     throw usageError(reasonOf(error));
   });
+}
+
+export interface RepairFacts {
+  readonly set: string;
+  readonly host: string;
+  /** When the comparison that led to it began and ended, as of Date.now(). */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** A repair of `gantry run` as a trace of its own: a command that goes on for months belongs to no other. */
+export async function traceRepair(
+  tracer: Tracer | undefined,
+  { set, host, fromMs, toMs }: RepairFacts,
+  work: () => Promise<ExitCode>,
+): Promise<ExitCode> {
   if (tracer === undefined) return work();
-  const parent = parseTraceparent(env['TRACEPARENT']);
-  const span = tracer.begin(`gantry ${verb}`, parent === undefined ? {} : { parent });
-  try {
-    return await endingSpan(tracer, span, async (own) => noted(own, await work()));
-  } finally {
-    await tracer.close();
-  }
+  const attributes = { 'gantry.set': set, 'gantry.host': host };
+  const span = tracer.begin('gantry run', { startMs: fromMs, attributes });
+  tracer.begin('plan', { parent: span.place, startMs: fromMs }).end(undefined, toMs);
+  return endingSpan(tracer, span, async (own) => noted(own, await work()));
 }
 
 function noted(span: Span, code: ExitCode): ExitCode {

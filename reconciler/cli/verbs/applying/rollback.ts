@@ -18,6 +18,7 @@ import type { RollbackOptions } from './applying-verbs.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
 import { requireNoRefusals } from './refused-parts.ts';
 import { messageOf } from '../../session/revision.ts';
+import { traceVerb } from '../../session/trace-verb.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planFor, type Planned } from '../../session/make-plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
@@ -25,9 +26,13 @@ import { withClient } from '../../session/connect.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
 import { replanWhenOvertaken, resume } from './apply.ts';
 
-export const rollback: Run<RollbackOptions> = async (context, [number]) => {
+export const rollback: Run<RollbackOptions> = (context, args) =>
+  dryRunKind(context.options) === undefined
+    ? traceVerb(context, 'rollback', () => rollBack(context, args))
+    : rollBack(context, args);
+
+const rollBack: Run<RollbackOptions> = async (context, [number]) => {
   messageOf(context);
-  dryRunKind(context.options);
   const wanted = wantedRevision(number);
   const given = (context.options.file ?? []).length === 0 ? undefined : await loadSet(context, []);
   return withClient(context, async (client) => {

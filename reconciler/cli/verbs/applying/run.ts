@@ -1,6 +1,7 @@
 // `gantry run`: keeps a host as declared. Compares at each event of the server and applies differences under the same
 // guards as `apply`. It pauses while the set is locked, outside its windows, and for objects that something keeps changing back.
 import type { Client } from '../../../../server/client/client.ts';
+import type { Tracer } from '../../../../server/lib/shared/spans.ts';
 import { parseWindow, untilOpenMs, type Window } from '../../../core/drift/repair-pace.ts';
 import type { Address } from '../../../core/documents/document.ts';
 import type { Plan } from '../../../core/plan/plan.ts';
@@ -22,7 +23,8 @@ import { messageOf } from '../../session/revision.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { planOf, type Planned } from '../../session/make-plan.ts';
 import { printPlan } from '../../session/show-plan.ts';
-import { withClient } from '../../session/connect.ts';
+import { hostName, withClient } from '../../session/connect.ts';
+import { traceRepair, withTracer, type RepairFacts } from '../../session/trace-verb.ts';
 import { setNameOf } from '../../flags/set-name.ts';
 import { reportingOnce } from '../../watch/report-once.ts';
 import { CliError, usageError } from '../../errors/usage-error.ts';
@@ -36,6 +38,10 @@ const defaultIntervalMs = 60_000;
 
 export async function run(context: RunContext, args: readonly string[]): Promise<ExitCode> {
   const settings = runSettings(context);
+  return withTracer(context, (tracer) => runTraced(context, args, { ...settings, tracer }));
+}
+
+async function runTraced(context: RunContext, args: readonly string[], settings: RunSettings): Promise<ExitCode> {
   const end = endOf(context, settings.limitMs);
   // Manifests from stdin cannot be read again.
   const isOnce = args.includes('-');
@@ -76,6 +82,8 @@ export function firstOf<T>(
 
 export interface RunSettings extends WatchTimes {
   readonly windows: readonly Window[];
+  /** Gets a trace of each repair. */
+  readonly tracer?: Tracer | undefined;
 }
 
 /** Refuses wrong flags before anything is read. */
@@ -176,6 +184,7 @@ export class Keeper {
     const reader = Object.assign(Object.create(this.#client) as Client, { list: this.#lists.list });
     const loaded = this.#loaded;
     this.#repairs.declare(loaded.documents);
+    const fromMs = Date.now();
     const whole = await planOf(this.#context, reader, loaded, 'apply');
     const resting = this.#repairs.resting(addressesOf(whole.plan), this.#context.io.nowMs());
     const planned = resting.size === 0 ? whole : await this.#without(resting, whole, reader);
@@ -198,7 +207,7 @@ export class Keeper {
     }
     for (const one of await this.#book.name(seen, this.#context.stop))
       this.#context.note(`${one.address}: ${describeSeen(one)}`);
-    const code = await this.#repair(planned);
+    const code = await this.#repair(planned, { fromMs, toMs: Date.now() });
     if (resting.size > 0) this.#waitMs = Math.min(...resting.values());
     this.#wanted.onLook?.(loaded, code === exitCodes.ok && plan.guards.length > 0 ? exitCodes.guard : code);
   }
@@ -225,14 +234,15 @@ export class Keeper {
     return isNew ? planned : unnoted;
   }
 
-  async #repair(planned: Planned): Promise<ExitCode> {
+  async #repair(planned: Planned, times: Pick<RepairFacts, 'fromMs' | 'toMs'>): Promise<ExitCode> {
     this.#told = '';
     await printPlan(this.#context, planned.plan, 'apply');
     const { revision } = planned;
     const quiet = revision === undefined ? planned : { ...planned, revision: { ...revision, onlyNew: true } };
     this.#lists.forget();
     // Its own changes need no events to become known.
-    const code = await carryOut(this.#context, this.#client, quiet);
+    const facts = { ...times, set: planned.owner.set, host: hostName(this.#context, this.#client) };
+    const code = await traceRepair(this.#wanted.tracer, facts, () => carryOut(this.#context, this.#client, quiet));
     this.#repairs.note(addressesOf(planned.plan), this.#context.io.nowMs());
     if (code !== exitCodes.ok) this.#waitMs = 5000;
     return code;
