@@ -1,16 +1,20 @@
 // Makes one of several controllers of one name the active one: the one that holds the lock of the set `controller-NAME` on most of up to three
-// hosts. A lock is renewed every few seconds, and another controller takes it over when its holder is gone.
+// hosts. A lock is renewed every few seconds, and another controller takes it over when its holder is gone. Nobody takes a free lock while
+// another one is seen to work, and who has too few locks gives them back for a while: so two that begin at the same time, or know
+// different hosts while their configuration changes, neither work both nor block each other.
 import { randomBytes } from 'node:crypto';
 import { pause } from '../../../server/lib/shared/deadline.ts';
 import { lockKey } from '../../core/ownership/set-state.ts';
 import { changeNotes } from '../../engine/notes/notes.ts';
 import { SetNotes } from '../../engine/notes/set-notes.ts';
-import { held, isFree, lockIn, LockWatch, newLock, renewed, type Lock } from '../../engine/runs/lock.ts';
+import { held, isFree, lockIn, LockWatch, newLock, renewed, whoAmI, type Lock } from '../../engine/runs/lock.ts';
 import { firing, Task } from '../reload/task.ts';
 import type { HostLink } from './host-link.ts';
 
 const ttlMs = 9000;
 const beatMs = 2500;
+/** Not the same for two controllers. */
+const patienceMs = (): number => 3000 + 3000 * Math.random();
 
 export interface LeaseDeps {
   readonly name: string;
@@ -27,6 +31,13 @@ export class Lease {
   /** While it runs. */
   #end: AbortSignal | undefined;
   #wasActive = false;
+  /** Since when it has some locks, but too few. */
+  #fewSinceMs: number | undefined;
+  #patienceMs = patienceMs();
+  /** Until then it takes no lock and gives back what it has. */
+  #restsUntilMs = 0;
+  /** Until then another controller works on hosts that have no locks any more. */
+  #othersUntilMs = 0;
 
   constructor(deps: LeaseDeps) {
     this.#deps = deps;
@@ -40,12 +51,26 @@ export class Lease {
 
   /** The active controller, as its lock says. */
   get holder(): string | undefined {
-    return this.#claims.find(({ holder }) => holder !== undefined)?.holder;
+    return this.isActive
+      ? `${whoAmI()} (process ${process.pid})`
+      : this.#claims.find(({ isOthers }) => isOthers)?.holder;
   }
 
   /** Another controller was seen to be active. */
   get isTaken(): boolean {
-    return !this.isActive && this.holder !== undefined;
+    return !this.isActive && this.#claims.some(({ isOthers }) => isOthers);
+  }
+
+  /** Hosts with a lock that do not answer. */
+  get unreachable(): readonly string[] {
+    return this.#claims
+      .map(({ link }) => link)
+      .flatMap(({ host, status }) => (status.status === 'offline' ? host.name : []));
+  }
+
+  /** Every lock was asked for, as far as its host can be reached. */
+  get isDecided(): boolean {
+    return this.#claims.every(({ wasAsked, link }) => wasAsked || link.status.status === 'offline');
   }
 
   /** Ends when `signal` fires, and then gives the locks back. */
@@ -72,6 +97,8 @@ export class Lease {
       const patience = AbortSignal.any([end, AbortSignal.timeout(ttlMs / 2)]);
       await Promise.race([Promise.all(joined.map((claim) => claim.asked)), firing(patience)]);
     }
+    const others = left.map(({ othersUntilMs }) => othersUntilMs);
+    if (!this.isActive) this.#othersUntilMs = Math.max(this.#othersUntilMs, ...others);
     this.#claims = next;
     // The same server may be one of the new hosts, under another name or address: its lock must not be given back.
     const isElsewhere = ({ link: { host } }: Claim): boolean =>
@@ -81,10 +108,38 @@ export class Lease {
   }
 
   #claim(link: HostLink): Claim {
-    return new Claim(link, `controller-${this.#deps.name}`, this.#id, this.#deps.nowMs);
+    return new Claim(link, {
+      set: `controller-${this.#deps.name}`,
+      id: this.#id,
+      nowMs: this.#deps.nowMs,
+      mayTake: () => this.#mayTake(),
+      rests: () => this.#deps.nowMs() < this.#restsUntilMs,
+    });
+  }
+
+  #mayTake(): boolean {
+    const nowMs = this.#deps.nowMs();
+    if (this.isActive) return true;
+    return nowMs >= Math.max(this.#restsUntilMs, this.#othersUntilMs) && !this.isTaken;
+  }
+
+  /** Too few locks keep others from working. */
+  #giveWay(): void {
+    const nowMs = this.#deps.nowMs();
+    const hasSome = this.#claims.some(({ untilMs }) => untilMs > nowMs);
+    if (this.isActive || !hasSome) {
+      this.#fewSinceMs = undefined;
+      return;
+    }
+    this.#fewSinceMs ??= nowMs;
+    if (nowMs - this.#fewSinceMs < this.#patienceMs) return;
+    this.#fewSinceMs = undefined;
+    this.#patienceMs = patienceMs();
+    this.#restsUntilMs = nowMs + beatMs + patienceMs();
   }
 
   #look(): void {
+    this.#giveWay();
     const { isActive } = this;
     if (isActive === this.#wasActive) return;
     this.#wasActive = isActive;
@@ -94,29 +149,42 @@ export class Lease {
 
 const lockHosts = (links: readonly HostLink[]): readonly HostLink[] => links.slice(0, links.length < 3 ? 1 : 3);
 
+interface ClaimDeps {
+  readonly set: string;
+  readonly id: string;
+  readonly nowMs: () => number;
+  /** A free lock may be taken. */
+  readonly mayTake: () => boolean;
+  /** An own lock is given back. */
+  readonly rests: () => boolean;
+}
+
 /** The lock on one host. */
 class Claim {
   readonly link: HostLink;
   /** Resolves when the lock was asked for once. */
   readonly asked: Promise<void>;
-  readonly #set: string;
-  readonly #id: string;
-  readonly #nowMs: () => number;
+  wasAsked = false;
+  readonly #deps: ClaimDeps;
   readonly #watch: LockWatch;
   /** By the own clock; counted from before the write. */
   untilMs = 0;
+  /** Another controller has it, as far as is known until then. */
+  othersUntilMs = 0;
   holder: string | undefined;
-  #wasAsked = (): void => {};
+  #noteAsked = (): void => {};
   #task: Task | undefined;
   #isKept = false;
 
-  constructor(link: HostLink, set: string, id: string, nowMs: () => number) {
+  constructor(link: HostLink, deps: ClaimDeps) {
     this.link = link;
-    this.asked = new Promise((resolve) => (this.#wasAsked = resolve));
-    this.#set = set;
-    this.#id = id;
-    this.#nowMs = nowMs;
-    this.#watch = new LockWatch(ttlMs / 3 + 1000, nowMs);
+    this.asked = new Promise((resolve) => (this.#noteAsked = resolve));
+    this.#deps = deps;
+    this.#watch = new LockWatch(ttlMs / 3 + 1000, deps.nowMs);
+  }
+
+  get isOthers(): boolean {
+    return this.othersUntilMs > this.#deps.nowMs();
   }
 
   begin(onBeat: () => void, end: AbortSignal): void {
@@ -133,44 +201,52 @@ class Claim {
   }
 
   async #run(onBeat: () => void, signal: AbortSignal): Promise<void> {
+    const { nowMs } = this.#deps;
     while (!signal.aborted) {
       if (this.link.isOnline) {
         await this.#beat().catch(() => undefined);
-        this.#wasAsked();
+        this.wasAsked = true;
+        this.#noteAsked();
       }
       onBeat();
-      await pause(this.untilMs > this.#nowMs() ? beatMs : 500, signal).catch(() => undefined);
+      await pause(this.untilMs > nowMs() ? beatMs : 500, signal).catch(() => undefined);
     }
-    if (!this.#isKept && this.untilMs > this.#nowMs()) await this.#release().catch(() => undefined);
+    if (!this.#isKept && this.untilMs > nowMs()) await this.#release().catch(() => undefined);
     this.untilMs = 0;
   }
 
   async #beat(): Promise<void> {
-    const beganMs = this.#nowMs();
+    const { id, nowMs, mayTake, rests } = this.#deps;
+    const beganMs = nowMs();
     let isOurs = false;
     await this.#change((found) => {
-      this.holder = found?.who;
-      if (found?.id === this.#id) {
+      isOurs = false;
+      if (found?.id === id) {
+        if (rests()) return 'none';
         isOurs = true;
         return renewed(found, beganMs, ttlMs);
       }
-      isOurs = found === undefined || isFree(found, this.#watch, beganMs);
-      return isOurs ? newLock(this.#id, beganMs, ttlMs) : undefined;
+      const isTaken = found !== undefined && !isFree(found, this.#watch, beganMs);
+      this.holder = found?.who;
+      this.othersUntilMs = isTaken ? beganMs + ttlMs : 0;
+      isOurs = !isTaken && mayTake();
+      return isOurs ? newLock(id, beganMs, ttlMs) : undefined;
     });
     this.untilMs = isOurs ? beganMs + ttlMs : 0;
   }
 
   #release(): Promise<void> {
-    return this.#change((found) => (found?.id === this.#id ? 'none' : undefined));
+    return this.#change((found) => (found?.id === this.#deps.id ? 'none' : undefined));
   }
 
   async #change(decide: (found: Lock | undefined) => Lock | 'none' | undefined): Promise<void> {
-    const notes = new SetNotes(this.link.client, this.#set, this.link.host.project);
+    const { set } = this.#deps;
+    const notes = new SetNotes(this.link.client, set, this.link.host.project);
     await changeNotes(
       { notes, pause },
       (config) => {
-        const next = decide(lockIn(config, this.#set));
-        return next === undefined ? undefined : { [lockKey(this.#set)]: next === 'none' ? '' : JSON.stringify(next) };
+        const next = decide(lockIn(config, set));
+        return next === undefined ? undefined : { [lockKey(set)]: next === 'none' ? '' : JSON.stringify(next) };
       },
       AbortSignal.timeout(ttlMs / 3),
     );
