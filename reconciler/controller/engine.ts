@@ -25,6 +25,7 @@ import type { ManagedSet } from './sets/managed-set.ts';
 import type { Notifier } from './notify/notice.ts';
 import type { ConfigChanges, Configured } from './reload/changes.ts';
 import { Parts } from './parts.ts';
+import { wasLookedAt } from './decide/set-view.ts';
 import { objectDetail } from './sets/object-detail.ts';
 import { pageOf } from './sets/object-page.ts';
 import { previewOn } from './sets/preview.ts';
@@ -37,6 +38,7 @@ export class Engine implements Controller {
   readonly #parts: Parts;
   #note: { readonly readAt: string; readonly problems: readonly string[] };
   #running: Promise<unknown> | undefined;
+  #wasReady = false;
 
   constructor(deps: EngineDeps) {
     this.#deps = deps;
@@ -64,6 +66,8 @@ export class Engine implements Controller {
 
   /** Takes another configuration; one at a time. */
   async change(next: Configured, changes: ConfigChanges, take: () => Notifier | undefined): Promise<void> {
+    // What begins now says nothing about what has begun.
+    this.isReady();
     await this.#parts.change(next, changes, take);
     this.#note = { ...this.#note, readAt: this.#now() };
   }
@@ -137,6 +141,7 @@ export class Engine implements Controller {
   }
 
   async suspend(set: string, request: SuspendRequest, by: string): Promise<Suspension> {
+    this.#refuseBeside();
     const found = this.#set(set);
     if (request.path !== undefined && request.address === undefined)
       throw new ControllerError('bad-request', 'a path needs the address of its object');
@@ -150,6 +155,7 @@ export class Engine implements Controller {
   }
 
   async resume(set: string, { id }: ResumeRequest, by: string): Promise<Resumed> {
+    this.#refuseBeside();
     const found = this.#set(set);
     const isPin = (id === undefined || id === 'rollback') && (await found.unpin(by, this.#end.signal));
     const ended = id === 'rollback' ? [] : await this.#parts.suspensions.end(set, id);
@@ -199,11 +205,22 @@ export class Engine implements Controller {
     return link.client;
   }
 
+  /** Once it is, it stays so: a controller that takes a new configuration goes on working. */
   isReady(): boolean {
-    if (this.#parts.lease.isTaken) return true;
-    return [...this.#parts.sets.values()].every(({ status }) =>
-      status.hosts.every(
-        (host) => host.status !== 'unknown' || this.#parts.links.get(host.host)?.status.status === 'offline',
+    this.#wasReady ||= this.#hasBegun();
+    return this.#wasReady;
+  }
+
+  #hasBegun(): boolean {
+    const { lease, isInCharge, sets, sources, links } = this.#parts;
+    // Another controller is active, or none can be: there is nothing to wait for.
+    if (!lease.isActive) return lease.isDecided;
+    if (!isInCharge) return false;
+    return [...sets.values()].every(({ config, status }) =>
+      wasLookedAt(
+        status,
+        sources.get(config.source)?.watch.status.error,
+        (host) => links.get(host)?.status.status === 'offline',
       ),
     );
   }
@@ -213,8 +230,17 @@ export class Engine implements Controller {
   }
 
   #requireActive(): void {
-    const { isActive, holder } = this.#parts.lease;
-    if (!isActive) throw new ControllerError('unavailable', `${holder ?? 'another controller'} is active: ask it`);
+    this.#refuseBeside();
+    if (this.#parts.isInCharge) return;
+    const { unreachable } = this.#parts.lease;
+    const why = unreachable.length === 0 ? '' : `: ${unreachable.join(', ')} cannot be reached`;
+    throw new ControllerError('unavailable', `this controller is not active yet${why}; try again when it is`);
+  }
+
+  /** What is noted here while another controller is active would have no effect. */
+  #refuseBeside(): void {
+    const { isTaken, holder } = this.#parts.lease;
+    if (isTaken) throw new ControllerError('unavailable', `${holder ?? 'another controller'} is active: ask it`);
   }
 
   #set(name: string): ManagedSet {

@@ -30,6 +30,7 @@ export class Parts implements PartsInUse {
   /** By link, watch or set. */
   readonly #tasks: Tasks;
   #configured: Configured;
+  #isInCharge = false;
   #notifier: Notifier | undefined;
 
   constructor(deps: EngineDeps, end: AbortSignal) {
@@ -55,8 +56,34 @@ export class Parts implements PartsInUse {
           'info',
           isActive ? 'this controller is active' : 'another controller is active, or the lock was lost; this one waits',
         );
-        if (isActive) for (const set of this.sets.values()) set.lookAll();
+        this.#isInCharge = false;
+        if (isActive) void this.#takeOver();
       },
+    });
+  }
+
+  get isInCharge(): boolean {
+    return this.#isInCharge && this.lease.isActive;
+  }
+
+  /** Controllers may share their state: what another one noted while it was active holds. */
+  async #takeOver(): Promise<void> {
+    const { hub } = this.#deps;
+    try {
+      await this.suspensions.load();
+    } catch (error) {
+      return hub.log('error', `this controller changes nothing until it is restarted: ${reasonOf(error)}`);
+    }
+    await Promise.all([...this.sets.values()].map((set) => this.#takeOverSet(set)));
+    if (!this.lease.isActive) return;
+    this.#isInCharge = true;
+    for (const { watch } of this.sources.values()) watch.lookNow();
+    for (const set of this.sets.values()) set.lookAll();
+  }
+
+  async #takeOverSet(set: ManagedSet): Promise<void> {
+    await set.takeOver(this.#end).catch((error: unknown) => {
+      this.#deps.hub.log('error', `the set cannot be worked on: ${reasonOf(error)}`, { set: set.config.name });
     });
   }
 
@@ -71,8 +98,7 @@ export class Parts implements PartsInUse {
   /** Reads the state. Rejects when it is damaged. */
   async load(): Promise<void> {
     await this.suspensions.load();
-    // Hosts get their last good manifests before the sources are asked.
-    await Promise.all([...this.sets.values()].map((set) => set.load(this.#end)));
+    await Promise.all([...this.sets.values()].map((set) => set.load()));
   }
 
   /** Works until the end. */
@@ -166,8 +192,9 @@ export class Parts implements PartsInUse {
   async #join(set: ManagedSet): Promise<void> {
     const { name } = set.config;
     try {
-      await set.load(this.#end);
+      await set.load();
       this.#beginSet(set);
+      if (this.isInCharge) await set.takeOver(this.#end);
     } catch (error) {
       this.#deps.hub.log('error', `the set does not begin: ${reasonOf(error)}`, { set: name });
     }

@@ -6,7 +6,6 @@ import { durationMs } from './config/durations.ts';
 import { dependentsOf, whyHostWaits } from './decide/set-dependencies.ts';
 import { suspensionOfSet } from './decide/set-view.ts';
 import { HostLink } from './hosts/host-link.ts';
-import type { Lease } from './hosts/lease.ts';
 import type { Hub } from './hub.ts';
 import type { Notifier } from './notify/notice.ts';
 import { hostsOf, type Configured } from './reload/changes.ts';
@@ -39,7 +38,8 @@ export interface PartsInUse {
   readonly sources: ReadonlyMap<string, OpenSource>;
   readonly sets: ReadonlyMap<string, ManagedSet>;
   readonly suspensions: Suspensions;
-  readonly lease: Lease;
+  /** This controller is the active one, and knows what the one before it left. */
+  readonly isInCharge: boolean;
   readonly notifier: Notifier | undefined;
 }
 
@@ -118,8 +118,11 @@ export class Wiring {
       links: this.linksOf(set),
       suspensions: parts.suspensions,
       hub,
-      isActive: () => parts.lease.isActive,
-      waitsFor: (waiting, host) => whyHostWaits(waiting, host, parts.sets),
+      isActive: () => parts.isInCharge,
+      waitsFor: (waiting, name, revision) => {
+        const isNewest = revision === parts.sources.get(waiting.source)?.watch.status.revision;
+        return whyHostWaits(waiting, { name, revision, isNewest }, parts.sets);
+      },
       onChange: ({ config: { name } }) => {
         for (const dependent of dependentsOf(name, parts.sets.values())) dependent.lookWaiting();
       },
@@ -146,7 +149,7 @@ export class Wiring {
   /** The image updates of a set that asks for them. */
   updatesOf(set: ManagedSet): ImageUpdates | undefined {
     const { config } = set;
-    const { lease, links, sources } = this.#parts;
+    const { links, sources } = this.#parts;
     const { source, watch } = sources.get(config.source) ?? {};
     if (config.images === undefined || source === undefined) return undefined;
     return new ImageUpdates({
@@ -159,7 +162,7 @@ export class Wiring {
         const link = links.get(host);
         return link?.isOnline === true ? link.client : undefined;
       },
-      restraint: () => (lease.isActive ? suspensionOfSet(config, set.suspensions) : 'another controller is active'),
+      restraint: () => (this.#parts.isInCharge ? suspensionOfSet(config, set.suspensions) : 'another controller is active'),
       onPushed: () => watch?.lookNow(),
       log: (level, message) => this.#deps.hub.log(level, message, { set: config.name }),
       nowMs: this.#deps.nowMs,

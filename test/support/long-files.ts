@@ -40,4 +40,5 @@ export const longFiles: readonly string[] = [
   'test/server/cluster/etcd/rolling.test.ts',
   'test/server/operations/sagas.test.ts',
   'test/server/cluster/etcd/care.test.ts',
+  'test/e2e/controller/two-controllers.test.ts',
 ];

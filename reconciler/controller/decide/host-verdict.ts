@@ -1,9 +1,16 @@
 // Decides after a comparison on one host: changes are made now, or the host gets a status that says why none are. Pure.
 import type { SetStatusName } from '../http/contract.ts';
 
+/** Why a host may not be changed now. */
+export interface Hindrance {
+  readonly why: string;
+  /** It is for people to end: a rollout goes on without the host. */
+  readonly isAway: boolean;
+}
+
 export interface HostFacts {
   /** Why the set is suspended on the host: by people, or by the configuration. */
-  readonly suspended: string | undefined;
+  readonly suspended: Hindrance | undefined;
   readonly steps: number;
   /** Why guards refuse parts of the plan. */
   readonly refusals: readonly string[];
@@ -17,7 +24,7 @@ export interface HostFacts {
   /** The same for a window for any change. */
   readonly closedMs: () => number;
   /** Sets that must be synced before. */
-  readonly waitsFor: () => string | undefined;
+  readonly waitsFor: () => Hindrance | undefined;
   /** Time until the next try after a failure, and that failure. */
   readonly retryMs: number;
   readonly lastError: string | undefined;
@@ -30,13 +37,15 @@ export type Verdict =
       readonly kind: 'suspended' | 'settled' | 'refused' | 'hindered';
       readonly status: SetStatusName;
       readonly why?: string;
+      /** Rollouts go on without the host. */
+      readonly isAway?: true;
       /** Time until a window opens. */
       readonly opensInMs?: number;
     };
 
 export function verdictOn(facts: HostFacts): Verdict {
   const { suspended, steps, refusals, allowsPartial } = facts;
-  if (suspended !== undefined) return { kind: 'suspended', status: 'suspended', why: suspended };
+  if (suspended !== undefined) return { kind: 'suspended', status: 'suspended', ...textOf(suspended) };
   const canApply = steps > 0 && (refusals.length === 0 || allowsPartial);
   if (canApply) return hindranceOf(facts) ?? { kind: 'apply' };
   if (refusals.length > 0) return refused(facts);
@@ -56,10 +65,13 @@ function hindranceOf({ closedMs, waitsFor, retryMs, lastError }: HostFacts): Ver
   const opensMs = closedMs();
   if (opensMs > 0) return { ...waiting, why: 'No window for changes is open.', ...opening(opensMs) };
   const needed = waitsFor();
-  if (needed !== undefined) return { ...waiting, why: needed };
+  if (needed !== undefined) return { ...waiting, ...textOf(needed) };
   if (retryMs > 0)
     return { kind: 'hindered', status: 'failed', why: lastError ?? 'It failed and is tried again later.' };
   return undefined;
 }
+
+const textOf = ({ why, isAway }: Hindrance): { readonly why: string; readonly isAway?: true } =>
+  isAway ? { why, isAway } : { why };
 
 const opening = (ms: number): { readonly opensInMs?: number } => (Number.isFinite(ms) ? { opensInMs: ms } : {});

@@ -1,23 +1,49 @@
 // The order between sets: a set takes a new revision on a host when the sets that it depends on are synced there. Pure.
 import type { SetConfig } from '../config/config.ts';
+import type { Hindrance } from './host-verdict.ts';
+import { short } from './short-revision.ts';
 
 export interface SetWithHosts {
-  readonly config: Pick<SetConfig, 'name' | 'dependsOn'>;
-  readonly hosts: readonly { readonly name: string; readonly isSynced: boolean }[];
+  readonly config: Pick<SetConfig, 'name' | 'dependsOn' | 'source'>;
+  /** A rollback holds it at a revision. */
+  readonly isHeld: boolean;
+  readonly hosts: readonly HostOfSet[];
+}
+
+interface HostOfSet {
+  readonly name: string;
+  readonly isAway: boolean;
+  /** It is synced, to this revision where one is named. */
+  has(revision: string | undefined): boolean;
+}
+
+export interface WaitingHost {
+  readonly name: string;
+  readonly revision: string;
+  /** The source has no other revision: the sets of this source must have it too. */
+  readonly isNewest: boolean;
 }
 
 /** Why a host must wait with a new revision. A set that is not on the host counts with all of its hosts. */
 export function whyHostWaits(
-  { dependsOn }: Pick<SetConfig, 'dependsOn'>,
-  host: string,
+  { dependsOn, source }: Pick<SetConfig, 'dependsOn' | 'source'>,
+  { name: host, revision, isNewest }: WaitingHost,
   sets: ReadonlyMap<string, SetWithHosts>,
-): string | undefined {
-  const unready = dependsOn.filter((name) => {
-    const hosts = sets.get(name)?.hosts ?? [];
-    const same = hosts.filter((one) => one.name === host);
-    return !(same.length > 0 ? same : hosts).every(({ isSynced }) => isSynced);
+): Hindrance | undefined {
+  const unready = dependsOn.flatMap((name) => {
+    const set = sets.get(name);
+    if (set === undefined) return [];
+    const needed = isNewest && set.config.source === source && !set.isHeld ? revision : undefined;
+    const same = set.hosts.filter((one) => one.name === host);
+    const late = (same.length > 0 ? same : set.hosts).filter((one) => !one.has(needed));
+    if (late.length === 0) return [];
+    const isOther = late.every((one) => one.has(undefined));
+    const text = `${name} ${isOther ? `has revision ${short(revision)}` : 'is synced'}`;
+    return [{ text, isAway: late.every(({ isAway }) => isAway) }];
   });
-  return unready.length === 0 ? undefined : `It waits until ${unready.join(' and ')} is synced.`;
+  if (unready.length === 0) return undefined;
+  const texts = unready.map(({ text }) => text).join(' and ');
+  return { why: `It waits until ${texts}.`, isAway: unready.some(({ isAway }) => isAway) };
 }
 
 export const dependentsOf = <T extends SetWithHosts>(name: string, sets: Iterable<T>): readonly T[] =>

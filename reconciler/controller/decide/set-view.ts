@@ -43,11 +43,22 @@ export function statusOfSet({ config, state, hosts: on, suspensions, problems, m
   };
 }
 
+/** Each host was compared, or there is a reason why it cannot be. */
+export const wasLookedAt = (
+  { hosts, problems }: Pick<SetStatus, 'hosts' | 'problems'>,
+  sourceError: string | undefined,
+  isOffline: (host: string) => boolean,
+): boolean =>
+  problems.length > 0 ||
+  sourceError !== undefined ||
+  hosts.every(({ host, status }) => status !== 'unknown' || isOffline(host));
+
 /** A rollback is shown as a suspension: resuming the set ends it. */
 export function suspensionOfPin(set: string, { pin }: SetState): readonly Suspension[] {
   if (pin === undefined) return [];
-  const { revision, reason, by, since } = pin;
-  return [{ id: 'rollback', set, reason: `held at ${short(revision)}: ${reason}`, by, since }];
+  const { revision, reason, by, since, hosts } = pin;
+  const where = hosts === undefined ? '' : ` on ${hosts.join(', ')}`;
+  return [{ id: 'rollback', set, reason: `held at ${short(revision)}${where}: ${reason}`, by, since }];
 }
 
 /** Why the whole set is suspended; undefined when it is not, or only hosts, objects or fields of it. */

@@ -254,7 +254,7 @@ export const endpoints = [
     path: '/readyz',
     access: 'none',
     mode: 'text',
-    doc: '200 once every set was looked at or the lock is held by another controller; 503 before.',
+    doc: '200 from when every set was looked at, or another controller is active, until the end; 503 before.',
   },
   { id: 'metrics', method: 'GET', path: '/metrics', access: 'view', mode: 'text', doc: 'Prometheus metrics.' },
   {

@@ -7,6 +7,7 @@ import type { DriftRecord, ObjectChange, Operation, RunRecord, SetStatus, Suspen
 import type { Source } from '../sources/source.ts';
 import { firing } from '../reload/task.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
+import type { Hindrance } from '../decide/host-verdict.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import { resync } from './resync.ts';
 import { Rollouts } from './rollouts.ts';
@@ -31,7 +32,7 @@ export interface ManagedSetDeps {
   readonly hub: Hub;
   readonly isActive: () => boolean;
   /** Why a host must wait with a new revision. */
-  readonly waitsFor: (set: SetConfig, host: string) => string | undefined;
+  readonly waitsFor: (set: SetConfig, host: string, revision: string) => Hindrance | undefined;
   readonly onChange: (set: ManagedSet) => void;
   readonly notice: (notice: SetNotice, set: SetConfig) => void;
   readonly turn: <T>(work: () => Promise<T>) => Promise<T>;
@@ -71,8 +72,9 @@ export class ManagedSet {
       hosts: this.hosts,
       appliedText: (host) => this.#stored.state.hosts[host]?.text,
       begin: (start) => this.#begin(start),
-      hasEarlier: () => this.#stored.state.earlier.length > 0,
+      hasEarlier: () => this.#stored.lastGood !== undefined,
       goBack: (from) => this.#revisions.goBack(from),
+      onGood: (revision) => void this.#stored.noteGood(revision).catch((error: unknown) => this.#notStored(error)),
       onWithdrawn: (revision, message) => this.#reports.withdrawn(revision, message),
       onError: (message) => this.#reports.log('error', message),
       by: this.#self,
@@ -84,6 +86,7 @@ export class ManagedSet {
       stored: this.#stored,
       hosts: this.hosts,
       rollouts: this.#rollouts,
+      isActive: deps.isActive,
       onRefused: (revision, problems) => {
         this.#reports.refused(revision, problems);
         this.#stateChanged();
@@ -103,8 +106,9 @@ export class ManagedSet {
         rules: this.#rules,
         suspensions: () => deps.suspensions.of(config.name, nowMs()),
         isActive: deps.isActive,
-        waitsFor: (host) => deps.waitsFor(config, host),
-        beginRepair: () => this.#begin({ kind: 'heal', reason: 'drift', by: this.#self }),
+        waitsFor: (host, revision) => deps.waitsFor(config, host, revision),
+        beginOwn: (planned, late) =>
+          this.#begin({ ...(late?.start ?? { kind: 'heal', reason: 'drift', by: this.#self }), planned }),
         onState: () => this.#stateChanged(),
         onObjects: (changed, gone) => this.#reports.objects(changed, gone),
         onDrift: (record) => {
@@ -124,11 +128,24 @@ export class ManagedSet {
     );
   }
 
-  /** Reads its state. The last good revision is in force at once, also while its source does not answer. */
-  async load(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#stored.load(), this.#records.load(this.#deps.nowMs())]);
+  /** Reads its state, as this controller or another one left it. Says whether the revisions are others than before. */
+  async load(): Promise<boolean> {
+    const [isOther] = await Promise.all([this.#stored.load(), this.#records.load()]);
+    return isOther;
+  }
+
+  /** From now on this controller works on the set. The last good revision is in force at once, also while its source does not answer. */
+  async takeOver(signal: AbortSignal): Promise<void> {
+    const isOther = await this.load();
+    this.#records.runs.closeOpen(this.#deps.nowMs());
     this.#hosts.restoreDrift();
-    await this.#revisions.bring({ kind: 'resync', reason: 'restart', by: this.#self }, signal);
+    if (!isOther && this.hosts.every(({ target }) => target !== undefined)) return;
+    await this.#revisions.begin({ kind: 'resync', reason: 'restart', by: this.#self }, signal);
+  }
+
+  /** A rollback holds it at a revision. */
+  get isHeld(): boolean {
+    return this.#stored.state.pin !== undefined;
   }
 
   get hosts(): readonly SetOnHost[] {
@@ -165,7 +182,7 @@ export class ManagedSet {
     if (this.#hosts.leaving(links).length > 0) this.#rollouts.stop(why);
     await this.#hosts.change(links, why);
     const end = this.#end;
-    if (end === undefined || end.aborted) return;
+    if (end === undefined || end.aborted || !this.#deps.isActive()) return;
     await this.#revisions.bring({ kind: 'sync', reason: 'hosts changed', by: this.#self }, end, why);
     this.#stateChanged();
   }
@@ -251,9 +268,11 @@ export class ManagedSet {
 
   #noteApplied(host: string, applied: Applied): void {
     const hosts = { ...this.#stored.state.hosts, [host]: applied };
-    void this.#stored
-      .change({ hosts })
-      .catch((error: unknown) => this.#reports.log('error', `its state cannot be stored: ${reasonOf(error)}`));
+    void this.#stored.change({ hosts }).catch((error: unknown) => this.#notStored(error));
+  }
+
+  #notStored(error: unknown): void {
+    this.#reports.log('error', `its state cannot be stored: ${reasonOf(error)}`);
   }
 
   #stateChanged(): void {

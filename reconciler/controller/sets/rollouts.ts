@@ -21,6 +21,8 @@ export interface RolloutDeps {
     from: string,
   ) => Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined>;
   readonly onWithdrawn: (revision: string, message: string) => void;
+  /** All hosts have it. */
+  readonly onGood: (revision: string) => void;
   readonly onError: (message: string) => void;
   readonly by: string;
   readonly nowMs: () => number;
@@ -79,7 +81,7 @@ export class Rollouts {
     run: Run | undefined,
     overtaken: AbortSignal,
   ): Promise<void> {
-    const { rollout, nowMs } = this.#deps;
+    const { rollout, nowMs, onGood } = this.#deps;
     this.#message = undefined;
     overtaken.addEventListener('abort', () => this.#changed(), { once: true });
     const given: SetOnHost[] = [];
@@ -91,14 +93,13 @@ export class Rollouts {
       given.push(...batch);
       const verdict = await this.#verdictOf(batch, given, revision, overtaken);
       if (verdict === 'overtaken') return run?.end('cancelled', nowMs(), String(overtaken.reason));
-      if (verdict === 'withdrawn') {
-        run?.end('rolled-back', nowMs(), this.#message);
-        return this.#withdraw(revision);
-      }
+      if (verdict === 'withdrawn') return this.#withdraw(revision, run);
     }
     const failed = failedNames(given);
-    if (failed.length > 0) run?.end('partial', nowMs(), `Failed: ${failed.slice(0, 5).join(', ')}`);
-    else run?.end('done', nowMs());
+    const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
+    if (failed.length > 0) return run?.end('partial', nowMs(), `Failed: ${listOf(failed)}`);
+    if (late.length === 0) onGood(revision);
+    run?.end('done', nowMs(), late.length === 0 ? undefined : `Not yet on ${listOf(late)}: they get it later.`);
   }
 
   async #verdictOf(
@@ -117,7 +118,7 @@ export class Rollouts {
       if (verdict === 'go') return 'go';
       if (verdict === 'halt') {
         const isLast = given.length === hosts.length;
-        this.#message = `Revision ${short(revision)} failed on ${failedNames(given).slice(0, 5).join(', ')}${isLast ? '' : ': no further host gets it'}.`;
+        this.#message = `Revision ${short(revision)} failed on ${listOf(failedNames(given))}${isLast ? '' : ': no further host gets it'}.`;
         if (!isTold) onError(this.#message);
         isTold = true;
         if (rollout.rollback && hasEarlier()) return 'withdrawn';
@@ -129,16 +130,20 @@ export class Rollouts {
   }
 
   /** Back to the last good revision, until the source has another one. */
-  async #withdraw(revision: string): Promise<void> {
-    const { goBack, onWithdrawn, by } = this.#deps;
+  async #withdraw(revision: string, run: Run | undefined): Promise<void> {
+    const { goBack, onWithdrawn, by, nowMs } = this.#deps;
     const message = this.#message ?? '';
     const last = await goBack(revision);
-    if (last === undefined) return;
+    if (last === undefined) return run?.end('cancelled', nowMs(), `${message} Something newer came first.`);
+    run?.end('rolled-back', nowMs(), message);
     this.start(last.revision, last.loaded, { kind: 'rollback', reason: 'rollout stopped', by, message });
     this.#message = `${message} It was taken back to ${short(last.revision)}.`;
     onWithdrawn(revision, this.#message);
   }
 }
+
+const listOf = (names: readonly string[]): string =>
+  `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 
 const failedNames = (hosts: readonly SetOnHost[]): readonly string[] =>
   hosts.filter(({ isFailed }) => isFailed).map(({ name }) => name);

@@ -5,7 +5,7 @@ import type { EngineEvent } from '../../engine/steps/events.ts';
 import type { Plan } from '../../core/plan/plan.ts';
 import type { Hub } from '../hub.ts';
 import type { Operation, RunRecord } from '../http/contract.ts';
-import { RunTrace } from '../traces/run-trace.ts';
+import { RunTrace, type Planned } from '../traces/run-trace.ts';
 import type { RecordLog } from './state-file.ts';
 
 export interface RunStart {
@@ -15,6 +15,8 @@ export interface RunStart {
   readonly by: string;
   readonly reason: string;
   readonly message?: string;
+  /** The comparison that led to it. */
+  readonly planned?: Planned;
 }
 
 type HostWork = Operation['hosts'][number];
@@ -38,7 +40,7 @@ export class RunBook {
   /** Runs of a process that is gone never end. */
   closeOpen(nowMs: number): void {
     for (const record of this.#history.list(Number.MAX_SAFE_INTEGER))
-      if (record.outcome === 'running')
+      if (record.outcome === 'running' && !this.#runs.has(record.id))
         this.#history.put({
           ...record,
           outcome: 'cancelled',
@@ -65,7 +67,8 @@ export class RunBook {
   }
 
   history(limit: number): readonly RunRecord[] {
-    return this.#history.list(limit);
+    // Those at work are stored when they begin and when they end.
+    return this.#history.list(limit).map((stored) => this.#runs.get(stored.id)?.record ?? stored);
   }
 }
 
@@ -92,8 +95,9 @@ export class Run {
     this.#store = store;
     this.#hub = hub;
     this.#message = start.message;
-    const { kind, revision, by } = start;
-    if (hub.tracing !== undefined) this.#trace = new RunTrace(hub.tracing, { id: this.id, set, kind, revision, by });
+    const { kind, revision, by, planned } = start;
+    if (hub.tracing !== undefined)
+      this.#trace = new RunTrace(hub.tracing, { id: this.id, set, kind, revision, by }, planned);
     store(this.record);
   }
 

@@ -20,10 +20,8 @@ export class SetRecords {
     this.runs = new RunBook(set, this.#history, hub);
   }
 
-  /** Runs that an earlier process left open end here. */
-  async load(nowMs: number): Promise<void> {
+  async load(): Promise<void> {
     await Promise.all([this.#history.load(), this.#changes.load(), this.drift.load()]);
-    this.runs.closeOpen(nowMs);
   }
 
   async flush(): Promise<void> {

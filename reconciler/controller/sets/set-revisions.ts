@@ -16,6 +16,8 @@ export interface SetRevisionsDeps {
   readonly stored: StoredSet;
   readonly hosts: readonly SetOnHost[];
   readonly rollouts: Pick<Rollouts, 'start' | 'stop'>;
+  /** False while another controller is the active one: nothing is taken then. */
+  readonly isActive: () => boolean;
   /** Called once for each list of problems. */
   readonly onRefused: (revision: string, problems: readonly string[]) => void;
   readonly onError: (message: string) => void;
@@ -35,6 +37,8 @@ export class SetRevisions {
   readonly #deps: SetRevisionsDeps;
   #problems: readonly string[] = [];
   #offered: string | undefined;
+  /** Of its source; taken when a rollback ends. */
+  #newest: KnownRevision | undefined;
   #working: Promise<unknown> = Promise.resolve();
 
   constructor(deps: SetRevisionsDeps) {
@@ -51,30 +55,50 @@ export class SetRevisions {
     await this.#working.catch(() => undefined);
   }
 
+  /** Brings the revision in force to all hosts, and takes offers as if none had come before. */
+  async begin(start: StartPart, signal: AbortSignal): Promise<void> {
+    this.#offered = undefined;
+    await this.bring(start, signal);
+  }
+
   /** Brings the revision in force to all hosts. `why`: ends the rollout at work. */
   async bring(start: StartPart, signal: AbortSignal, why?: string): Promise<void> {
     return this.#inTurn(async () => {
       const { stored, rollouts, onError } = this.#deps;
       const { wanted } = stored;
       if (wanted === undefined) return;
+      const on = stored.state.pin?.hosts;
       try {
-        const loaded = await this.load(wanted, signal);
-        if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
+        const loaded = await this.#sound(wanted, signal);
         if (why !== undefined) rollouts.stop(why);
-        rollouts.start(wanted, loaded, start);
+        rollouts.start(wanted, loaded, start, on);
+        if (on !== undefined) await this.#keepOthers(on, signal);
       } catch (error) {
         if (!signal.aborted) onError(`the revision ${short(wanted)} in use cannot be read: ${reasonOf(error)}`);
       }
     });
   }
 
+  /** Hosts that a rollback left out stay at what they have. */
+  async #keepOthers(on: readonly string[], signal: AbortSignal): Promise<void> {
+    const { hosts, stored } = this.#deps;
+    for (const host of hosts) {
+      const revision = stored.state.hosts[host.name]?.revision;
+      if (on.includes(host.name) || host.target !== undefined || revision === undefined) continue;
+      const loaded = (await this.#sound(revision, signal)).hosts.get(host.name);
+      if (loaded !== undefined) host.give({ revision, loaded });
+    }
+  }
+
   /** The source has this revision now. A broken one changes nothing. */
   async offer(next: KnownRevision, signal: AbortSignal): Promise<void> {
+    if (!this.#deps.isActive()) return;
     const { state } = this.#deps.stored;
     const isKnown =
       next.revision === this.#offered || (this.#offered === undefined && next.revision === state.withdrawn);
     if (isKnown) return;
     this.#offered = next.revision;
+    this.#newest = next;
     if (state.pin !== undefined) return;
     const isGiven = this.#deps.hosts.every(({ target }) => target !== undefined);
     if (next.revision === state.current?.revision && isGiven) return;
@@ -116,14 +140,23 @@ export class SetRevisions {
     );
   }
 
-  /** Back to the last good revision, until the source has another one. Not in turn: a rollout asks for it. */
-  async goBack(from: string): Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined> {
-    const { stored } = this.#deps;
-    const [last, ...earlier] = stored.state.earlier;
-    if (last === undefined) return undefined;
-    const loaded = await this.load(last.revision, new AbortController().signal);
-    await stored.change({ current: last, earlier, withdrawn: from });
-    return { revision: last.revision, loaded };
+  /** Throws when its manifests have errors. */
+  async #sound(revision: string, signal: AbortSignal): Promise<LoadedRevision> {
+    const loaded = await this.load(revision, signal);
+    if (loaded.problems.length > 0) throw new Error(loaded.problems.join('; '));
+    return loaded;
+  }
+
+  /** Back to the last good revision, until the source has another one. Undefined when there is none, or something newer came. */
+  goBack(from: string): Promise<{ readonly revision: string; readonly loaded: LoadedRevision } | undefined> {
+    return this.#inTurn(async () => {
+      const { stored } = this.#deps;
+      const { lastGood } = stored;
+      if (lastGood === undefined || stored.wanted !== from) return undefined;
+      const loaded = await this.#sound(lastGood.revision, new AbortController().signal);
+      await stored.withdraw(from, lastGood);
+      return { revision: lastGood.revision, loaded };
+    });
   }
 
   /** Goes back to a revision and stays there until the set is resumed. Returns its full name and its run. */
@@ -137,7 +170,9 @@ export class SetRevisions {
       const loaded = await this.load(wanted, signal);
       if (loaded.problems.length > 0)
         throw new ControllerError('conflict', `revision ${short(wanted)} has errors: ${loaded.problems[0] ?? ''}`);
-      await stored.change({ pin: { revision: wanted, reason, by, since: new Date(nowMs()).toISOString() } });
+      const since = new Date(nowMs()).toISOString();
+      const on = hosts === undefined ? {} : { hosts };
+      await stored.change({ pin: { revision: wanted, reason, by, since, ...on } });
       const start: StartPart = { kind: 'rollback', reason: `rollback: ${reason}`, by };
       return { revision: wanted, run: rollouts.start(wanted, loaded, start, hosts) };
     });
@@ -149,9 +184,11 @@ export class SetRevisions {
     const { pin, current } = stored.state;
     if (pin === undefined) return false;
     await stored.unpin();
-    this.#offered = undefined;
+    // What was current when it went back is what it went back from.
+    const next = this.#newest ?? current;
+    this.#offered = next?.revision;
     const start: StartPart = { kind: 'sync', reason: 'resume', by };
-    if (current !== undefined) await this.#inTurn(() => this.#take(current, start, signal));
+    if (next !== undefined && this.#deps.isActive()) await this.#inTurn(() => this.#take(next, start, signal));
     return true;
   }
 

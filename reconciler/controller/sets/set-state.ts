@@ -1,5 +1,6 @@
 // The state of a set, kept over restarts: the revision in use, those before it, the refused one, and the revision of each host.
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { ControllerError } from '../controller.ts';
 import { short } from '../decide/short-revision.ts';
 import type { Applied } from './on-host/host-target.ts';
@@ -10,6 +11,8 @@ export interface KnownRevision {
   readonly at: string;
   readonly who?: string;
   readonly message?: string;
+  /** A rollout of it ended without a failed host. */
+  readonly isGood?: true;
 }
 
 /** A rollback holds the set at a revision. */
@@ -18,6 +21,8 @@ export interface Pin {
   readonly reason: string;
   readonly by: string;
   readonly since: string;
+  /** Default: all; the others stay at what they have. */
+  readonly hosts?: readonly string[];
 }
 
 export interface SetState {
@@ -46,8 +51,12 @@ export class StoredSet {
     this.#store = new StateFile(this.#file);
   }
 
-  async load(): Promise<void> {
+  /** Also again, when another process may have written it. Says whether it is another one than before. */
+  async load(): Promise<boolean> {
+    await this.#store.flush();
+    const before = this.#state;
     this.#state = { ...empty, ...((await readState(this.#file)) as Partial<SetState> | undefined) };
+    return !isDeepStrictEqual(before, this.#state);
   }
 
   get state(): SetState {
@@ -64,6 +73,12 @@ export class StoredSet {
     const { current, earlier, pin, hosts } = this.#state;
     const known = [current, pin, ...earlier, ...Object.values(hosts)];
     return [...new Set(known.flatMap((one) => one?.revision ?? []))];
+  }
+
+  /** What a failed rollout goes back to. Where no rollout is known to have succeeded, as in older states, the one before. */
+  get lastGood(): KnownRevision | undefined {
+    const { earlier } = this.#state;
+    return earlier.find(({ isGood }) => isGood === true) ?? earlier[0];
   }
 
   /** What a revision replaces. */
@@ -96,8 +111,23 @@ export class StoredSet {
     const before = current === undefined || current.revision === next.revision ? earlier : [current, ...earlier];
     const others = before.filter(({ revision }) => revision !== next.revision).slice(0, mostEarlier);
     const { withdrawn: _withdrawn, ...rest } = this.#state;
-    this.#state = { ...rest, current: next, earlier: others };
+    const isGood = [current, ...earlier].some((one) => one?.revision === next.revision && one.isGood === true);
+    this.#state = { ...rest, current: { ...next, ...(isGood ? { isGood } : {}) }, earlier: others };
     await this.#store.write(this.#state);
+  }
+
+  /** A rollout of the revision succeeded. */
+  async noteGood(revision: string): Promise<void> {
+    const { current } = this.#state;
+    if (current?.revision === revision && current.isGood !== true)
+      await this.change({ current: { ...current, isGood: true } });
+  }
+
+  /** A revision failed: an earlier one is the current one again. */
+  async withdraw(revision: string, last: KnownRevision): Promise<void> {
+    const { earlier } = this.#state;
+    const rest = earlier.slice(earlier.findIndex((one) => one.revision === last.revision) + 1);
+    await this.change({ current: last, earlier: rest, withdrawn: revision });
   }
 
   async flush(): Promise<void> {

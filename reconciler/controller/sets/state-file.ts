@@ -53,12 +53,13 @@ interface Recorded {
   readonly id: string;
 }
 
-/** The newest records by id, in memory and in a file of JSON lines; a record that changed is appended again. */
+/** The newest records by id, in memory and in a file of JSON lines; a record that changed is appended again. May be loaded again. */
 export class RecordLog<T extends Recorded> {
   readonly #file: string;
   readonly #most: number;
   readonly #records = new Map<string, T>();
   #lines = 0;
+  #isCut = false;
   #writing: Promise<void> = Promise.resolve();
 
   constructor(file: string, most: number) {
@@ -67,7 +68,10 @@ export class RecordLog<T extends Recorded> {
   }
 
   async load(): Promise<void> {
+    await this.#writing;
     const text = await readFile(this.#file, 'utf8').catch(() => '');
+    // The end of a process cut the last line off: what follows is a line of its own.
+    this.#isCut = text !== '' && !text.endsWith('\n');
     for (const line of text.split('\n')) {
       try {
         if (line !== '') this.#keep(JSON.parse(line) as T);
@@ -93,7 +97,8 @@ export class RecordLog<T extends Recorded> {
     const isLong = this.#lines > 4 * this.#most;
     if (isLong) this.#lines = this.#records.size;
     const lines = isLong ? [...this.#records.values()] : [record];
-    const text = lines.map((one) => `${JSON.stringify(one)}\n`).join('');
+    const text = (this.#isCut ? '\n' : '') + lines.map((one) => `${JSON.stringify(one)}\n`).join('');
+    this.#isCut = false;
     this.#writing = this.#writing.then(() => this.#store(text, isLong)).catch(() => undefined);
   }
 

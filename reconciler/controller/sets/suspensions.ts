@@ -8,15 +8,19 @@ export class Suspensions {
   readonly #file: string;
   readonly #store: StateFile;
   #all: readonly Suspension[] = [];
+  #working: Promise<void> = Promise.resolve();
 
   constructor(file: string) {
     this.#file = file;
     this.#store = new StateFile(file);
   }
 
+  /** Also again, when another process may have written them. */
   async load(): Promise<void> {
-    const found = await readState(this.#file);
-    this.#all = Array.isArray(found) ? (found as Suspension[]) : [];
+    await this.#inTurn(async () => {
+      const found = await readState(this.#file);
+      this.#all = Array.isArray(found) ? (found as Suspension[]) : [];
+    });
   }
 
   /** Those of the set that have not ended. */
@@ -27,29 +31,41 @@ export class Suspensions {
   async add(set: string, request: SuspendRequest, by: string, nowMs: number): Promise<Suspension> {
     const id = randomBytes(6).toString('hex');
     const made: Suspension = { id, set, ...request, by, since: new Date(nowMs).toISOString() };
-    await this.#replace([...this.#all.filter((one) => isActive(one, nowMs)), made]);
+    await this.#replace((all) => [...all.filter((one) => isActive(one, nowMs)), made]);
     return made;
   }
 
   /** Ends one, or all of the set. */
   async end(set: string, id: string | undefined): Promise<readonly Suspension[]> {
-    const ended = this.#all.filter((one) => one.set === set && (id === undefined || one.id === id));
-    if (ended.length > 0) await this.#replace(this.#all.filter((one) => !ended.includes(one)));
+    const isMeant = (one: Suspension): boolean => one.set === set && (id === undefined || one.id === id);
+    const ended = this.#all.filter(isMeant);
+    if (ended.length > 0) await this.#replace((all) => all.filter((one) => !isMeant(one)));
     return ended;
   }
 
-  /** They count once they are stored. */
-  async #replace(next: readonly Suspension[]): Promise<void> {
-    await this.#store.write(next);
-    this.#all = next;
+  /** They count once they are stored. One change after the other, so that none is lost. */
+  #replace(change: (all: readonly Suspension[]) => readonly Suspension[]): Promise<void> {
+    return this.#inTurn(async () => {
+      const next = change(this.#all);
+      await this.#store.write(next);
+      this.#all = next;
+    });
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#working.catch(() => undefined).then(work);
+    this.#working = turn;
+    return turn;
   }
 }
 
 const isActive = ({ until }: Suspension, nowMs: number): boolean => until === undefined || Date.parse(until) > nowMs;
 
-/** The suspension of the whole set on the host. */
-export const ofHost = (suspensions: readonly Suspension[], host: string): Suspension | undefined =>
-  suspensions.find((one) => one.address === undefined && (one.host === undefined || one.host === host));
+/** The suspension of the whole set on the host; that of the set on all hosts first. */
+export function ofHost(suspensions: readonly Suspension[], host: string): Suspension | undefined {
+  const whole = suspensions.filter(({ address }) => address === undefined);
+  return whole.find((one) => one.host === undefined) ?? whole.find((one) => one.host === host);
+}
 
 /** Those of the object on the host; `*` in an address stands for any text. */
 export const ofObject = (suspensions: readonly Suspension[], host: string, address: string): readonly Suspension[] =>

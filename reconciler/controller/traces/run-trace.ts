@@ -1,5 +1,5 @@
 // The spans of a run: the run, each host in it, the comparison on that host. Steps, requests and what the server does are inside the span
-// of the host, wherever they begin.
+// of the host, wherever they begin. A run that a comparison led to begins with that comparison.
 import { endingSpan, underSpan, type Span, type Tracer } from '../../../server/lib/shared/spans.ts';
 
 export interface RunFacts {
@@ -10,14 +10,23 @@ export interface RunFacts {
   readonly by: string;
 }
 
+/** A comparison of a host, as of Date.now(). */
+export interface Planned {
+  readonly host: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
 export class RunTrace {
   readonly #tracer: Tracer;
   readonly #run: Span;
   readonly #hosts = new Map<string, Span>();
 
-  constructor(tracer: Tracer, { id, set, kind, revision, by }: RunFacts) {
+  /** `planned`: the comparison that led to the run. */
+  constructor(tracer: Tracer, { id, set, kind, revision, by }: RunFacts, planned?: Planned) {
     this.#tracer = tracer;
     this.#run = tracer.begin(`${kind} ${set}`, {
+      ...(planned === undefined ? {} : { startMs: planned.fromMs }),
       attributes: {
         'gantry.set': set,
         'gantry.run': id,
@@ -25,6 +34,13 @@ export class RunTrace {
         'vcs.ref.head.revision': revision,
       },
     });
+    if (planned !== undefined) this.#wasPlanned(planned);
+  }
+
+  /** Its requests are in no span: most comparisons find nothing to do, and no run begins. */
+  #wasPlanned({ host, fromMs, toMs }: Planned): void {
+    const parent = this.#host(host, fromMs).place;
+    this.#tracer.begin('plan', { parent, attributes: of(host), startMs: fromMs }).end(undefined, toMs);
   }
 
   /** A comparison of the host within the run. */
@@ -51,10 +67,14 @@ export class RunTrace {
     this.#run.end(outcome === 'failed' || outcome === 'partial' ? (message ?? outcome) : undefined);
   }
 
-  #host(host: string): Span {
+  #host(host: string, startMs?: number): Span {
     const known = this.#hosts.get(host);
     if (known !== undefined) return known;
-    const span = this.#tracer.begin(`host ${host}`, { parent: this.#run.place, attributes: of(host) });
+    const span = this.#tracer.begin(`host ${host}`, {
+      parent: this.#run.place,
+      attributes: of(host),
+      ...(startMs === undefined ? {} : { startMs }),
+    });
     this.#hosts.set(host, span);
     return span;
   }

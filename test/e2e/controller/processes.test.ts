@@ -85,6 +85,9 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
     expect(shown.stdout).toMatch(/^ +h2 +synced +\w{12} +1\/1/m);
     const held = await verb('suspend', 'web', '--object', 'profile/web', '--for', '1h', '--reason', 'load test');
     expect(held.stdout).toMatch(/^profile\/web is left alone until /);
+    expect((await verb('status')).stdout).toMatch(
+      /^suspended: web profile\/web until \S+ by ann: load test \(id \w+\)$/m,
+    );
     await world.meddle(1, 'web', { 'user.note': 'b' });
     await until(
       async () => (await verb('status', '-o', 'json')).stdout.includes('"suspended"') || (await noteOf(1)) === 'b',

@@ -129,6 +129,23 @@ test('a set that is removed ends and destroys nothing; one that changed goes on 
   expect(await world.profile(1, 'web')).toMatchObject({ 'user.note': 'mine' });
 });
 
+test('a controller that is ready stays so while a set begins; what cannot be looked at does not keep it from being ready', async () => {
+  expect(world.engine.isReady()).toBe(true);
+  const more = `  - { name: away, source: nowhere }
+  - { name: broken, source: shop, path: b.yaml }
+`;
+  const text = simpleConfig().replace('sets:', '  - { name: nowhere, git: { url: "file:///nowhere" } }\nsets:') + more;
+  await world.write('b.yaml', 'kind: profile\nname: [\n');
+  await write(text);
+  await reloader.reload();
+  expect(world.engine.overview().sets.map(({ name }) => name)).toEqual(['web', 'away', 'broken']);
+  expect(world.engine.isReady()).toBe(true);
+  await world.stop();
+  await world.start(text);
+  await until(() => world.engine.isReady(), waitMs);
+  expect(world.engine.overview().sources[1]?.error).toContain('nowhere');
+});
+
 test('a broken file and what needs a restart change nothing', async () => {
   await write('sets: [');
   await reloader.reload();

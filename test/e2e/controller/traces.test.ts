@@ -27,6 +27,8 @@ devices: { root: { type: disk, path: /, pool: p } }
 source: { type: image, fingerprint: small }
 `;
 
+/** Times of two processes, each from a clock of its own that began at another microsecond. */
+const clocksNs = 50_000_000n;
 let world: ControllerWorld;
 let daemon: TestDaemon;
 let collector: Collector;
@@ -108,8 +110,6 @@ test('a commit is one trace: its run, the host, the plan and the steps, requests
   const step = await collector.span('start container/c1');
   const operation = await collector.span('operation: Starting container');
   expect(step.attributes['gantry.operation']).toBe(operation.attributes['gantry.operation']);
-  // Times of two processes, each from a clock of its own that began at another microsecond.
-  const clocksNs = 50_000_000n;
   expect(BigInt(step.endTimeUnixNano) + clocksNs).toBeGreaterThanOrEqual(BigInt(operation.endTimeUnixNano));
   const [first] = collector.requests.filter(({ headers }) => headers['x-key'] !== undefined);
   expect(first).toMatchObject({ path: '/v1/traces', headers: { 'x-key': 'a b', authorization: 'Bearer abc' } });
@@ -126,6 +126,72 @@ test('a step that fails is a failed span with its reason, in a trace of its own'
   expect(failed.traceId).not.toBe(first.traceId);
 });
 
+test('a repair of drift is a trace of its own, which begins with the comparison that found it', async () => {
+  repository.git('rm', '-q', 'b.yaml');
+  const calm = repository.commit({ 'c.yaml': 'kind: profile\nname: kept\nconfig: { user.a: declared }\n' });
+  const made = await collector.span('create profile/kept');
+  await hasStatus(world, 'web', 'synced');
+  expect((await daemon.call('PATCH', '/1.0/profiles/kept', { config: { 'user.a': 'by hand' } })).status).toBe(200);
+  const run = await collector.span('heal web');
+  const plan = await collector.span('plan', ({ traceId }) => traceId === run.traceId);
+  const put = await collector.span('PUT /1.0/profiles/:name', ({ traceId }) => traceId === run.traceId);
+  const begin = 'gantry-controller: ';
+  expect(path(plan)).toEqual([`${begin}plan`, `${begin}host h1`, `${begin}heal web`]);
+  expect(path(put).slice(-3)).toEqual([`${begin}update profile/kept`, `${begin}host h1`, `${begin}heal web`]);
+  expect(run.traceId).not.toBe(made.traceId);
+  expect(run.attributes).toMatchObject({ 'vcs.ref.head.revision': calm, 'gantry.outcome': 'done' });
+  expect(plan.startTimeUnixNano).toBe(run.startTimeUnixNano);
+  const step = await collector.span('update profile/kept', ({ traceId }) => traceId === run.traceId);
+  expect(BigInt(plan.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(plan.startTimeUnixNano));
+  expect(BigInt(plan.endTimeUnixNano)).toBeLessThanOrEqual(BigInt(step.startTimeUnixNano) + clocksNs);
+});
+
+test('gantry run: each repair is a trace of its own, with its comparison', async () => {
+  const file = join(world.folder, 'run.yaml');
+  writeFileSync(file, 'kind: profile\nname: own\nconfig: { user.a: declared }\n');
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, TRACEPARENT: traceparent };
+  let interrupt = (): void => {};
+  const argv = ['run', file, '-y', '--host', `unix://${daemon.socketPath}`, '--set', 'own'];
+  const running = cli(argv, { env, interrupts: (end) => (interrupt = end) });
+  const created = await collector.span('create profile/own');
+  await until(() => ancestors(collector, created).length === 1, waitMs);
+  expect((await daemon.call('PATCH', '/1.0/profiles/own', { config: { 'user.a': 'by hand' } })).status).toBe(200);
+  const updated = await collector.span('update profile/own');
+  interrupt();
+  expect((await running).code).toBe(0);
+  expect(updated.traceId).not.toBe(created.traceId);
+  for (const { traceId } of [created, updated]) {
+    expect(traceId).not.toBe(traceparent.slice(3, 35));
+    const run = await collector.span('gantry run', (span) => span.traceId === traceId);
+    const plan = await collector.span('plan', (span) => span.traceId === traceId);
+    expect(path(plan)).toEqual(['gantry: plan', 'gantry: gantry run']);
+    expect(run.attributes).toMatchObject({ 'gantry.set': 'own', 'process.exit.code': 0 });
+    expect(run.parentSpanId).toBeUndefined();
+  }
+});
+
+test('gantry apply and rollback on several hosts have a span for each host', async () => {
+  const file = join(world.folder, 'fleet.yaml');
+  const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+  const hosts = ['--hosts', join(world.folder, 'mine.yaml'), '--set', 'fleet'];
+  for (const note of ['one', 'two']) {
+    writeFileSync(file, `kind: profile\nname: fleet\nconfig: { user.a: ${note} }\n`);
+    expect(await cli(['apply', '-y', '-f', file, ...hosts], { env })).toMatchObject({ code: 0 });
+  }
+  expect(await cli(['rollback', '-y', ...hosts], { env })).toMatchObject({ code: 0 });
+  const rollback = await collector.span('gantry rollback');
+  for (const [step, verb] of [
+    [await collector.span('create profile/fleet'), 'apply'],
+    [await collector.span('update profile/fleet', ({ traceId }) => traceId === rollback.traceId), 'rollback'],
+  ] as const) {
+    await until(() => ancestors(collector, step).length === 2, waitMs);
+    expect(path(step).slice(1)).toEqual(['gantry: host h1', `gantry: gantry ${verb}`]);
+    const plan = await collector.span('plan', ({ traceId }) => traceId === step.traceId);
+    expect(path(plan)).toEqual(['gantry: plan', 'gantry: host h1', `gantry: gantry ${verb}`]);
+  }
+});
+
 test('gantry apply is a trace, inside the one that its environment names', async () => {
   const file = join(world.folder, 'profile.yaml');
   writeFileSync(file, 'kind: profile\nname: web\nconfig: { user.a: b }\n');
@@ -133,7 +199,8 @@ test('gantry apply is a trace, inside the one that its environment names', async
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, TRACEPARENT: `00-${traceId}-b7ad6b7169203331-01` };
   const host = `unix://${daemon.socketPath}`;
   expect(await cli(['apply', '-y', '-f', file, '--host', host, '--set', 'mine'], { env })).toMatchObject({ code: 0 });
-  const made = await collector.span('POST /1.0/profiles', ({ service }) => service === 'gantryd');
+  const isMine = (span: CollectedSpan): boolean => span.traceId === traceId;
+  const made = await collector.span('POST /1.0/profiles', (span) => span.service === 'gantryd' && isMine(span));
   await until(() => ancestors(collector, made).length === 3, waitMs);
   expect(path(made)).toEqual([
     'gantryd: POST /1.0/profiles',
@@ -141,8 +208,7 @@ test('gantry apply is a trace, inside the one that its environment names', async
     'gantry: create profile/web',
     'gantry: gantry apply',
   ]);
-  expect(made.traceId).toBe(traceId);
-  const plan = await collector.span('plan', ({ service }) => service === 'gantry');
+  const plan = await collector.span('plan', isMine);
   expect(path(plan)).toEqual(['gantry: plan', 'gantry: gantry apply']);
   const bad = await cli(['apply', '-y', '-f', file, '--host', host], {
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: 'c:4318' },

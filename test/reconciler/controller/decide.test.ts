@@ -136,8 +136,10 @@ describe('verdicts', () => {
   });
 
   test('a suspension comes before everything else', () => {
-    const suspended = { kind: 'suspended', status: 'suspended', why: 'moving house' };
-    expect(verdict({ suspended: 'moving house', refusals: ['too much'], closedMs: () => 5 })).toEqual(suspended);
+    const expected = { kind: 'suspended', status: 'suspended', why: 'moving house' };
+    const suspended = { why: 'moving house', isAway: false };
+    expect(verdict({ suspended, refusals: ['too much'], closedMs: () => 5 })).toEqual(expected);
+    expect(verdict({ suspended: { ...suspended, isAway: true } })).toEqual({ ...expected, isAway: true });
   });
 
   test('a refused part stops the plan unless partial plans are allowed; the rest of a partial plan is made', () => {
@@ -161,7 +163,7 @@ describe('verdicts', () => {
 
   test('changes wait for a window, then for other sets, then for the pause after a failure', () => {
     const closed = { kind: 'hindered', status: 'waiting', why: 'No window for changes is open.' };
-    const stops = { waitsFor: () => 'It waits for base.', retryMs: 10, lastError: 'no space' };
+    const stops = { waitsFor: () => ({ why: 'It waits for base.', isAway: false }), retryMs: 10, lastError: 'no space' };
     expect(verdict({ ...stops, closedMs: () => hourMs })).toEqual({ ...closed, opensInMs: hourMs });
     expect(verdict({ ...stops, closedMs: () => Infinity })).toEqual(closed);
     expect(verdict(stops)).toEqual({ kind: 'hindered', status: 'waiting', why: 'It waits for base.' });
@@ -170,18 +172,42 @@ describe('verdicts', () => {
   });
 });
 
-test('a set waits for the same host of the sets it depends on, or for all their hosts where they are not on it', () => {
-  const set = (name: string, dependsOn: readonly string[], synced: Readonly<Record<string, boolean>>) => ({
-    config: { name, dependsOn },
-    hosts: Object.entries(synced).map(([host, isSynced]) => ({ name: host, isSynced })),
+describe('a set that depends on sets', () => {
+  /** Hosts with the revision to which they are synced; undefined: they are not. */
+  const set = (name: string, dependsOn: readonly string[], synced: Readonly<Record<string, string | undefined>>) => ({
+    config: { name, dependsOn, source: 'shop' },
+    isHeld: false,
+    hosts: Object.entries(synced).map(([host, revision]) => ({
+      name: host,
+      isAway: host === 'h9',
+      has: (wanted: string | undefined) => revision !== undefined && (wanted === undefined || wanted === revision),
+    })),
   });
-  const web = set('web', ['base', 'store'], { h1: false, h2: false });
-  const all = [set('base', [], { h1: true, h2: false }), set('store', [], { h3: true, h4: false }), web];
-  const sets = new Map(all.map((one) => [one.config.name, one]));
-  expect(whyHostWaits(web.config, 'h1', sets)).toBe('It waits until store is synced.');
-  expect(whyHostWaits(web.config, 'h2', sets)).toBe('It waits until base and store is synced.');
-  expect(whyHostWaits({ dependsOn: ['missing'] }, 'h1', sets)).toBeUndefined();
-  expect(dependentsOf('base', sets.values())).toEqual([web]);
+  const on = (name: string, isNewest = false) => ({ name, revision: 'two', isNewest });
+
+  test('waits for their same host, or for all their hosts where they are not on it', () => {
+    const web = set('web', ['base', 'store'], { h1: undefined, h2: undefined });
+    const all = [set('base', [], { h1: 'one', h2: undefined }), set('store', [], { h3: 'one', h4: undefined }), web];
+    const sets = new Map(all.map((one) => [one.config.name, one]));
+    const why = 'It waits until store is synced.';
+    expect(whyHostWaits(web.config, on('h1'), sets)).toEqual({ why, isAway: false });
+    expect(whyHostWaits(web.config, on('h2'), sets)?.why).toBe('It waits until base is synced and store is synced.');
+    expect(whyHostWaits({ dependsOn: ['missing'], source: 'shop' }, on('h1'), sets)).toBeUndefined();
+    expect(dependentsOf('base', sets.values())).toEqual([web]);
+  });
+
+  test('waits for the newest revision of the same source, unless a rollback holds the other set', () => {
+    const base = set('base', [], { h1: 'one', h2: 'two', h9: undefined });
+    const web = set('web', ['base'], { h1: undefined });
+    const sets = new Map([['base', base]]);
+    const why = 'It waits until base has revision two.';
+    expect(whyHostWaits(web.config, on('h1', true), sets)).toEqual({ why, isAway: false });
+    expect(whyHostWaits(web.config, on('h2', true), sets)).toBeUndefined();
+    expect(whyHostWaits(web.config, on('h1'), sets)).toBeUndefined();
+    expect(whyHostWaits({ ...web.config, source: 'other' }, on('h1', true), sets)).toBeUndefined();
+    expect(whyHostWaits(web.config, on('h9', true), sets)?.isAway).toBe(true);
+    expect(whyHostWaits(web.config, on('h1', true), new Map([['base', { ...base, isHeld: true }]]))).toBeUndefined();
+  });
 });
 
 describe('suspensions', () => {

@@ -21,10 +21,17 @@ export interface ControllerWorld {
   /** `config` replaces gantry.yaml. */
   start(config?: string, tracing?: OpenTracer): Promise<Engine>;
   stop(): Promise<void>;
+  /** Another controller beside it, of another gantry.yaml. */
+  beside(name: string, config: string): Promise<Beside>;
   profile(host: number, name: string): Promise<Record<string, string> | undefined>;
   /** Changes a profile as somebody else. */
   meddle(host: number, name: string, config: Record<string, string>): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface Beside {
+  readonly engine: Engine;
+  readonly hub: Hub;
 }
 
 export const waitMs = 60_000;
@@ -50,6 +57,15 @@ export async function openControllerWorld(hosts: number): Promise<ControllerWorl
   await writeFile(join(folder, 'hosts.yaml'), `kind: hosts\nhosts:\n${lines.join('\n')}\n`);
   let engine: Engine | undefined;
   let hub = new Hub();
+  const others: Engine[] = [];
+  const begin = async (name: string, config: string, own: Hub): Promise<Engine> => {
+    await writeFile(join(folder, name), config);
+    const read = await readConfig(join(folder, name));
+    if (read.config === undefined) throw new Error(read.diagnostics.map(({ message }) => message).join('; '));
+    const started = await startEngine(read.config, own);
+    if (started.engine === undefined) throw new Error(started.diagnostics.map(({ message }) => message).join('; '));
+    return started.engine;
+  };
   const daemon = (at: number): MemoryDaemon => {
     const found = daemons[at - 1];
     if (found === undefined) throw new Error(`there is no host ${at}`);
@@ -67,15 +83,16 @@ export async function openControllerWorld(hosts: number): Promise<ControllerWorl
     },
     write: (name, text) => writeFile(join(folder, 'manifests', name), text),
     async start(config = simpleConfig(), tracing?: OpenTracer) {
-      await writeFile(join(folder, 'gantry.yaml'), config);
-      const read = await readConfig(join(folder, 'gantry.yaml'));
-      if (read.config === undefined) throw new Error(read.diagnostics.map(({ message }) => message).join('; '));
       hub = new Hub();
       hub.tracing = tracing;
-      const started = await startEngine(read.config, hub);
-      if (started.engine === undefined) throw new Error(started.diagnostics.map(({ message }) => message).join('; '));
-      engine = started.engine;
-      return started.engine;
+      engine = await begin('gantry.yaml', config, hub);
+      return engine;
+    },
+    async beside(name, config) {
+      const own = new Hub();
+      const other = await begin(name, config, own);
+      others.push(other);
+      return { engine: other, hub: own };
     },
     async stop() {
       await engine?.close();
@@ -91,7 +108,7 @@ export async function openControllerWorld(hosts: number): Promise<ControllerWorl
       await daemon(host).client.patch('profile', name, { config });
     },
     async close() {
-      await world.stop();
+      await Promise.all([world.stop(), ...others.map((one) => one.close())]);
       await Promise.all(daemons.map((one) => one.close()));
       await rm(folder, { recursive: true, force: true });
     },

@@ -1,6 +1,6 @@
 // `gantry controller status`: the sets of a controller with their revisions and hosts, once or at each change.
 import { pause } from '../../../../server/lib/shared/deadline.ts';
-import type { Overview, SetStatus } from '../../../controller/http/contract.ts';
+import type { Overview, SetStatus, Suspension } from '../../../controller/http/contract.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import { CliError } from '../../errors/usage-error.ts';
 import { formatOf } from '../../flags/output-flags.ts';
@@ -69,7 +69,9 @@ function print(context: CliContext<StatusOptions>, overview: Overview, format: '
   if (context.isJson) return context.json(JSON.stringify({ '@level': 'info', type: 'controller_status', ...overview }));
   if (format === 'json') return context.out(JSON.stringify(overview, null, 2));
   const { controller, sets, sources } = overview;
-  const role = controller.isActive ? 'active' : `waiting: ${controller.holder ?? 'no controller'} is active`;
+  const role = controller.isActive
+    ? 'active'
+    : `waiting: ${controller.holder === undefined ? 'no controller is active' : `${controller.holder} is active`}`;
   const rows = sets.flatMap((one) => rowsOf(one));
   const head = ['SET', 'HOST', 'STATUS', 'REVISION', 'OBJECTS', 'MESSAGE'];
   const broken = sources.flatMap(({ name, error }) => (error === undefined ? [] : [`source ${name}: ${error}`]));
@@ -77,7 +79,15 @@ function print(context: CliContext<StatusOptions>, overview: Overview, format: '
   context.out(`Controller ${controller.name}: ${role}`);
   context.out(renderTable(head, rows, paintFor(context.color)));
   const unread = (controller.config?.problems ?? []).map((text) => `configuration: ${text}`);
-  for (const text of [...unread, ...broken, ...problems]) context.out(text);
+  const held = sets.flatMap(({ suspensions }) => suspensions.map(suspensionText));
+  for (const text of [...unread, ...broken, ...problems, ...held]) context.out(text);
+}
+
+/** The id ends it: `gantry controller resume SET ID`. */
+function suspensionText({ id, set, host, address, path, reason, by, until }: Suspension): string {
+  const what = [address, path].filter((word) => word !== undefined).join(' ');
+  const where = `${what === '' ? '' : ` ${what}`}${host === undefined ? '' : ` on ${host}`}`;
+  return `suspended: ${set}${where}${until === undefined ? '' : ` until ${until}`} by ${by}: ${reason} (id ${id})`;
 }
 
 function rowsOf({ name, status, revision, message, hosts }: SetStatus): readonly (readonly string[])[] {

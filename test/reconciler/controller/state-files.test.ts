@@ -1,0 +1,57 @@
+// The files of the controller's state after the end of a process, and with several changes at once.
+import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { RecordLog } from '../../../reconciler/controller/sets/state-file.ts';
+import { StoredSet } from '../../../reconciler/controller/sets/set-state.ts';
+import { Suspensions } from '../../../reconciler/controller/sets/suspensions.ts';
+
+let folder: string;
+beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'gantry-state-'))));
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+test('a record after one that was cut off is not lost', async () => {
+  const file = join(folder, 'log');
+  const first = new RecordLog<{ readonly id: string }>(file, 10);
+  first.put({ id: 'a' });
+  await first.flush();
+  await appendFile(file, '{"id":"b","te');
+  const second = new RecordLog<{ readonly id: string }>(file, 10);
+  await second.load();
+  second.put({ id: 'c' });
+  second.put({ id: 'd' });
+  await second.flush();
+  const third = new RecordLog<{ readonly id: string }>(file, 10);
+  await third.load();
+  expect(third.list(10).map(({ id }) => id)).toEqual(['d', 'c', 'a']);
+  expect((await readFile(file, 'utf8')).endsWith('{"id":"d"}\n')).toBe(true);
+});
+
+test('suspensions that come at the same time are all kept, and another process finds them', async () => {
+  const file = join(folder, 'suspensions.json');
+  const own = new Suspensions(file);
+  const names = ['a', 'b', 'c', 'd'];
+  const made = await Promise.all(names.map((reason) => own.add('web', { reason }, 'ann', 0)));
+  await Promise.all([own.end('web', made[1]?.id), own.add('web', { reason: 'e' }, 'ann', 0)]);
+  const other = new Suspensions(file);
+  await other.load();
+  for (const one of [own, other]) expect(one.of('web', 0).map(({ reason }) => reason)).toEqual(['a', 'c', 'd', 'e']);
+});
+
+test('a failed revision goes back to the newest good one; what older states say of no revision is taken as good', async () => {
+  const set = new StoredSet(folder, 'web');
+  await set.load();
+  const at = '2026-01-01T00:00:00Z';
+  for (const revision of ['one', 'two', 'three', 'four']) {
+    await set.advance({ revision, at });
+    if (revision === 'two') expect(set.lastGood?.revision).toBe('one');
+    if (revision === 'two') await set.noteGood('two');
+  }
+  expect(set.lastGood?.revision).toBe('two');
+  await set.withdraw('four', set.lastGood ?? { revision: '', at });
+  expect(set.state).toMatchObject({ current: { revision: 'two' }, earlier: [{ revision: 'one' }], withdrawn: 'four' });
+  const other = new StoredSet(folder, 'web');
+  expect([await other.load(), await other.load()]).toEqual([true, false]);
+  expect(other.wanted).toBe('two');
+});
