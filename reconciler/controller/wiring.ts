@@ -162,7 +162,8 @@ export class Wiring {
         const link = links.get(host);
         return link?.isOnline === true ? link.client : undefined;
       },
-      restraint: () => (this.#parts.isInCharge ? suspensionOfSet(config, set.suspensions) : 'another controller is active'),
+      restraint: () =>
+        this.#parts.isInCharge ? suspensionOfSet(config, set.suspensions) : 'another controller is active',
       onPushed: () => watch?.lookNow(),
       log: (level, message) => this.#deps.hub.log(level, message, { set: config.name }),
       nowMs: this.#deps.nowMs,

@@ -1,4 +1,6 @@
 // What part of the picture is in sight: offset and scale, within bounds. Pure.
+import { node, type Layout } from './layout.ts';
+
 export interface Camera {
   /** The point of the picture at the left upper corner. */
   readonly x: number;
@@ -14,6 +16,10 @@ export interface Size {
 const smallest = 0.02;
 const largest = 2;
 const margin = 32;
+/** Views below this width cannot show more than a few nodes beside one another. */
+const narrow = 600;
+/** Texts of nodes have 11 pixels and more from here on. */
+const readable = 1;
 
 /** Everything in sight, but not larger than life. */
 export function fitted(picture: Size, view: Size): Camera {
@@ -25,6 +31,22 @@ export function fitted(picture: Size, view: Size): Camera {
     scale,
     x: (picture.width - view.width / scale) / 2,
     y: (picture.height - view.height / scale) / 2,
+  };
+}
+
+/** Everything in sight where its texts can be read then; on a narrow view what depends on nothing, to be moved from there. */
+export function opened(layout: Layout, view: Size): Camera {
+  const whole = fitted(layout, view);
+  if (view.width >= narrow || whole.scale >= readable) return whole;
+  const roots = [...layout.y].filter((_, id) => layout.x[id] === 0);
+  const top = Math.min(...roots);
+  const height = Math.max(...roots) + node.height - top;
+  const room = view.height / readable;
+  const isTall = height > room - (2 * margin) / readable;
+  return {
+    scale: readable,
+    x: -margin / 2 / readable,
+    y: isTall ? top - margin / readable : top + (height - room) / 2,
   };
 }
 

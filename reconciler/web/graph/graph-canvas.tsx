@@ -28,7 +28,7 @@ export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanv
   const graph = useMemo(() => graphOf(entries, host), [shape, host]);
   const laidOut = useLayout(graph);
   const [chosen, setChosen] = useState<number>();
-  const fittedHost = useRef<string | undefined>(undefined);
+  const openedHost = useRef<string | undefined>(undefined);
 
   useEffect(() => {
     const edges = edgeCanvas.current?.getContext('2d');
@@ -49,8 +49,8 @@ export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanv
   useEffect(() => {
     if (!laidOut || !scene) return;
     scene.show(graph, laidOut.layout, statusesOf(graph, entries));
-    if (fittedHost.current !== host) scene.fit();
-    fittedHost.current = host;
+    if (openedHost.current !== host) scene.open();
+    openedHost.current = host;
     const at = chosenKey === undefined ? -1 : graph.keys.indexOf(chosenKey);
     setChosen(at < 0 ? undefined : at);
   }, [laidOut, scene]);

@@ -1,6 +1,6 @@
 // What is drawn when: edges on one canvas, drawn when the camera moves; nodes on another above it, drawn with every batch of events.
 import type { ObjectStatusName } from '../../controller/http/contract.ts';
-import { fitted, type Camera, type Size } from './camera.ts';
+import { fitted, opened, type Camera, type Size } from './camera.ts';
 import { begin, drawAllEdges, drawEdgesOf, drawFrame, drawNodes, drawSome, type Picture } from './draw.ts';
 import { node, type Layout } from './layout.ts';
 import type { Graph } from './model.ts';
@@ -57,6 +57,11 @@ export class Scene {
   look(camera: Camera): void {
     this.#camera = camera;
     this.#redraw();
+  }
+
+  /** How it is seen first. */
+  open(): void {
+    if (this.#shown) this.look(opened(this.#shown.layout, this.#view));
   }
 
   fit(): void {

@@ -163,7 +163,11 @@ describe('verdicts', () => {
 
   test('changes wait for a window, then for other sets, then for the pause after a failure', () => {
     const closed = { kind: 'hindered', status: 'waiting', why: 'No window for changes is open.' };
-    const stops = { waitsFor: () => ({ why: 'It waits for base.', isAway: false }), retryMs: 10, lastError: 'no space' };
+    const stops = {
+      waitsFor: () => ({ why: 'It waits for base.', isAway: false }),
+      retryMs: 10,
+      lastError: 'no space',
+    };
     expect(verdict({ ...stops, closedMs: () => hourMs })).toEqual({ ...closed, opensInMs: hourMs });
     expect(verdict({ ...stops, closedMs: () => Infinity })).toEqual(closed);
     expect(verdict(stops)).toEqual({ kind: 'hindered', status: 'waiting', why: 'It waits for base.' });

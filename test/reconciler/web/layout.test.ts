@@ -1,10 +1,46 @@
 // The layout of the graph: layers follow dependencies, nothing overlaps, and ten thousand nodes take little time.
 import { describe, expect, test } from 'vitest';
+import { fitted, opened } from '../../../reconciler/web/graph/camera.ts';
 import { layersOf, layoutGraph, node } from '../../../reconciler/web/graph/layout.ts';
 import { seededRandom } from '../../support/random.ts';
 
 const edgesOf = (...pairs: readonly (readonly [number, number])[]): Uint32Array => Uint32Array.from(pairs.flat());
 const noGroups = (count: number): Uint16Array => new Uint16Array(count);
+
+describe('the first look', () => {
+  const [wide, phone] = [
+    { width: 1200, height: 700 },
+    { width: 390, height: 500 },
+  ];
+  /** One root in the middle of many that depend on it, in layers. */
+  const layout = layoutGraph({
+    count: 60,
+    edges: Uint32Array.from(Array.from({ length: 59 }, (_, at) => [at + 1, at < 30 ? 0 : at - 29]).flat()),
+    groups: noGroups(60),
+  });
+
+  test('is at everything on a wide screen', () => {
+    expect(opened(layout, wide)).toEqual(fitted(layout, wide));
+  });
+
+  test('on a phone is at the root, where texts can be read; a small graph is seen whole', () => {
+    const { x, y, scale } = opened(layout, phone);
+    expect(scale).toBe(1);
+    const root = { x: (layout.x[0] ?? 0) - x, y: (layout.y[0] ?? 0) - y };
+    expect(root.x).toBeGreaterThan(0);
+    expect(root.x + node.width).toBeLessThan(phone.width);
+    expect(Math.abs(root.y + node.height / 2 - phone.height / 2)).toBeLessThan(1);
+    const small = layoutGraph({ count: 1, edges: edgesOf(), groups: noGroups(1) });
+    expect(opened(small, phone)).toEqual(fitted(small, phone));
+  });
+
+  test('begins at the top of more roots than a phone has room for', () => {
+    const many = layoutGraph({ count: 100, edges: edgesOf(), groups: noGroups(100) });
+    const { y } = opened(many, phone);
+    expect(y).toBeLessThan(0);
+    expect(y).toBeGreaterThan(-phone.height / 4);
+  });
+});
 
 describe('layoutGraph', () => {
   test('puts each node to the right of all that it depends on', () => {

@@ -6,6 +6,7 @@ import { smallWorld, type PageWorld } from './worlds.ts';
 export const screenshots = [
   { name: 'overview', place: '', width: 1100, height: 700, theme: 'light' },
   { name: 'graph', place: '#/sets/web/graph?host=node01', width: 1100, height: 700, theme: 'dark' },
+  { name: 'graph-phone', place: '#/sets/web/graph?host=node01', width: 390, height: 700, theme: 'light' },
   {
     name: 'object-phone',
     place: '#/sets/web?object=node01+container%2Fweb1',
