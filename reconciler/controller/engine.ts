@@ -245,12 +245,23 @@ export class Engine implements Controller {
 
   #set(name: string): ManagedSet {
     const set = this.#parts.sets.get(name);
-    if (set === undefined) throw new ControllerError('not-found', `there is no set ${name}`);
+    if (set === undefined)
+      throw new ControllerError('not-found', `there is no set ${name}: there are ${listOf(this.#parts.sets.keys())}`);
     return set;
   }
 }
 
 function requireHosts({ config, hosts }: ManagedSet, wanted: readonly string[] | undefined): void {
   const unknown = (wanted ?? []).find((name) => !hosts.some((host) => host.name === name));
-  if (unknown !== undefined) throw new ControllerError('not-found', `the set ${config.name} has no host ${unknown}`);
+  if (unknown === undefined) return;
+  const known = listOf(hosts.map(({ name }) => name));
+  throw new ControllerError('not-found', `the set ${config.name} has no host ${unknown}: it has ${known}`);
+}
+
+const mostNamed = 10;
+
+function listOf(names: Iterable<string>): string {
+  const all = [...names];
+  const more = all.length > mostNamed ? ` and ${all.length - mostNamed} more` : '';
+  return `${all.slice(0, mostNamed).join(', ')}${more}`;
 }

@@ -26,11 +26,13 @@ export async function hostsFor(
     patterns.flatMap((pattern) => {
       const unknown = unknownNameIn(pattern, hosts);
       const isEmpty = unknown === undefined && !hosts.some((host) => matchesHost(pattern, host));
-      const message = unknown ?? (isEmpty ? 'no host has its labels' : undefined);
+      const message =
+        unknown ??
+        (isEmpty ? 'no host of the hosts file has these labels: give them to one, or select others' : undefined);
       return message === undefined ? [] : [setProblem(config, name, message)];
     }),
   );
-  if (errors.length > 0) return { diagnostics };
+  if (errors.length > 0) return { diagnostics: diagnostics.map((one) => aboutFile(one, config)) };
   if (strange.length > 0) return { diagnostics: [...diagnostics, ...strange] };
   return { hosts, diagnostics };
 }
@@ -72,6 +74,12 @@ export const openNotifier = (config: ControllerConfig, hub: Hub): Notifier =>
         );
     },
   });
+
+/** A new user may not know of this file. */
+const aboutFile = (one: Diagnostic, { hostsFile }: ControllerConfig): Diagnostic =>
+  one.code === 'unreadable' && one.file === hostsFile
+    ? { ...one, remedy: 'write it, or name another one as `hosts.file` of gantry.yaml' }
+    : one;
 
 const setProblem = ({ file }: ControllerConfig, set: string, message: string): Diagnostic => ({
   severity: 'error',

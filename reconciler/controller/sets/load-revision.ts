@@ -95,7 +95,7 @@ const onHosts = (text: string, on: ReadonlySet<string>, count: number): string =
 export function problemText({ file, line, column, message, remedy }: Diagnostic, folder: string): string {
   const place = file === undefined ? '' : file.startsWith(folder + sep) ? file.slice(folder.length + 1) : file;
   const at = place === '' ? '' : `${place}${line === undefined ? '' : `:${line}:${column ?? 1}`}: `;
-  return `${at}${message}${remedy === undefined ? '' : ` (${remedy})`}`;
+  return `${at}${message}${remedy === undefined ? '' : ` (${remedy})`}`.replaceAll(folder + sep, '');
 }
 
 /** gantry.lock beside the manifests. */

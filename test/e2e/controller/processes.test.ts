@@ -109,6 +109,30 @@ describe('controllers as processes', { timeout: 120_000 }, () => {
     expect((await verb('status')).stderr).toContain('cannot be reached');
   });
 
+  test('what keeps a controller from starting is said with its place and a remedy, without a stack', async () => {
+    world = await openControllerWorld(1);
+    const file = join(world.folder, 'bad.yaml');
+    const source = (url: string): string =>
+      `sources: [{ name: shop, git: { url: "${url}" } }]\nsets: [{ name: web, source: shop }]\n`;
+    const api = (token: string): string =>
+      `controller: { listen: "127.0.0.1:0", auth: { tokens: [{ name: ann, role: view, file: ${token} }] } }\n`;
+    const hosts = 'hosts: { file: hosts.yaml }\n';
+    for (const [text, said] of [
+      [`${api('none')}${hosts}${source('file:///x')}`, /The token of ann cannot be read: .*openssl rand -hex 32 > /],
+      [`${hosts}${source('https://ann:secret@h/x.git')}`, /it holds a password; write it to the file of credentials/],
+      [`hosts: { file: none.yaml }\n${source('file:///x')}`, /none\.yaml does not exist[^]*hosts\.file/],
+      [
+        `${hosts}${source('file:///x').replace('web,', 'web, hosts: role=db,')}`,
+        /the set web: no host of the hosts file/,
+      ],
+    ] as const) {
+      await writeFile(file, text);
+      const run = await cli(['controller', '--config', file]);
+      expect(run).toMatchObject({ code: 1, stderr: expect.stringMatching(said) });
+      expect(run.stderr).not.toMatch(/^ +at |secret@/m);
+    }
+  });
+
   test('SIGHUP, also twice, lets it read its configuration again and ends nothing', async () => {
     world = await openControllerWorld(1);
     await world.write('a.yaml', profileText('web', { 'user.note': 'a' }));

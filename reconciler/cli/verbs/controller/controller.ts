@@ -27,7 +27,7 @@ export const runController: Run<ControllerOptions> = async (context) => {
   hub.tracing = await openTraces(config.tracing, context.io.env, report).catch((error: unknown) => {
     throw usageError(reasonOf(error));
   });
-  const started = await startEngine(config, hub);
+  const started = await opened(startEngine(config, hub), `${file} cannot be started`);
   await context.diagnostics(started.diagnostics);
   throwOnErrors(started.diagnostics, [file]);
   const { engine } = started;
@@ -35,7 +35,10 @@ export const runController: Run<ControllerOptions> = async (context) => {
   try {
     const { listenFor } = await import('../../../controller/serve.ts');
     const pageDirectory = fileURLToPath(new URL('../web', import.meta.url));
-    const api = config.listen === undefined ? undefined : await listenFor(config, engine, hub, pageDirectory);
+    const api =
+      config.listen === undefined
+        ? undefined
+        : await opened(listenFor(config, engine, hub, pageDirectory), 'The API of the controller does not begin');
     if (api !== undefined) context.out(`Listening on ${api.url}`);
     const { Reloader } = await import('../../../controller/reload/reloader.ts');
     const reloader = new Reloader({ engine, hub, ...(api === undefined ? {} : { api }) });
@@ -50,6 +53,12 @@ export const runController: Run<ControllerOptions> = async (context) => {
   // To be told to end is the normal end.
   return exitCodes.ok;
 };
+
+/** Files, addresses and state that cannot be used are for the person who wrote the configuration. */
+const opened = <T>(opening: Promise<T>, what: string): Promise<T> =>
+  opening.catch((error: unknown) => {
+    throw new CliError(`${what}: ${reasonOf(error)}`, exitCodes.error, error);
+  });
 
 function print(context: CliContext, { at, level, message, set, host, source }: LogLine): void {
   if (level === 'debug') return;

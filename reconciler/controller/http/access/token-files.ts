@@ -98,7 +98,9 @@ export class TokenFiles {
               'make one with openssl rand -hex 32',
           );
         } catch (error) {
-          problems.push(`The token of ${name} cannot be read: ${reasonOf(error)}`);
+          problems.push(
+            `The token of ${name} cannot be read: ${reasonOf(error)}; make one with openssl rand -hex 32 > ${file}`,
+          );
         }
         return [];
       }),

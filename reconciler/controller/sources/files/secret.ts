@@ -8,7 +8,11 @@ const maxSecret = 64 * 1024;
 /** The contents of the file without the line end. `what` names the setting. */
 export async function readSecret(what: string, file: string): Promise<string> {
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new SourceError('unavailable', `cannot read ${what}: ${reasonOf(error)}`, { cause: error });
+    throw new SourceError(
+      'unavailable',
+      `cannot read ${what}: ${reasonOf(error)}; write the file, or name another one`,
+      { cause: error },
+    );
   });
   const secret = text.replace(/[\r\n]+$/, '');
   if (secret === '') throw new SourceError('unavailable', `${what}: the file ${file} is empty`);

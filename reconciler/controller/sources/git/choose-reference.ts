@@ -67,7 +67,11 @@ export function chooseReference(wanted: Wanted, listing: ReturnType<typeof readL
   }
   const ref = `refs/${wanted.by === 'tag' ? 'tags' : 'heads'}/${wanted.value}`;
   const listed = at(ref);
-  if (listed === undefined) throw new SourceError('not-found', `${repository} has no ${wanted.by} ${wanted.value}`);
+  if (listed === undefined)
+    throw new SourceError(
+      'not-found',
+      `${repository} has no ${wanted.by} ${wanted.value}: push it, or follow another one in gantry.yaml`,
+    );
   return chosenOf(listed);
 }
 

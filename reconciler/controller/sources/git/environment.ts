@@ -121,7 +121,11 @@ async function sshVariables(
 /** ssh leaves such a key out and says little; where the key belongs to another user, it does not look at all. */
 async function refuseLooseKey(file: string): Promise<void> {
   const { mode } = await stat(file).catch((error: unknown) => {
-    throw new SourceError('unavailable', `cannot read credentials.sshKeyFile: ${reasonOf(error)}`, { cause: error });
+    throw new SourceError(
+      'unavailable',
+      `cannot read credentials.sshKeyFile: ${reasonOf(error)}; write the file, or name another one`,
+      { cause: error },
+    );
   });
   if ((mode & 0o077) === 0) return;
   const shown = (mode & 0o777).toString(8);

@@ -34,6 +34,11 @@ const meanings: readonly Meaning[] = [
     say: 'the server redirects to another address, and credentials are not sent there; write the final URL',
   },
   {
+    sign: /dumb http transport/,
+    problem: 'refused',
+    say: 'the server offers the files of the repository only; serve it with git http-backend',
+  },
+  {
     sign: /transport '[^']*' not allowed/,
     problem: 'refused',
     say: 'the server or the URL asks for a protocol that is not allowed',
