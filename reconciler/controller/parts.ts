@@ -1,6 +1,7 @@
 // The hosts, sources and sets in use: begins them, and replaces those that a new configuration adds, changes or removes.
 import { setMaxListeners } from 'node:events';
 import { join } from 'node:path';
+import { pause } from '../../server/lib/shared/deadline.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
 import type { Host } from '../manifest/hosts-file.ts';
 import type { SetConfig, SourceConfig } from './config/config.ts';
@@ -16,6 +17,8 @@ import type { Source } from './sources/source.ts';
 import { Wiring, type EngineDeps, type OpenSource, type PartsInUse } from './wiring.ts';
 
 const keepMs = 3_600_000;
+/** For the first answers of the sources; a set works without them then. */
+const sourcesMs = 4000;
 const closeMs = 5000;
 
 export class Parts implements PartsInUse {
@@ -74,6 +77,9 @@ export class Parts implements PartsInUse {
     } catch (error) {
       return hub.log('error', `this controller changes nothing until it is restarted: ${reasonOf(error)}`);
     }
+    // What the hosts have is not brought back to a revision that is old by now.
+    const checked = [...this.sources.values()].map(({ watch }) => watch.checked);
+    await Promise.race([Promise.all(checked), pause(sourcesMs, this.#end).catch(() => undefined)]);
     await Promise.all([...this.sets.values()].map((set) => this.#takeOverSet(set)));
     if (!this.lease.isActive) return;
     this.#isInCharge = true;

@@ -55,10 +55,11 @@ export class SetRevisions {
     await this.#working.catch(() => undefined);
   }
 
-  /** Brings the revision in force to all hosts, and takes offers as if none had come before. */
+  /** Brings the revision in force to all hosts, and then the one that the source had before this controller worked. */
   async begin(start: StartPart, signal: AbortSignal): Promise<void> {
     this.#offered = undefined;
     await this.bring(start, signal);
+    if (this.#newest !== undefined) await this.#consider(this.#newest, signal);
   }
 
   /** Brings the revision in force to all hosts. `why`: ends the rollout at work. */
@@ -70,29 +71,37 @@ export class SetRevisions {
       const on = stored.state.pin?.hosts;
       try {
         const loaded = await this.#sound(wanted, signal);
+        await this.#keep(new Map([[wanted, loaded]]), signal).catch((error: unknown) => {
+          onError(`what hosts have of an earlier revision cannot be read: ${reasonOf(error)}`);
+        });
         if (why !== undefined) rollouts.stop(why);
         rollouts.start(wanted, loaded, start, on);
-        if (on !== undefined) await this.#keepOthers(on, signal);
       } catch (error) {
         if (!signal.aborted) onError(`the revision ${short(wanted)} in use cannot be read: ${reasonOf(error)}`);
       }
     });
   }
 
-  /** Hosts that a rollback left out stay at what they have. */
-  async #keepOthers(on: readonly string[], signal: AbortSignal): Promise<void> {
+  /** Hosts without a target go on with what they have: until their batch comes, or while a rollback holds others. */
+  async #keep(revisions: Map<string, LoadedRevision>, signal: AbortSignal): Promise<void> {
     const { hosts, stored } = this.#deps;
     for (const host of hosts) {
       const revision = stored.state.hosts[host.name]?.revision;
-      if (on.includes(host.name) || host.target !== undefined || revision === undefined) continue;
-      const loaded = (await this.#sound(revision, signal)).hosts.get(host.name);
+      if (host.target !== undefined || revision === undefined) continue;
+      const all = revisions.get(revision) ?? (await this.#sound(revision, signal));
+      revisions.set(revision, all);
+      const loaded = all.hosts.get(host.name);
       if (loaded !== undefined) host.give({ revision, loaded });
     }
   }
 
   /** The source has this revision now. A broken one changes nothing. */
   async offer(next: KnownRevision, signal: AbortSignal): Promise<void> {
-    if (!this.#deps.isActive()) return;
+    if (this.#deps.isActive()) return this.#consider(next, signal);
+    this.#newest = next;
+  }
+
+  async #consider(next: KnownRevision, signal: AbortSignal): Promise<void> {
     const { state } = this.#deps.stored;
     const isKnown =
       next.revision === this.#offered || (this.#offered === undefined && next.revision === state.withdrawn);

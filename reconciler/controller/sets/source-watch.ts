@@ -17,12 +17,16 @@ export class SourceWatch {
   readonly #deps: SourceWatchDeps;
   #status: SourceStatus;
   #isDue = true;
+  /** Resolves when it was asked once, whatever it answered. */
+  readonly checked: Promise<void>;
+  #wasChecked = (): void => {};
   #wake = (): void => {};
 
   constructor(deps: SourceWatchDeps) {
     this.#deps = deps;
     const { name, kind, url } = deps.source;
     this.#status = { name, kind, url };
+    this.checked = new Promise((resolve) => (this.#wasChecked = resolve));
   }
 
   get name(): string {
@@ -46,6 +50,7 @@ export class SourceWatch {
     while (!signal.aborted) {
       this.#isDue = false;
       failures = (await this.#check(signal)) ? 0 : failures + 1;
+      this.#wasChecked();
       const retry = { firstMs: Math.min(1000, intervalMs), longestMs: Math.max(1000, Math.min(60_000, intervalMs)) };
       await this.#sleep(failures === 0 ? intervalMs : retryPauseMs(retry, failures, Math.random()), signal);
     }

@@ -138,6 +138,9 @@ sets:
       'It waits until base is synced.',
       expect.stringMatching(/^It waits until base has revision [0-9a-f]{12}\.$/),
     ]);
+    // Hosts that the stopped rollout does not reach are kept as they are, also after a restart.
+    await world.meddle(3, 'base', { 'user.note': 'by hand' });
+    await until(async () => (await notes('base'))[2] === 'a', waitMs);
     await world.write('base.yaml', noteText('c', 'base'));
     await have(['c', 'c', 'c'], 'base');
     await have(['b', 'b', 'b']);
