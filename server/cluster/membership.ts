@@ -19,6 +19,8 @@ export interface Membership {
   /** Of this host in its cluster: never given to another one. */
   readonly number: number;
   readonly clusterUuid: string;
+  /** HOST:PORT where the others reach this host. */
+  readonly address?: string;
   readonly store: ClusterStore;
 }
 
@@ -71,10 +73,12 @@ export async function readMembership(stateDir: string): Promise<Membership | und
   const text = await readIfThere(membershipPath(stateDir));
   if (text === undefined) return undefined;
   try {
-    const { v, number, clusterUuid, store } = JSON.parse(text) as Partial<Membership> & { readonly v?: number };
+    const { v, number, clusterUuid, address, store } = JSON.parse(text) as Partial<Membership> & {
+      readonly v?: number;
+    };
     if (v !== 1 || typeof number !== 'number' || typeof clusterUuid !== 'string' || typeof store?.address !== 'string')
       throw new Error('it is not the description of a membership');
-    return { number, clusterUuid, store };
+    return { number, clusterUuid, ...(typeof address === 'string' ? { address } : {}), store };
   } catch (cause) {
     throw new Error(`Reading ${membershipPath(stateDir)} failed`, { cause });
   }

@@ -144,6 +144,8 @@ function lxdFlags(socket: string | undefined, https: string | undefined): Pick<F
 
 async function serve(flags: Flags): Promise<number> {
   const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logDestination());
+  const log = logTo(logger);
+  logNodeWarnings(log);
   // Whoever started the daemon may go away: it serves others, too.
   const output = guardOutput(process.stdout, () => {});
   const stopping = stopSignal();
@@ -159,7 +161,7 @@ async function serve(flags: Flags): Promise<number> {
       ...(flags.clusterStore === undefined ? {} : { clusterStore: flags.clusterStore }),
       ...(flags.etcdPath === undefined ? {} : { etcdPath: flags.etcdPath }),
       unprivilegedOnly: flags.unprivilegedOnly,
-      log: logTo(logger),
+      log,
     });
     const ready = {
       type: 'ready',
@@ -179,6 +181,13 @@ async function serve(flags: Flags): Promise<number> {
     logger.fatal(errorText(error));
     return exitCodes.failed;
   }
+}
+
+/** Standard error has log lines only. What Node deprecates is a matter of libraries. */
+function logNodeWarnings(log: Log): void {
+  process.removeAllListeners('warning').on('warning', ({ name, message }) => {
+    log[name === 'DeprecationWarning' ? 'debug' : 'warn'](`Node.js warns (${name}): ${message}`);
+  });
 }
 
 const maxLogBytes = 1024 * 1024;

@@ -3,7 +3,7 @@ import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
 import { Cluster } from '../cluster/cluster.ts';
-import { keepClusterPair, membershipPath, readMembership, type Membership } from '../cluster/membership.ts';
+import { keepClusterPair, readMembership, type Membership } from '../cluster/membership.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
 import { systemClock } from '../lib/clock.ts';
@@ -27,6 +27,7 @@ import { OwnEtcd } from './stores/own-etcd.ts';
 import { CurrentStore } from './stores/current-store.ts';
 import { SingleStoreFiles } from './stores/single-store.ts';
 import { lockState, stateInUse } from './stores/state-lock.ts';
+import { checkOwnAddress } from './cluster/own-address.ts';
 import type { OpenParts } from './open-parts.ts';
 import { openStore, type OpenedStore } from './stores/open-store.ts';
 import { makeDirectories } from './state-directories.ts';
@@ -71,6 +72,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   open.add(() => room?.close());
   const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath });
   open.add(() => ownEtcd.stop());
+  if (membership !== undefined) await checkOwnAddress(membership, stateDir);
   if (membership?.store.own === true) await ownEtcd.resume();
   const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership), log);
   open.add(() => stores.close());
@@ -147,7 +149,7 @@ function partOf({ member, cluster }: Records): { readonly id: string; readonly m
 function checkStillMember(records: Records, number: number, stateDir: string): void {
   if (records.members.list().some(({ document }) => document.number === number)) return;
   throw new Error(
-    `This host was removed from its cluster while it was away. To go on as a single host, with the records from before it joined, remove ${membershipPath(stateDir)} and start gantryd again; then it may join anew`,
+    `This host was removed from its cluster while it was away. To go on as a single host, with the records from before it joined, run gantryd cluster leave --state-dir ${stateDir} --yes and start gantryd again; then it may join anew`,
   );
 }
 

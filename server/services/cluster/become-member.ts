@@ -29,7 +29,7 @@ export async function becomeMember(
   await mkdir(clusterDir(stateDir), { recursive: true, mode: 0o700 });
   await listen(deps, address);
   try {
-    await moveRecords(deps, await enter());
+    await moveRecords(deps, address, await enter());
   } catch (error) {
     await stores.forget();
     await deps.listen(undefined);
@@ -49,7 +49,11 @@ async function listen(deps: ClusterUseCaseDeps, address: string): Promise<void> 
   }
 }
 
-async function moveRecords({ stateDir, records, stores }: ClusterUseCaseDeps, made: NewMembership): Promise<void> {
+async function moveRecords(
+  { stateDir, records, stores }: ClusterUseCaseDeps,
+  address: string,
+  made: NewMembership,
+): Promise<void> {
   const { membership, certPem, keyPem, fill } = made;
   const opened = await stores.open(membership.store, membership.number);
   try {
@@ -58,7 +62,7 @@ async function moveRecords({ stateDir, records, stores }: ClusterUseCaseDeps, ma
       const files = clusterCertificateFiles(stateDir);
       await writeDurably(files.key, keyPem, 0o600);
       await writeDurably(files.cert, certPem, 0o644);
-      await writeMembership(stateDir, membership);
+      await writeMembership(stateDir, { ...membership, address });
       return opened.store;
     });
     opened.use();

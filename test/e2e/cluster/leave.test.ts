@@ -1,9 +1,11 @@
 // A member leaves its cluster and is a single host from then on, also when it is started again.
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startDaemon } from '../../../server/daemon/daemon.ts';
+import { silentLog } from '../../../server/lib/log.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../support/cluster/members.ts';
@@ -87,11 +89,24 @@ describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 },
             const { enabled } = await host.get('/1.0/cluster');
             return enabled === false || host.logged.join('\n').includes('This host was removed from its cluster');
           });
-        else expect(joined.err).toMatch(/was removed from the cluster while|may write|shut out/);
+        else expect(joined.err).toMatch(/was removed from the cluster while|has shut this daemon out/);
       } finally {
         await host.cleanUp();
       }
     }
+  });
+
+  test('a copy of the state directory of a member starts neither beside it nor on another host, and does it no harm', async () => {
+    const copy = join(dir, 'copy');
+    await cp(two.dir, copy, { recursive: true, filter: (path) => !path.endsWith('.socket') });
+    const start = () => startDaemon({ stateDir: copy, runtime: 'sim', log: silentLog });
+    await expect(start()).rejects.toThrow(`Another process listens at ${two.address}, the address of this member`);
+    const membership = JSON.parse(await readFile(join(copy, 'cluster', 'membership.json'), 'utf8')) as object;
+    const elsewhere = JSON.stringify({ ...membership, address: '192.0.2.1:8443' });
+    await writeFile(join(copy, 'cluster', 'membership.json'), elsewhere);
+    await expect(start()).rejects.toThrow('This host does not have the address 192.0.2.1:8443 of its member');
+    expect((await two.call('POST', '/1.0/profiles', { name: 'alive' })).status).toBe(200);
+    expect(await one.get('/1.0/profiles')).toContain('/1.0/profiles/alive');
   });
 
   test('it serves with a certificate of its own again', async () => {
@@ -177,7 +192,7 @@ describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 },
       })
       .then(
         () => expect.unreachable('it started'),
-        (error: unknown) => expect(String(error)).toMatch(/was removed from its cluster.*membership\.json/s),
+        (error: unknown) => expect(String(error)).toMatch(/was removed from its cluster.*gantryd cluster leave/s),
       );
   });
 });

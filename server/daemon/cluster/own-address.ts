@@ -1,0 +1,40 @@
+// Before a member opens the store of its cluster, and so ends what another process with its number does: whether this is the host of the
+// member at all, and not one with a copy of its state directory.
+import { createServer } from 'node:net';
+import type { Membership } from '../../cluster/membership.ts';
+import { pause } from '../../lib/shared/deadline.ts';
+
+/** A daemon that is ending may still listen there. */
+const busyMs = 5_000;
+const againMs = 250;
+
+/** Throws an Error when the others reach another host, or another process, at the address of the member. */
+export async function checkOwnAddress({ address }: Pick<Membership, 'address'>, stateDir: string): Promise<void> {
+  if (address === undefined) return;
+  const untilMs = performance.now() + busyMs;
+  for (;;) {
+    const code = await refusalOf(address);
+    if (code === 'EADDRNOTAVAIL')
+      throw new Error(
+        `This host does not have the address ${address} of its member of the cluster. Where the state directory is a copy of another host, run gantryd cluster leave --state-dir ${stateDir} --yes and start gantryd again; a member whose address changes leaves the cluster and joins it anew`,
+      );
+    if (code !== 'EADDRINUSE') return;
+    if (performance.now() >= untilMs)
+      throw new Error(
+        `Another process listens at ${address}, the address of this member of the cluster: stop it. It may be a gantryd with another copy of ${stateDir}`,
+      );
+    await pause(againMs, undefined);
+  }
+}
+
+/** Undefined: it can be listened at. Other errors are for the listener to say. */
+function refusalOf(address: string): Promise<string | undefined> {
+  const { hostname, port } = new URL(`https://${address}`);
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
+    server.listen(Number(port || '443'), hostname.replace(/^\[|\]$/g, ''), () =>
+      server.close(() => resolve(undefined)),
+    );
+  });
+}
