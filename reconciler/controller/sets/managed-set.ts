@@ -11,7 +11,7 @@ import type { Hindrance } from '../decide/host-verdict.ts';
 import type { LoadedRevision } from './load-revision.ts';
 import { resync } from './resync.ts';
 import { Rollouts } from './rollouts.ts';
-import type { Run, RunStart } from './run-book.ts';
+import type { Run, RunStart } from './run.ts';
 import type { Applied } from './on-host/host-target.ts';
 import { SetOnHost } from './on-host/set-on-host.ts';
 import { SetHosts } from './set-hosts.ts';

@@ -1,5 +1,5 @@
 // A run that somebody asked for: hosts compare and apply now, and it ends when they have.
-import type { Run } from './run-book.ts';
+import type { Run } from './run.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 
 export async function resync(run: Run, hosts: readonly SetOnHost[], nowMs: () => number): Promise<void> {

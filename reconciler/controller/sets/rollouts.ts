@@ -4,7 +4,7 @@ import type { Rollout } from '../config/config.ts';
 import { batchesOf, batchVerdict } from '../decide/rollout.ts';
 import { short } from '../decide/short-revision.ts';
 import type { LoadedRevision } from './load-revision.ts';
-import type { Run, RunStart } from './run-book.ts';
+import type { Run, RunStart } from './run.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 
 export type StartPart = Omit<RunStart, 'revision' | 'previousRevision'>;

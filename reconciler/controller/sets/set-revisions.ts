@@ -7,7 +7,7 @@ import type { Source } from '../sources/source.ts';
 import { loadRevision, type LoadedRevision } from './load-revision.ts';
 import type { SetOnHost } from './on-host/set-on-host.ts';
 import type { Rollouts, StartPart } from './rollouts.ts';
-import type { Run } from './run-book.ts';
+import type { Run } from './run.ts';
 import type { KnownRevision, StoredSet } from './set-state.ts';
 
 export interface SetRevisionsDeps {

@@ -7,7 +7,7 @@ import type { DriftRules } from '../../decide/drift-rules.ts';
 import type { LoadedSet } from '../load-revision.ts';
 import type { HostChanges } from '../object-history.ts';
 import type { Planned } from '../../traces/run-trace.ts';
-import type { Run } from '../run-book.ts';
+import type { Run } from '../run.ts';
 
 export interface HostTarget {
   readonly revision: string;
