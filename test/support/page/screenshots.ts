@@ -37,6 +37,7 @@ export async function takeScreenshot(
     await page.getByText('Live', { exact: true }).first().waitFor();
     await page.locator('main h1').first().waitFor();
     if (place.includes('graph')) await page.locator('.graph[aria-busy=false]').waitFor();
+    if (place.includes('graph')) await page.locator('.graph').scrollIntoViewIfNeeded();
     if (place.includes('object=')) await page.locator('.drawer .differences').waitFor();
     await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     return await page.screenshot();
