@@ -73,7 +73,7 @@ export function makeHosts(count: number, { vxlan = false, ownSys = false }: Host
   });
   const remove = (): void => {
     process.off('exit', remove);
-    for (const pid of keepers.splice(0)) process.kill(pid, 'SIGKILL');
+    for (const pid of keepers.splice(0)) attempt('kill', ['-9', String(pid)]);
     for (const { netns } of hosts) attempt('ip', ['netns', 'del', netns]);
     // The interfaces vanish a little after their namespaces.
     for (const index of hosts.keys()) attempt('ip', ['link', 'del', 'dev', `${tag}h${index + 1}`]);
