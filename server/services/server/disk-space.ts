@@ -96,7 +96,12 @@ export class DiskRoom {
 
   /** The answer to a request that the disk has no room for. */
   refusal({ id, method }: { readonly id: string; readonly method: string }): AppError | undefined {
-    if (method === 'GET' || method === 'DELETE' || allowedOnFullDisk.has(id)) return undefined;
+    if (method === 'GET') return undefined;
+    if (method === 'DELETE' || allowedOnFullDisk.has(id)) {
+      // On a disk that has filled up since the last look it needs the reserve.
+      this.#look();
+      return undefined;
+    }
     const reason = this.reason();
     return reason === undefined ? undefined : errors.diskFull(reason);
   }
