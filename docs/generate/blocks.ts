@@ -1,6 +1,7 @@
 // Pages with generated parts: what stands between `<!-- generated: NAME -->` and `<!-- end -->` is replaced by the block of that name.
 import { errorTable, statusIn, type ErrorCode } from '../../server/api/errors.ts';
 import { lxdExtensions, lxdNames, servedExtensions, unservedExtensions } from '../../server/api/server/extensions.ts';
+import { warningTypes } from '../../server/api/server/warning-types.ts';
 import { daemonUsage } from '../../server/daemon/daemon-command.ts';
 import { extensionRows } from './extension-rows.ts';
 import { code, table } from './markdown.ts';
@@ -20,6 +21,7 @@ export function allBlocks(): ReadonlyMap<string, string> {
     ['errors', errorsBlock()],
     ['extensions', extensionsBlock()],
     ['unserved extensions', unservedBlock()],
+    ['warnings', warningsBlock()],
     ['gantryd', `\`\`\`\n${daemonUsage.trimEnd()}\n\`\`\``],
   ]);
 }
@@ -55,6 +57,11 @@ function extensionsBlock(): string {
     `${code(`server/${source}`)}, ${code(`test/${test}`)}`,
   ]);
   return table(['extension', 'advertised', 'to clients of LXD', 'source, and the test that shows it'], rows);
+}
+
+function warningsBlock(): string {
+  const rows = Object.values(warningTypes).map(({ text, severity, seen, over }) => [text, severity, seen, over]);
+  return table(['type', 'severity', 'seen when', 'resolved when'], rows);
 }
 
 function unservedBlock(): string {

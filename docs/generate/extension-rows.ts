@@ -376,4 +376,9 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/services/storage/volume-projects.test.ts',
     'a copy from another project brings content',
   ],
+  warnings: [
+    'services/warnings/warnings.ts',
+    'server/services/warnings/warnings.test.ts',
+    'acknowledged, made new again and deleted',
+  ],
 };

@@ -155,9 +155,8 @@ const groups: readonly VerbGroup[] = [
   {
     of: 'warning',
     verbs: 'acknowledge delete list show',
-    state: refused,
-    note: 'use the log of the daemon',
-    says: /"warnings"/,
+    state: works,
+    note: '`delete --all` of this release of `lxc` only prints how `delete` is used',
   },
   {
     of: 'cluster',

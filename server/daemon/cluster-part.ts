@@ -194,7 +194,7 @@ export class ClusterPart {
   /** What this member lacks of the cluster. */
   #unmade(): readonly string[] {
     const { clusterPools, clusterNetworks } = this.#services;
-    return [...clusterPools.definitions.unmade, ...clusterNetworks.definitions.unmade];
+    return [...clusterPools.definitions.problems.values(), ...clusterNetworks.definitions.problems.values()];
   }
 
   /** A listener for clients at the same port serves the members, too. */

@@ -1,4 +1,5 @@
 // Builds every use case on the foundation. The order is that of their needs: sagas know all they act on before anything runs them.
+import { composeWarnings } from './compose-warnings.ts';
 import type { Foundation } from './foundation.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import { ContainerView } from '../services/containers/view.ts';
@@ -66,6 +67,8 @@ import { replicateImages } from '../services/images/replicate-images.ts';
 import { MemberVolumes } from '../services/cluster/member-volumes.ts';
 import type { ImagePost } from '../api/image/image.ts';
 import { clusterDir } from '../cluster/membership.ts';
+import { WarningBook } from '../services/warnings/warning-book.ts';
+import { noWarnings, type WarningSink } from '../services/warnings/warning-sink.ts';
 import { Guard } from '../drivers/runtime/guard/guard.ts';
 import { Fencing } from '../services/cluster/healing/fencing.ts';
 import { GoOn } from '../services/cluster/healing/go-on.ts';
@@ -82,7 +85,9 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const pools = new Pools({ records, drivers: host.storage, missing: host.storageMissing ?? {}, locks, log });
   const users = new ImageUsers();
   const places = { imagesDir: dirs.images, backupsDir: dirs.backups, logsDir: dirs.logs };
-  const acting = { records, runtime, network, pools, view, idMaps, clock, log, locks, events };
+  const book = new WarningBook({ records, clock, log, canWrite: () => room?.reason() === undefined });
+  const warnings: WarningSink = isDryRun ? noWarnings : book;
+  const acting = { records, runtime, network, pools, view, idMaps, clock, log, locks, events, warnings };
   const undoLocks = { locks, keysOf: (record: RecordName) => undoLocksOf(records, record) };
   const sagas = new Sagas({ records, clock, log, table: sagaTable({ ...acting, users, ...places }), undoLocks });
   const hosts = new NetworkHosts(acting);
@@ -94,6 +99,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     guard: new Guard(clusterDir(options.stateDir)),
     missing: Guard.missing(),
     log,
+    warnings,
     nowMs: () => performance.now(),
   });
   const common = {
@@ -176,20 +182,43 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     listen: base.membership.listen,
     becameMember: base.membership.became,
   });
+  const certificateChange = new CertificateChange({
+    ...common,
+    stateDir: options.stateDir,
+    cluster: base.cluster,
+    certificates: base.certificates,
+    version: base.release,
+    nowMs: () => performance.now(),
+  });
+  const server = new ServerSettings({
+    ...common,
+    certificate: () => base.certificates.current,
+    cluster: base.cluster,
+    loop,
+    listenForMembers: base.membership.listen,
+    readOnly: () => room?.reason(),
+    settled: () => base.traces.settled,
+  });
+  const clusterPools = new ClusterObjects({ ...inCluster, on: poolsOfAll });
+  const clusterNetworks = new ClusterObjects({ ...inCluster, on: networksOfAll });
+  const watched = composeWarnings(base, book, {
+    view,
+    pools,
+    hosts,
+    sagas,
+    server,
+    fencing,
+    certificateChange,
+    clusterPools,
+    clusterNetworks,
+  });
   return {
-    certificateChange: new CertificateChange({
-      ...common,
-      stateDir: options.stateDir,
-      cluster: base.cluster,
-      certificates: base.certificates,
-      version: base.release,
-      nowMs: () => performance.now(),
-    }),
+    certificateChange,
     absentMembers: new AbsentMembers({ records, cluster, containers, pools }),
     aliases: new Aliases({ ...common, images }),
     backups,
-    clusterPools: new ClusterObjects({ ...inCluster, on: poolsOfAll }),
-    clusterNetworks: new ClusterObjects({ ...inCluster, on: networksOfAll }),
+    clusterPools,
+    clusterNetworks,
     clusterMembership,
     memberGroups: new MemberGroups({ records, cluster, events }),
     memberSettings: new MemberSettings({ records, events, shown: (name) => clusterMembership.member(name).object }),
@@ -227,7 +256,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       cluster,
       certificate: () => base.certificates.current.certPem,
     }),
-    metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop }),
+    metrics: new ServerMetrics({ records, view, runtime, pools, operations, loop, warnings: watched.warnings }),
     migrations: new Migrations({ ...common, architecture, dial: dialChannel, runs: containers }),
     networks,
     placing: new Placing({ records, cluster, nowMs: () => clock.nowMs() }),
@@ -245,16 +274,9 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
       ...imageRefresh.tasks(),
       ...(isDryRun ? [] : [replicateImages({ records, cluster: base.cluster, members, log })]),
       ...(room === undefined ? [] : [room.task()]),
+      ...(isDryRun ? [] : [watched.warningWatch.task()]),
     ],
-    server: new ServerSettings({
-      ...common,
-      certificate: () => base.certificates.current,
-      cluster: base.cluster,
-      loop,
-      listenForMembers: base.membership.listen,
-      readOnly: () => room?.reason(),
-      settled: () => base.traces.settled,
-    }),
+    server,
     sessions,
     snapshots,
     storagePools,
@@ -266,5 +288,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     }),
     view,
     volumeSnapshots,
+    warningBook: book,
+    ...watched,
   };
 }

@@ -18,6 +18,7 @@ export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
     const base = await openFoundation(options, open);
     open.add(await followTraces(base));
     const services = composeServices(base, options);
+    open.add(() => services.warningBook.close());
     open.add(() => services.sagas.close());
     await recover(base, services);
     open.add(() => services.guestSockets.closeAll());
@@ -57,6 +58,7 @@ function runningDaemon(
   const autostart = new AbortController();
   const isQuiet = isDryRun || isEvacuated(base.records);
   const started = isQuiet ? Promise.resolve() : containers.autostart(autostart.signal);
+  if (!isDryRun) void services.warningWatch.look();
   const end = async (beforeClosing?: () => Promise<void>): Promise<void> => {
     autostart.abort();
     // No new connections; open ones end with their requests. Clients of the event feed hear how the last operations end, then

@@ -6,14 +6,15 @@ import type { Services } from './compose-services.ts';
 import type { Foundation } from './foundation.ts';
 
 export async function recover({ records, dirs, log, isDryRun }: Foundation, services: Services): Promise<void> {
-  const { containers, pools, sagas, profiles, projects, networks, imageDeps, running, guests } = services;
+  const { containers, pools, poolWatch, sagas, profiles, projects, networkWatch, imageDeps, running, guests } =
+    services;
   await containers.attach();
-  await pools.mountAll();
+  await poolWatch.mountAll();
   await sagas.recover();
   await sweepFiles({ records, imageDeps, backupsDir: dirs.backups, log });
   await projects.ensureDefault();
   await profiles.ensureDefault();
-  await networks.upAll();
+  await networkWatch.upAll();
   await settleLimits({ records, pools, log });
   await containers.settle();
   if (isDryRun) return;

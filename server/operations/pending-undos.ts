@@ -71,6 +71,11 @@ export class PendingUndos {
     this.#schedule(pending);
   }
 
+  /** What is still to be undone, a sentence each. */
+  get problems(): readonly string[] {
+    return [...this.#pending.values()].map(({ what, reason }) => `${what} failed: ${reason}`);
+  }
+
   holds(kind: Kind, name: string): boolean {
     return this.#of([{ kind, name }]).length > 0;
   }

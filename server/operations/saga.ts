@@ -103,6 +103,11 @@ export class Sagas {
     }
   }
 
+  /** Changes that could not be undone so far, a sentence each. */
+  get problems(): readonly string[] {
+    return this.#undos.problems;
+  }
+
   /** Whether undoing a change of this record failed so far. */
   isUndoing(kind: Kind, name: string): boolean {
     return this.#undos.holds(kind, name);

@@ -80,6 +80,15 @@ export class Changes {
     });
   }
 
+  /** The record of another member goes. Fails when it is not as in `found` any more. */
+  deleteOther<K extends Kind>(kind: K, found: OtherEntry<Documents[K]>): void {
+    const key = new KeySpace(found.member).keyOf(kind, found.name);
+    this.compares.push({ key, modRev: found.modRev });
+    this.ops.push({ del: key });
+    const { others } = this.#contents;
+    this.accepts.push((rev) => others.delete(kind, found.member, found.name, rev));
+  }
+
   delete(kind: Kind, name: string): void {
     this.#bind(kind, name);
     this.#claimUses(kind, name);

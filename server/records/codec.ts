@@ -24,6 +24,7 @@ const newestVersion: { readonly [K in Kind]: number } = {
   memberGroups: 1,
   poolDefinitions: 1,
   networkDefinitions: 1,
+  warnings: 1,
 };
 
 const encoder = new TextEncoder();

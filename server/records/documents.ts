@@ -233,6 +233,29 @@ export interface MemberConfigDocument {
   readonly httpsDialect?: string;
 }
 
+/** A record that a warning is about. Containers and volumes keep their uuid through renames; members are named by their number. */
+export interface WarningEntityDocument {
+  readonly kind: 'containers' | 'volumes' | 'networks' | 'pools' | 'images' | 'members';
+  readonly name: string;
+  readonly uuid?: string;
+}
+
+/** A state of this member that an administrator should know of. Stored under a uuid. */
+export interface WarningDocument {
+  readonly v: 1;
+  /** As clients read it: a newer release may have types that this one does not know. */
+  readonly type: string;
+  readonly severity: string;
+  readonly status: 'new' | 'acknowledged' | 'resolved';
+  readonly entity?: WarningEntityDocument;
+  readonly count: number;
+  readonly firstSeenAt: string;
+  readonly lastSeenAt: string;
+  readonly lastMessage: string;
+  /** When it was seen last, or got its status. */
+  readonly updatedAt: string;
+}
+
 /** A host change of several steps in progress; found at start only after a crash. */
 export interface SagaDocument {
   readonly v: 1;
@@ -265,6 +288,7 @@ export interface Documents {
   readonly memberGroups: MemberGroupDocument;
   readonly poolDefinitions: DefinitionDocument;
   readonly networkDefinitions: DefinitionDocument;
+  readonly warnings: WarningDocument;
 }
 
 export type Kind = keyof Documents;
@@ -291,4 +315,5 @@ export const kindNames = [
   'memberGroups',
   'poolDefinitions',
   'networkDefinitions',
+  'warnings',
 ] as const satisfies readonly Kind[];

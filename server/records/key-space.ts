@@ -13,6 +13,7 @@ export const memberKinds: ReadonlySet<Kind> = new Set<Kind>([
   'images',
   'memberConfig',
   'sagas',
+  'warnings',
 ]);
 
 /** A name of these kinds is taken in the whole cluster. */

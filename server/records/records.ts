@@ -141,6 +141,10 @@ export class Records {
     return this.#collections.memberConfig;
   }
 
+  get warnings(): Collection<'warnings'> {
+    return this.#collections.warnings;
+  }
+
   /** From now on no transaction passes that the guard refuses. */
   guardWith(guard: Guard): void {
     this.#guard = guard;

@@ -3,6 +3,7 @@ import type { ClusterGroup } from '../api/cluster/member-groups.ts';
 import type { Cluster, ClusterMember } from '../api/cluster/cluster.ts';
 import type { ContainerMetadata } from '../api/container/container.ts';
 import { errors } from '../api/errors.ts';
+import type { Warning } from '../api/server/warning.ts';
 import { never } from '../api/schema/common-schemas.ts';
 import { canonicalHash } from '../lib/canonical-json.ts';
 import type {
@@ -50,6 +51,7 @@ export const etagOf = {
   cluster: (c: Cluster) => canonicalHash(c),
   memberGroup: (group: ClusterGroup) => canonicalHash([group.description, group.members]),
   member: (m: ClusterMember) => canonicalHash([m.config, m.description, m.failure_domain, m.groups]),
+  warning: (warning: Pick<Warning, 'status'>) => canonicalHash([warning.status]),
   serverConfig: (config: Readonly<Record<string, string | boolean>>) => canonicalHash(config),
 } as const;
 

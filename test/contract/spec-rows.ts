@@ -168,6 +168,11 @@ export const furtherRoutes: readonly string[] = [
   'PATCH /1.0/projects/NAME',
   'POST /1.0/projects/NAME',
   'DELETE /1.0/projects/NAME',
+  'GET /1.0/warnings',
+  'GET /1.0/warnings/UUID',
+  'PUT /1.0/warnings/UUID',
+  'PATCH /1.0/warnings/UUID',
+  'DELETE /1.0/warnings/UUID',
 ];
 
 /** The names of placeholders do not matter: only their places count. */

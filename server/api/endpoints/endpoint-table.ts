@@ -8,6 +8,7 @@ import { networkEndpoints, operationEndpoints, profileEndpoints } from './networ
 import { storageEndpoints } from './storage.ts';
 import { clusterEndpoints } from './cluster.ts';
 import { projectEndpoints } from './projects.ts';
+import { warningEndpoints } from './warnings.ts';
 
 export const endpoints = [
   ...serverEndpoints,
@@ -21,6 +22,7 @@ export const endpoints = [
   ...storageEndpoints,
   ...clusterEndpoints,
   ...projectEndpoints,
+  ...warningEndpoints,
 ] as const satisfies readonly Endpoint[];
 
 export type EndpointId = (typeof endpoints)[number]['id'];

@@ -15,6 +15,7 @@ import * as profile from '../container/profile.ts';
 import * as server from '../server/server.ts';
 import * as snapshot from '../container/snapshot.ts';
 import * as volume from '../storage/volume.ts';
+import * as warning from '../server/warning.ts';
 
 const modules: readonly object[] = [
   envelope,
@@ -32,6 +33,7 @@ const modules: readonly object[] = [
   volume,
   cluster,
   project,
+  warning,
 ];
 
 /** Every exported schema: their names begin with a capital, other exports (tables, lists of words) do not. */

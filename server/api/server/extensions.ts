@@ -65,6 +65,7 @@ const laterExtensions = [
   'metrics_authentication',
   'clustering_evacuation',
   'oidc',
+  'warnings',
 ];
 
 /** Every extension of the contract; the names are also those of other servers. */

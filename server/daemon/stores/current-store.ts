@@ -19,6 +19,11 @@ export class CurrentStore {
     return this.#opened.store;
   }
 
+  /** What an operator has to know of it; undefined: all is well. */
+  get problem(): string | undefined {
+    return this.#opened.problem?.();
+  }
+
   /** Keeps the records as the store has them. */
   follow(records: Records): void {
     this.#records = records;

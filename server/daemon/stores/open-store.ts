@@ -7,6 +7,7 @@ import type { Membership } from '../../cluster/membership.ts';
 import type { Log } from '../../lib/log.ts';
 import type { Records } from '../../records/records.ts';
 import { openSqliteStore } from '../../store/sqlite.ts';
+import type { Compactor } from '../../store/etcd/compactor.ts';
 import type { EtcdBackend } from '../../store/etcd/etcd.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 import { type Store, StoreError } from '../../store/store.ts';
@@ -31,6 +32,8 @@ export interface OpenedStore {
   /** Of the store of a cluster: ends the writes of another member. */
   readonly fenceOut?: (writer: string) => Promise<void>;
   readonly useEndpoints?: (endpoints: readonly string[]) => void;
+  /** What an operator has to know of it. */
+  readonly problem?: () => string | undefined;
   /** Keeps the records as the store has them; for a store that only this process can reach there is nothing to do. */
   readonly follow: (records: Records) => void;
   close(): Promise<void>;
@@ -88,13 +91,18 @@ async function openEtcd(options: OpenStoreOptions, choice: EtcdChoice | undefine
 }
 
 /** Follows the store while others write to it, too. */
-export function followedStore(store: EtcdBackend, compactor: { stop(): Promise<void> }, log: Log): OpenedStore {
+export function followedStore(
+  store: EtcdBackend,
+  compactor: Pick<Compactor, 'stop' | 'problem'>,
+  log: Log,
+): OpenedStore {
   const following = new AbortController();
   let followed: Promise<void> = Promise.resolve();
   return {
     store,
     fenceOut: (writer) => store.fenceOut(writer),
     useEndpoints: (endpoints) => store.useEndpoints(endpoints),
+    problem: () => compactor.problem,
     follow: (records) => {
       followed = records.follow(following.signal, (error) =>
         log.error('Following the store failed', { error: String(error) }),

@@ -121,12 +121,22 @@ export class OwnEtcd {
 
   /** What an operator has to know, one sentence each. */
   get warnings(): readonly string[] {
+    return [...this.ownWarnings, ...this.storeWarnings];
+  }
+
+  /** Those about the etcd of this host. */
+  get ownWarnings(): readonly string[] {
     const missing = this.#program?.missing;
     const own = missing === undefined ? [] : [`This member keeps no copy of the records of the cluster: ${missing}`];
     const { state, reason } = this.#process?.status ?? {};
     const isDown = (state === 'failed' || state === 'waiting') && reason !== undefined;
     const ended = isDown ? [`The etcd of this member does not run: ${reason}`] : [];
-    return [...own, ...ended, ...(this.#care?.warnings ?? [])];
+    return [...own, ...ended];
+  }
+
+  /** Those about the etcds of all members, which each of them finds. */
+  get storeWarnings(): readonly string[] {
+    return this.#care?.warnings ?? [];
   }
 
   /** The part of the member at this address in keeping the records; undefined while that is not known, and where no member has any. */

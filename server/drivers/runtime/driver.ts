@@ -247,11 +247,16 @@ export interface RuntimeConsole {
   close(): void;
 }
 
+/** What a host may lack that containers are to have; all but AppArmor are of control groups. */
+export type HostFeature = 'apparmor' | 'blkio.weight' | 'cpu' | 'cpuset' | 'memory' | 'memory.swap' | 'pids';
+
 export interface RuntimeDriver {
   readonly name: 'lxc' | 'sim';
   readonly version: string;
   /** True when root file systems stay owned 0:0 on disk and are mapped while mounted (no shifting is ever needed). */
   readonly rootfsIdmapped: boolean;
+  /** As found when it was opened. Absent: nothing. */
+  readonly missing?: readonly HostFeature[];
 
   /** Called once after construction with the names that may be running: re-attaches, notices what ended meanwhile. A container
    *  whose start was cut off by a crash runs afterwards with everything that the start asked for, or not at all. */

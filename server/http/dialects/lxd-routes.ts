@@ -4,6 +4,7 @@ import { containerUrl, imageUrl, qualifiedName } from '../../api/project/project
 import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTable, handlerOf } from '../route.ts';
+import { warningUrl } from '../../api/server/warning.ts';
 import { volumeUrl } from '../../services/storage/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
 import { typed } from './lxd-spellings.ts';
@@ -19,6 +20,13 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ),
     ...replaced(routes, 'volumes.list', filteredVolumes),
     ...replaced(routes, 'volumes.listType', filteredVolumes),
+    ...replaced(routes, 'warnings.list', (list) =>
+      filtered(
+        list,
+        ({ uuid }) => warningUrl(String(uuid)),
+        (warning) => warning,
+      ),
+    ),
     ...replaced(routes, 'operations.list', byStatus),
     // Real servers fail there instead of returning an empty list.
     ...replaced(routes, 'members.list', ofClustersOnly),

@@ -36,6 +36,7 @@ import type { ServerSettings } from '../../services/server/server.ts';
 import type { ContainerVolumes } from '../../services/storage/container-volumes.ts';
 import type { VolumeSnapshots } from '../../services/storage/volume-snapshots.ts';
 import type { Volumes } from '../../services/storage/volumes.ts';
+import type { Warnings } from '../../services/warnings/warnings.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
 import { withOtherMembers } from '../merged-lists.ts';
 import type { Dialect } from '../dialects/dialect.ts';
@@ -57,6 +58,7 @@ import { projectRoutes } from './projects.ts';
 import { serverRoutes } from './server.ts';
 import { snapshotRoutes } from './snapshots.ts';
 import { volumeRoutes } from './volumes.ts';
+import { warningRoutes } from './warnings.ts';
 
 export interface RoutedServices {
   readonly absentMembers: AbsentMembers;
@@ -91,6 +93,7 @@ export interface RoutedServices {
   readonly snapshots: Snapshots;
   readonly volumes: Volumes;
   readonly volumeSnapshots: VolumeSnapshots;
+  readonly warnings: Warnings;
   readonly containerVolumes: ContainerVolumes;
 }
 
@@ -154,6 +157,7 @@ export function routesOf(
     ...projectRoutes(services.projects),
     ...snapshotRoutes(services.snapshots, services.migrations),
     ...volumeRoutes(services),
+    ...warningRoutes(services.warnings),
   };
   return withOtherMembers(routes, cluster, services.absentMembers);
 }

@@ -47,7 +47,7 @@ export class Definitions {
   /** By this daemon: their records say `creating`, and it is not for `realise` to undo them. */
   readonly #beingCreated = new Set<string>();
   #realising: Promise<void> = Promise.resolve();
-  #unmade: readonly string[] = [];
+  #problems: ReadonlyMap<string, string> = new Map();
 
   constructor(deps: {
     readonly records: Records;
@@ -214,9 +214,9 @@ export class Definitions {
     await this.#forget(name);
   }
 
-  /** Sentences about what this member lacks, or has otherwise than the cluster defines it, since the last attempt. */
-  get unmade(): readonly string[] {
-    return this.#unmade;
+  /** What this member lacks, or has otherwise than the cluster defines it, since the last attempt: by name, a sentence. */
+  get problems(): ReadonlyMap<string, string> {
+    return this.#problems;
   }
 
   /** Makes here what the cluster has and this member lacks, and undoes what this member began and did not end. */
@@ -228,19 +228,19 @@ export class Definitions {
   async #realiseAll(): Promise<void> {
     const here = this.#members.byNumber(this.#members.here);
     if (here === undefined) return;
-    const unmade: string[] = [];
+    const problems = new Map<string, string>();
     for (const { name, document } of this.#records[this.#on.kind].list()) {
       try {
         if (document.state === 'creating' && document.by === here.number && !this.#beingCreated.has(name))
           await this.#undo(name);
         else if (document.state === 'created') await this.#realiseOne(here, name, document);
       } catch (error) {
-        const what = `The ${this.#on.what} ${name} of the cluster is not as defined on this member: ${errorText(error)}`;
-        if (!this.#unmade.includes(what)) this.#log.error(what);
-        unmade.push(what);
+        const problem = `The ${this.#on.what} ${name} of the cluster is not as defined on this member: ${errorText(error)}`;
+        if (this.#problems.get(name) !== problem) this.#log.error(problem);
+        problems.set(name, problem);
       }
     }
-    this.#unmade = unmade;
+    this.#problems = problems;
   }
 
   async #realiseOne(here: Member, name: string, definition: DefinitionDocument): Promise<void> {

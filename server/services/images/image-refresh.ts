@@ -17,6 +17,7 @@ import type { Entry } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import { daemonCaller } from '../caller.ts';
 import { ofProject } from '../project-scope.ts';
+import { warnOfFailure, type WarningSink } from '../warnings/warning-sink.ts';
 import type { ScheduledTask } from '../server/scheduler.ts';
 import type { ImagePulls } from './image-pulls.ts';
 import type { ImageStoreDeps } from './image-deps.ts';
@@ -28,6 +29,7 @@ export type ImageRefreshDeps = Pick<ImageStoreDeps, 'records' | 'operations' | '
   readonly images: ImageStore;
   readonly pulls: ImagePulls;
   readonly log: Log;
+  readonly warnings: WarningSink;
 };
 
 const hourMs = 3_600_000;
@@ -142,7 +144,9 @@ export class ImageRefresh {
       signal.throwIfAborted();
       // Deleted, or no longer to be kept current, while others had their turn.
       if (this.#deps.records.images.get(image)?.document.autoUpdate !== true) continue;
-      await this.#refresh(daemonCaller, image, () => {}, signal).catch((error: unknown) => {
+      const about = { type: 'imageUpdate', entity: { kind: 'images', name: image }, signal } as const;
+      const refresh = () => this.#refresh(daemonCaller, image, () => {}, signal);
+      await warnOfFailure(this.#deps.warnings, about, refresh).catch((error: unknown) => {
         signal.throwIfAborted();
         failed.push(`${plainName(image).slice(0, 12)}: ${errorText(error)}`);
       });

@@ -8,7 +8,6 @@ import type { NetworkDriver, NetworkState } from '../../drivers/network/driver.t
 import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
-import { errorText } from '../../lib/shared/reason.ts';
 import type { Sagas } from '../../operations/saga.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
@@ -166,18 +165,6 @@ export class Networks {
       .filter((lease) => !known.has(`${lease.hwaddr} ${lease.address}`))
       .map((lease) => ({ ...lease, type: 'dynamic', location: this.#deps.location() }));
     return [...fixed, ...dynamic];
-  }
-
-  /** At daemon start. One that cannot come up is reported; the others still do. */
-  async upAll(): Promise<void> {
-    for (const { name, document } of this.#deps.records.networks.list()) {
-      try {
-        await this.#deps.network.up({ name, config: document.config }, new AbortController().signal);
-        await this.#deps.hosts.settle([name]);
-      } catch (error) {
-        this.#deps.log.error(`The network ${name} cannot be brought up: ${errorText(error)}`);
-      }
-    }
   }
 
   async #change(

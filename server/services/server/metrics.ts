@@ -8,6 +8,7 @@ import type { Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
 import type { ContainerView } from '../containers/view.ts';
 import type { Pools } from '../storage/pools.ts';
+import type { Warnings } from '../warnings/warnings.ts';
 import { rootSpace } from './root-space.ts';
 import { figuresOf, processMetrics, type Running } from './metric-figures.ts';
 import { counted, type Metric, metricsText } from './metrics-text.ts';
@@ -19,6 +20,7 @@ export interface ServerMetricsDeps {
   readonly pools: Pick<Pools, 'volumePath'>;
   readonly operations: Pick<Operations, 'projectsUnderWay'>;
   readonly loop: { readonly figures: LoopFigures };
+  readonly warnings: Pick<Warnings, 'activeHere'>;
 }
 
 /** Containers whose figures are read at the same time. */
@@ -54,7 +56,7 @@ export class ServerMetrics {
       this.#containers(names),
       ...figuresOf(running),
       this.#operations(isSeen, wanted === undefined),
-      ...(wanted === undefined ? [this.#requests(), ...processMetrics(this.#deps.loop.figures)] : []),
+      ...(wanted === undefined ? [this.#requests(), this.#warnings(), ...processMetrics(this.#deps.loop.figures)] : []),
     ]);
   }
 
@@ -91,6 +93,11 @@ export class ServerMetrics {
       .filter((project) => (project === undefined ? isWhole : isSeen(project)));
     const samples = counted(projects.map((project = '') => ({ project })));
     return { name: 'lxd_operations_total', type: 'gauge', help: 'Operations under way, by project.', samples };
+  }
+
+  #warnings(): Metric {
+    const samples = [{ labels: {}, value: this.#deps.warnings.activeHere() }];
+    return { name: 'lxd_warnings_total', type: 'gauge', help: 'The number of active warnings.', samples };
   }
 
   #requests(): Metric {

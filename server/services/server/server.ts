@@ -75,6 +75,8 @@ export class ServerSettings {
   readonly #views = new Map<string, TrustedView>();
   readonly #listeners = new HttpsListeners();
   #metrics: AddressListener | undefined;
+  /** By config key. */
+  readonly #listenProblems = new Map<string, string>();
   #oidc: { readonly of: StoredServerConfig; readonly settings: OidcSettings | undefined } | undefined;
 
   constructor(deps: ServerSettingsDeps) {
@@ -90,12 +92,23 @@ export class ServerSettings {
     try {
       await this.#listeners.follow(configured);
     } catch (error) {
-      this.#deps.log.error(`Listening on core.https_address ${configured.address} failed: ${errorText(error)}`);
+      this.#unserved('core.https_address', configured.address, error);
     }
     const address = this.#metricsAddress();
     await metrics.listen(address).catch((error: unknown) => {
-      this.#deps.log.error(`Listening on core.metrics_address ${address} failed: ${errorText(error)}`);
+      this.#unserved('core.metrics_address', address, error);
     });
+  }
+
+  /** Addresses of the config where the server could not listen, a sentence each. */
+  get problems(): readonly string[] {
+    return [...this.#listenProblems.values()];
+  }
+
+  #unserved(key: string, address: string, error: unknown): void {
+    const problem = `Listening on ${key} ${address} failed: ${errorText(error)}`;
+    this.#deps.log.error(problem);
+    this.#listenProblems.set(key, problem);
   }
 
   /** The issuer whose tokens are accepted, by the config as it is now. */
@@ -237,7 +250,9 @@ export class ServerSettings {
       // It has the port that the new address needs.
       if (serves(configured.address, ownAddress)) await listenForMembers(undefined);
       await this.#listeners.follow(configured);
+      this.#listenProblems.delete('core.https_address');
     } catch (error) {
+      this.#unserved('core.https_address', configured.address, error);
       throw errors.internal(`core.https_address was saved, but listening on ${configured.address} failed`, error);
     } finally {
       if (ownAddress !== undefined) await listenForMembers(ownAddress);
@@ -248,7 +263,9 @@ export class ServerSettings {
     const address = this.#metricsAddress();
     try {
       await this.#metrics?.listen(address);
+      this.#listenProblems.delete('core.metrics_address');
     } catch (error) {
+      this.#unserved('core.metrics_address', address, error);
       throw errors.internal(`core.metrics_address was saved, but listening on ${address} failed`, error);
     }
   }

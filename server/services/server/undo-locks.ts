@@ -44,6 +44,7 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'memberGroups':
     case 'poolDefinitions':
     case 'networkDefinitions':
+    case 'warnings':
     case 'sagas':
       return [];
     default:

@@ -15,7 +15,6 @@ import { errors } from '../../api/errors.ts';
 import { nearestName } from '../../api/text/nearest-word.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
-import { errorText } from '../../lib/shared/reason.ts';
 import type { PoolDocument } from '../../records/documents.ts';
 import type { Entry, Records } from '../../records/records.ts';
 
@@ -57,18 +56,6 @@ export class Pools {
   /** Driver names of the pools there are, for the server's environment. */
   driversInUse(): readonly string[] {
     return [...new Set(this.#deps.records.pools.list().map((entry) => entry.document.driver))].sort();
-  }
-
-  /** At daemon start. A pool that cannot be used is reported and left alone. */
-  async mountAll(): Promise<void> {
-    for (const { name } of this.#deps.records.pools.list()) {
-      try {
-        const { driver, pool } = this.use(name);
-        await driver.mountPool(pool);
-      } catch (error) {
-        this.#deps.log.error(`The storage pool ${name} cannot be used: ${errorText(error)}`);
-      }
-    }
   }
 
   volumePath(poolOf: string, volume: VolumeRef): string {

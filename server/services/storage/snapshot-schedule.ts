@@ -8,9 +8,14 @@ import { isExpired } from '../snapshot-names.ts';
 import { inOneOperation, isScheduledAt } from '../snapshot-tasks.ts';
 import type { VolumeSnapshots } from './volume-snapshots.ts';
 import { customUrl } from './volume-urls.ts';
+import { warnedVolume } from '../warnings/warned-objects.ts';
+import { warnOfFailure, type WarningSink } from '../warnings/warning-sink.ts';
 import { volumeLock, type VolumesDeps } from './volume-checks.ts';
 
-type ScheduleDeps = Pick<VolumesDeps, 'records' | 'operations' | 'locks'> & { readonly snapshots: VolumeSnapshots };
+type ScheduleDeps = Pick<VolumesDeps, 'records' | 'operations' | 'locks'> & {
+  readonly snapshots: VolumeSnapshots;
+  readonly warnings: WarningSink;
+};
 
 export function volumeSnapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[] {
   return [
@@ -32,8 +37,13 @@ async function takeScheduled(deps: ScheduleDeps, minute: Date): Promise<void> {
   const turns = due.map(({ volume }) => ({
     label: volumeKey(volume),
     lock: volumeLock(volume),
-    run: async (signal: AbortSignal) => {
-      await deps.snapshots.takeNow(daemonCaller, volume, {}, signal);
+    run: (signal: AbortSignal) => {
+      const about = {
+        type: 'scheduledSnapshot',
+        entity: warnedVolume(deps.records, volumeKey(volume)),
+        signal,
+      } as const;
+      return warnOfFailure(deps.warnings, about, () => deps.snapshots.takeNow(daemonCaller, volume, {}, signal));
     },
   }));
   await inOneOperation(deps, { description: 'Taking scheduled snapshots of storage volumes', resources }, turns);

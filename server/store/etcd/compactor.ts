@@ -21,6 +21,7 @@ export class Compactor {
   #earlierRev: number | undefined;
   #alarms = '';
   #running: Promise<void> = Promise.resolve();
+  #problem: string | undefined;
 
   constructor(options: CompactorOptions) {
     this.#options = options;
@@ -28,6 +29,11 @@ export class Compactor {
       this.#running = this.run();
     }, options.everyMs ?? defaultEveryMs);
     this.#timer.unref();
+  }
+
+  /** What an operator has to know; undefined: all is well. */
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   /** Never throws: the next run may succeed. */
@@ -40,7 +46,8 @@ export class Compactor {
       if (keepFrom !== undefined) await store.compact(keepFrom);
       await this.#reportAlarms();
     } catch (error) {
-      log.warn(`Removing old history from etcd failed: ${errorText(error)}`);
+      this.#problem = `Removing old history from etcd failed: ${errorText(error)}`;
+      log.warn(this.#problem);
     }
   }
 
@@ -54,6 +61,7 @@ export class Compactor {
     const { store, log } = this.#options;
     const { alarms, sizeBytes, usedBytes } = await store.health();
     const now = alarms.join(', ');
+    this.#problem = now === '' ? undefined : `etcd has raised the alarm ${now}: see the operators' page of etcd`;
     if (now === this.#alarms) return;
     const size = `${megabytes(usedBytes)} of ${megabytes(sizeBytes)} in its file are in use`;
     if (now === '') log.info(`The alarm ${this.#alarms} of etcd has ended`);

@@ -4,12 +4,21 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
+import type { HostDrivers } from '../../../server/daemon/host-drivers.ts';
+import { runningMinutes } from '../../support/daemons/clock.ts';
+import type { Json } from '../../support/daemons/daemon.ts';
 import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
 
 const missing = etcdMissing() ?? busyboxMissing();
+
+const minutes = runningMinutes();
+const withoutApparmor = (host: HostDrivers): HostDrivers => ({
+  ...host,
+  runtime: Object.assign(host.runtime, { missing: ['apparmor'] }),
+});
 
 describe.skipIf(missing !== undefined)('lists while a member is away', () => {
   let cluster: TestCluster;
@@ -20,7 +29,10 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
 
   beforeAll(async () => {
     dir = await mkdtemp(join(tmpdir(), 'gantry-absent-'));
-    cluster = await makeCluster(2);
+    cluster = await makeCluster(2, 1, (name) => ({
+      time: minutes.time,
+      ...(name === 'm2' ? { adapt: withoutApparmor } : {}),
+    }));
     [one, two] = cluster.members as [TestMember, TestMember];
     await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
     await one.call('POST', '/1.0/networks', { name: 'gtab0', config: { 'ipv6.address': 'none' } });
@@ -94,5 +106,36 @@ describe.skipIf(missing !== undefined)('lists while a member is away', () => {
     });
     await until(async () => (await one.get('/1.0/cluster/members/m2')).status === 'Online');
     expect(await all()).toEqual(before);
+  }, 180_000);
+
+  test('warnings of every member are listed, acknowledged and deleted at any, and one that is there warns of one that is not', async () => {
+    const warnings = async (of = one): Promise<Json[]> => of.get('/1.0/warnings?recursion=1');
+    const statusOf = async (type: string, of = one): Promise<string | undefined> =>
+      (await warnings(of)).find((each) => each.type === type)?.status;
+    const [apparmor, offline] = ['AppArmor support has been disabled', 'Offline cluster member'];
+    await until(async () => (await statusOf(apparmor)) === 'new');
+    const [found] = (await warnings()).filter(({ type }) => type === apparmor);
+    expect(found).toMatchObject({ location: 'm2', entity_url: '' });
+    const path = `/1.0/warnings/${found.uuid}`;
+    expect((await one.call('PUT', path, { status: 'acknowledged' })).status).toBe(200);
+    expect(await statusOf(apparmor, two)).toBe('acknowledged');
+    await two.restart(async () => {
+      await until(async () => (await one.get('/1.0/cluster/members/m2')).status === 'Offline');
+      minutes.pass(60_000);
+      await until(async () => (await statusOf(offline)) === 'new');
+      minutes.pass(60_000);
+      const about = { location: 'm1', count: 1, entity_url: '/1.0/cluster/members/m2' };
+      expect((await warnings()).find(({ type }) => type === offline)).toMatchObject(about);
+      // Its own ones are dealt with while it is away.
+      expect((await one.call('PATCH', path, { status: 'new' })).status).toBe(200);
+      expect(await statusOf(apparmor)).toBe('new');
+    });
+    await until(async () => (await one.get('/1.0/cluster/members/m2')).status === 'Online');
+    minutes.pass(60_000);
+    await until(async () => (await statusOf(offline, two)) === 'resolved');
+    expect(await statusOf(apparmor, two)).toBe('new');
+    expect((await one.call('DELETE', path)).status).toBe(200);
+    expect((await two.call('GET', path)).status).toBe(404);
+    expect((await two.call('DELETE', path)).status).toBe(404);
   }, 180_000);
 });

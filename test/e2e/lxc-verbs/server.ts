@@ -257,6 +257,27 @@ export const serverProofs: Readonly<Record<string, Proof>> = {
       new RegExp(`^${c},00:16:3e:.*,${subnet}.7,STATIC`),
     );
   },
+  'warning list': async (world) => {
+    const { uuid } = await warned(world);
+    await listed(world, `${uuid},Scheduled snapshot failed,NEW,MODERATE,1,default,`, 'warning', 'list');
+  },
+  'warning show': async (world) => {
+    const { uuid, container } = await warned(world);
+    const shown = await world.lxc('warning', 'show', uuid);
+    expect(shown).toContain('last_message: a bad block');
+    expect(shown).toContain(`entity_url: /1.0/containers/${container}`);
+  },
+  'warning acknowledge': async (world) => {
+    const { uuid } = await warned(world);
+    await world.lxc('warning', 'acknowledge', uuid);
+    expect(await world.lxc('warning', 'list', '-f', 'csv')).not.toContain(uuid);
+    await listed(world, `${uuid},Scheduled snapshot failed,ACKNOWLEDGED,`, 'warning', 'list', '--all');
+  },
+  'warning delete': async (world) => {
+    const { uuid } = await warned(world);
+    await world.lxc('warning', 'delete', uuid);
+    await isGone(world, `/1.0/warnings/${uuid}`);
+  },
   'project create': async (world) => expect((await project(world)).object.config['features.images']).toBe('false'),
   'project list': async (world) => listed(world, `${(await project(world)).name},NO`, 'project', 'list'),
   'project show': async (world) =>
@@ -335,6 +356,23 @@ async function secret({ daemon }: World): Promise<string> {
   const { target } = await daemon.get('/1.0/images/aliases/bb');
   const { body } = await daemon.call('POST', `/1.0/images/${target}/secret`);
   return String(body.operation).split('/').at(-1) ?? '';
+}
+
+/** About a container whose snapshot at the start failed. */
+async function warned(world: World): Promise<{ readonly uuid: string; readonly container: string }> {
+  const container = await made(world);
+  await world.lxc('config', 'set', container, 'snapshots.schedule=@startup');
+  const driver = world.daemon.host.storage['dir'] as { createSnapshot: unknown };
+  const { createSnapshot } = driver;
+  driver.createSnapshot = () => Promise.reject(new Error('a bad block'));
+  try {
+    await world.lxc('start', container);
+  } finally {
+    driver.createSnapshot = createSnapshot;
+  }
+  const all: { uuid: string; entity_url: string }[] = await world.daemon.get('/1.0/warnings?recursion=1');
+  const { uuid = '' } = all.find((one) => one.entity_url === `/1.0/containers/${container}`) ?? {};
+  return { uuid, container };
 }
 
 interface Made {

@@ -592,6 +592,7 @@ def cluster(client):
 
 
 def api_nodes(client):
+    same(client.api.warnings.get().json()['status_code'], 200)
     container = created(client)
     same(client.api.containers[container.name].get().json()['metadata']['name'], container.name)
     made = name()

@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
 import { endpoints, type EndpointId } from '../../../server/api/endpoints/endpoint-table.ts';
+import type { HostDrivers } from '../../../server/daemon/host-drivers.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
 import { validateBody } from '../../../server/api/schema/validate-json.ts';
 import {
@@ -30,7 +31,11 @@ const tarball = (note: string): Buffer =>
   );
 
 beforeAll(async () => {
-  daemon = await makeDaemon();
+  const adapt = (host: HostDrivers): HostDrivers => ({
+    ...host,
+    runtime: Object.assign(host.runtime, { missing: ['apparmor'] }),
+  });
+  daemon = await makeDaemon({ adapt });
   await seed(daemon);
   const uploaded = await daemon.ok('POST', '/1.0/images', tarball('one'));
   fingerprint = String(uploaded.metadata?.['fingerprint']);
@@ -142,6 +147,12 @@ const freshImage = async (): Promise<string> => {
 };
 const secretOperation = async (): Promise<string> =>
   (await daemon.call('POST', `/1.0/images/${fingerprint}/secret`, {})).body.operation as string;
+/** There since the start. */
+async function warning(): Promise<string> {
+  const list = async (): Promise<string[]> => daemon.get('/1.0/warnings');
+  await until(async () => (await list()).length > 0);
+  return (await list())[0] ?? '';
+}
 const get = (path: string) => (): Promise<Answer> => daemon.call('GET', path);
 const on =
   (method: string, path: () => Promise<string> | string, body?: object | (() => object)) => async (): Promise<Answer> =>
@@ -323,6 +334,11 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'projects.patch': on('PATCH', freshProject, { description: 'x' }),
   'projects.post': on('POST', freshProject, () => ({ name: fresh() })),
   'projects.delete': on('DELETE', freshProject),
+  'warnings.list': get('/1.0/warnings'),
+  'warnings.get': on('GET', () => warning()),
+  'warnings.put': on('PUT', () => warning(), { status: 'acknowledged' }),
+  'warnings.patch': on('PATCH', () => warning(), { status: 'new' }),
+  'warnings.delete': on('DELETE', () => warning()),
   'pools.list': get('/1.0/storage-pools'),
   'pools.create': on(
     'POST',

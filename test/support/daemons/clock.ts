@@ -1,5 +1,5 @@
-// A daemon's clock that stands still: tests set the minutes.
-import { renderNanos, type Clock } from '../../../server/lib/clock.ts';
+// Clocks of daemons on which tests set the minutes: one that stands still, and one that goes on.
+import { renderNanos, systemClock, type Clock } from '../../../server/lib/clock.ts';
 import type { MinuteTimer } from '../../../server/services/server/scheduler.ts';
 
 export interface TestMinutes {
@@ -33,5 +33,33 @@ export function testMinutes(start: string): TestMinutes {
       for (const tick of ticks) tick();
     },
     now: () => now,
+  };
+}
+
+/** Ahead of the clock of this machine by what has passed. */
+export function runningMinutes(): TestMinutes {
+  let aheadMs = 0;
+  const real = systemClock();
+  const nowMs = (): number => real.nowMs() + aheadMs;
+  const ticks = new Set<() => void>();
+  return {
+    time: {
+      clock: {
+        nowMs,
+        timestamp: () =>
+          renderNanos(
+            BigInt(Date.parse(real.timestamp()) + aheadMs) * 1_000_000n + (process.hrtime.bigint() % 1_000_000n),
+          ),
+      },
+      minutes: (tick) => {
+        ticks.add(tick);
+        return { stop: () => ticks.delete(tick) };
+      },
+    },
+    pass(ms) {
+      aheadMs += ms;
+      for (const tick of ticks) tick();
+    },
+    now: nowMs,
   };
 }

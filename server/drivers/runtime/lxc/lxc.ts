@@ -4,12 +4,13 @@ import { mkdirSync, realpathSync } from 'node:fs';
 import { type Log } from '../../../lib/log.ts';
 import { DriverError } from '../../driver-error.ts';
 import { readCgroupTree } from '../cgroup/cgroup.ts';
+import { missingInCgroups, readCgroupFacts } from '../cgroup/missing.ts';
 import type { RuntimeDriver } from '../driver.ts';
 import type { ModulePaths } from '../host/kernel-modules.ts';
 import { makePassable } from '../mounts/container-files.ts';
 import { LxcPaths } from '../lxc-paths.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
-import { lxcAvailable, lxcVersion } from './host.ts';
+import { findApparmorProfile, lxcAvailable, lxcVersion } from './host.ts';
 import { canMountMapped } from '../mounts/mapped-mounts.ts';
 import { loadLibc } from '../host/syscalls.ts';
 import { UserNamespaces } from '../idmap/user-namespaces.ts';
@@ -41,10 +42,15 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   if (libc === undefined)
     deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');
   const namespaces = new UserNamespaces();
+  const tree = readCgroupTree();
   return new LxcRuntime({
     paths,
     log: deps.log,
-    tree: readCgroupTree(),
+    tree,
+    missing: [
+      ...missingInCgroups(readCgroupFacts(tree)),
+      ...(findApparmorProfile() === 'generated' ? [] : (['apparmor'] as const)),
+    ],
     version: await lxcVersion(),
     rootfsIdmapped:
       deps.mappedMounts !== false &&

@@ -7,6 +7,7 @@ import { endOrphans } from '../exec/attach.ts';
 import { type CgroupTree, isFrozen, removeGroup, setFrozen } from '../cgroup/cgroup.ts';
 import { ConsoleHub } from '../exec/console-hub.ts';
 import type {
+  HostFeature,
   FileView,
   PreparedCommand,
   RunConfig,
@@ -52,12 +53,14 @@ export interface RuntimeDeps extends FileDeps {
   readonly tree: CgroupTree;
   readonly version: string;
   readonly programs: CheckpointPrograms | undefined;
+  readonly missing: readonly HostFeature[];
 }
 
 export class LxcRuntime implements RuntimeDriver {
   readonly name = 'lxc';
   readonly version: string;
   readonly rootfsIdmapped: boolean;
+  readonly missing: readonly HostFeature[];
   readonly #deps: RuntimeDeps;
   readonly #live = new Map<string, RunningRecord>();
   readonly #mutex = new KeyedMutex();
@@ -75,6 +78,7 @@ export class LxcRuntime implements RuntimeDriver {
     this.#deps = deps;
     this.version = deps.version;
     this.rootfsIdmapped = deps.rootfsIdmapped;
+    this.missing = deps.missing;
     this.#spool = new ExitSpool(deps.paths.exits);
     this.#cpus = new CpuSets(deps);
     this.#consoles = new ConsoleHub((name, size) => openLxcConsole(deps, name, size));

@@ -41,6 +41,7 @@ export class CertificateChange {
   readonly #deps: CertificateChangeDeps;
   #taking: Promise<void> = Promise.resolve();
   readonly #closing = new AbortController();
+  #problem: string | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(deps: CertificateChangeDeps) {
@@ -81,6 +82,11 @@ export class CertificateChange {
     });
   }
 
+  /** Why this member does not serve with the certificate of the cluster; undefined: it does, or soon will. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
   /** The certificate of the cluster may be another one now. */
   look(): void {
     void this.#take();
@@ -116,12 +122,14 @@ export class CertificateChange {
     const { records, certificates, cluster, stateDir, log } = this.#deps;
     const pair = records.cluster.get('config')?.document.certificate;
     if (!cluster.isOn || this.#closing.signal.aborted || pair === undefined) return undefined;
+    this.#problem = undefined;
     if (pair.certPem === certificates.current.certPem) return undefined;
     const files = clusterCertificateFiles(stateDir);
     try {
       return checkPair(pair.certPem, pair.keyPem, files.cert, files.key);
     } catch (error) {
-      log.error(`This member keeps the former certificate of the cluster: ${errorText(error)}`);
+      this.#problem = `This member keeps the former certificate of the cluster: ${errorText(error)}`;
+      log.error(this.#problem);
       return undefined;
     }
   }

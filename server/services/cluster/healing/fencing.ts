@@ -10,6 +10,8 @@ import type { Log } from '../../../lib/log.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { Records } from '../../../records/records.ts';
 import { settingOf } from '../../server/settings.ts';
+import { warnedContainer } from '../../warnings/warned-objects.ts';
+import type { WarningSink } from '../../warnings/warning-sink.ts';
 
 export interface FencingDeps {
   readonly records: Records;
@@ -19,6 +21,7 @@ export interface FencingDeps {
   /** Why there can be no guard here; undefined: there can. */
   readonly missing: string | undefined;
   readonly log: Log;
+  readonly warnings: WarningSink;
   /** The clock of performance.now(). */
   readonly nowMs: () => number;
 }
@@ -56,6 +59,11 @@ export class Fencing {
     this.#deps = deps;
     const { guard } = deps;
     this.#ended = new Set(guard.hasEnded ? guard.note()?.names : []);
+  }
+
+  /** Why the containers are not guarded that should be; undefined: they are, or need not be. */
+  get problem(): string | undefined {
+    return this.#complaint === '' || !this.#isWanted ? undefined : this.#complaint;
   }
 
   /** Names that a former daemon guarded: of some this member may have no record any more. */
@@ -257,7 +265,7 @@ export class Fencing {
 
   /** The lease is held again, and everything that the others did meanwhile is seen. */
   async #goOn(): Promise<void> {
-    const { cluster, guard, records, log, nowMs } = this.#deps;
+    const { cluster, guard, records, log, warnings, nowMs } = this.#deps;
     if (this.#after === undefined || !(await cluster.readBarrier())) return;
     for (const name of this.#ended) {
       try {
@@ -266,7 +274,9 @@ export class Fencing {
         if (records.others.get('containers', name) !== undefined)
           log.warn(`The container ${name} is another member's since this one was lost: nothing of it runs here`);
       } catch (error) {
-        log.error(`After this member was cut off, ${name} could not go on: ${errorText(error)}`);
+        const why = `After this member was cut off, ${name} could not go on: ${errorText(error)}`;
+        log.error(why);
+        if (records.containers.has(name)) warnings.seen('lostMemberStart', why, warnedContainer(records, name));
       }
       // Cut off once more: it is tried again then.
       if (cluster.heldUntilMs <= nowMs()) return;

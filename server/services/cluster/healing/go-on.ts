@@ -10,6 +10,7 @@ import { startNow } from '../../containers/life/start.ts';
 import type { StateDeps } from '../../containers/life/state-deps.ts';
 import type { AfterFence } from './fencing.ts';
 import { lostMemberKey } from './healing.ts';
+import { warnedContainer } from '../../warnings/warned-objects.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -54,7 +55,7 @@ export class GoOn implements AfterFence {
   }
 
   #take(name: string, member: string): void {
-    const { operations, log } = this.#deps;
+    const { operations, records, log, warnings } = this.#deps;
     this.#busy.add(name);
     operations.start({
       description: 'Starting container',
@@ -64,6 +65,8 @@ export class GoOn implements AfterFence {
           await this.resume(name);
         } catch (error) {
           log.error(`The container ${name} of the lost member ${member} does not start here: ${errorText(error)}`);
+          const why = `It came from the lost member ${member} and does not start here: ${errorText(error)}`;
+          warnings.seen('lostMemberStart', why, warnedContainer(records, name));
           throw error;
         } finally {
           await this.#unmark(name).catch((error: unknown) =>

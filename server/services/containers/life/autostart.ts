@@ -7,6 +7,7 @@ import { isTrue } from '../../../api/text/value-checks.ts';
 import { lockOf } from '../find.ts';
 import { pause } from '../../../lib/shared/deadline.ts';
 import { startNow } from './start.ts';
+import { warnedContainer } from '../../warnings/warned-objects.ts';
 
 const powerKey = 'volatile.last_state.power';
 
@@ -25,6 +26,7 @@ export async function autostart(deps: StateDeps, signal: AbortSignal): Promise<v
       if (started && delay > 0) await pause(Math.min(delay * 1000, 2 ** 31 - 1), signal).catch(() => {});
     } catch (error) {
       deps.log.error(`Starting ${name} at daemon start failed: ${errorText(error)}`);
+      if (!signal.aborted) deps.warnings.seen('autostart', errorText(error), warnedContainer(deps.records, name));
     }
   }
 }

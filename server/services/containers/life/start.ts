@@ -19,6 +19,7 @@ import { mkdir } from 'node:fs/promises';
 import { readyContainer } from '../find.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from '../sagas/container-drop-state.ts';
+import { warnedContainer } from '../../warnings/warned-objects.ts';
 import { checkHostPaths, shownPaths } from '../../projects/limits/host-paths.ts';
 import { checkUnprivileged } from '../../projects/limits/unprivileged-guard.ts';
 
@@ -69,6 +70,8 @@ export async function startNow(
     await followStart(deps, name, prepared);
     await remember(deps, name, volatileOf(deps, prepared, entry));
   });
+  for (const type of ['autostart', 'lostMemberStart'] as const)
+    deps.warnings.over(type, warnedContainer(deps.records, name));
   if (stateful) await dropCheckpoint(deps, name);
   // Real system section 6: what goes on from its state has not been started.
   else deps.events.lifecycle('container-started', containerUrl(name), undefined, caller.requestor);

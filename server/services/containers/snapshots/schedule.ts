@@ -9,14 +9,19 @@ import { lockOf, readyContainer } from '../find.ts';
 import { containerUrl } from '../../../api/project/project-names.ts';
 import { isExpired } from '../../snapshot-names.ts';
 import { inOneOperation, isScheduledAt } from '../../snapshot-tasks.ts';
+import { warnedContainer } from '../../warnings/warned-objects.ts';
+import { warnOfFailure } from '../../warnings/warning-sink.ts';
 import { snapshotKey, snapshotsOf } from './records.ts';
 import type { Snapshots } from './snapshots.ts';
 
-type ScheduleDeps = Pick<ContainerDeps, 'records' | 'runtime' | 'view' | 'operations' | 'locks' | 'log'> & {
+type ScheduleDeps = Pick<
+  ContainerDeps,
+  'records' | 'runtime' | 'view' | 'operations' | 'locks' | 'log' | 'warnings'
+> & {
   readonly snapshots: Snapshots;
 };
 
-type StartDeps = Pick<ScheduleDeps, 'records' | 'view' | 'log' | 'snapshots'>;
+type StartDeps = Pick<ScheduleDeps, 'records' | 'view' | 'log' | 'warnings' | 'snapshots'>;
 
 export function snapshotTasks(deps: ScheduleDeps): readonly ScheduledTask[] {
   return [
@@ -43,7 +48,7 @@ function dueContainers(deps: ScheduleDeps, minute: Date): readonly string[] {
 export async function snapshotAtStart(deps: StartDeps, name: string, signal: AbortSignal): Promise<void> {
   const { config } = deps.view.expanded(readyContainer(deps.records, name));
   if (!isDueAtStart(config['snapshots.schedule'] ?? '')) return;
-  await deps.snapshots.takeNow(daemonCaller, name, {}, signal).catch((error: unknown) => {
+  await takeWarned(deps, name, signal).catch((error: unknown) => {
     signal.throwIfAborted();
     deps.log.error(`Snapshotting ${name} before its start failed: ${errorText(error)}`);
   });
@@ -51,9 +56,12 @@ export async function snapshotAtStart(deps: StartDeps, name: string, signal: Abo
 
 async function takeScheduled(deps: ScheduleDeps, minute: Date): Promise<void> {
   const names = dueContainers(deps, minute);
-  await forContainers(deps, 'Taking scheduled snapshots', names, async (name, signal) => {
-    await deps.snapshots.takeNow(daemonCaller, name, {}, signal);
-  });
+  await forContainers(deps, 'Taking scheduled snapshots', names, (name, signal) => takeWarned(deps, name, signal));
+}
+
+function takeWarned({ records, warnings, snapshots }: StartDeps, name: string, signal: AbortSignal): Promise<void> {
+  const about = { type: 'scheduledSnapshot', entity: warnedContainer(records, name), signal } as const;
+  return warnOfFailure(warnings, about, () => snapshots.takeNow(daemonCaller, name, {}, signal));
 }
 
 async function pruneExpired(deps: ScheduleDeps, minute: Date): Promise<void> {

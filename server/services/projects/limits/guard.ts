@@ -96,6 +96,7 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
     case 'memberGroups':
     case 'poolDefinitions':
     case 'networkDefinitions':
+    case 'warnings':
     default:
       return [];
   }

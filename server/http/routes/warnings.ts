@@ -1,0 +1,32 @@
+// Endpoints of warnings: requests to use cases and back.
+import { warningUrl } from '../../api/server/warning.ts';
+import type { Warnings } from '../../services/warnings/warnings.ts';
+import { collection, done, sync, type ContextOf, type RouteReply, type RouteTable } from '../route.ts';
+
+export function warningRoutes(warnings: Warnings) {
+  const put = async ({
+    caller,
+    params,
+    body,
+    ifMatch,
+  }: ContextOf<'warnings.put'> | ContextOf<'warnings.patch'>): Promise<RouteReply> => {
+    await warnings.put(caller, params.uuid, body.status, ifMatch);
+    return done;
+  };
+  return {
+    'warnings.list': ({ query }) => {
+      const list = () => warnings.list(query.project || undefined);
+      return collection(query, () => list().map(({ uuid }) => warningUrl(uuid)), list);
+    },
+    'warnings.get': ({ params }) => {
+      const { object, etag } = warnings.get(params.uuid);
+      return sync(object, etag);
+    },
+    'warnings.put': put,
+    'warnings.patch': put,
+    'warnings.delete': async ({ caller, params }) => {
+      await warnings.delete(caller, params.uuid);
+      return done;
+    },
+  } satisfies Partial<RouteTable>;
+}

@@ -1,0 +1,60 @@
+// Brings the networks of this host up at the start of the daemon, and tries again those that did not come up.
+import type { NetworkDriver } from '../../drivers/network/driver.ts';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { NetworkDocument } from '../../records/documents.ts';
+import type { Records } from '../../records/records.ts';
+import type { NetworkHosts } from './network-hosts.ts';
+import { networkLock } from './networks.ts';
+
+export interface NetworkWatchDeps {
+  readonly records: Pick<Records, 'networks'>;
+  readonly network: Pick<NetworkDriver, 'up'>;
+  readonly hosts: Pick<NetworkHosts, 'settle'>;
+  readonly locks: KeyedMutex;
+  readonly log: Log;
+}
+
+export class NetworkWatch {
+  readonly #deps: NetworkWatchDeps;
+  readonly #problems = new Map<string, string>();
+
+  constructor(deps: NetworkWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Networks that are not up, by name, and why. */
+  get problems(): ReadonlyMap<string, string> {
+    return this.#problems;
+  }
+
+  /** At daemon start. One that cannot come up is reported; the others still do. */
+  async upAll(): Promise<void> {
+    for (const { name, document } of this.#deps.records.networks.list()) await this.#up(name, document);
+  }
+
+  /** Each minute. */
+  async look(): Promise<void> {
+    const { records, locks } = this.#deps;
+    for (const name of this.#problems.keys())
+      await locks.run(networkLock(name), async () => {
+        const document = records.networks.get(name)?.document;
+        if (document === undefined) this.#problems.delete(name);
+        else if (document.lifecycle === 'ready') await this.#up(name, document);
+      });
+  }
+
+  async #up(name: string, { config }: NetworkDocument): Promise<void> {
+    const { network, hosts, log } = this.#deps;
+    try {
+      await network.up({ name, config }, new AbortController().signal);
+      await hosts.settle([name]);
+      if (this.#problems.delete(name)) log.info(`The network ${name} is up`);
+    } catch (error) {
+      const problem = `The network ${name} cannot be brought up: ${errorText(error)}`;
+      if (this.#problems.get(name) !== problem) log.error(problem);
+      this.#problems.set(name, problem);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+// Keeps an eye on the storage pools of this host: mounts them at the start of the daemon, tries again those that cannot be mounted, and
+// notices one whose directory has gone.
+import { access } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { Records } from '../../records/records.ts';
+import { poolLock, type Pools } from './pools.ts';
+
+export interface PoolWatchDeps {
+  readonly records: Pick<Records, 'pools'>;
+  readonly pools: Pick<Pools, 'use' | 'volumePath'>;
+  readonly locks: KeyedMutex;
+  readonly log: Log;
+}
+
+export class PoolWatch {
+  readonly #deps: PoolWatchDeps;
+  readonly #problems = new Map<string, string>();
+  /** Of those with a problem: they were not mounted since the start. */
+  readonly #unmounted = new Set<string>();
+
+  constructor(deps: PoolWatchDeps) {
+    this.#deps = deps;
+  }
+
+  /** Pools that cannot be used, by name, and why. */
+  get problems(): ReadonlyMap<string, string> {
+    return this.#problems;
+  }
+
+  /** At daemon start. A pool that cannot be used is reported and left alone. */
+  async mountAll(): Promise<void> {
+    for (const { name } of this.#deps.records.pools.list()) await this.#mount(name);
+  }
+
+  /** Each minute. */
+  async look(): Promise<void> {
+    const { records, locks } = this.#deps;
+    const known = records.pools.list().filter(({ document }) => document.lifecycle === 'ready');
+    for (const name of this.#problems.keys()) if (!records.pools.has(name)) this.#forget(name);
+    for (const { name } of known)
+      await locks.run(poolLock(name), async () => {
+        if (!records.pools.has(name)) return;
+        await (this.#unmounted.has(name) ? this.#mount(name) : this.#probe(name));
+      });
+  }
+
+  async #mount(name: string): Promise<void> {
+    try {
+      const { driver, pool } = this.#deps.pools.use(name);
+      await driver.mountPool(pool);
+      this.#isWell(name);
+    } catch (error) {
+      this.#unmounted.add(name);
+      this.#note(name, errorText(error));
+    }
+  }
+
+  /** The directory of its volumes is made with the pool. */
+  async #probe(name: string): Promise<void> {
+    const folder = dirname(this.#deps.pools.volumePath(name, { type: 'custom', name: 'any' }));
+    try {
+      await access(folder);
+      this.#isWell(name);
+    } catch (error) {
+      this.#note(name, `its directory ${folder} has gone, mount or restore it: ${errorText(error)}`);
+    }
+  }
+
+  #note(name: string, why: string): void {
+    const problem = `The storage pool ${name} cannot be used: ${why}`;
+    if (this.#problems.get(name) !== problem) this.#deps.log.error(problem);
+    this.#problems.set(name, problem);
+  }
+
+  #isWell(name: string): void {
+    if (this.#problems.has(name)) this.#deps.log.info(`The storage pool ${name} can be used again`);
+    this.#forget(name);
+  }
+
+  #forget(name: string): void {
+    this.#problems.delete(name);
+    this.#unmounted.delete(name);
+  }
+}

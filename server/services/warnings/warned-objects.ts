@@ -1,0 +1,103 @@
+// The objects that warnings are about: how they are kept in a warning, and their names, projects and URLs as they are now.
+import { containerUrl, defaultProject, imageUrl, projectOf } from '../../api/project/project-names.ts';
+import { volumeIdOf } from '../../records/record-names.ts';
+import type { Records } from '../../records/records.ts';
+import { customUrl } from '../storage/volume-urls.ts';
+import type { WarningEntity } from './next-warning.ts';
+
+/** Of a record of this member. */
+export function warnedContainer(records: Pick<Records, 'containers'>, name: string): WarningEntity {
+  return withUuid('containers', name, records.containers.get(name)?.document.uuid);
+}
+
+/** `key`: POOL/VOLUME. */
+export function warnedVolume(records: Pick<Records, 'volumes'>, key: string): WarningEntity {
+  return withUuid('volumes', key, records.volumes.get(key)?.document.uuid);
+}
+
+const withUuid = (kind: 'containers' | 'volumes', name: string, uuid: string | undefined): WarningEntity => ({
+  kind,
+  name,
+  ...(uuid === undefined ? {} : { uuid }),
+});
+
+interface KindRow {
+  /** The name of the object of a warning of that member (undefined: this one) as it is now; undefined: it is gone. */
+  readonly nameNow: (records: Records, entity: WarningEntity, member: number | undefined) => string | undefined;
+  /** As the real system has it: networks are of the project default, pools and members of none. */
+  readonly project: (name: string) => string;
+  readonly url: (name: string, records: Records) => string;
+}
+
+const rows: Readonly<Record<WarningEntity['kind'], KindRow>> = {
+  containers: { nameNow: nameOfUuid('containers'), project: projectOf, url: (name) => containerUrl(name) },
+  volumes: {
+    nameNow: nameOfUuid('volumes'),
+    project: (key) => projectOf(volumeIdOf(key).name),
+    url: (key) => customUrl(volumeIdOf(key)),
+  },
+  networks: {
+    nameNow: nameIfThere('networks', (records, name) => records.networkDefinitions.has(name)),
+    project: () => defaultProject,
+    url: (name) => `/1.0/networks/${encodeURIComponent(name)}`,
+  },
+  pools: {
+    nameNow: nameIfThere('pools', (records, name) => records.poolDefinitions.has(name)),
+    project: () => '',
+    url: (name) => `/1.0/storage-pools/${encodeURIComponent(name)}`,
+  },
+  images: { nameNow: nameIfThere('images', () => false), project: projectOf, url: (name) => imageUrl(name) },
+  members: {
+    nameNow: (records, { name }) => (memberNamed(records, name) === undefined ? undefined : name),
+    project: () => '',
+    url: (number, records) => `/1.0/cluster/members/${encodeURIComponent(memberNamed(records, number) ?? number)}`,
+  },
+};
+
+/** The object as it is called now, the same one when nothing has changed; undefined: it is gone. */
+export function presentEntity(
+  records: Records,
+  entity: WarningEntity,
+  member: number | undefined,
+): WarningEntity | undefined {
+  const name = rows[entity.kind].nameNow(records, entity, member);
+  if (name === undefined) return undefined;
+  return name === entity.name ? entity : { ...entity, name };
+}
+
+export const projectOfEntity = (entity: WarningEntity | undefined): string =>
+  entity === undefined ? '' : rows[entity.kind].project(entity.name);
+
+export const urlOfEntity = (records: Records, entity: WarningEntity | undefined): string =>
+  entity === undefined ? '' : rows[entity.kind].url(entity.name, records);
+
+/** Objects of this member are found under a new name, too. Of others only the name is looked up, until they have written the new one. */
+function nameOfUuid(kind: 'containers' | 'volumes'): KindRow['nameNow'] {
+  return (records, { name, uuid }, member) => {
+    const isIt = ({ document }: { readonly document: { readonly uuid: string } }): boolean =>
+      uuid === undefined || document.uuid === uuid;
+    if (member !== undefined)
+      return records.others.having(kind, name).some((one) => one.member === member && isIt(one)) ? name : undefined;
+    const named = records[kind].get(name);
+    if (named !== undefined && isIt(named)) return name;
+    return uuid === undefined ? undefined : records[kind].list().find(isIt)?.name;
+  };
+}
+
+/** `isDefined`: in the whole cluster, though not on that member yet. */
+function nameIfThere(
+  kind: 'networks' | 'pools' | 'images',
+  isDefined: (records: Records, name: string) => boolean,
+): KindRow['nameNow'] {
+  return (records, { name }, member) => {
+    const isThere =
+      member === undefined
+        ? records[kind].has(name)
+        : records.others.having(kind, name).some((one) => one.member === member);
+    return isThere || isDefined(records, name) ? name : undefined;
+  };
+}
+
+function memberNamed(records: Records, number: string): string | undefined {
+  return records.members.list().find(({ document }) => String(document.number) === number)?.name;
+}

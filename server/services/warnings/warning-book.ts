@@ -1,0 +1,246 @@
+// Writes warnings of this member down: the first sighting of a cause at once, those that follow within a minute together. What the store
+// does not take yet is kept in memory.
+import { randomUUID } from 'node:crypto';
+import { warningTypes, type WarningType } from '../../api/server/warning-types.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Log } from '../../lib/log.ts';
+import { pause } from '../../lib/shared/deadline.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { WarningDocument } from '../../records/documents.ts';
+import type { Changes, Entry, Records } from '../../records/records.ts';
+import {
+  clipped,
+  identityOf,
+  isExpired,
+  joined,
+  mostWarnings,
+  nextWarning,
+  nowOver,
+  seenAgain,
+  type Sighting,
+  surplus,
+  type WarningEntity,
+} from './next-warning.ts';
+import { presentEntity } from './warned-objects.ts';
+import type { WarningSink } from './warning-sink.ts';
+
+export interface WarningBookDeps {
+  readonly records: Records;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** False: the store has no room at the moment. */
+  readonly canWrite: () => boolean;
+}
+
+/** A cause that is looked at again and again, and is there. */
+export interface FoundState {
+  readonly type: WarningType;
+  readonly message: string;
+  readonly entity?: WarningEntity;
+}
+
+export type KnownWarning = Pick<Entry<WarningDocument>, 'name' | 'document'>;
+
+const minuteMs = 60_000;
+/** Of one transaction. */
+const atOnce = 50;
+/** Of the end of the daemon, while the store does not answer. */
+const longestCloseMs = 2_000;
+
+const keyOf = (type: WarningType, entity: WarningEntity | undefined): string =>
+  identityOf(warningTypes[type].text, entity);
+
+export class WarningBook implements WarningSink {
+  readonly #deps: WarningBookDeps;
+  /** By identity, as are the other maps. */
+  readonly #pending = new Map<string, Sighting>();
+  /** On their way to the store. */
+  readonly #flying = new Map<string, Sighting>();
+  readonly #writtenAtMs = new Map<string, number>();
+  #known: { readonly generation: number; readonly byKey: ReadonlyMap<string, KnownWarning> } | undefined;
+  #writing: Promise<void> = Promise.resolve();
+  #isSoon = false;
+
+  constructor(deps: WarningBookDeps) {
+    this.#deps = deps;
+  }
+
+  seen(type: WarningType, message: string, entity?: WarningEntity): void {
+    const at = this.#deps.clock.timestamp();
+    const of = entity === undefined ? {} : { entity };
+    this.#note(keyOf(type, entity), (before) => seenAgain(before, { type, message, at, uuid: randomUUID(), ...of }));
+  }
+
+  over(type: WarningType, entity?: WarningEntity): void {
+    const key = keyOf(type, entity);
+    const status = this.#byKey().get(key)?.document.status ?? 'resolved';
+    if (this.#unwritten(key) === undefined && status === 'resolved') return;
+    const at = this.#deps.clock.timestamp();
+    const of = entity === undefined ? {} : { entity };
+    this.#note(key, (before) => nowOver(before, { type, at, uuid: randomUUID(), ...of }));
+  }
+
+  /** Of causes that are looked at: those found are there, which counts once as long as nothing changes; others of these types are over. */
+  settle(types: readonly WarningType[], found: readonly FoundState[]): void {
+    const there = new Set<string>();
+    for (const { type, message, entity } of found) {
+      const key = keyOf(type, entity);
+      there.add(key);
+      if (!this.#isOpenAs(key, message)) this.seen(type, message, entity);
+    }
+    for (const type of types)
+      for (const entity of this.#openOf(type)) if (!there.has(keyOf(type, entity))) this.over(type, entity);
+  }
+
+  isOpen(type: WarningType, entity: WarningEntity): boolean {
+    return this.#isOpenAs(keyOf(type, entity), undefined);
+  }
+
+  /** Of this member, as they are with what is not written yet. */
+  all(): readonly KnownWarning[] {
+    const all = new Map(this.#deps.records.warnings.list().map((entry) => [entry.name, entry.document]));
+    for (const key of new Set([...this.#flying.keys(), ...this.#pending.keys()])) {
+      const sighting = this.#unwritten(key);
+      if (sighting === undefined) continue;
+      const known = this.#byKey().get(key);
+      const document = nextWarning(known?.document, sighting);
+      if (document !== undefined) all.set(known?.name ?? sighting.uuid, document);
+    }
+    return [...all].map(([name, document]) => ({ name, document }));
+  }
+
+  /** Resolves when what is due, or else all, is written as far as the store takes it. Never throws. */
+  write(isAll = false): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#writeDue(isAll));
+    return this.#writing;
+  }
+
+  /** A warning that was not written is not written any more. */
+  forget(uuid: string): void {
+    for (const [key, sighting] of this.#pending)
+      if ((this.#byKey().get(key)?.name ?? sighting.uuid) === uuid) this.#pending.delete(key);
+  }
+
+  /** Each minute: writes what has waited; removes what was resolved long ago or is about objects that are gone; follows renames. */
+  async tidy(): Promise<void> {
+    await this.write();
+    const { records, clock, canWrite } = this.#deps;
+    const nowMs = clock.nowMs();
+    for (const [key, atMs] of this.#writtenAtMs) if (isPast(atMs, nowMs)) this.#writtenAtMs.delete(key);
+    const isStale = ({ document }: KnownWarning): boolean =>
+      isExpired(document, nowMs) || this.#presentEntity(document) !== document.entity;
+    if (!canWrite() || !records.warnings.list().some(isStale)) return;
+    await records.retry((changes) => {
+      for (const known of records.warnings.list().filter(isStale).slice(0, atOnce))
+        this.#putTidy(changes, known, nowMs);
+    });
+  }
+
+  /** Waits for the store for a moment only. */
+  async close(): Promise<void> {
+    const ended = new AbortController();
+    const longest = pause(longestCloseMs, ended.signal).catch(() => {});
+    await Promise.race([this.write(true), longest]);
+    ended.abort();
+  }
+
+  #putTidy(changes: Changes, { name, document }: KnownWarning, nowMs: number): void {
+    const entity = this.#presentEntity(document);
+    if (isExpired(document, nowMs) || entity === undefined) changes.delete('warnings', name);
+    else changes.put('warnings', name, { ...document, entity });
+  }
+
+  #presentEntity({ entity }: WarningDocument): WarningEntity | undefined {
+    return entity === undefined ? undefined : presentEntity(this.#deps.records, entity, undefined);
+  }
+
+  #note(key: string, next: (before: Sighting | undefined) => Sighting): void {
+    const before = this.#pending.get(key);
+    if (before === undefined && this.#pending.size >= mostWarnings) return;
+    this.#pending.set(key, next(before));
+    if (this.#isSoon || !this.#isDue(key)) return;
+    this.#isSoon = true;
+    setImmediate(() => {
+      this.#isSoon = false;
+      void this.write();
+    });
+  }
+
+  /** What was seen and is not in the records yet. */
+  #unwritten(key: string): Sighting | undefined {
+    const [flying, pending] = [this.#flying.get(key), this.#pending.get(key)];
+    return flying === undefined ? pending : joined(flying, pending);
+  }
+
+  #isDue(key: string): boolean {
+    const atMs = this.#writtenAtMs.get(key);
+    return atMs === undefined || isPast(atMs, this.#deps.clock.nowMs());
+  }
+
+  async #writeDue(isAll: boolean): Promise<void> {
+    if (!this.#deps.canWrite()) return;
+    const due = [...this.#pending].filter(([key]) => isAll || this.#isDue(key));
+    for (let from = 0; from < due.length; from += atOnce) await this.#writeSome(due.slice(from, from + atOnce));
+  }
+
+  async #writeSome(some: readonly (readonly [string, Sighting])[]): Promise<void> {
+    const { records, clock, log } = this.#deps;
+    for (const [key, sighting] of some) {
+      this.#pending.delete(key);
+      this.#flying.set(key, sighting);
+    }
+    try {
+      await records.retry((changes) => this.#put(changes, some));
+      for (const [key] of some) this.#writtenAtMs.set(key, clock.nowMs());
+    } catch (error) {
+      for (const [key, sighting] of some) this.#pending.set(key, joined(sighting, this.#pending.get(key)));
+      log.debug(`Warnings could not be written, and wait for the next minute: ${errorText(error)}`);
+    } finally {
+      for (const [key] of some) this.#flying.delete(key);
+    }
+  }
+
+  #put(changes: Changes, some: readonly (readonly [string, Sighting])[]): void {
+    const { warnings } = this.#deps.records;
+    const next = some.flatMap(([key, sighting]): KnownWarning[] => {
+      const known = this.#byKey().get(key);
+      const document = nextWarning(known?.document, sighting);
+      if (document === undefined || document === known?.document) return [];
+      return [{ name: known?.name ?? sighting.uuid, document }];
+    });
+    const changed = new Set(next.map(({ name }) => name));
+    const kept = warnings.list().filter(({ name }) => !changed.has(name));
+    const gone = new Set(surplus<KnownWarning>([...kept, ...next]).map(({ name }) => name));
+    for (const { name, document } of next) if (!gone.has(name)) changes.put('warnings', name, document);
+    for (const name of gone) if (warnings.has(name)) changes.delete('warnings', name);
+  }
+
+  #isOpenAs(key: string, message: string | undefined): boolean {
+    const known = this.#byKey().get(key)?.document;
+    const unwritten = this.#unwritten(key);
+    const document = unwritten === undefined ? known : nextWarning(known, unwritten);
+    if (document === undefined || document.status === 'resolved') return false;
+    return message === undefined || document.lastMessage === clipped(message);
+  }
+
+  #openOf(type: WarningType): readonly (WarningEntity | undefined)[] {
+    const { text } = warningTypes[type];
+    return this.all()
+      .filter(({ document }) => document.type === text && document.status !== 'resolved')
+      .map(({ document }) => document.entity);
+  }
+
+  #byKey(): ReadonlyMap<string, KnownWarning> {
+    const { warnings } = this.#deps.records;
+    if (this.#known?.generation !== warnings.generation) {
+      const byKey = warnings
+        .list()
+        .map((known) => [identityOf(known.document.type, known.document.entity), known] as const);
+      this.#known = { generation: warnings.generation, byKey: new Map(byKey) };
+    }
+    return this.#known.byKey;
+  }
+}
+
+/** A clock that was set back counts, too. */
+const isPast = (atMs: number, nowMs: number): boolean => nowMs - atMs >= minuteMs || nowMs < atMs;

@@ -1,0 +1,35 @@
+// What use cases call when they meet a state that an administrator should know of.
+import type { WarningType } from '../../api/server/warning-types.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { WarningEntity } from './next-warning.ts';
+
+/** Both return at once and never throw; the log has its line besides. */
+export interface WarningSink {
+  /** It happened, again perhaps. */
+  seen(type: WarningType, message: string, entity?: WarningEntity): void;
+  /** The cause is over, if there was any. */
+  over(type: WarningType, entity?: WarningEntity): void;
+}
+
+/** Of a dry run, and of tests. */
+export const noWarnings: WarningSink = { seen: () => {}, over: () => {} };
+
+/** Does the work; its failure is a warning until it succeeds again. */
+export async function warnOfFailure(
+  warnings: WarningSink,
+  {
+    type,
+    entity,
+    signal,
+  }: { readonly type: WarningType; readonly entity: WarningEntity; readonly signal: AbortSignal },
+  work: () => Promise<unknown>,
+): Promise<void> {
+  try {
+    await work();
+    warnings.over(type, entity);
+  } catch (error) {
+    // It was cancelled, or the daemon ends.
+    if (!signal.aborted) warnings.seen(type, errorText(error), entity);
+    throw error;
+  }
+}

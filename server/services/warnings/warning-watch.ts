@@ -1,0 +1,49 @@
+// Looks each minute, and once after the start, for the states that warnings tell of; then the warnings are tidied.
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { WarningType } from '../../api/server/warning-types.ts';
+import type { ScheduledTask } from '../server/scheduler.ts';
+import type { FoundState, WarningBook } from './warning-book.ts';
+
+export interface StateSource {
+  /** No other source has them: of these types it knows everything that is there. */
+  readonly types: readonly WarningType[];
+  readonly find: () => readonly FoundState[];
+}
+
+export interface WarningWatchDeps {
+  readonly book: WarningBook;
+  readonly sources: readonly StateSource[];
+  /** Finds out before what the sources tell. */
+  readonly looks: readonly { look(): Promise<void> }[];
+  readonly log: Log;
+}
+
+export class WarningWatch {
+  readonly #deps: WarningWatchDeps;
+
+  constructor(deps: WarningWatchDeps) {
+    this.#deps = deps;
+  }
+
+  task(): ScheduledTask {
+    return {
+      name: 'Looking for states to warn of',
+      run: async () => {
+        for (const each of this.#deps.looks) await each.look();
+        await this.look();
+      },
+    };
+  }
+
+  /** Never throws. */
+  async look(): Promise<void> {
+    const { book, sources, log } = this.#deps;
+    try {
+      for (const { types, find } of sources) book.settle(types, find());
+      await book.tidy();
+    } catch (error) {
+      log.debug(`Looking for states to warn of failed: ${errorText(error)}`);
+    }
+  }
+}
