@@ -6,6 +6,7 @@ import type { ContainerState, ContainerStatePut } from '../api/container/contain
 import type { NetworkLease } from '../api/network/network.ts';
 import type { Operation } from '../api/operation.ts';
 import type { Server, ServerPut } from '../api/server/server.ts';
+import type { Warning } from '../api/server/warning.ts';
 import { ClientError } from './client-error.ts';
 import { parseEndpoints, renderEndpoints, type Endpoint } from './transport/host-endpoint.ts';
 import { EventSocket, type EventSocketHandlers } from './events/event-socket.ts';
@@ -84,6 +85,8 @@ export interface Client {
   ): Promise<Reply<KindTypes[K]['object']>>;
   /** Members of the cluster that the server belongs to. */
   members(signal?: AbortSignal): Promise<readonly ClusterMember[]>;
+  /** Of servers with the extension `warnings`. */
+  warnings(signal?: AbortSignal): Promise<readonly Warning[]>;
   /** Names of the network ACLs, which LXD has. */
   acls(signal?: AbortSignal): Promise<readonly string[]>;
   /** These four may return an operation: wrap them in `operations.run` to wait for it. */
@@ -196,6 +199,7 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
             : await listOf(send, kinds[kind].collection, signal)) as readonly KindTypes[K]['object'][],
     acls: async (signal) =>
       (await listOf(send, '/1.0/network-acls', signal)).map((one) => (one as { name: string }).name),
+    warnings: async (signal) => (await listOf(send, '/1.0/warnings', signal)) as readonly Warning[],
     members: async (signal) => (await listOf(send, '/1.0/cluster/members', signal)) as readonly ClusterMember[],
     get: async (kind, name, signal, target) => {
       const reply: Reply<object> =

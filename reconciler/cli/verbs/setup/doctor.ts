@@ -5,7 +5,9 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Client } from '../../../../server/client/client.ts';
+import { ClientError } from '../../../../server/client/client-error.ts';
 import type { Server } from '../../../../server/api/server/server.ts';
+import type { Warning } from '../../../../server/api/server/warning.ts';
 import { version } from '../../../../server/api/version.ts';
 import type { CliContext } from '../../session/context.ts';
 import type { DoctorOptions } from './setup-verbs.ts';
@@ -101,7 +103,8 @@ async function daemon(context: CliContext, client: Client): Promise<readonly Fin
   const clock = clockFinding(answer.headers['date'], beforeMs, afterMs);
   const trust = trustFinding(metadata);
   if (trust.level === 'error') return [reached, trust, clock];
-  return [reached, trust, ...serverFindings(metadata), clock, await locks(context, metadata)];
+  const found = [reached, trust, ...serverFindings(metadata), clock, await locks(context, metadata)];
+  return [...found, ...(await warnings(context, client, metadata))];
 }
 
 /** Pure, as are those that follow. */
@@ -190,6 +193,35 @@ async function locks(context: CliContext, { config }: Partial<Server>): Promise<
   if (held.length === 0) return { name: 'locks', level: 'ok', text: 'no set is locked' };
   const remedy = 'wait for the run to end; gantry force-unlock removes the lock of a dead run';
   return { name: 'locks', level: 'warning', text: `locked: ${held.join(', ')}`, remedy };
+}
+
+/** None of a server that has no warnings, or does not show them to this client. */
+async function warnings(context: CliContext, client: Client, server: Pick<Server, 'api_extensions'>) {
+  if (!server.api_extensions.includes('warnings')) return [];
+  try {
+    return warningFindings(await client.warnings(context.stop));
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 403) return [];
+    throw error;
+  }
+}
+
+const shownWarnings = 20;
+
+/** Those that nobody has acknowledged, the severe ones first. */
+export function warningFindings(all: readonly Warning[]): readonly Finding[] {
+  const order = ['high', 'moderate', 'low'];
+  const open = all
+    .filter(({ status }) => status === 'new')
+    .toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+  if (open.length === 0) return [{ name: 'warnings', level: 'ok', text: 'the server warns of nothing new' }];
+  const shown = open.slice(0, shownWarnings).map((warning): Finding => {
+    const where = [warning.entity_url, warning.location === 'none' ? '' : `on ${warning.location}`].filter(Boolean);
+    const what = [warning.type, ...where].join(' ');
+    return { name: 'warnings', level: 'warning', text: `${warning.severity}: ${what}: ${warning.last_message}` };
+  });
+  const more = open.length - shown.length;
+  return more === 0 ? shown : [...shown, { name: 'warnings', level: 'warning', text: `and ${more} more` }];
 }
 
 export function showFindings(context: CliContext, findings: readonly Finding[]): void {

@@ -15,7 +15,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { formatManifest } from '../../../../reconciler/manifest/text/format.ts';
-import { clockFinding, serverFindings, trustFinding } from '../../../../reconciler/cli/verbs/setup/doctor.ts';
+import {
+  clockFinding,
+  serverFindings,
+  trustFinding,
+  warningFindings,
+} from '../../../../reconciler/cli/verbs/setup/doctor.ts';
 import { buildProgram } from '../../../../reconciler/cli/program/program.ts';
 import { groups, verbs } from '../../../../reconciler/cli/program/verbs.ts';
 import { commandNodes } from '../../../../reconciler/cli/program/completion-scripts.ts';
@@ -181,6 +186,7 @@ describe('doctor', () => {
       runtime: 'warning',
       clock: 'ok',
       locks: 'ok',
+      warnings: 'ok',
     });
     expect((await onHost('doctor')).stdout).toContain('containers are simulated');
   });
@@ -223,6 +229,37 @@ describe('doctor', () => {
     expect(clockFinding(told(noon + 90_000), noon, noon + 5).text).toContain('90 s ahead');
     expect(clockFinding(told(noon - 91_000), noon, noon + 5).text).toContain('90 s behind');
     expect(clockFinding(undefined, noon, noon).level).toBe('warning');
+  });
+
+  test('doctor shows the warnings that nobody has acknowledged, the severe ones first', () => {
+    const warning = (type: string, more: object = {}) => ({
+      uuid: type,
+      location: 'none',
+      project: '',
+      type,
+      count: 1,
+      first_seen_at: '',
+      last_seen_at: '',
+      last_message: 'why',
+      severity: 'low',
+      status: 'new',
+      entity_url: '',
+      ...more,
+    });
+    const all = [
+      warning('Offline cluster member', { location: 'm1', entity_url: '/1.0/cluster/members/m2' }),
+      warning('Known', { status: 'acknowledged' }),
+      warning('Over', { status: 'resolved' }),
+      warning('Storage pool unavailable', { severity: 'high', entity_url: '/1.0/storage-pools/p' }),
+    ];
+    expect(warningFindings(all).map(({ level, text }) => `${level} ${text}`)).toEqual([
+      'warning high: Storage pool unavailable /1.0/storage-pools/p: why',
+      'warning low: Offline cluster member /1.0/cluster/members/m2 on m1: why',
+    ]);
+    expect(warningFindings(all.slice(1, 3))).toMatchObject([{ level: 'ok' }]);
+    const many = warningFindings(Array.from({ length: 30 }, (_, index) => warning(`w${index}`)));
+    expect(many).toHaveLength(21);
+    expect(many.at(-1)?.text).toBe('and 10 more');
   });
 
   const missing = stockLxdMissing() ?? undefined;
