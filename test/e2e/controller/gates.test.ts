@@ -199,8 +199,8 @@ describe('gates', { timeout: 60_000 }, () => {
       { ...part, reason: 'test', until: new Date(end).toISOString() },
       'ann',
     );
-    await world.meddle(3, 'of-web', { 'user.note': 'by hand' });
     expect(set('web').suspensions).toEqual([made]);
+    await world.meddle(3, 'of-web', { 'user.note': 'by hand' });
     await until(async () => (await world.profile(3, 'of-web'))?.['user.note'] === before?.['user.note'], waitMs);
     expect(Date.now()).toBeGreaterThanOrEqual(end);
     expect(set('web').suspensions).toEqual([]);
