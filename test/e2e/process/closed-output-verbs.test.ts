@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { verbs } from '../../../reconciler/cli/program/verbs.ts';
 import { createContainer, makeDaemon, seed, setState, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { buildPrograms, plainEnv, type Programs } from '../../support/cli/programs.ts';
@@ -61,6 +61,20 @@ interface Ended {
   readonly signal: string | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** A command that goes on for months notices the loss when it writes again: it gets something to write about. */
+function keepChanging(name: string): () => void {
+  if (name !== 'run') return () => {};
+  let changes = 0;
+  const change = (): void => {
+    changes += 1;
+    daemon.call('PATCH', '/1.0/profiles/p', { config: { 'user.a': `by hand ${changes}` } }).catch(() => {});
+  };
+  change();
+  // Rarely enough for a repair to end in between.
+  const timer = setInterval(change, 4_000);
+  return () => clearInterval(timer);
 }
 
 /** `none` reads nothing, `line` one line, as `true` and `head -1` do. */
@@ -192,6 +206,7 @@ const complaint = /error|EPIPE|^\s+at /im;
 describe('Without a reader, and with one that reads a line,', { timeout: 120_000 }, () => {
   test.each(Object.entries(works))('%s ends without an error', async (name, words) => {
     const round = (number: number): string[] => words.replaceAll('#', String(number)).split(' ');
+    onTestFinished(keepChanging(name));
     const unread = await ends(round(1), 'none');
     expect(unread).toMatchObject({ code: 141, signal: null });
     expect(unread.stderr).not.toMatch(complaint);
