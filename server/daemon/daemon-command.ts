@@ -142,6 +142,9 @@ function lxdFlags(socket: string | undefined, https: string | undefined): Pick<F
   };
 }
 
+/** Of a process whose start has failed. */
+const longestEndMs = 3_000;
+
 async function serve(flags: Flags): Promise<number> {
   const logger = pino({ level: flags.level, base: null, timestamp: pino.stdTimeFunctions.isoTime }, logDestination());
   const log = logTo(logger);
@@ -179,6 +182,8 @@ async function serve(flags: Flags): Promise<number> {
     return exitCodes.ok;
   } catch (error) {
     logger.fatal(errorText(error));
+    // What a start has opened before it failed must not keep the process.
+    setTimeout(() => process.exit(exitCodes.failed), longestEndMs).unref();
     return exitCodes.failed;
   }
 }

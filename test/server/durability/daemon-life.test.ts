@@ -76,6 +76,13 @@ describe('the command gantryd', () => {
       listening.close();
     }));
 
+  test('ends when its start fails, also while something that the start has begun goes on', () =>
+    inDir(async (dir) => {
+      const NODE_OPTIONS = '--import=data:text/javascript,setInterval(()=>{},1000)';
+      const start = startChild(bundle, dir, 'sim', ['--https', '192.0.2.1:8443'], { NODE_OPTIONS });
+      await expect(start).rejects.toThrow(/192\.0\.2\.1/);
+    }));
+
   test('is refused on a directory that another daemon uses, without harm to it', () =>
     inDir(async (dir) => {
       const first = await startChild(bundle, dir, 'sim');
