@@ -8,6 +8,8 @@ export interface EtcdFacts {
     readonly address: string | undefined;
     /** Undefined when it did not answer. */
     readonly status: EtcdStatus | undefined;
+    /** The revision at which its file was rewritten last. */
+    readonly defragmentedAt?: number | undefined;
   }[];
   readonly alarms: readonly { readonly memberId: string; readonly alarm: string }[];
 }
@@ -23,15 +25,17 @@ const nearlyFull = 0.8;
 
 /**
  * One etcd at a time, the leader last, and only while all of them answer: the one that is defragmented answers nobody. After an alarm
- * every file must be below the quota again before the alarm goes off.
+ * every file must be below the quota again before the alarm goes off. What a compaction has freed counts as used until the next write, which
+ * a full etcd may not get: its file is rewritten after each change, to see.
  */
 export function nextCare({ etcds, alarms }: EtcdFacts, quotaBytes: number): EtcdCareStep | undefined {
   const isFull = alarms.some(({ alarm }) => alarm === 'NOSPACE');
-  const known = etcds.flatMap(({ id, address, status }) =>
-    address === undefined || status === undefined ? [] : [{ id, address, status }],
+  const known = etcds.flatMap(({ id, address, status, defragmentedAt = 0 }) =>
+    address === undefined || status === undefined ? [] : [{ id, address, status, defragmentedAt }],
   );
   if (known.length < etcds.length && !isFull) return undefined;
-  const wasteful = known.filter(({ status: { sizeBytes, usedBytes } }) => {
+  const wasteful = known.filter(({ status: { sizeBytes, usedBytes, revision }, defragmentedAt }) => {
+    if (isFull && sizeBytes >= quotaBytes * nearlyFull && revision > defragmentedAt) return true;
     return usedBytes < sizeBytes / 2 && sizeBytes > Math.min(smallBytes, quotaBytes / 4);
   });
   const [first] = wasteful.sort((a, b) => Number(leads(a)) - Number(leads(b)));

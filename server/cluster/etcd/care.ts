@@ -20,6 +20,8 @@ export class EtcdCare {
   readonly #options: EtcdCareOptions;
   readonly #timer: NodeJS.Timeout;
   #warnings: readonly string[] = [];
+  /** The revision of each etcd, by its address, when its file was rewritten. */
+  readonly #defragmentedAt = new Map<string, number>();
   #running: Promise<void> = Promise.resolve();
   #isStopped = false;
 
@@ -64,7 +66,9 @@ export class EtcdCare {
           log.info('etcd has room again: the alarm NOSPACE is off, changes are taken again');
         } else {
           log.info(`etcd at ${care.address} gives unused space of its file back`);
+          const revision = facts.etcds.find(({ address }) => address === care.address)?.status?.revision;
           await membership.defragment(care.address);
+          this.#defragmentedAt.set(care.address, revision ?? 0);
         }
       }
     } catch (error) {
@@ -78,7 +82,7 @@ export class EtcdCare {
     const etcds = await Promise.all(
       members.map(async ({ id, name, clientAddresses: [address] }) => {
         const status = address === undefined ? undefined : await membership.statusOf(address).catch(() => undefined);
-        return { id, name, address, status };
+        return { id, name, address, status, defragmentedAt: this.#defragmentedAt.get(address ?? '') };
       }),
     );
     return { etcds, alarms };

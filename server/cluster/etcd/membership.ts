@@ -14,6 +14,8 @@ export interface EtcdStatus {
   readonly isLearner: boolean;
   /** How far it is. */
   readonly raftIndex: number;
+  /** Moves with every change of a key. */
+  readonly revision: number;
   readonly sizeBytes: number;
   readonly usedBytes: number;
 }
@@ -99,8 +101,16 @@ export class EtcdMembership {
       clientAddress,
       (member) => member.call('Status', {}, member.metadata(), askMs),
     );
-    const [sizeBytes, usedBytes] = [Number(dbSize), Number(dbSizeInUse)];
-    return { id: header.memberId, version, leader, isLearner, raftIndex: Number(raftIndex), sizeBytes, usedBytes };
+    return {
+      id: header.memberId,
+      version,
+      leader,
+      isLearner,
+      raftIndex: Number(raftIndex),
+      revision: Number(header.revision),
+      sizeBytes: Number(dbSize),
+      usedBytes: Number(dbSizeInUse),
+    };
   }
 
   /** Before its stop: an election takes a second, a handover none. True when it led. */

@@ -22,14 +22,21 @@ const facts = (sizes: readonly (readonly [number, number] | undefined)[], ...ala
         leader: String(sizes.length - 1),
         isLearner: false,
         raftIndex: 1,
+        revision: 5,
         sizeBytes: size[0] * 1e6,
         usedBytes: size[1] * 1e6,
       };
-      return { id: String(n), name: `m${n}`, address: `h${n}`, status };
+      return { id: String(n), name: `m${n}`, address: `h${n}`, status, defragmentedAt: 5 };
     }),
     alarms: alarms.map(([n, alarm]) => ({ memberId: String(n), alarm })),
   };
 };
+
+/** Something was written or deleted since the files were rewritten. */
+const changed = ({ etcds, alarms }: EtcdFacts): EtcdFacts => ({
+  etcds: etcds.map((etcd) => ({ ...etcd, defragmentedAt: 4 })),
+  alarms,
+});
 
 describe('the next step', () => {
   const step = (of: EtcdFacts): string => {
@@ -97,6 +104,12 @@ describe('the next step', () => {
       ),
       'nothing',
     ],
+    [
+      'after an alarm a full file is rewritten once for a revision',
+      changed(facts([[900, 900]], [0, 'NOSPACE'])),
+      'defragment h0',
+    ],
+    ['without an alarm a full file stays', changed(facts([[900, 900]])), 'nothing'],
     [
       'an alarm ends when all have room',
       facts(
