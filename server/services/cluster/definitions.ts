@@ -7,6 +7,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { DefinitionDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
+import { KnownProblems } from '../known-problems.ts';
 import { replaceConfig } from '../patch.ts';
 import type { MemberKeys } from './member-keys.ts';
 
@@ -47,7 +48,7 @@ export class Definitions {
   /** By this daemon: their records say `creating`, and it is not for `realise` to undo them. */
   readonly #beingCreated = new Set<string>();
   #realising: Promise<void> = Promise.resolve();
-  #problems: ReadonlyMap<string, string> = new Map();
+  readonly #problems: KnownProblems;
 
   constructor(deps: {
     readonly records: Records;
@@ -58,6 +59,7 @@ export class Definitions {
     this.#records = deps.records;
     this.#members = deps.members;
     this.#log = deps.log;
+    this.#problems = new KnownProblems(deps.log);
     this.#on = deps.on;
   }
 
@@ -216,7 +218,7 @@ export class Definitions {
 
   /** What this member lacks, or has otherwise than the cluster defines it, since the last attempt: by name, a sentence. */
   get problems(): ReadonlyMap<string, string> {
-    return this.#problems;
+    return this.#problems.byName;
   }
 
   /** Makes here what the cluster has and this member lacks, and undoes what this member began and did not end. */
@@ -228,19 +230,19 @@ export class Definitions {
   async #realiseAll(): Promise<void> {
     const here = this.#members.byNumber(this.#members.here);
     if (here === undefined) return;
-    const problems = new Map<string, string>();
+    const wellNow = new Set(this.#problems.byName.keys());
     for (const { name, document } of this.#records[this.#on.kind].list()) {
       try {
         if (document.state === 'creating' && document.by === here.number && !this.#beingCreated.has(name))
           await this.#undo(name);
         else if (document.state === 'created') await this.#realiseOne(here, name, document);
       } catch (error) {
-        const problem = `The ${this.#on.what} ${name} of the cluster is not as defined on this member: ${errorText(error)}`;
-        if (this.#problems.get(name) !== problem) this.#log.error(problem);
-        problems.set(name, problem);
+        const what = `The ${this.#on.what} ${name} of the cluster`;
+        this.#problems.note(name, `${what} is not as defined on this member: ${errorText(error)}`);
+        wellNow.delete(name);
       }
     }
-    this.#problems = problems;
+    for (const name of wellNow) this.#problems.forget(name);
   }
 
   async #realiseOne(here: Member, name: string, definition: DefinitionDocument): Promise<void> {

@@ -5,6 +5,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { NetworkDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
+import { KnownProblems } from '../known-problems.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import { networkLock } from './networks.ts';
 
@@ -18,15 +19,16 @@ export interface NetworkWatchDeps {
 
 export class NetworkWatch {
   readonly #deps: NetworkWatchDeps;
-  readonly #problems = new Map<string, string>();
+  readonly #problems: KnownProblems;
 
   constructor(deps: NetworkWatchDeps) {
     this.#deps = deps;
+    this.#problems = new KnownProblems(deps.log);
   }
 
   /** Networks that are not up, by name, and why. */
   get problems(): ReadonlyMap<string, string> {
-    return this.#problems;
+    return this.#problems.byName;
   }
 
   /** At daemon start. One that cannot come up is reported; the others still do. */
@@ -37,10 +39,10 @@ export class NetworkWatch {
   /** Each minute. */
   async look(): Promise<void> {
     const { records, locks } = this.#deps;
-    for (const name of this.#problems.keys())
+    for (const name of this.#problems.byName.keys())
       await locks.run(networkLock(name), async () => {
         const document = records.networks.get(name)?.document;
-        if (document === undefined) this.#problems.delete(name);
+        if (document === undefined) this.#problems.forget(name);
         else if (document.lifecycle === 'ready') await this.#up(name, document);
       });
   }
@@ -50,11 +52,9 @@ export class NetworkWatch {
     try {
       await network.up({ name, config }, new AbortController().signal);
       await hosts.settle([name]);
-      if (this.#problems.delete(name)) log.info(`The network ${name} is up`);
+      if (this.#problems.forget(name)) log.info(`The network ${name} is up`);
     } catch (error) {
-      const problem = `The network ${name} cannot be brought up: ${errorText(error)}`;
-      if (this.#problems.get(name) !== problem) log.error(problem);
-      this.#problems.set(name, problem);
+      this.#problems.note(name, `The network ${name} cannot be brought up: ${errorText(error)}`);
     }
   }
 }

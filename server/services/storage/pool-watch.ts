@@ -6,6 +6,7 @@ import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
+import { KnownProblems } from '../known-problems.ts';
 import { poolLock, type Pools } from './pools.ts';
 
 export interface PoolWatchDeps {
@@ -17,17 +18,18 @@ export interface PoolWatchDeps {
 
 export class PoolWatch {
   readonly #deps: PoolWatchDeps;
-  readonly #problems = new Map<string, string>();
+  readonly #problems: KnownProblems;
   /** Of those with a problem: they were not mounted since the start. */
   readonly #unmounted = new Set<string>();
 
   constructor(deps: PoolWatchDeps) {
     this.#deps = deps;
+    this.#problems = new KnownProblems(deps.log);
   }
 
   /** Pools that cannot be used, by name, and why. */
   get problems(): ReadonlyMap<string, string> {
-    return this.#problems;
+    return this.#problems.byName;
   }
 
   /** At daemon start. A pool that cannot be used is reported and left alone. */
@@ -39,7 +41,7 @@ export class PoolWatch {
   async look(): Promise<void> {
     const { records, locks } = this.#deps;
     const known = records.pools.list().filter(({ document }) => document.lifecycle === 'ready');
-    for (const name of this.#problems.keys()) if (!records.pools.has(name)) this.#forget(name);
+    for (const name of this.#problems.byName.keys()) if (!records.pools.has(name)) this.#forget(name);
     for (const { name } of known)
       await locks.run(poolLock(name), async () => {
         if (!records.pools.has(name)) return;
@@ -70,18 +72,16 @@ export class PoolWatch {
   }
 
   #note(name: string, why: string): void {
-    const problem = `The storage pool ${name} cannot be used: ${why}`;
-    if (this.#problems.get(name) !== problem) this.#deps.log.error(problem);
-    this.#problems.set(name, problem);
+    this.#problems.note(name, `The storage pool ${name} cannot be used: ${why}`);
   }
 
   #isWell(name: string): void {
-    if (this.#problems.has(name)) this.#deps.log.info(`The storage pool ${name} can be used again`);
-    this.#forget(name);
+    if (this.#forget(name)) this.#deps.log.info(`The storage pool ${name} can be used again`);
   }
 
-  #forget(name: string): void {
-    this.#problems.delete(name);
+  /** True when there was a problem. */
+  #forget(name: string): boolean {
     this.#unmounted.delete(name);
+    return this.#problems.forget(name);
   }
 }

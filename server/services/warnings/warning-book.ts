@@ -100,11 +100,8 @@ export class WarningBook implements WarningSink {
   all(): readonly KnownWarning[] {
     const all = new Map(this.#deps.records.warnings.list().map((entry) => [entry.name, entry.document]));
     for (const key of new Set([...this.#flying.keys(), ...this.#pending.keys()])) {
-      const sighting = this.#unwritten(key);
-      if (sighting === undefined) continue;
-      const known = this.#byKey().get(key);
-      const document = nextWarning(known?.document, sighting);
-      if (document !== undefined) all.set(known?.name ?? sighting.uuid, document);
+      const now = this.#now(key);
+      if (now !== undefined) all.set(now.name, now.document);
     }
     return [...all].map(([name, document]) => ({ name, document }));
   }
@@ -172,6 +169,19 @@ export class WarningBook implements WarningSink {
     return flying === undefined ? pending : joined(flying, pending);
   }
 
+  /** The warning with what is not written yet. */
+  #now(key: string): KnownWarning | undefined {
+    const sighting = this.#unwritten(key);
+    return sighting === undefined ? this.#byKey().get(key) : this.#after(key, sighting);
+  }
+
+  /** What is recorded becomes this by the sighting; undefined: there is nothing to warn of. */
+  #after(key: string, sighting: Sighting): KnownWarning | undefined {
+    const known = this.#byKey().get(key);
+    const document = nextWarning(known?.document, sighting);
+    return document && { name: known?.name ?? sighting.uuid, document };
+  }
+
   #isDue(key: string): boolean {
     const atMs = this.#writtenAtMs.get(key);
     return atMs === undefined || isPast(atMs, this.#deps.clock.nowMs());
@@ -202,11 +212,9 @@ export class WarningBook implements WarningSink {
 
   #put(changes: Changes, some: readonly (readonly [string, Sighting])[]): void {
     const { warnings } = this.#deps.records;
-    const next = some.flatMap(([key, sighting]): KnownWarning[] => {
-      const known = this.#byKey().get(key);
-      const document = nextWarning(known?.document, sighting);
-      if (document === undefined || document === known?.document) return [];
-      return [{ name: known?.name ?? sighting.uuid, document }];
+    const next = some.flatMap(([key, sighting]) => {
+      const then = this.#after(key, sighting);
+      return then === undefined || then.document === this.#byKey().get(key)?.document ? [] : [then];
     });
     const changed = new Set(next.map(({ name }) => name));
     const kept = warnings.list().filter(({ name }) => !changed.has(name));
@@ -216,9 +224,7 @@ export class WarningBook implements WarningSink {
   }
 
   #isOpenAs(key: string, message: string | undefined): boolean {
-    const known = this.#byKey().get(key)?.document;
-    const unwritten = this.#unwritten(key);
-    const document = unwritten === undefined ? known : nextWarning(known, unwritten);
+    const document = this.#now(key)?.document;
     if (document === undefined || document.status === 'resolved') return false;
     return message === undefined || document.lastMessage === clipped(message);
   }

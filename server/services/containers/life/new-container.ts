@@ -1,8 +1,9 @@
-// Steps of every saga that makes a container: its place is free, its volume is filled and limited, its snapshots are recorded.
-import type { SagaContext, SagaStep } from '../../../operations/saga.ts';
+// Steps of every saga that makes a container: those of its volume, and what a copy leaves behind.
+import type { SagaStep } from '../../../operations/saga.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import { expand } from '../../expand.ts';
 import { profilesOf } from '../../project-scope.ts';
+import { type Filling, fillingSteps } from '../../storage/filling.ts';
 import type { ContainerDeps } from '../deps.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
 import { dropSnapshots } from '../snapshots/records.ts';
@@ -15,38 +16,19 @@ export interface NewContainer {
   readonly document: ContainerDocument;
 }
 
-export interface Filling<P> {
-  /** Makes the volume. */
-  readonly fill: (params: P, context: SagaContext) => Promise<void>;
-  /** The saga fails when the volume holds more already than its size allows. */
-  readonly mustFit?: boolean;
-  /** Records the snapshots, whose files `fill` may have brought. */
-  readonly snapshots: (params: P, context: SagaContext) => Promise<void>;
-}
-
-export function fillContainer<P extends NewContainer>(
-  { records, pools }: Deps,
-  { fill, mustFit = false, snapshots }: Filling<P>,
-): readonly SagaStep<P>[] {
-  const volume = ({ name, document }: P) => [document.pool, { type: 'container', name } as const] as const;
-  return [
-    // A step of its own: a volume that was there before is not the saga's to undo.
-    { name: 'place', execute: (params) => pools.refuseVolume(...volume(params)) },
-    { name: 'volume', execute: fill, undo: (params) => pools.deleteVolume(...volume(params)) },
+export function fillContainer<P extends NewContainer>({ records, pools }: Deps, filling: Filling<P>) {
+  return fillingSteps<P>(
     {
-      name: 'size',
-      async execute({ name, document }) {
+      pools,
+      placeOf: ({ name, document }) => [document.pool, { type: 'container', name }],
+      async limit({ name, document }, how) {
         const { devices } = expand(document, profilesOf(records, name));
-        await limitNewRoot(pools, document.pool, name, devices, { mustHold: mustFit });
+        await limitNewRoot(pools, document.pool, name, devices, how);
       },
+      dropSnapshots: ({ document }) => dropSnapshots(records, document.uuid),
     },
-    {
-      name: 'snapshots',
-      execute: snapshots,
-      // Their files go with the volume.
-      undo: ({ document }) => dropSnapshots(records, document.uuid),
-    },
-  ];
+    filling,
+  );
 }
 
 /** Removes the memory that came with the files: a copy is another machine, which cannot go on where the original stood. */
