@@ -8,6 +8,7 @@ import {
   realpathSync,
   rmSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -32,12 +33,47 @@ function command(program: string, ...args: readonly string[]): string {
 const node = (...argv: readonly string[]): Promise<Ran> =>
   runProcess([process.execPath, ...argv], { cwd: join(dir, 'app') });
 
+/** What `npm install --omit=dev` would install for this platform, by the lock file. */
+function productionPackages(): readonly string[] {
+  const lock = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8')) as {
+    packages: Readonly<Record<string, { readonly dev?: true; readonly devOptional?: true; readonly peer?: true }>>;
+  };
+  return Object.entries(lock.packages)
+    .filter(([path, { dev, devOptional, peer }]) => path !== '' && !dev && !devOptional && !peer)
+    .map(([path]) => path.replace('node_modules/', ''))
+    .filter((name) => existsSync(join(repository, 'node_modules', name)));
+}
+
+function megabytes(path: string): number {
+  const bytes = command('du', '-sL', '--apparent-size', '--block-size=1', path).split('\t')[0];
+  return Number(bytes) / 1024 / 1024;
+}
+
 test('Every dependency with an install script has an entry in allowScripts, so that npm has nothing to warn of', () => {
   const read = (name: string) => JSON.parse(readFileSync(join(repository, name), 'utf8')) as Record<string, object>;
   const locked = Object.entries(read('package-lock.json')['packages'] ?? {}) as [string, { hasInstallScript?: true }][];
   const scripted = locked.filter(([, { hasInstallScript }]) => hasInstallScript).map(([path]) => path);
   const allowed = Object.keys(read('package.json')['allowScripts'] ?? {}).map((name) => `node_modules/${name}`);
   expect(scripted.filter((path) => !path.includes('fsevents'))).toEqual(allowed);
+});
+
+test('npm run prepare builds when a source is newer than the last build, and only then', () => {
+  const checkout = join(dir, 'checkout');
+  const manifest = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>;
+  };
+  for (const name of ['server', 'reconciler', 'provider', 'examples', 'docs', 'test', 'dist'])
+    mkdirSync(join(checkout, name), { recursive: true });
+  writeFileSync(join(checkout, 'server/source.ts'), '');
+  for (const name of ['package-lock.json', 'tsconfig.json']) writeFileSync(join(checkout, name), '{}');
+  const scripts = { prepare: manifest.scripts['prepare'], build: 'touch dist/.built && echo has built' };
+  writeFileSync(join(checkout, 'package.json'), JSON.stringify({ name: 'gantry', scripts }));
+  const prepare = () => spawnSync('npm', ['run', 'prepare'], { cwd: checkout, encoding: 'utf8' }).stdout;
+  expect(prepare()).toContain('\nhas built');
+  expect(prepare()).not.toContain('\nhas built');
+  const later = new Date(Date.now() + 1000);
+  utimesSync(join(checkout, 'server/source.ts'), later, later);
+  expect(prepare()).toContain('\nhas built');
 });
 
 describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
@@ -47,7 +83,10 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
     paths = files.map(({ path }) => path);
     mkdirSync(installed, { recursive: true });
     command('tar', '-xzf', join(dir, filename), '-C', installed, '--strip-components=1');
-    symlinkSync(join(repository, 'node_modules'), join(dir, 'node_modules'));
+    for (const name of [...productionPackages(), 'cdktf', 'cdktn', 'constructs']) {
+      mkdirSync(dirname(join(dir, 'node_modules', name)), { recursive: true });
+      symlinkSync(join(repository, 'node_modules', name), join(dir, 'node_modules', name));
+    }
   });
 
   test('The package has the programs, the importable modules and the examples, and nothing else', () => {
@@ -59,13 +98,13 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
         'LICENSE',
         'README.md',
         'dist/bin',
+        'dist/lib',
         'dist/provider-package',
         'dist/provider/bindings',
         'dist/reconciler',
         'dist/server/api',
         'dist/server/client',
         'dist/server/lib',
-        'dist/server/traces',
         'dist/web',
         'docs',
         'examples',
@@ -75,6 +114,13 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
     expect(
       paths.filter((path) => /\.test\.|^dist\/(?:test|reconciler\/cli|provider\/bindings\/[^/]+\.js)/.test(path)),
     ).toEqual([]);
+    expect(paths.filter((path) => /^dist\/(?:server|reconciler)\/.*(?<!\.d\.ts)$/.test(path))).toEqual([]);
+  });
+
+  test('An installation with its dependencies takes less than 52 MB, of which SQLite for six platforms is 28 MB', () => {
+    const parts = ['app/node_modules/gantry', ...productionPackages().map((name) => `node_modules/${name}`)];
+    const sizes = parts.map((name) => megabytes(join(dir, name)));
+    expect(sizes.reduce((sum, size) => sum + size)).toBeLessThan(52);
   });
 
   test('Every file that a module of the package imports is in the package', () => {
