@@ -1,6 +1,7 @@
 // Makes programs end together with this process: a copy that continues after its caller was killed would write into files that the next
 // one removes.
 import { spawnSync } from 'node:child_process';
+import { programEnv } from './program-env.ts';
 
 let prefix: readonly string[] | undefined;
 
@@ -12,5 +13,5 @@ export function mortal(argv: readonly string[]): readonly string[] {
 
 /** The setpriv of busybox does not support it. */
 function canPass(): boolean {
-  return spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true'], { stdio: 'ignore' }).status === 0;
+  return spawnSync('setpriv', ['--pdeathsig', 'KILL', '--', 'true'], { stdio: 'ignore', env: programEnv }).status === 0;
 }

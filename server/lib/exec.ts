@@ -1,9 +1,11 @@
 // Runs a host program with an argv (never a shell line), a time limit and bounded output.
 import { spawn } from 'node:child_process';
 import { mortal } from './die-with-parent.ts';
+import { programEnv } from './program-env.ts';
 
 export interface ExecOptions {
   readonly input?: string | Uint8Array;
+  /** Default `programEnv`. */
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
   /** Default 30 s. The program gets SIGKILL at the limit. */
@@ -55,7 +57,7 @@ export async function exec(
     const child = spawn(started, given, {
       stdio: [options.input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       cwd: options.cwd,
-      ...(options.env === undefined ? {} : { env: options.env }),
+      env: options.env ?? programEnv,
       ...(signal === undefined ? {} : { signal, killSignal: 'SIGKILL' as const }),
     });
     const out = collect(maxBytes);

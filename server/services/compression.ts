@@ -8,6 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { nearestName } from '../api/text/nearest-word.ts';
 import { DriverError } from '../drivers/driver-error.ts';
 import { syncDirectory } from '../lib/durable-files.ts';
+import { programDirs, programEnv } from '../lib/program-env.ts';
 
 /** `none` and programs whose packing this release can also unpack; others of the host are taken as they are. */
 export const knownPackings = ['none', 'gzip', 'bzip2', 'xz', 'lzma', 'zstd'] as const;
@@ -21,8 +22,6 @@ const commands: Readonly<Record<string, readonly string[]>> = {
   zstd: ['zstd', '-c', '-q'],
 };
 
-const searched = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-const env = { LC_ALL: 'C', PATH: searched.join(':') };
 const keptStderrBytes = 4096;
 
 /** How to pack from standard input to standard output; undefined: not at all. Throws Invalid when the host cannot do it. */
@@ -50,7 +49,7 @@ function unknown(algorithm: string): DriverError {
 
 async function isProgram(name: string): Promise<boolean> {
   const found = await Promise.all(
-    searched.map((dir) =>
+    programDirs.map((dir) =>
       access(join(dir, name), constants.X_OK).then(
         () => true,
         () => false,
@@ -103,7 +102,7 @@ async function through(
   fill: (write: Write) => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
-  const child = spawn(program, args, { stdio: ['pipe', file.fd, 'pipe'], env }) as ChildProcessByStdio<
+  const child = spawn(program, args, { stdio: ['pipe', file.fd, 'pipe'], env: programEnv }) as ChildProcessByStdio<
     Writable,
     null,
     Readable

@@ -12,6 +12,7 @@ import type { EtcdStart } from './etcd-flags.ts';
 import { EtcdProcess } from './etcd-process.ts';
 import { findTool } from './etcd-program.ts';
 import { freeAddress } from './free-address.ts';
+import { programEnv } from '../../lib/program-env.ts';
 
 export const dataDir = 'data';
 /** The data as they were, while those of one that is alone take their place. */
@@ -82,7 +83,7 @@ export async function makeOnlyVoter({ dir, name, peerAddress }: EtcdStart, { etc
     [`--name=${name}`, `--initial-cluster=${name}=${peer}`, `--initial-advertise-peer-urls=${peer}`],
     [`--initial-cluster-token=${name}-${Date.now()}`, `--data-dir=${restored}`],
   ].flat();
-  await exec(argv, { env: { ETCDCTL_API: '3' }, cwd: dir, timeoutMs: restoreMs });
+  await exec(argv, { env: { ...programEnv, ETCDCTL_API: '3' }, cwd: dir, timeoutMs: restoreMs });
   await rename(data, former);
   await rename(restored, data);
   await rm(former, { recursive: true, force: true });

@@ -4,9 +4,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { DriverError } from '../driver-error.ts';
 import { mortal } from '../../lib/die-with-parent.ts';
-
-/** English messages, and a search path that does not depend on who started the daemon. */
-export const toolEnv = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } as const;
+import { programEnv } from '../../lib/program-env.ts';
 
 export interface Program {
   readonly stdout: Readable | null;
@@ -28,7 +26,7 @@ const keptStderrBytes = 65_536;
 export function start(argv: readonly string[], options: RunOptions, signal: AbortSignal): Program {
   const [file = ''] = argv;
   const [started = '', ...args] = mortal(argv);
-  const child = spawn(started, args, { stdio: [options.inputFd ?? 'ignore', options.output, 'pipe'], env: toolEnv });
+  const child = spawn(started, args, { stdio: [options.inputFd ?? 'ignore', options.output, 'pipe'], env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   if (signal.aborted) kill();

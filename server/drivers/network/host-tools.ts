@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process';
 import type { ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { join } from 'node:path';
 import { ExecError } from '../../lib/exec.ts';
 import type { ExecResult } from '../../lib/exec.ts';
+import { programDirs, programEnv } from '../../lib/program-env.ts';
 import { DriverError } from '../driver-error.ts';
 import { parseLinks, parseRoutes } from './ip-commands.ts';
 import type { Link, Route } from './ip-commands.ts';
@@ -13,16 +14,9 @@ import type { Link, Route } from './ip-commands.ts';
 const packages = { ip: 'iproute2', nft: 'nftables', dnsmasq: 'dnsmasq-base' } as const;
 export type HostTool = keyof typeof packages;
 
-/** A daemon's PATH often lacks the directories of the superuser. */
-function searchPath(): string[] {
-  return [...(process.env['PATH'] ?? '').split(delimiter), '/usr/sbin', '/sbin', '/usr/bin', '/bin'].filter(
-    (dir) => dir !== '',
-  );
-}
-
 /** Absolute path of a tool. Throws DriverError NotSupported naming its package. */
 export async function findTool(tool: HostTool): Promise<string> {
-  for (const dir of searchPath()) {
+  for (const dir of programDirs) {
     const path = join(dir, tool);
     const isThere = await access(path, constants.X_OK).then(
       () => true,
@@ -45,15 +39,19 @@ export async function runTool(
 ): Promise<ExecResult> {
   const path = await findTool(tool);
   signal?.throwIfAborted();
-  const env = { LC_ALL: 'C', PATH: searchPath().join(delimiter) };
   const limits = { timeout: 30_000, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 } as const;
   return new Promise((resolve, reject) => {
-    const child = execFile(path, args, { env, ...limits, ...(signal && { signal }) }, (error, stdout, stderr) => {
-      const code = error === null ? 0 : Number(error.code ?? -1);
-      if (signal?.aborted === true) reject(signal.reason as Error);
-      else if (error === null || options.okCodes?.includes(code) === true) resolve({ code, stdout, stderr });
-      else reject(failure(tool, [path, ...args], error, stderr));
-    });
+    const child = execFile(
+      path,
+      args,
+      { env: programEnv, ...limits, ...(signal && { signal }) },
+      (error, stdout, stderr) => {
+        const code = error === null ? 0 : Number(error.code ?? -1);
+        if (signal?.aborted === true) reject(signal.reason as Error);
+        else if (error === null || options.okCodes?.includes(code) === true) resolve({ code, stdout, stderr });
+        else reject(failure(tool, [path, ...args], error, stderr));
+      },
+    );
     child.stdin?.on('error', () => {}); // it may end before reading all of its input; its exit code decides
     child.stdin?.end(options.input ?? '');
   });

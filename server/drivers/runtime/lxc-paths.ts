@@ -4,6 +4,8 @@ import { dirTag, encodeName } from './safe-names.ts';
 export class LxcPaths {
   readonly lxcPath: string;
   readonly exits: string;
+  /** Holds the programs that lxc-start finds instead of the host's. */
+  readonly hidingDir: string;
   /** Part of names on the host, to recognise our own. */
   readonly tag: string;
   readonly #dir: string;
@@ -20,6 +22,7 @@ export class LxcPaths {
     this.tag = dirTag(dir);
     this.lxcPath = `${runDir}/runtime-${dirTag(dir)}`;
     this.exits = `${dir}/exits`;
+    this.hidingDir = `${dir}/programs`;
     this.groupRoot = `gantry/${dirTag(dir)}`;
   }
 

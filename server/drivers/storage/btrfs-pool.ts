@@ -20,7 +20,7 @@ import { asDriverError } from './copy-tree.ts';
 import type { PoolSpec } from './driver.ts';
 import { poolSource } from './layout.ts';
 import { moveDurably } from '../../lib/durable-files.ts';
-import { hasCode, toolEnv } from './remove-tree.ts';
+import { hasCode } from './remove-tree.ts';
 
 const btrfsMagic = 0x9123_683e;
 const mkfsMs = 600_000;
@@ -33,7 +33,7 @@ export type BtrfsLocation =
   | { readonly kind: 'directory'; readonly path: string };
 
 export const run = (argv: readonly string[], timeoutMs = 60_000, signal?: AbortSignal) =>
-  exec(argv, { timeoutMs, env: toolEnv }, signal);
+  exec(argv, { timeoutMs }, signal);
 
 /** `root` as for dir pools; the files of pools are beside it, in `disks`. Throws Invalid. */
 export function locationOf(root: string, pool: PoolSpec): BtrfsLocation {
@@ -187,7 +187,7 @@ async function blocksOf(location: Exclude<BtrfsLocation, { kind: 'directory' }>,
 }
 
 async function deviceOf(uuid: string): Promise<string | undefined> {
-  const { stdout } = await exec(commands.findByUuid(uuid), { env: toolEnv, okCodes: [0, 2] });
+  const { stdout } = await exec(commands.findByUuid(uuid), { okCodes: [0, 2] });
   return stdout.trim() === '' ? undefined : stdout.trim();
 }
 

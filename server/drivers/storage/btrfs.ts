@@ -29,9 +29,10 @@ import { createDirPool, emptyDirPool, mountDirPool } from './dir-pool.ts';
 import type { DirStorageDeps } from './dir.ts';
 import { DriverError } from '../driver-error.ts';
 import type { StorageDriver } from './driver.ts';
-import { hasCode, removeTree, toolEnv } from './remove-tree.ts';
+import { hasCode, removeTree } from './remove-tree.ts';
 import { openTreeDriver } from './tree-driver.ts';
 import { untilEnd } from './tree-stream.ts';
+import { programDirs } from '../../lib/program-env.ts';
 
 export type BtrfsStorageDeps = Omit<DirStorageDeps, 'ownership'>;
 
@@ -46,13 +47,13 @@ export async function btrfsMissing(): Promise<string | undefined> {
     if (!(await isInstalled(program))) return `the program ${program} is missing: install the package btrfs-progs`;
   }
   if (await kernelHasBtrfs()) return undefined;
-  await exec(['modprobe', 'btrfs'], { env: toolEnv }).catch(() => undefined);
+  await exec(['modprobe', 'btrfs']).catch(() => undefined);
   return (await kernelHasBtrfs()) ? undefined : 'the kernel of this host has no btrfs';
 }
 
 /** Looked for, not run: each start of a daemon asks. */
 async function isInstalled(program: string): Promise<boolean> {
-  const looks = toolEnv.PATH.split(':').map((dir) => access(`${dir}/${program}`, constants.X_OK));
+  const looks = programDirs.map((dir) => access(`${dir}/${program}`, constants.X_OK));
   return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled');
 }
 
@@ -83,7 +84,7 @@ export function openBtrfsStorage(deps: BtrfsStorageDeps): StorageDriver {
         await ensureMounted(location, pool);
         await mountDirPool(rootOf(location), pool.name, busy, removeSubvolume);
         // Limits of subvolumes that are gone; fails where there are no limits at all.
-        await exec(commands.forgetLimits(rootOf(location)), { env: toolEnv, okCodes: [0, 1] });
+        await exec(commands.forgetLimits(rootOf(location)), { okCodes: [0, 1] });
       },
       async makeTree(path) {
         await run(commands.create(path));

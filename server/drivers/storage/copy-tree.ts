@@ -6,7 +6,8 @@ import { constants } from 'node:os';
 import { exec, ExecError } from '../../lib/exec.ts';
 import { mortal } from '../../lib/die-with-parent.ts';
 import { DriverError } from '../driver-error.ts';
-import { hasCode, toolEnv } from './remove-tree.ts';
+import { hasCode } from './remove-tree.ts';
+import { programEnv } from '../../lib/program-env.ts';
 
 const dayMs = 86_400_000;
 /** Of the words of a program; what comes after is dropped. */
@@ -19,7 +20,7 @@ export const keptStderrBytes = 16_384;
 export async function copyTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await exec(
     ['cp', '-a', '--reflink=auto', '-T', '--', source, target],
-    { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes, isMortal: true },
+    { timeoutMs: dayMs, maxBytes: keptStderrBytes, isMortal: true },
     signal,
   );
 }
@@ -28,7 +29,7 @@ export async function copyTree(source: string, target: string, signal: AbortSign
 export async function shareTree(source: string, target: string, signal: AbortSignal): Promise<void> {
   await exec(
     ['cp', '-al', '-T', '--', source, target],
-    { timeoutMs: dayMs, env: toolEnv, maxBytes: keptStderrBytes, isMortal: true },
+    { timeoutMs: dayMs, maxBytes: keptStderrBytes, isMortal: true },
     signal,
   );
 }
@@ -81,11 +82,11 @@ export async function copyGuestTreeInto(
   const [tar = '', ...head] = mortal(['tar']);
   const reader = spawn(tar, [...head, ...(asRoot ? keepAll : []), ...pack], {
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: toolEnv,
+    env: programEnv,
   });
   const writer = spawn(tar, [...head, ...owners, ...unpack], {
     stdio: [reader.stdout, 'ignore', 'pipe'],
-    env: toolEnv,
+    env: programEnv,
   });
   const kill = (): void => {
     reader.kill('SIGKILL');
@@ -127,7 +128,7 @@ export async function ended(child: ChildProcess, program: string, what: string):
 
 /** Writes the whole file system of `directory` to the disk. */
 export async function syncTree(directory: string, signal: AbortSignal): Promise<void> {
-  await exec(['sync', '-f', '--', directory], { timeoutMs: dayMs, env: toolEnv }, signal);
+  await exec(['sync', '-f', '--', directory], { timeoutMs: dayMs }, signal);
 }
 
 /** A full disk gets its own code; driver errors pass as they are. */

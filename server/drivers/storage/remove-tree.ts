@@ -102,20 +102,17 @@ async function removeLarge(path: string): Promise<void> {
   const bounds = (await hasMounts(path)) ? ['--one-file-system'] : [];
   const remove = ['rm', '-rf', ...bounds, '--', path];
   try {
-    await exec(remove, { timeoutMs: hourMs, env: toolEnv });
+    await exec(remove, { timeoutMs: hourMs });
   } catch (error) {
     const text = error instanceof ExecError ? error.stderr : '';
     // Directories without permission bits stop an owner that is not root; immutable files stop root.
-    if (/Permission denied/.test(text)) await exec(['chmod', '-R', 'u+rwx', '--', path], { env: toolEnv });
+    if (/Permission denied/.test(text)) await exec(['chmod', '-R', 'u+rwx', '--', path]);
     else if (/Operation not permitted/.test(text))
-      await exec(['chattr', '-R', '-f', '-i', '-a', '--', path], { env: toolEnv, okCodes: [0, 1] });
+      await exec(['chattr', '-R', '-f', '-i', '-a', '--', path], { okCodes: [0, 1] });
     else throw error;
-    await exec(remove, { timeoutMs: hourMs, env: toolEnv });
+    await exec(remove, { timeoutMs: hourMs });
   }
 }
-
-/** English messages, and a search path that does not depend on who started the daemon. */
-export const toolEnv = { LC_ALL: 'C', PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' } as const;
 
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && 'code' in error && error.code === code;

@@ -6,7 +6,7 @@ import type { ExecError } from '../../lib/exec.ts';
 import { keepOutput } from '../../lib/buffer-output.ts';
 import { mortal } from '../../lib/die-with-parent.ts';
 import { ended, keepAll, keptStderrBytes } from './copy-tree.ts';
-import { toolEnv } from './remove-tree.ts';
+import { programEnv } from '../../lib/program-env.ts';
 
 /** Reads what the program writes; must read to the end, where a failure of the program is thrown. */
 export type Consume = (bytes: AsyncIterable<Buffer>) => Promise<void>;
@@ -21,7 +21,7 @@ export async function readFrom(
   signal.throwIfAborted();
   const [program = ''] = argv;
   const [file = '', ...args] = mortal(argv);
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: toolEnv });
+  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: programEnv });
   keepOutput(child.stdout);
   const end = ended(child, program, 'reading');
   end.catch(() => {});
@@ -55,7 +55,7 @@ export async function writeTo(
   signal.throwIfAborted();
   const [program = ''] = argv;
   const [file = '', ...args] = mortal(argv);
-  const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], env: toolEnv });
+  const child = spawn(file, args, { stdio: ['pipe', 'ignore', 'pipe'], env: programEnv });
   const kill = (): void => void child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });
   const source = guardedSource(bytes);

@@ -7,7 +7,6 @@ import { DriverError } from '../driver-error.ts';
 import { asDriverError, boundsOf } from './copy-tree.ts';
 import type { ExportForm, ImportForm, PoolSpec, StorageDriver, TreeRef, VolumeRef } from './driver.ts';
 import { snapshotPathIn, snapshotsPathIn, volumePathIn } from './layout.ts';
-import { toolEnv } from './remove-tree.ts';
 import { membersOf } from './tar-part.ts';
 import type { TreeKind } from './tree-kind.ts';
 import { exists, isDirectory, type TreeStaging } from './tree-staging.ts';
@@ -100,8 +99,7 @@ export function treeTransfer(
       await kind.makeTree(temporary);
       await writeTo(unpackTree(temporary, form.prefix ?? '.', deps.asRoot), wholeTar(bytes), signal);
       if (form.strange === true && deps.asRoot) await dropNodes(temporary, signal);
-      if (!deps.asRoot)
-        await exec(['chmod', '-R', 'u+rwX', '--', temporary], { env: toolEnv, timeoutMs: hourMs }, signal);
+      if (!deps.asRoot) await exec(['chmod', '-R', 'u+rwX', '--', temporary], { timeoutMs: hourMs }, signal);
       await closeTree(temporary, to.volume, deps.asRoot);
     });
     if (to.snapshot !== undefined) await kind.atomic?.seal(path);
@@ -215,7 +213,7 @@ async function dropNodes(path: string, signal: AbortSignal): Promise<void> {
   const drop = 'for node; do [ "$(stat -c %t:%T -- "$node")" = 0:0 ] || rm -f -- "$node"; done';
   await exec(
     ['find', path, '-xdev', '(', '-type', 'b', '-o', '-type', 'c', ')', '-exec', 'sh', '-c', drop, 'sh', '{}', '+'],
-    { env: toolEnv, timeoutMs: hourMs },
+    { timeoutMs: hourMs },
     signal,
   );
 }

@@ -224,7 +224,7 @@ function atFile(calls: Calls, pid: number | undefined, path: string, work: (path
   }
 }
 
-const nftOptions = { env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' }, timeoutMs: 15_000 };
+const nftOptions = { timeoutMs: 15_000 };
 
 async function nft(input: string): Promise<void> {
   try {

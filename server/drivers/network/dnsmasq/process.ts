@@ -35,7 +35,6 @@ export async function startDnsmasq(name: string, args: readonly string[]): Promi
   try {
     await exec([program, ...args], {
       timeoutMs: 10_000,
-      env: { LC_ALL: 'C', PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
       cwd: '/',
     });
   } catch (error) {

@@ -4,7 +4,8 @@ import { dirname } from 'node:path';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { CheckpointAbility } from '../driver.ts';
-import { findProgram, searchPath } from '../host/programs.ts';
+import { findProgram } from '../host/programs.ts';
+import { programEnv } from '../../../lib/program-env.ts';
 
 export interface CheckpointPrograms {
   readonly criu?: string;
@@ -68,7 +69,7 @@ async function check(criu: string): Promise<CheckpointAbility> {
 /** The program itself is found by LXC on this path; it takes its settings from the file. */
 export function criuEnvironment(criu: string, settingsFile: string | undefined): Readonly<Record<string, string>> {
   return {
-    PATH: [dirname(criu), ...searchPath].join(':'),
+    PATH: `${dirname(criu)}:${programEnv.PATH}`,
     HOME: '/root',
     ...(settingsFile === undefined ? {} : { CRIU_CONFIG_FILE: settingsFile }),
   };

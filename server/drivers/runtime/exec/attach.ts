@@ -12,6 +12,7 @@ import { hostIdOf, readCommandLine, readProcess } from '../host/proc.ts';
 import { killBelow, killTree, ProcessInside, sendSignal } from './process-inside.ts';
 import { openPipe, openTerminal, pipeReader, pipeWriter, type Terminal } from './pty.ts';
 import type { Libc } from '../host/syscalls.ts';
+import { programEnv } from '../../../lib/program-env.ts';
 
 export interface AttachTarget {
   readonly lxcPath: string;
@@ -35,15 +36,13 @@ export interface AttachedProcess extends RuntimeProcess {
 /** Marks the host's side of a command, so that a later daemon knows what an earlier one left. */
 export const attachMark = 'GANTRY_ATTACH';
 
-const usualPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
-
 /** Pure: the environment of a command whose own variables win. */
 export function commandEnv(
   env: Readonly<Record<string, string>>,
   about: { readonly uid: number; readonly hasSnap: boolean },
 ): Readonly<Record<string, string>> {
   return {
-    PATH: about.hasSnap ? `${usualPath}:/snap/bin` : usualPath,
+    PATH: about.hasSnap ? `${programEnv.PATH}:/snap/bin` : programEnv.PATH,
     ...(about.uid === 0 ? { HOME: '/root', USER: 'root' } : {}),
     LANG: 'C.UTF-8',
     ...env,
@@ -84,7 +83,7 @@ export function spawnAttached(target: AttachTarget, command: RuntimeCommand): At
 const planOf = ([file = '', ...args]: readonly string[]) => ({
   file,
   args,
-  env: { [attachMark]: '1' },
+  env: { ...programEnv, [attachMark]: '1' },
   cwd: existsSync('/root') ? '/root' : '/',
 });
 

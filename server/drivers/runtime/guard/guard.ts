@@ -10,6 +10,7 @@ import { findProgram } from '../host/programs.ts';
 import { bootSeconds, type Feed, guardEnd, guardLine } from './guard-line.ts';
 import { guardScript } from './guard-script.ts';
 import { startUntilLine } from './start-until.ts';
+import { programEnv } from '../../../lib/program-env.ts';
 
 /** What the daemon has noted of its guard, for the next daemon. */
 export interface GuardNote {
@@ -122,7 +123,7 @@ export class Guard {
     const child = spawn(perl, ['-e', guardScript(process.arch), '--', this.#endedFile], {
       detached: true,
       cwd: '/',
-      env: {},
+      env: programEnv,
       stdio: ['pipe', 'pipe', 'ignore'],
     });
     this.#child = child;

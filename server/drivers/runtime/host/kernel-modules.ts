@@ -53,7 +53,6 @@ async function load(name: string, { modprobe }: ModulePaths): Promise<void> {
   if (modprobe === undefined) return fail('this host has no modprobe (package kmod)');
   try {
     await exec([modprobe, '-b', '--', name], {
-      env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' },
       timeoutMs: 30_000,
     });
   } catch (error) {

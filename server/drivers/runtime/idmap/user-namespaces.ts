@@ -4,6 +4,7 @@ import { closeSync, openSync, readlinkSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DriverError } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
+import { programEnv } from '../../../lib/program-env.ts';
 
 /** More than containers start at once. Isolated containers have a map each. */
 const most = 32;
@@ -50,7 +51,7 @@ export function kernelMap(map: readonly IdMapEntry[], kind: 'uid' | 'gid'): stri
 
 async function makeNamespace(map: readonly IdMapEntry[]): Promise<number> {
   const own = readlinkSync('/proc/self/ns/user');
-  const holder = spawn('unshare', ['--user', 'cat'], { stdio: ['pipe', 'ignore', 'ignore'] });
+  const holder = spawn('unshare', ['--user', 'cat'], { stdio: ['pipe', 'ignore', 'ignore'], env: programEnv });
   const ended = new Promise<void>((resolve) => holder.on('exit', () => resolve()).on('error', () => resolve()));
   holder.stdin.on('error', () => {});
   try {

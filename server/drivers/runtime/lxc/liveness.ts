@@ -97,7 +97,6 @@ export async function awaitRunning(paths: LxcPaths, name: string, init: LiveProc
   while (isSameProcess(init.pid, init.startTime) && performance.now() < deadline) {
     try {
       await exec([findProgram('lxc-wait') ?? 'lxc-wait', ...place, '-s', 'RUNNING', '-t', '1'], {
-        env: {},
         timeoutMs: 3_000,
       });
       return;

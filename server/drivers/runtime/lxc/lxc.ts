@@ -10,6 +10,7 @@ import type { ModulePaths } from '../host/kernel-modules.ts';
 import { makePassable } from '../mounts/container-files.ts';
 import { LxcPaths } from '../lxc-paths.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
+import { hideMapPrograms } from './start-env.ts';
 import { findApparmorProfile, lxcAvailable, lxcVersion } from './host.ts';
 import { canMountMapped } from '../mounts/mapped-mounts.ts';
 import { loadLibc } from '../host/syscalls.ts';
@@ -38,6 +39,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
   mkdirSync(deps.dir, { recursive: true, mode: 0o700 });
   const paths = new LxcPaths(realpathSync(deps.dir));
   makePassable(paths.lxcPath);
+  hideMapPrograms(paths.hidingDir);
   const libc = await loadLibc();
   if (libc === undefined)
     deps.log.warn('koffi cannot be loaded: no id-mapped mounts, and guest sockets refuse everybody');

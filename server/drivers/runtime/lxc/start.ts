@@ -34,6 +34,7 @@ import {
   writeRunningRecord,
 } from './running-record.ts';
 import { deniesCompat, renderSeccomp } from './seccomp.ts';
+import { startEnv } from './start-env.ts';
 
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
@@ -194,8 +195,7 @@ async function runLxcStart(paths: LxcPaths, run: RunConfig): Promise<void> {
   const start = [...filterFor(run), findProgram('lxc-start') ?? 'lxc-start'];
   const argv = [...start, '-P', paths.lxcPath, '-n', paths.key(run.name), '-d'];
   try {
-    // Without PATH LXC writes id maps itself (three times faster, and independent of /etc/subuid) instead of looking for newuidmap.
-    await exec(argv, { env: {}, cwd: '/', timeoutMs: startTimeoutMs });
+    await exec(argv, { env: startEnv(paths.hidingDir), cwd: '/', timeoutMs: startTimeoutMs });
   } catch (error) {
     if (run.startUntilFile !== undefined && !mayBegin(run.startUntilFile)) throw startFailure(run, tooLate);
     throw startFailure(run, firstReason(readLog(run), error instanceof ExecError ? error.stderr || error.message : ''));

@@ -211,14 +211,15 @@ export function unmountFiles(deps: Pick<FileDeps, 'paths' | 'libc'>, name: strin
   }
 }
 
-/** Never recursive: below a mount that is still there lie the container's own files. */
+/** Never recursive but for LXC's AppArmor profile, which stays when a start fails or a monitor dies: below a mount that is still there lie
+ *  the container's own files. */
 export function removeContainerDir(deps: Pick<FileDeps, 'paths' | 'libc'>, name: string): void {
   const dir = deps.paths.containerDir(name);
   if (!existsSync(dir)) return;
   unmountFiles(deps, name);
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
-    if (entry.isDirectory()) rmdirSync(`${dir}/${entry.name}`);
-    else rmSync(`${dir}/${entry.name}`, { force: true });
+    if (entry.isDirectory() && entry.name !== 'apparmor') rmdirSync(`${dir}/${entry.name}`);
+    else rmSync(`${dir}/${entry.name}`, { recursive: entry.name === 'apparmor', force: true });
   }
   rmdirSync(dir);
 }

@@ -3,6 +3,7 @@ import { closeSync } from 'node:fs';
 import { spawn } from 'node:child_process';
 import { DriverError } from '../../driver-error.ts';
 import { findProgram } from '../host/programs.ts';
+import { programEnv } from '../../../lib/program-env.ts';
 
 /** setns(2) and umount2(2) by architecture; move_mount(2) has one number everywhere. */
 const numbers: Readonly<Record<string, { readonly setns: number; readonly umount2: number }>> = {
@@ -106,7 +107,7 @@ async function run(pid: number, args: readonly string[], tree: number | undefine
   }
   const argv = ['-e', helper, '--', `${calls.setns}`, `${calls.umount2}`, `${pid}`, ...args];
   const child = spawn(perl, argv, {
-    env: {},
+    env: programEnv,
     cwd: '/',
     timeout: timeoutMs,
     killSignal: 'SIGKILL',

@@ -24,7 +24,7 @@ import { addRoutes, dropRoutes } from './routes.ts';
 
 export const interfaceExists = (name: string): boolean => existsSync(`/sys/class/net/${name}`);
 
-const limit = { env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' }, timeoutMs: 15_000 };
+const limit = { timeoutMs: 15_000 };
 
 /** One program run with lines as its input; the first line that fails is named. */
 async function batch(program: 'ip' | 'tc', prefix: readonly string[], lines: readonly string[]): Promise<void> {

@@ -8,7 +8,7 @@ import { checkNicNames } from './commands.ts';
 
 type Config = Readonly<Record<string, string>>;
 
-const limit = { env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' }, timeoutMs: 15_000 };
+const limit = { timeoutMs: 15_000 };
 const families = ['bridge', 'inet'] as const;
 
 /** 0 = none is set: what the container sends is sorted as what the host sends. */

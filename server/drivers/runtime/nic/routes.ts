@@ -39,7 +39,7 @@ export const routeElsewhere = (listing: string, nic: NicRun): string | undefined
   (listing.trim() === '' ? [] : (JSON.parse(listing) as readonly Found[])).find(({ dev }) => dev !== deviceOf(nic))
     ?.dev;
 
-const limit = { env: { LC_ALL: 'C', PATH: '/usr/sbin:/sbin:/usr/bin:/bin' }, timeoutMs: 15_000 };
+const limit = { timeoutMs: 15_000 };
 const ip = async (args: readonly string[], okCodes: readonly number[] = [0]): Promise<string> =>
   (await exec([findProgram('ip') ?? 'ip', ...args], { ...limit, okCodes })).stdout;
 

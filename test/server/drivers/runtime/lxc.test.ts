@@ -1,7 +1,7 @@
 // The LXC runtime on real containers: the common suite, and what only it has to get right.
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { readCgroupTree, readGroupFile } from '../../../../server/drivers/runtime/cgroup/cgroup.ts';
 import type { RunConfig, RuntimeDriver, RuntimeExit } from '../../../../server/drivers/runtime/driver.ts';
@@ -279,6 +279,31 @@ function quirks(): void {
       const error: unknown = await driver.start(run, never).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code: 'Failed' });
       expect(String((error as Error).cause)).toMatch(/No such file or directory.*\/sbin\/init/);
+    });
+
+    test('LXC and what it starts find every program of the host, but not those that ask /etc/subuid for id maps', async () => {
+      const run = await harness.prepare('c1');
+      const seen = join(harness.base, 'path');
+      const hook = `lxc.hook.pre-start = /bin/sh -c 'env > ${seen}; for one in newuidmap newgidmap cat; do command -v $one; done >> ${seen}' #`;
+      await driver.start({ ...run, config: { 'raw.lxc': hook } }, never);
+      const said = readFileSync(seen, 'utf8');
+      expect(said).toContain(
+        `PATH=${harness.paths.hidingDir}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
+      );
+      expect(said).toContain('LC_ALL=C');
+      const [uidmap = '', gidmap = '', cat = ''] = said.trim().split('\n').slice(-3);
+      for (const file of [uidmap, gidmap]) expect(statSync(file).mode & 0o4000).toBe(0);
+      expect([dirname(uidmap), dirname(gidmap)]).toEqual([harness.paths.hidingDir, harness.paths.hidingDir]);
+      expect(cat).toMatch(/^\/(usr\/)?bin\/cat$/);
+    });
+
+    test('a container is forgotten with the AppArmor profile that LXC left when its monitor died', async () => {
+      await harness.prepare('c1');
+      const left = join(harness.paths.containerDir('c1'), 'apparmor');
+      mkdirSync(left, { recursive: true });
+      writeFileSync(join(left, 'lxc-c1_profile'), 'profile');
+      await driver.forget('c1');
+      expect(existsSync(dirname(left))).toBe(false);
     });
 
     test('large output is cut, and what a command leaves behind does not keep exec waiting', async () => {
