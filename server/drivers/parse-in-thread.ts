@@ -13,7 +13,10 @@ const maxThreads = 2;
 let threads = 0;
 const waiting: (() => void)[] = [];
 
-/** What the job makes of the text. `what` names the text in messages. Throws DriverError Invalid, or the reason of the abort. */
+/**
+ * What the job makes of the text. Its bytes move to the thread: the caller's array is empty afterwards. `what` names the text in messages.
+ * Throws DriverError Invalid, or the reason of the abort.
+ */
 export async function parseAside(
   request: ParseRequest,
   what: string,
@@ -60,7 +63,7 @@ async function ask(request: ParseRequest, what: string, signal: AbortSignal | un
       );
       worker.once('exit', () => reject(new DriverError('Failed', `reading ${what} failed: its thread ended`)));
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-      worker.postMessage(request);
+      worker.postMessage(request, [request.bytes.buffer as ArrayBuffer]);
     });
   } finally {
     clearTimeout(timer);

@@ -2,23 +2,24 @@
 import { parseYaml } from './image/yaml-parser.ts';
 import { yamlShapeProblem } from './image/yaml-shape.ts';
 import { parseStreamIndex, parseStreamProducts } from './remote/streams-index.ts';
+import { shapeProblem, type JsonShape } from '../lib/json-shape.ts';
 import { reasonOf } from '../lib/shared/reason.ts';
 
-/** By name: text -> a list of values, which is sent back in pieces. Throws an error for the sender of the text. */
+/** By name: UTF-8 text -> a list of values, which is sent back in pieces. Throws an error for the sender of the text. */
 export const parseJobs = {
   /** One value. */
-  yaml: (text: string): readonly unknown[] => [boundedYaml(text)],
+  yaml: (bytes: Uint8Array): readonly unknown[] => [boundedYaml(decode(bytes))],
   /** Paths. */
-  'stream index': (text: string): readonly unknown[] => parseStreamIndex(parseJson(text)),
+  'stream index': (bytes: Uint8Array): readonly unknown[] => parseStreamIndex(parseJson(bytes)),
   /** StreamImage. */
-  'stream products': (text: string): readonly unknown[] => parseStreamProducts(parseJson(text)),
-} as const satisfies Record<string, (text: string) => readonly unknown[]>;
+  'stream products': (bytes: Uint8Array): readonly unknown[] => parseStreamProducts(parseJson(bytes)),
+} as const satisfies Record<string, (bytes: Uint8Array) => readonly unknown[]>;
 
 export type ParseJob = keyof typeof parseJobs;
 
 export interface ParseRequest {
   readonly job: ParseJob;
-  readonly text: string;
+  readonly bytes: Uint8Array;
 }
 
 /** JSON texts of lists, which together are the result; or why there is none. */
@@ -27,9 +28,9 @@ export type ParseReply = { readonly pieces: readonly string[] } | { readonly err
 /** Reading a piece of this size takes a few milliseconds. */
 const pieceItems = 200;
 
-export function runParseJob({ job, text }: ParseRequest): ParseReply {
+export function runParseJob({ job, bytes }: ParseRequest): ParseReply {
   try {
-    const items = parseJobs[job](text);
+    const items = parseJobs[job](bytes);
     const pieces: string[] = [];
     for (let from = 0; from < items.length; from += pieceItems)
       pieces.push(JSON.stringify(items.slice(from, from + pieceItems)));
@@ -39,9 +40,16 @@ export function runParseJob({ job, text }: ParseRequest): ParseReply {
   }
 }
 
-function parseJson(text: string): unknown {
+const decode = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
+
+/** An index of a large server has some hundred thousand values, seven levels deep. */
+const indexShape: JsonShape = { maxDepth: 64, maxValues: 10_000_000 };
+
+function parseJson(bytes: Uint8Array): unknown {
+  const problem = shapeProblem(bytes, indexShape);
+  if (problem !== undefined) throw new Error(`it ${problem}`);
   try {
-    return JSON.parse(text);
+    return JSON.parse(decode(bytes));
   } catch (error) {
     throw new Error(`it is not JSON: ${reasonOf(error)}`, { cause: error });
   }

@@ -229,3 +229,13 @@ describe('the effect of changing devices', () => {
     expect(effectOfDeviceChange(before, after)).toBe(effect);
   });
 });
+
+test('a path of a million characters is one problem', () => {
+  const long = '/a'.repeat(500_000);
+  const problems = validateDevices({
+    d: { type: 'disk', path: long, source: '/srv' },
+    e: { type: 'disk', path: '/e', source: long },
+  });
+  expect(problems.map(({ path }) => path)).toEqual(['devices.d.path', 'devices.e.source']);
+  for (const problem of problems) expect(problem.message).toContain('must have at most 4096 characters');
+});

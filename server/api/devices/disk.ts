@@ -77,7 +77,7 @@ export function sharedPaths(devices: Devices): Problem[] {
   const problems: Problem[] = [];
   for (const name of Object.keys(devices).toSorted()) {
     const { type, path = '' } = devices[name] ?? {};
-    if (type !== 'disk' || path === '') continue;
+    if (type !== 'disk' || path === '' || is.judge(is.mountPath, path, 'word') !== undefined) continue;
     const place = is.canonicalPath(path);
     const owner = owners.get(place);
     if (owner === undefined) owners.set(place, name);
@@ -113,7 +113,7 @@ function mountRules(device: DeviceConfig): Problem[] {
     if (source.startsWith('/'))
       problems.push(problem('source', `is the name of a volume when pool is set, is ${is.shown(source)}`));
   } else {
-    const broken = is.absolutePath(source);
+    const broken = is.judge(is.absolutePath, source, 'word');
     if (broken !== undefined) problems.push(problem('source', `${broken}; the name of a volume needs pool`));
   }
   if (isSet(device, 'size')) problems.push(problem('size', 'is only for the root disk (path /): set it on the volume'));

@@ -6,7 +6,10 @@ import { reasonOf } from '../../lib/shared/reason.ts';
 /** `what` names the text in messages. Throws DriverError Invalid, or the reason of the abort. */
 export async function readYaml(text: string, what: string, signal?: AbortSignal): Promise<unknown> {
   const { isSmallYaml, parseYaml } = await import('./yaml-parser.ts');
-  if (!isSmallYaml(text)) return (await parseAside({ job: 'yaml', text }, what, signal))[0];
+  if (!isSmallYaml(text)) {
+    const bytes = new TextEncoder().encode(text);
+    return (await parseAside({ job: 'yaml', bytes }, what, signal))[0];
+  }
   try {
     return parseYaml(text);
   } catch (error) {

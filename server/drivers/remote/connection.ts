@@ -75,8 +75,8 @@ export class Connection {
 
   /** What the job makes of a document that may be large. Throws as `json` does. */
   async parsed(job: ParseJob, url: URL, maxBytes: number, signal: AbortSignal): Promise<readonly unknown[]> {
-    const text = (await this.#document(url, maxBytes, signal)).toString('utf8');
-    return parseAside({ job, text }, `the answer of ${shown(url)}`, signal);
+    const bytes = await this.#document(url, maxBytes, signal);
+    return parseAside({ job, bytes }, `the answer of ${shown(url)}`, signal);
   }
 
   async #document(url: URL, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
