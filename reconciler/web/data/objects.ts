@@ -2,14 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ObjectSummary } from '../../controller/http/contract.ts';
 import { api, reasonOf } from './api.ts';
-
-/** An object with what the list needs again and again. */
-export interface Entry {
-  readonly key: string;
-  readonly object: ObjectSummary;
-  /** What search looks at, in lower case. */
-  readonly text: string;
-}
+import type { Entry } from './entry.ts';
 
 export interface ObjectsState {
   readonly set: string;

@@ -13,6 +13,7 @@ export interface Picture {
   readonly graph: Graph;
   readonly layout: Layout;
   readonly statuses: readonly ObjectStatusName[];
+  readonly notes: readonly string[];
   readonly camera: Camera;
   readonly view: Size;
   readonly palette: Palette;
@@ -116,7 +117,7 @@ export function drawSome(context: Context, picture: Picture, ids: readonly numbe
   }
 }
 
-function drawCard(context: Context, { layout, graph, statuses, palette, camera }: Picture, id: number): void {
+function drawCard(context: Context, { layout, graph, statuses, notes, palette, camera }: Picture, id: number): void {
   const x = layout.x[id] ?? 0;
   const y = layout.y[id] ?? 0;
   const status = statuses[id] ?? 'unknown';
@@ -126,7 +127,7 @@ function drawCard(context: Context, { layout, graph, statuses, palette, camera }
   box(context, x, y, node.width, node.height, 6);
   context.fill();
   context.stroke();
-  drawPair(context, x + node.width - 44, y + 12, status, palette);
+  drawPair(context, x + node.width - 44, y + 5, status, palette);
   if (camera.scale < textScale) return;
   context.textBaseline = 'middle';
   context.fillStyle = palette.ink;
@@ -134,7 +135,7 @@ function drawCard(context: Context, { layout, graph, statuses, palette, camera }
   context.fillText(cut(graph.titles[id] ?? '', 19), x + 10, y + 14);
   context.fillStyle = palette.soft;
   context.font = `11px ${palette.font}`;
-  context.fillText(cut(graph.kinds[id] ?? '', 21), x + 10, y + 29);
+  context.fillText(cut(notes[id] ?? '', 28), x + 10, y + 30);
 }
 
 /** Desired beside live: two full squares; live has the colour of its status and is hollow when it is missing. */

@@ -1,34 +1,32 @@
 // The graph as an element: drawn by the scene, and the same with the keyboard and a screen reader.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Entry } from '../data/objects.ts';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Entry } from '../data/entry.ts';
 import { Icon } from '../parts/icons.tsx';
 import { shownTheme } from '../shell/theme.ts';
 import { centred, zoomed } from './camera.ts';
 import { startGestures } from './gestures.ts';
 import { node, type Layout } from './layout.ts';
-import { graphOf, statusesOf, type Graph } from './model.ts';
+import { facesOf, type Graph } from './model.ts';
 import { Scene } from './scene.ts';
 import { useLayout } from './use-layout.ts';
 
 export interface GraphCanvasProps {
+  readonly graph: Graph;
   readonly entries: readonly Entry[];
-  /** Grows when the graph must be laid out again. */
-  readonly shape: number;
-  /** Empty: all hosts. */
-  readonly host: string;
+  /** The first look is taken again when it changes: filter and grouping as text. */
+  readonly view: string;
   readonly chosenKey: string | undefined;
-  readonly open: (key: string) => void;
+  readonly open: (id: number) => void;
 }
 
-export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanvasProps) {
+export function GraphCanvas({ graph, entries, view, chosenKey, open }: GraphCanvasProps) {
   const box = useRef<HTMLDivElement>(null);
   const edgeCanvas = useRef<HTMLCanvasElement>(null);
   const nodeCanvas = useRef<HTMLCanvasElement>(null);
   const [scene, setScene] = useState<Scene>();
-  const graph = useMemo(() => graphOf(entries, host), [shape, host]);
   const laidOut = useLayout(graph);
   const [chosen, setChosen] = useState<number>();
-  const openedHost = useRef<string | undefined>(undefined);
+  const openedView = useRef<string | undefined>(undefined);
 
   useEffect(() => {
     const edges = edgeCanvas.current?.getContext('2d');
@@ -48,14 +46,14 @@ export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanv
   }, []);
   useEffect(() => {
     if (!laidOut || !scene) return;
-    scene.show(graph, laidOut.layout, statusesOf(graph, entries));
-    if (openedHost.current !== host) scene.open();
-    openedHost.current = host;
-    const at = chosenKey === undefined ? -1 : graph.keys.indexOf(chosenKey);
+    scene.show(graph, laidOut.layout, facesOf(graph, entries));
+    if (openedView.current !== view) scene.open();
+    openedView.current = view;
+    const at = chosenKey === undefined ? -1 : nodeOf(graph, entries, chosenKey);
     setChosen(at < 0 ? undefined : at);
   }, [laidOut, scene]);
   useEffect(() => {
-    if (laidOut) scene?.takeStatuses(statusesOf(graph, entries));
+    if (laidOut) scene?.takeFaces(facesOf(graph, entries));
   }, [entries]);
   useEffect(() => scene?.choose(chosen), [chosen, scene, laidOut]);
   useEffect(() => scene?.readColours(), [shownTheme.value, scene]);
@@ -63,8 +61,7 @@ export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanv
     if (!box.current || !scene) return;
     return startGestures(box.current, scene, (id) => {
       setChosen(id);
-      const key = id === undefined ? undefined : graph.keys[id];
-      if (key !== undefined) open(key);
+      if (id !== undefined) open(id);
     });
   }, [graph, scene]);
 
@@ -79,8 +76,7 @@ export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanv
     scene.look(centred({ ...scene.camera, scale: Math.max(scene.camera.scale, 0.6) }, scene.view, middle.x, middle.y));
   };
   const openChosen = (): void => {
-    const key = chosen === undefined ? undefined : graph.keys[chosen];
-    if (key !== undefined) open(key);
+    if (chosen !== undefined) open(chosen);
   };
   const keys: Readonly<Record<string, () => void>> = {
     ArrowLeft: () => moveTo(chosen === undefined ? first(graph) : graph.dependencies(chosen)[0]),
@@ -105,7 +101,7 @@ export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanv
         class="graph-box"
         role="application"
         tabIndex={0}
-        aria-label={`Graph of ${graph.keys.length} objects. Arrow keys follow dependencies, Enter opens an object.`}
+        aria-label={`Graph of ${graph.keys.length} ${plural[graph.grouping]}. Arrow keys follow dependencies, Enter opens one.`}
         onKeyDown={onKeyDown}
       >
         <canvas ref={edgeCanvas} />
@@ -134,14 +130,20 @@ export function GraphCanvas({ entries, shape, host, chosenKey, open }: GraphCanv
   );
 }
 
+const plural = { object: 'objects', name: 'names', kind: 'kinds', host: 'hosts', status: 'statuses' } as const;
+
+const nodeOf = (graph: Graph, entries: readonly Entry[], key: string): number =>
+  graph.members.findIndex((places) => places.some((at) => entries[at]?.key === key));
+
 const first = (graph: Graph): number | undefined => (graph.keys.length === 0 ? undefined : 0);
 
 function describe(graph: Graph, entries: readonly Entry[], id: number): string {
-  const object = entries[graph.places[id] ?? -1]?.object;
-  if (!object) return '';
+  const { statuses, notes } = facesOf(graph, entries);
+  const object = entries[graph.members[id]?.[0] ?? -1]?.object;
+  const who = graph.grouping === 'object' ? `${object?.address} on ${object?.host}` : `${graph.keys[id]}, ${notes[id]}`;
   const needs = graph.dependencies(id).length;
   const neededBy = graph.dependents(id).length;
-  return `${object.address} on ${object.host}, ${object.status}, needs ${needs}, needed by ${neededBy}`;
+  return `${who}, ${statuses[id]}, needs ${needs}, needed by ${neededBy}`;
 }
 
 /** The next node above or below in the same column. */

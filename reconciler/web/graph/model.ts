@@ -1,48 +1,131 @@
-// The objects of a host as a graph: nodes by number, edges as pairs of numbers.
+// The objects of a set as a graph: nodes by number, each one object or a group of them, edges as pairs of numbers. Pure.
 import type { ObjectStatusName } from '../../controller/http/contract.ts';
-import type { Entry } from '../data/objects.ts';
+import type { Entry } from '../data/entry.ts';
+import { statusNames } from '../data/status-names.ts';
 import { lists, type LayoutInput } from './layout.ts';
 
+/** What one node stands for: `name` is one object on all the hosts that have it. */
+export const groupings = ['object', 'name', 'kind', 'host', 'status'] as const;
+export type Grouping = (typeof groupings)[number];
+
 export interface Graph {
-  /** Places in the list of entries, in the order of nodes. */
-  readonly places: readonly number[];
+  readonly grouping: Grouping;
   readonly keys: readonly string[];
   readonly titles: readonly string[];
-  readonly kinds: readonly string[];
+  /** Places in the list of entries, of all objects of each node. */
+  readonly members: readonly (readonly number[])[];
   readonly input: LayoutInput;
   readonly dependencies: (id: number) => Uint32Array;
   readonly dependents: (id: number) => Uint32Array;
 }
 
-/** `host` empty: all hosts. References to objects that are not there are left out. */
-export function graphOf(entries: readonly Entry[], host: string): Graph {
-  const places: number[] = [];
-  for (const [at, { object }] of entries.entries()) if (host === '' || object.host === host) places.push(at);
-  const nodes = places.map((at) => entries[at]).filter((entry): entry is Entry => entry !== undefined);
-  const numbers = new Map(nodes.map(({ key }, id) => [key, id]));
-  const kindNames = [...new Set(nodes.map(({ object }) => object.kind))].sort();
-  const pairs: number[] = [];
-  for (const [id, { object }] of nodes.entries()) {
-    for (const address of object.dependsOn) {
-      const other = numbers.get(`${object.host} ${address}`);
-      if (other !== undefined && other !== id) pairs.push(id, other);
+/** How each node looks now: changes with every batch of events. */
+export interface NodeFaces {
+  /** The worst of its objects. */
+  readonly statuses: readonly ObjectStatusName[];
+  /** The second line of a node. */
+  readonly notes: readonly string[];
+}
+
+/** The names of more nodes than this cannot be read when all of them are in sight. */
+const mostReadable = 60;
+
+/** The finest grouping that leaves few enough nodes; `narrowed`: what the filter has fixed already. */
+export function groupingFor(entries: readonly Entry[], narrowed: ReadonlySet<string>): Grouping {
+  if (new Set(entries.map(({ object }) => object.host)).size <= 1 && entries.length <= mostReadable) return 'object';
+  if (new Set(entries.map(({ object }) => object.address)).size <= mostReadable) return 'name';
+  return (['kind', 'host', 'status'] as const).find((each) => !narrowed.has(each)) ?? 'object';
+}
+
+/** References to objects that are not there are left out, and those within one node. */
+export function graphOf(entries: readonly Entry[], isShown: (entry: Entry) => boolean, grouping: Grouping): Graph {
+  const numbers = new Map<string, number>();
+  const members: number[][] = [];
+  const nodeOfObject = new Map<string, number>();
+  for (const [at, entry] of entries.entries()) {
+    if (!isShown(entry)) continue;
+    const key = nodeKey(entry, grouping);
+    let id = numbers.get(key);
+    if (id === undefined) {
+      id = members.length;
+      numbers.set(key, id);
+      members.push([]);
     }
+    members[id]?.push(at);
+    nodeOfObject.set(entry.key, id);
   }
-  const edges = Uint32Array.from(pairs);
+  const edges = edgesOf(entries, members, nodeOfObject);
+  const firsts = members.map(([at]) => entries[at ?? -1]?.object);
+  const kindNames = [...new Set(firsts.map((object) => object?.kind ?? ''))].sort();
   return {
-    places,
-    keys: nodes.map(({ key }) => key),
-    titles: nodes.map(({ object }) => object.name),
-    kinds: nodes.map(({ object }) => (host === '' ? `${object.kind} · ${object.host}` : object.kind)),
+    grouping,
+    keys: [...numbers.keys()],
+    titles: [...numbers.keys()].map((key, id) =>
+      grouping === 'object' || grouping === 'name' ? (firsts[id]?.name ?? key) : key,
+    ),
+    members,
     input: {
-      count: nodes.length,
+      count: members.length,
       edges,
-      groups: Uint16Array.from(nodes, ({ object }) => kindNames.indexOf(object.kind)),
+      groups: Uint16Array.from(firsts, (object) => kindNames.indexOf(object?.kind ?? '')),
     },
-    dependencies: lists(nodes.length, edges, 0, 1),
-    dependents: lists(nodes.length, edges, 1, 0),
+    dependencies: lists(members.length, edges, 0, 1),
+    dependents: lists(members.length, edges, 1, 0),
   };
 }
 
-export const statusesOf = (graph: Graph, entries: readonly Entry[]): readonly ObjectStatusName[] =>
-  graph.places.map((at) => entries[at]?.object.status ?? 'unknown');
+function nodeKey({ key, object }: Entry, grouping: Grouping): string {
+  return grouping === 'object' ? key : grouping === 'name' ? object.address : object[grouping];
+}
+
+function edgesOf(
+  entries: readonly Entry[],
+  members: readonly (readonly number[])[],
+  nodeOfObject: ReadonlyMap<string, number>,
+): Uint32Array {
+  const pairs: number[] = [];
+  for (const [id, places] of members.entries()) {
+    const others = new Set<number>();
+    for (const at of places) {
+      const object = entries[at]?.object;
+      for (const address of object?.dependsOn ?? []) {
+        const other = nodeOfObject.get(`${object?.host} ${address}`);
+        if (other !== undefined && other !== id) others.add(other);
+      }
+    }
+    for (const other of others) pairs.push(id, other);
+  }
+  return Uint32Array.from(pairs);
+}
+
+export function facesOf({ grouping, members }: Graph, entries: readonly Entry[]): NodeFaces {
+  const statuses: ObjectStatusName[] = [];
+  const notes: string[] = [];
+  for (const places of members) {
+    let [worst, apart] = [statusNames.length, 0];
+    for (const at of places) {
+      const rank = statusNames.indexOf(entries[at]?.object.status ?? 'unknown');
+      worst = Math.min(worst, rank);
+      if (statusNames[rank] !== 'synced') apart += 1;
+    }
+    statuses.push(statusNames[worst] ?? 'unknown');
+    notes.push(noteOf(grouping, places, entries, apart));
+  }
+  return { statuses, notes };
+}
+
+function noteOf(grouping: Grouping, places: readonly number[], entries: readonly Entry[], apart: number): string {
+  const object = entries[places[0] ?? -1]?.object;
+  if (object === undefined) return '';
+  if (grouping === 'object' || (grouping === 'name' && places.length === 1)) return `${object.kind} · ${object.host}`;
+  const differing = apart === 0 ? '' : `, ${apart.toLocaleString('en')} apart`;
+  if (grouping === 'name') return `${object.kind} · ${places.length} hosts${differing}`;
+  return `${places.length.toLocaleString('en')} object${places.length === 1 ? '' : 's'}${differing}`;
+}
+
+/** The object of a node that a person wants to see first: the one in the worst status. */
+export function worstMember({ members }: Graph, entries: readonly Entry[], id: number): Entry | undefined {
+  const shown = (members[id] ?? []).flatMap((at) => entries[at] ?? []);
+  const rank = ({ object }: Entry): number => statusNames.indexOf(object.status);
+  return shown.toSorted((one, other) => rank(one) - rank(other))[0];
+}

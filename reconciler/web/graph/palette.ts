@@ -1,6 +1,6 @@
 // The colours of the present theme for drawings: read from the tokens, so that these stay the only place of colours.
 import type { ObjectStatusName } from '../../controller/http/contract.ts';
-import { statusNames } from '../parts/status.tsx';
+import { statusNames } from '../data/status-names.ts';
 
 export interface Palette {
   readonly surface: string;

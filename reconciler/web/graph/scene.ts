@@ -1,9 +1,8 @@
 // What is drawn when: edges on one canvas, drawn when the camera moves; nodes on another above it, drawn with every batch of events.
-import type { ObjectStatusName } from '../../controller/http/contract.ts';
 import { fitted, opened, type Camera, type Size } from './camera.ts';
 import { begin, drawAllEdges, drawEdgesOf, drawFrame, drawNodes, drawSome, type Picture } from './draw.ts';
 import { node, type Layout } from './layout.ts';
-import type { Graph } from './model.ts';
+import type { Graph, NodeFaces } from './model.ts';
 import { readPalette, type Palette } from './palette.ts';
 
 /** More edges than this are drawn only once the camera stands still. */
@@ -15,15 +14,15 @@ export class Scene {
   readonly #nodes: CanvasRenderingContext2D;
   #palette: Palette = readPalette();
   #shown: { readonly graph: Graph; readonly layout: Layout } | undefined;
-  #statuses: readonly ObjectStatusName[] = [];
+  #faces: NodeFaces = { statuses: [], notes: [] };
   #chosen: number | undefined;
   #view: Size = { width: 1, height: 1 };
   #camera: Camera = { x: 0, y: 0, scale: 1 };
   #frame: number | undefined;
   #rest: ReturnType<typeof setTimeout> | undefined;
-  /** Camera, layout, colours or choice are new: everything is drawn anew, not only nodes with a new status. */
+  /** Camera, layout, colours or choice are new: everything is drawn anew, not only nodes with a new face. */
   #isAllOld = true;
-  #drawn: readonly ObjectStatusName[] = [];
+  #drawn: NodeFaces = { statuses: [], notes: [] };
 
   constructor(edges: CanvasRenderingContext2D, nodes: CanvasRenderingContext2D) {
     this.#edges = edges;
@@ -38,14 +37,14 @@ export class Scene {
     return this.#camera;
   }
 
-  show(graph: Graph, layout: Layout, statuses: readonly ObjectStatusName[]): void {
+  show(graph: Graph, layout: Layout, faces: NodeFaces): void {
     this.#shown = { graph, layout };
-    this.#statuses = statuses;
+    this.#faces = faces;
     this.#redraw();
   }
 
-  takeStatuses(statuses: readonly ObjectStatusName[]): void {
-    this.#statuses = statuses;
+  takeFaces(faces: NodeFaces): void {
+    this.#faces = faces;
     this.#request();
   }
 
@@ -114,7 +113,7 @@ export class Scene {
       if (!picture) return;
       if (this.#isAllOld) this.#drawAll(picture);
       else drawSome(this.#nodes, picture, this.#changed());
-      this.#drawn = this.#statuses;
+      this.#drawn = this.#faces;
       this.#isAllOld = false;
     });
   }
@@ -127,8 +126,10 @@ export class Scene {
   }
 
   #changed(): readonly number[] {
+    const { statuses, notes } = this.#drawn;
     const ids: number[] = [];
-    for (const [id, status] of this.#statuses.entries()) if (status !== this.#drawn[id]) ids.push(id);
+    for (const [id, status] of this.#faces.statuses.entries())
+      if (status !== statuses[id] || this.#faces.notes[id] !== notes[id]) ids.push(id);
     return ids;
   }
 
@@ -136,7 +137,7 @@ export class Scene {
     if (!this.#shown) return undefined;
     return {
       ...this.#shown,
-      statuses: this.#statuses,
+      ...this.#faces,
       camera: this.#camera,
       view: this.#view,
       palette: this.#palette,

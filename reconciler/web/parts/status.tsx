@@ -1,17 +1,7 @@
 // A status as colour, shape and word together, so that none of them is needed to read it.
 import type { ObjectStatusName } from '../../controller/http/contract.ts';
+import { statusNames } from '../data/status-names.ts';
 import { Icon, type IconName } from './icons.tsx';
-
-export const statusNames: readonly ObjectStatusName[] = [
-  'failed',
-  'drifted',
-  'missing',
-  'syncing',
-  'waiting',
-  'suspended',
-  'unknown',
-  'synced',
-];
 
 export function StatusMark({ status, text }: { readonly status: ObjectStatusName; readonly text?: string }) {
   return (

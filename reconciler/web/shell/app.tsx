@@ -9,6 +9,7 @@ import { ConsoleView } from '../views/console/console-view.tsx';
 import { DriftView } from '../views/plain/drift-view.tsx';
 import { LogsView } from '../views/plain/logs-view.tsx';
 import { OperationsView } from '../views/plain/operations-view.tsx';
+import { HostView } from '../views/overview/host-view.tsx';
 import { OverviewView } from '../views/overview/overview-view.tsx';
 import { SetView } from '../views/set/set-view.tsx';
 import { OpenQuestion } from '../views/set/questions.tsx';
@@ -68,6 +69,8 @@ function View() {
       return <Titled title="Overview" view={<OverviewView />} />;
     case 'sets':
       return <Titled title={name ?? 'Sets'} view={<SetView key={name} name={name ?? ''} part={part} />} />;
+    case 'hosts':
+      return <Titled title={name ?? 'Hosts'} view={<HostView key={name} name={name ?? ''} />} />;
     case 'operations':
       return <Titled title="Operations" view={<OperationsView />} />;
     case 'drift':

@@ -107,7 +107,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
         address: 'container/web1',
         reason: 'by hand for now',
       });
-      expect(await drawer.getByText('secret, not shown').count()).toBe(2);
+      expect(await drawer.getByText('secret, not shown').count()).toBe(1);
       await drawer.getByRole('button', { name: 'Live' }).click();
       await drawer.getByText('limits.memory: 256MiB').waitFor();
       await drawer.getByRole('button', { name: 'Diff' }).click();
@@ -116,7 +116,9 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
         .or(drawer.getByText('limits.memory: 512MiB'))
         .first()
         .waitFor();
-      expect(await drawer.locator('.line-live').allTextContents()).toEqual(['-   limits.memory: 256MiB\n']);
+      expect(await drawer.locator('.document .line-live').allTextContents()).toEqual([
+        '- live:   limits.memory: 256MiB\n',
+      ]);
       await drawer.getByRole('button', { name: 'Desired' }).click();
       await drawer.getByRole('link', { name: 'In the graph' }).click();
       await page.getByText('container/web1 on node01, drifted, needs 2, needed by 0').waitFor({ state: 'attached' });
@@ -150,7 +152,7 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.getByText('Refused: it is protected').waitFor();
       await page.getByText('web.yaml:8:5').waitFor();
       expect(await axeFindings(page)).toEqual([]);
-      await page.locator('summary', { hasText: 'node02' }).click();
+      await page.locator('.host-plan summary', { hasText: 'node02' }).click();
       await page.getByText('offline', { exact: true }).waitFor();
     }));
 
@@ -351,6 +353,10 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       await page.mouse.up();
       await until(async () => (await picture()) !== before);
       await page.getByLabel('Host').selectOption('all hosts');
+      await page.getByRole('application', { name: 'Graph of 12 names.' }).waitFor();
+      await page.getByLabel('Nodes').selectOption('always kinds');
+      await page.getByRole('application', { name: 'Graph of 5 kinds.' }).waitFor();
+      await page.getByLabel('Nodes').selectOption('always objects');
       await page.getByRole('application', { name: 'Graph of 36 objects.' }).waitFor();
       // A tap opens the object under it: the picture is searched from its middle outwards.
       await button(page, 'Show everything').click();
@@ -363,6 +369,31 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
           },
         });
       await page.getByRole('complementary').waitFor();
+    }));
+
+  test('opens the objects of a group of ten thousand, kind first', () =>
+    visiting(
+      { place: '#/sets/web/graph' },
+      async ({ page }) => {
+        const graph = page.getByRole('application');
+        await page.getByRole('application', { name: 'Graph of 5 kinds.' }).waitFor();
+        await page.locator('.graph[aria-busy=false]').waitFor();
+        await graph.focus();
+        await page.keyboard.press('ArrowDown');
+        await page.keyboard.press('Enter');
+        await page.getByRole('application', { name: 'Graph of 100 hosts.' }).waitFor();
+        expect(new URL(page.url()).hash).toMatch(/[?&]kind=container/);
+      },
+      largeWorld(),
+    ));
+
+  test('leads from a host to the sets on it, and from there to their objects', () =>
+    visiting({}, async ({ page }) => {
+      await page.getByRole('link', { name: 'node02', exact: true }).click();
+      await page.getByRole('heading', { name: 'node02', level: 1 }).waitFor();
+      await page.getByText('The host refused a step: out of memory').waitFor();
+      await page.getByRole('link', { name: 'web', exact: true }).click();
+      await page.getByText('12 of 36 objects').waitFor();
     }));
 
   test('shows few hosts at first and all of them when asked, on a phone too', () =>

@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)('the page on the API of the controll
     try {
       await page.getByLabel('Token').fill(tokens.operate);
       await page.getByRole('button', { name: 'Log in' }).click();
-      await page.getByRole('heading', { name: 'Everything is as declared' }).waitFor();
+      await page.getByRole('heading', { name: '1 object is not as declared' }).waitFor();
       await page.getByText('Live', { exact: true }).waitFor();
       await page.getByRole('link', { name: 'web', exact: true }).click();
       await page.getByText('2 objects', { exact: true }).waitFor();

@@ -20,6 +20,8 @@ const places = [
   { place: '#/logs', shows: 'the host does not answer' },
   { place: '#/console/node01/web1', shows: 'web1' },
   { place: '#/login', shows: 'Log in with your organization' },
+  { place: '#/hosts/node03', shows: 'connect ECONNREFUSED 10.0.0.3:8443' },
+  { place: '#/hosts/no-such', shows: 'There is no host no-such' },
   { place: '#/nowhere', shows: 'There is nothing at this address' },
   { place: '#/sets/no-such', shows: 'There is no set no-such' },
 ] as const;

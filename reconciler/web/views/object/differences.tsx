@@ -1,18 +1,20 @@
-// Each field that differs: desired beside live, its cost, and a button that leaves it alone.
+// Each field that differs: as one diff from live to desired, its cost, and a button that leaves it alone.
 import type { Difference } from '../../../controller/http/contract.ts';
 import { canOperate } from '../../data/store.ts';
 import { StatusMark } from '../../parts/status.tsx';
 import { ask } from '../set/questions.tsx';
-import { valueText } from './value-text.ts';
+import { diffLines, valueText, type DiffLine } from './value-text.ts';
 
 export interface DifferencesProps {
   readonly set: string;
   readonly host?: string;
   readonly address: string;
+  /** False: the object is yet to be created. */
+  readonly isLive: boolean;
   readonly differences: readonly Difference[];
 }
 
-export function Differences({ set, host, address, differences }: DifferencesProps) {
+export function Differences({ set, host, address, isLive, differences }: DifferencesProps) {
   if (differences.length === 0) {
     return (
       <p class="agree">
@@ -28,7 +30,7 @@ export function Differences({ set, host, address, differences }: DifferencesProp
           <li key={difference.path}>
             <div class="difference-head">
               <code>{difference.path === '' ? 'the object as a whole' : difference.path}</code>
-              <span class="soft small">{costs[difference.effect]}</span>
+              <span class="soft small">{costOf(difference, isLive)}</span>
               {canOperate.value && host !== undefined && difference.path !== '' && (
                 <button
                   class="button plain"
@@ -39,20 +41,7 @@ export function Differences({ set, host, address, differences }: DifferencesProp
                 </button>
               )}
             </div>
-            <div class="sides">
-              <Side
-                title="desired"
-                isSecret={difference.isSecret}
-                isThere={'desired' in difference}
-                value={difference.desired}
-              />
-              <Side
-                title="live"
-                isSecret={difference.isSecret}
-                isThere={'live' in difference}
-                value={difference.live}
-              />
-            </div>
+            <UnifiedDiff difference={difference} />
           </li>
         ))}
       </ul>
@@ -66,26 +55,41 @@ const costs: Readonly<Record<Difference['effect'], string>> = {
   recreate: 'needs a new object',
 };
 
-interface SideProps {
-  readonly title: 'desired' | 'live';
-  readonly isSecret: boolean;
-  readonly isThere: boolean;
-  readonly value: unknown;
+/** What bringing the field to its desired value means for the object. */
+function costOf(difference: Difference, isLive: boolean): string {
+  if (!isLive) return 'comes with the new object';
+  if (difference.path === '' && !('desired' in difference)) return 'will be deleted';
+  return costs[difference.effect];
 }
 
-function Side({ title, isSecret, isThere, value }: SideProps) {
+function UnifiedDiff({ difference }: { readonly difference: Difference }) {
+  if (difference.isSecret) return <p class="diff-note soft">secret, not shown: the two values differ</p>;
   return (
-    <div class={`side ${title}`}>
-      <span class="side-title">{title}</span>
-      {isThere ? (
-        isSecret ? (
-          <em class="soft">secret, not shown</em>
-        ) : (
-          <pre>{valueText(value)}</pre>
-        )
-      ) : (
-        <em class="soft">absent</em>
-      )}
-    </div>
+    <pre class="diff">
+      <DiffLines lines={diffLines(linesOf(difference, 'desired'), linesOf(difference, 'live'))} />
+    </pre>
+  );
+}
+
+function linesOf(difference: Difference, side: 'desired' | 'live'): readonly string[] {
+  return side in difference ? valueText(difference[side]).split('\n') : [];
+}
+
+const signs = { both: ' ', desired: '+', live: '-' } as const;
+const words = { both: '', desired: 'desired: ', live: 'live: ' } as const;
+
+/** `-` lines are live and go, `+` lines are desired and come; a screen reader hears the words. */
+export function DiffLines({ lines }: { readonly lines: readonly DiffLine[] }) {
+  return (
+    <>
+      {lines.map(({ side, text }, at) => (
+        <span key={at} class={`line line-${side}`}>
+          <span aria-hidden="true">{signs[side]} </span>
+          <span class="hidden">{words[side]}</span>
+          {text}
+          {'\n'}
+        </span>
+      ))}
+    </>
   );
 }

@@ -1,12 +1,12 @@
 // The declared document and the live object as text: side by side as one list of lines, marked where only one has them.
 import { useMemo, useState } from 'preact/hooks';
 import type { ObjectDetail } from '../../../controller/http/contract.ts';
+import { DiffLines } from './differences.tsx';
 import { diffLines, valueText } from './value-text.ts';
 
 const tabs = ['diff', 'desired', 'live'] as const;
 type Tab = (typeof tabs)[number];
 const titles: Readonly<Record<Tab, string>> = { diff: 'Diff', desired: 'Desired', live: 'Live' };
-const signs = { both: ' ', desired: '+', live: '-' } as const;
 
 export function Documents({ detail }: { readonly detail: ObjectDetail }) {
   const [tab, setTab] = useState<Tab>('desired');
@@ -23,16 +23,7 @@ export function Documents({ detail }: { readonly detail: ObjectDetail }) {
         ))}
       </div>
       <pre class="document" tabIndex={0} aria-label={titles[tab]}>
-        {tab === 'diff'
-          ? lines.map(({ side, text }, at) => (
-              <span key={at} class={`line line-${side}`}>
-                {signs[side]} {text}
-                {'\n'}
-              </span>
-            ))
-          : tab === 'desired'
-            ? desired
-            : live}
+        {tab === 'diff' ? <DiffLines lines={lines} /> : tab === 'desired' ? desired : live}
       </pre>
     </section>
   );

@@ -93,7 +93,13 @@ function Body({ set, host, address, detail }: BodyProps) {
         )}
       </div>
       <Suspended set={set} suspensions={suspensions} />
-      <Differences set={set} host={host} address={address} differences={differences} />
+      <Differences
+        set={set}
+        host={host}
+        address={address}
+        isLive={detail.live !== undefined}
+        differences={differences}
+      />
       <Documents detail={detail} />
       <section aria-labelledby="object-history">
         <h3 id="object-history">History</h3>

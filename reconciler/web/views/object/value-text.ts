@@ -41,8 +41,8 @@ const mostCells = 4_000_000;
 export function diffLines(desired: readonly string[], live: readonly string[]): readonly DiffLine[] {
   if (desired.length * live.length > mostCells) {
     return [
-      ...desired.map((text) => ({ side: 'desired' as const, text })),
       ...live.map((text) => ({ side: 'live' as const, text })),
+      ...desired.map((text) => ({ side: 'desired' as const, text })),
     ];
   }
   const width = live.length + 1;
@@ -66,12 +66,12 @@ export function diffLines(desired: readonly string[], live: readonly string[]): 
       lines.push({ side: 'both', text: left });
       row++;
       column++;
-    } else if (right === undefined || (left !== undefined && at(row + 1, column) >= at(row, column + 1))) {
-      lines.push({ side: 'desired', text: left ?? '' });
-      row++;
-    } else {
-      lines.push({ side: 'live', text: right });
+    } else if (left === undefined || (right !== undefined && at(row, column + 1) >= at(row + 1, column))) {
+      lines.push({ side: 'live', text: right ?? '' });
       column++;
+    } else {
+      lines.push({ side: 'desired', text: left });
+      row++;
     }
   }
   return lines;

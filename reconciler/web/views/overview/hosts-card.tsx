@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import type { HostStatus } from '../../../controller/http/contract.ts';
 import { Empty } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
+import { to } from '../../shell/router.ts';
 
 const shownAtFirst = 12;
 
@@ -30,14 +31,12 @@ export function HostsCard({ hosts }: { readonly hosts: readonly HostStatus[] }) 
           {shown.map((host) => (
             <li key={host.name} class="tile">
               <div class="tile-head">
-                <span class="name">{host.name}</span>
+                <a class="name" href={to(['hosts', host.name])}>
+                  {host.name}
+                </a>
                 <WordMark word={host.status} />
               </div>
-              <p class="soft small">
-                {Object.entries(host.labels)
-                  .map(([key, value]) => `${key}=${value}`)
-                  .join('  ') || 'no labels'}
-              </p>
+              <p class="soft small">{labelsOf(host)}</p>
               {host.message !== undefined && <p class="small bad-text">{host.message}</p>}
             </li>
           ))}
@@ -46,5 +45,10 @@ export function HostsCard({ hosts }: { readonly hosts: readonly HostStatus[] }) 
     </section>
   );
 }
+
+export const labelsOf = ({ labels }: HostStatus): string =>
+  Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join('  ') || 'no labels';
 
 const rank = ({ status }: HostStatus): number => (status === 'online' ? 1 : 0);

@@ -2,10 +2,12 @@
 import type { Overview, SetStatus } from '../../../controller/http/contract.ts';
 import { overview } from '../../data/store.ts';
 import { Bones, Empty } from '../../parts/states.tsx';
-import { Meter, StatusMark, statusNames } from '../../parts/status.tsx';
+import { statusNames } from '../../data/status-names.ts';
+import { Meter, StatusMark } from '../../parts/status.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { to } from '../../shell/router.ts';
 import { Revision } from '../plain/revision.tsx';
+import { countsOf } from './counts.ts';
 import { HostsCard } from './hosts-card.tsx';
 import { SourcesCard } from './sources-card.tsx';
 
@@ -49,6 +51,10 @@ function sentence(sets: readonly SetStatus[]): string {
   if (sets.length === 0) return 'No sets are declared';
   if (bad > 0) return bad === 1 ? '1 set needs attention' : `${bad} sets need attention`;
   if (drifted > 0) return drifted === 1 ? '1 set has drifted' : `${drifted} sets have drifted`;
+  const counts = sets.map((set) => countsOf(set));
+  const apart = counts.reduce((sum, { total, synced }) => sum + total - synced, 0);
+  if (apart > 0)
+    return apart === 1 ? '1 object is not as declared' : `${apart.toLocaleString('en')} objects are not as declared`;
   return sets.every(({ status }) => status === 'synced') ? 'Everything is as declared' : 'Nothing has failed';
 }
 
@@ -114,15 +120,4 @@ function SetRow({ set }: { readonly set: SetStatus }) {
       <td class="narrow soft">{last === '' ? 'never' : <Ago at={last} />}</td>
     </tr>
   );
-}
-
-export function countsOf(set: SetStatus): { total: number; synced: number; drifted: number; failed: number } {
-  const sum = { total: 0, synced: 0, drifted: 0, failed: 0 };
-  for (const { objects } of set.hosts) {
-    sum.total += objects.total;
-    sum.synced += objects.synced;
-    sum.drifted += objects.drifted;
-    sum.failed += objects.failed;
-  }
-  return sum;
 }

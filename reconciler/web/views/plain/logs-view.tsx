@@ -3,6 +3,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { LogLevel, LogLine } from '../../../controller/http/contract.ts';
 import { api } from '../../data/api.ts';
 import { newLogLines, overview } from '../../data/store.ts';
+import { folded } from '../../parts/fold.ts';
 import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
@@ -80,7 +81,7 @@ function Lines({ lines }: { readonly lines: readonly LogLine[] }) {
   };
   return (
     <div class="card fill log" ref={box} role="log" aria-live="off" aria-label="Log" tabIndex={0} onScroll={onScroll}>
-      {lines.map((line, at) => (
+      {folded(lines, areAlike).map(({ last: line, times }, at) => (
         <p key={`${line.at} ${at}`} class={`log-line log-${line.level}`}>
           <time class="soft" dateTime={line.at} title={exactText(line.at)}>
             {clockText(line.at)}
@@ -88,6 +89,7 @@ function Lines({ lines }: { readonly lines: readonly LogLine[] }) {
           <WordMark word={line.level} />
           <span class="grow lines">
             {line.message}
+            {times > 1 && <strong> × {times}</strong>}
             <span class="soft"> {[line.set, line.host, line.source].filter(Boolean).join(' · ')}</span>
           </span>
         </p>
@@ -95,6 +97,14 @@ function Lines({ lines }: { readonly lines: readonly LogLine[] }) {
     </div>
   );
 }
+
+/** But for their time. */
+const areAlike = (one: LogLine, next: LogLine): boolean =>
+  one.level === next.level &&
+  one.message === next.message &&
+  one.set === next.set &&
+  one.host === next.host &&
+  one.source === next.source;
 
 interface Wanted {
   readonly set: string;

@@ -1,7 +1,8 @@
 // Search and filters of objects: in the address of the page, so that a link shows the same.
+import type { ComponentChildren } from 'preact';
 import type { ObjectStatusName, SetStatus } from '../../../controller/http/contract.ts';
-import type { Entry } from '../../data/objects.ts';
-import { statusNames } from '../../parts/status.tsx';
+import type { Entry } from '../../data/entry.ts';
+import { statusNames } from '../../data/status-names.ts';
 import { place, refine } from '../../shell/router.ts';
 
 export interface Filter {
@@ -13,7 +14,8 @@ export interface Filter {
 
 export function presentFilter(): Filter {
   const { search = '', status = '', host = '', kind = '' } = place.value.query;
-  return { search, status, host, kind };
+  // Links of older pages have * for all hosts.
+  return { search, status, host: host === '*' ? '' : host, kind };
 }
 
 /** Entries that match: every word of the search must occur. */
@@ -30,14 +32,22 @@ export function filtered(entries: readonly Entry[], filter: Filter): readonly En
   );
 }
 
+export function countStatuses(entries: readonly Entry[]): ReadonlyMap<ObjectStatusName, number> {
+  const counts = new Map<ObjectStatusName, number>();
+  for (const { object } of entries) counts.set(object.status, (counts.get(object.status) ?? 0) + 1);
+  return counts;
+}
+
 export interface FiltersProps {
   readonly set: SetStatus;
   readonly filter: Filter;
   readonly counts: ReadonlyMap<ObjectStatusName, number>;
   readonly kinds: readonly string[];
+  /** More choices. */
+  readonly children?: ComponentChildren;
 }
 
-export function Filters({ set, filter, counts, kinds }: FiltersProps) {
+export function Filters({ set, filter, counts, kinds, children }: FiltersProps) {
   return (
     <search class="filters" aria-label="Filter of objects">
       <label class="field grow">
@@ -71,6 +81,7 @@ export function Filters({ set, filter, counts, kinds }: FiltersProps) {
         options={set.hosts.map(({ host }) => ({ value: host, text: host }))}
         choose={(host) => refine({ host })}
       />
+      {children}
     </search>
   );
 }

@@ -1,51 +1,92 @@
-// The objects of a set as a graph: which host, what the colours mean, the drawing.
+// The objects of a set as a graph: filters, what one node stands for, what the colours mean, the drawing.
+import { useMemo } from 'preact/hooks';
 import type { SetStatus } from '../../../controller/http/contract.ts';
 import { objects, readObjects } from '../../data/objects.ts';
+import { statusNames } from '../../data/status-names.ts';
 import { GraphCanvas } from '../../graph/graph-canvas.tsx';
+import { graphOf, groupingFor, groupings, worstMember, type Graph, type Grouping } from '../../graph/model.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
-import { StatusMark, statusNames } from '../../parts/status.tsx';
+import { StatusMark } from '../../parts/status.tsx';
 import { place, refine } from '../../shell/router.ts';
-import { Choice } from './filters.tsx';
+import { Choice, countStatuses, filtered, Filters, presentFilter } from './filters.tsx';
 
-/** Sets up to this size show all hosts at first. */
-const smallSet = 300;
-const everyHost = '*';
+const groupingTexts: Readonly<Record<Grouping, string>> = {
+  object: 'objects',
+  name: 'names',
+  kind: 'kinds',
+  host: 'hosts',
+  status: 'statuses',
+};
 
 export function GraphPart({ set }: { readonly set: SetStatus }) {
   const { entries, isLoading, error, shape } = objects.value;
+  const filter = presentFilter();
+  const { search, status, host, kind } = filter;
+  const wanted = groupings.find((each) => each === place.value.query['group']);
+  const view = JSON.stringify([filter, wanted]);
+  // A filter by status, or a grouping by it, makes other nodes with each change of a status.
+  const hasNewNodes = status !== '' || wanted === 'status' || (wanted === undefined && kind !== '' && host !== '');
+  const shown = useMemo(() => filtered(entries, filter), [shape, view, hasNewNodes ? entries : undefined]);
+  const graph = useMemo(() => {
+    const narrowed = new Set(Object.entries({ kind, host, status }).flatMap(([key, value]) => (value ? key : [])));
+    const keys = new Set(shown.map(({ key }) => key));
+    return graphOf(entries, ({ key }) => keys.has(key), wanted ?? groupingFor(shown, narrowed));
+  }, [shown, view]);
+  const kinds = useMemo(() => [...new Set(entries.map(({ object }) => object.kind))].sort(), [shape]);
+  const counts = useMemo(() => countStatuses(entries), [entries]);
   if (error !== undefined && entries.length === 0) {
     return <Trouble title="The objects could not be read" message={error} again={() => void readObjects(set.name)} />;
   }
   if (isLoading && entries.length === 0) return <Bones rows={10} label="Loading objects" />;
   if (entries.length === 0) return <Empty title="The set declares nothing yet" />;
-  const first = entries.length <= smallSet ? everyHost : (set.hosts[0]?.host ?? everyHost);
-  const host = place.value.query['host'] ?? first;
   return (
     <section class="card fill graph-card" aria-label="Graph">
       <div class="pad list-tools">
-        <Choice
-          label="Host"
-          value={host}
-          options={[
-            { value: everyHost, text: 'all hosts' },
-            ...set.hosts.map((each) => ({ value: each.host, text: each.host })),
-          ]}
-          choose={(next) => refine({ host: next })}
-        />
+        <Filters set={set} filter={filter} counts={counts} kinds={kinds}>
+          <Choice
+            label="Nodes"
+            value={wanted ?? ''}
+            all={`nodes: ${groupingTexts[graph.grouping]}`}
+            options={groupings.map((each) => ({ value: each, text: `always ${groupingTexts[each]}` }))}
+            choose={(group) => refine({ group })}
+          />
+        </Filters>
         <p class="legend small">
           <span class="soft">Left square: desired, right square: live.</span>
-          {statusNames.map((status) => (
-            <StatusMark key={status} status={status} />
+          {statusNames.map((each) => (
+            <StatusMark key={each} status={each} />
           ))}
         </p>
       </div>
-      <GraphCanvas
-        entries={entries}
-        shape={shape}
-        host={host === everyHost ? '' : host}
-        chosenKey={place.value.query['object']}
-        open={(key) => refine({ object: key })}
-      />
+      {graph.keys.length === 0 ? (
+        <Empty title="No object matches">
+          <button
+            class="button"
+            onClick={() => refine({ search: '', status: '', host: '', kind: '' })}
+            aria-label={`Clear the filter ${search}`.trim()}
+          >
+            Clear the filter
+          </button>
+        </Empty>
+      ) : (
+        <GraphCanvas
+          graph={graph}
+          entries={entries}
+          view={view}
+          chosenKey={place.value.query['object']}
+          open={(id) => open(graph, id)}
+        />
+      )}
     </section>
   );
+}
+
+/** An object is shown beside the graph; a group becomes the filter, and its objects the next graph. */
+function open(graph: Graph, id: number): void {
+  const { grouping } = graph;
+  if (grouping === 'object' || grouping === 'name') {
+    refine({ object: worstMember(graph, objects.peek().entries, id)?.key });
+    return;
+  }
+  refine({ [grouping]: graph.keys[id], group: '' });
 }

@@ -1,7 +1,9 @@
 // The runs of a set, newest first: who, what, when, why, and the way back.
+import type { RunRecord } from '../../../controller/http/contract.ts';
 import { api } from '../../data/api.ts';
 import { canOperate, runsSeen, setOf } from '../../data/store.ts';
 import { Icon } from '../../parts/icons.tsx';
+import { folded } from '../../parts/fold.ts';
 import { useLoad } from '../../parts/load.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { WordMark } from '../../parts/status.tsx';
@@ -21,7 +23,7 @@ export function HistoryPart({ set }: { readonly set: string }) {
   return (
     <section class="card" aria-label="History">
       <ol class="runs">
-        {data.map((run) => (
+        {folded(data, areTriesOfOne).map(({ first: run, last: oldest, times }) => (
           <li key={run.id} class="run">
             <WordMark word={run.outcome} />
             <div class="grow">
@@ -37,8 +39,13 @@ export function HistoryPart({ set }: { readonly set: string }) {
                   </>
                 )}
                 {run.endedAt !== undefined && `, took ${tookText(run.at, run.endedAt)}`}
+                {times > 1 && (
+                  <>
+                    , tried {times} times since <Ago at={oldest.at} />
+                  </>
+                )}
               </p>
-              {run.message !== undefined && <p class="small bad-text lines">{run.message}</p>}
+              {run.message !== undefined && <p class={`small lines ${toneOf(run.outcome)}`}>{run.message}</p>}
             </div>
             <span class="soft small">
               <Ago at={run.at} />
@@ -58,3 +65,13 @@ export function HistoryPart({ set }: { readonly set: string }) {
     </section>
   );
 }
+
+/** Red is for what needs a person. */
+const toneOf = (outcome: RunRecord['outcome']): string =>
+  outcome === 'failed' ? 'bad-text' : outcome === 'partial' ? 'warn-text' : 'soft';
+
+const areTriesOfOne = (one: RunRecord, next: RunRecord): boolean =>
+  one.outcome === 'failed' &&
+  next.outcome === 'failed' &&
+  one.revision === next.revision &&
+  one.message === next.message;

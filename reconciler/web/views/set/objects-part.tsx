@@ -1,12 +1,13 @@
 // The objects of a set as a list: ten thousand of them, filtered and searched while events change them.
 import { useMemo } from 'preact/hooks';
-import type { ObjectStatusName, SetStatus } from '../../../controller/http/contract.ts';
-import { objects, readObjects, type Entry } from '../../data/objects.ts';
+import type { SetStatus } from '../../../controller/http/contract.ts';
+import type { Entry } from '../../data/entry.ts';
+import { objects, readObjects } from '../../data/objects.ts';
 import { Bones, Empty, Trouble } from '../../parts/states.tsx';
 import { StatusMark } from '../../parts/status.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
 import { place, refine } from '../../shell/router.ts';
-import { filtered, Filters, presentFilter } from './filters.tsx';
+import { countStatuses, filtered, Filters, presentFilter } from './filters.tsx';
 
 const rowHeight = 40;
 
@@ -71,10 +72,4 @@ function ObjectRow({ object }: Entry) {
       <span class="object-host soft small">{object.host}</span>
     </>
   );
-}
-
-function countStatuses(entries: readonly Entry[]): ReadonlyMap<ObjectStatusName, number> {
-  const counts = new Map<ObjectStatusName, number>();
-  for (const { object } of entries) counts.set(object.status, (counts.get(object.status) ?? 0) + 1);
-  return counts;
 }

@@ -97,7 +97,12 @@ function Plan({ set, preview }: { readonly set: string; readonly preview: Previe
                 ))}
                 {object.guard !== undefined && <p class="small bad-text">Refused: {object.guard}</p>}
                 {object.differences.length > 0 && (
-                  <Differences set={set} address={object.address} differences={object.differences} />
+                  <Differences
+                    set={set}
+                    address={object.address}
+                    isLive={object.action !== 'create'}
+                    differences={object.differences}
+                  />
                 )}
               </li>
             ))}

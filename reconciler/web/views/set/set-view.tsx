@@ -87,7 +87,7 @@ function Head({ set }: { readonly set: SetStatus }) {
         <h1>
           {set.name} <StatusMark status={set.status} />
         </h1>
-        {set.message !== undefined && <p>{set.message}</p>}
+        {set.message !== undefined && !isSaidBySuspension(set, set.message) && <p>{set.message}</p>}
         <p class="soft small facts">
           <span>
             source {set.source} {set.path}
@@ -138,7 +138,9 @@ function Actions({ set }: { readonly set: SetStatus }) {
 }
 
 function Problems({ set }: { readonly set: SetStatus }) {
-  const failing = set.hosts.filter(({ error }) => error !== undefined);
+  const failing = set.hosts.filter(
+    ({ status, error }) => error !== undefined && status !== 'suspended' && !isSaidBySuspension(set, error),
+  );
   if (set.problems.length === 0 && failing.length === 0) return null;
   return (
     <div class="problem whole" role="status">
@@ -151,16 +153,29 @@ function Problems({ set }: { readonly set: SetStatus }) {
             {problem}
           </li>
         ))}
-        {failing.slice(0, 20).map(({ host, error }) => (
-          <li key={host} class="lines">
-            <strong>{host}</strong>: {error}
-          </li>
-        ))}
-        {failing.length > 20 && <li>and {failing.length - 20} more hosts</li>}
       </ul>
+      {failing.length > 0 && (
+        <details>
+          <summary>
+            {failing.length === 1 ? `1 host failed: ${failing[0]?.host}` : `${failing.length} hosts failed`}
+          </summary>
+          <ul>
+            {failing.slice(0, 20).map(({ host, error }) => (
+              <li key={host} class="lines">
+                <a href={to(['hosts', host])}>{host}</a>: {error}
+              </li>
+            ))}
+            {failing.length > 20 && <li>and {failing.length - 20} more hosts</li>}
+          </ul>
+        </details>
+      )}
     </div>
   );
 }
+
+/** The list of suspensions below says it, with who and until when. */
+const isSaidBySuspension = ({ suspensions }: SetStatus, text: string): boolean =>
+  suspensions.some(({ reason }) => text.includes(reason));
 
 function Suspensions({ set }: { readonly set: SetStatus }) {
   if (set.suspensions.length === 0) return null;

@@ -1,0 +1,13 @@
+// The statuses of objects, the worst first.
+import type { ObjectStatusName } from '../../controller/http/contract.ts';
+
+export const statusNames: readonly ObjectStatusName[] = [
+  'failed',
+  'drifted',
+  'missing',
+  'syncing',
+  'waiting',
+  'suspended',
+  'unknown',
+  'synced',
+];

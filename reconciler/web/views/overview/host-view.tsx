@@ -1,0 +1,95 @@
+// One host: whether it answers, its labels, and what each set has there.
+import type { SetStatus } from '../../../controller/http/contract.ts';
+import { overview } from '../../data/store.ts';
+import { Bones, Empty } from '../../parts/states.tsx';
+import { Meter, StatusMark, WordMark } from '../../parts/status.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { to } from '../../shell/router.ts';
+import { Revision } from '../plain/revision.tsx';
+import { countsOf } from './counts.ts';
+import { labelsOf } from './hosts-card.tsx';
+
+export function HostView({ name }: { readonly name: string }) {
+  if (overview.value === undefined) return <Bones rows={6} label="Loading the host" />;
+  const host = overview.value.hosts.find((each) => each.name === name);
+  if (host === undefined) {
+    return (
+      <Empty isPage title={`There is no host ${name}`}>
+        <a class="button" href="#/">
+          To the overview
+        </a>
+      </Empty>
+    );
+  }
+  const sets = overview.value.sets.filter((set) => set.hosts.some((each) => each.host === name));
+  return (
+    <>
+      <header class="set-head">
+        <div class="set-title">
+          <p class="small">
+            <a href="#/">Overview</a> <span class="soft">/ host</span>
+          </p>
+          <h1>
+            {name} <WordMark word={host.status} />
+          </h1>
+          <p class="soft small">{labelsOf(host)}</p>
+          {host.message !== undefined && <p class="bad-text lines">{host.message}</p>}
+        </div>
+      </header>
+      <section class="card" aria-labelledby="host-sets">
+        <header>
+          <h2 id="host-sets">Sets on this host</h2>
+          <span class="soft">{sets.length}</span>
+        </header>
+        {sets.length === 0 ? (
+          <Empty title="No set names this host" />
+        ) : (
+          <table class="table stacks">
+            <thead>
+              <tr>
+                <th>Status</th>
+                <th>Set</th>
+                <th>Objects</th>
+                <th>Revision</th>
+                <th>Last sync</th>
+              </tr>
+            </thead>
+            <tbody>
+              {sets.map((set) => (
+                <SetRow key={set.name} set={set} host={name} />
+              ))}
+            </tbody>
+          </table>
+        )}
+      </section>
+    </>
+  );
+}
+
+function SetRow({ set, host }: { readonly set: SetStatus; readonly host: string }) {
+  const here = set.hosts.find((each) => each.host === host);
+  const counts = countsOf(set, host);
+  return (
+    <tr>
+      <td class="narrow">
+        <StatusMark status={here?.status ?? 'unknown'} />
+      </td>
+      <td>
+        <a class="name" href={to(['sets', set.name], { host })}>
+          {set.name}
+        </a>
+        {here?.error !== undefined && <div class="small bad-text lines">{here.error}</div>}
+      </td>
+      <td class="objects-cell">
+        <Meter counts={counts} />
+        <span class="soft small">
+          {counts.synced.toLocaleString('en')} of {counts.total.toLocaleString('en')}
+        </span>
+      </td>
+      <td class="narrow">
+        <Revision revision={here?.appliedRevision} />
+      </td>
+      <td class="narrow soft">{here?.lastSyncAt === undefined ? 'never' : <Ago at={here.lastSyncAt} />}</td>
+    </tr>
+  );
+}
