@@ -4,6 +4,7 @@ import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import { defaultMetricsPort } from '../api/server/listen-address.ts';
+import { Connections, networkLimits } from '../http/listen/connections.ts';
 import { createApp, type AppDeps, type HttpHandler } from '../http/app.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { dialectHeader } from '../cluster/peer-headers.ts';
@@ -11,11 +12,11 @@ import type { Dialect } from '../http/dialects/dialect.ts';
 import { lxdDialect } from '../http/dialects/lxd.ts';
 import { lxdRoutes } from '../http/dialects/lxd-routes.ts';
 import { svcDialect } from '../http/dialects/svc.ts';
-import { listenUnix, onlyMetrics, type Listener, type ListenerDeps, type TlsSettings } from '../http/listen.ts';
-import type { PeerConnections } from '../http/peer-connections.ts';
+import { listenUnix, onlyMetrics, type Listener, type ListenerDeps, type TlsSettings } from '../http/listen/listen.ts';
+import type { PeerConnections } from '../http/listen/peer-connections.ts';
 import type { RouteTable } from '../http/route.ts';
 import type { Pki } from '../auth/pki.ts';
-import { TlsListener } from '../http/tls-listener.ts';
+import { TlsListener } from '../http/listen/tls-listener.ts';
 import { Websockets, type WebsocketDeps } from '../http/websocket.ts';
 
 /** Where unmodified clients of LXD are served. */
@@ -76,11 +77,12 @@ export class Listeners {
     const svc = speaking(deps, svcDialect, await appOf(deps, svcDialect, deps.routesOf(svcDialect)));
     const makeLxd = () => appOf(deps, lxdDialect, lxdRoutes(deps.routesOf(lxdDialect)));
     const lxd = speaking(deps, lxdDialect, madeWhenAsked(makeLxd, deps));
+    const shared = { ...tlsOf(deps), connections: new Connections(networkLimits(), deps.log) };
     const tls = {
-      svc: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...tlsOf(deps) }),
-      lxd: new TlsListener({ ...forMembersToo(lxd, svc, lxd), ...tlsOf(deps) }),
-      members: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...tlsOf(deps) }),
-      metrics: new TlsListener({ ...onlyMetrics(svc), ...tlsOf(deps), defaultPort: defaultMetricsPort }),
+      svc: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...shared }),
+      lxd: new TlsListener({ ...forMembersToo(lxd, svc, lxd), ...shared }),
+      members: new TlsListener({ ...forMembersToo(svc, svc, lxd), ...shared }),
+      metrics: new TlsListener({ ...onlyMetrics(svc), ...shared, defaultPort: defaultMetricsPort }),
     };
     const socketPath = join(deps.stateDir, 'unix.socket');
     const local: Listener[] = [];

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import type { EventRelay } from '../cluster/event-relay.ts';
 import { identifyCaller } from '../auth/identify.ts';
 import { BearerTokens } from '../auth/oidc/bearer-tokens.ts';
-import { PeerConnections } from '../http/peer-connections.ts';
+import { PeerConnections } from '../http/listen/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
 import { namesIn } from '../services/project-scope.ts';
 import { sightOf } from '../services/projects/sight.ts';

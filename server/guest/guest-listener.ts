@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { WebSocketServer } from 'ws';
 import { errors } from '../api/errors.ts';
+import { endSoon } from '../lib/end-soon.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
 import type { Guest } from '../services/containers/guest-view.ts';
 import { toAppError } from '../services/translate-errors.ts';
@@ -172,7 +173,7 @@ function refuseRaw(socket: Duplex, { status, body }: GuestAnswer): void {
     return;
   }
   const head = [`HTTP/1.1 ${status} Refused`, 'Content-Type: text/plain; charset=utf-8'];
-  socket.end([...head, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n'));
+  endSoon(socket, [...head, `Content-Length: ${Buffer.byteLength(body)}`, 'Connection: close', '', body].join('\r\n'));
 }
 
 /** Node keeps it in the socket's handle and has no word for it. */

@@ -15,6 +15,7 @@ import { accessRefusal } from './restricted.ts';
 import { isTrue } from '../api/text/value-checks.ts';
 import type { EventHub } from '../events/hub.ts';
 import type { Operations } from '../operations/manager.ts';
+import { endSoon } from '../lib/end-soon.ts';
 import type { Log } from '../lib/log.ts';
 import { sendEvent, watchListener } from '../events/websocket-listener.ts';
 import type { EventLoopMonitor } from '../lib/event-loop-monitor.ts';
@@ -96,6 +97,8 @@ const eventsEndpoint = rowOf('events.get');
 export class Websockets {
   readonly #deps: WebsocketDeps;
   readonly #server = new WebSocketServer({ noServer: true, maxPayload: 1024 * 1024 });
+  /** To other members: no server of websockets knows them. */
+  readonly #passedOn = new Set<Duplex>();
   #isClosed = false;
   readonly #channels = new WebSocketServer({ noServer: true, maxPayload: maxFrameBytes, WebSocket: ChannelSocket });
 
@@ -140,6 +143,8 @@ export class Websockets {
       if (cluster.isOn && member !== undefined) {
         const passOn = () => forwardUpgrade(cluster, { member, caller, dialect: dialect.name, request }, socket, head);
         const passed = span === undefined ? passOn() : span.within(passOn);
+        this.#passedOn.add(socket);
+        socket.once('close', () => this.#passedOn.delete(socket));
         passed.catch((error: unknown) => this.#refuse(socket, toAppError(error), span));
         return;
       }
@@ -175,6 +180,7 @@ export class Websockets {
       for (const peer of server.clients) peer.terminate();
       server.close();
     }
+    for (const socket of this.#passedOn) socket.destroy();
   }
 
   /** What is asked for; without an operation it is the event stream. Throws when the caller may have neither. */
@@ -263,7 +269,7 @@ export class Websockets {
       'Content-Type: application/json',
       `Content-Length: ${Buffer.byteLength(text)}`,
     ];
-    socket.end([...head, 'Connection: close', '', text].join('\r\n'));
+    endSoon(socket, [...head, 'Connection: close', '', text].join('\r\n'));
   }
 }
 

@@ -12,14 +12,19 @@ import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { errors } from '../api/errors.ts';
-import { defaultHttpsPort } from '../api/server/listen-address.ts';
-import type { Pki } from '../auth/pki.ts';
-import type { Log } from '../lib/log.ts';
-import type { HttpHandler } from './app.ts';
-import type { Dialect } from './dialects/dialect.ts';
+import { errors } from '../../api/errors.ts';
+import { defaultHttpsPort } from '../../api/server/listen-address.ts';
+import type { Pki } from '../../auth/pki.ts';
+import { endSoon } from '../../lib/end-soon.ts';
+import type { Log } from '../../lib/log.ts';
+import type { HttpHandler } from '../app.ts';
+import { watchConnections, type Connections } from './connections.ts';
+import type { Dialect } from '../dialects/dialect.ts';
 import type { PeerConnections } from './peer-connections.ts';
-import type { Websockets } from './websocket.ts';
+import type { Websockets } from '../websocket.ts';
+
+/** A client on the other side of the world takes a second. */
+const handshakeMs = 10_000;
 
 export interface ListenerDeps {
   readonly handler: HttpHandler;
@@ -32,6 +37,10 @@ export interface ListenerDeps {
 export interface TlsListenerDeps extends ListenerDeps {
   readonly peers: Pick<PeerConnections, 'add'>;
   readonly log: Pick<Log, 'warn'>;
+  /** The limits that all listeners on the network share. */
+  readonly connections: Connections;
+  /** The longest time for a handshake. */
+  readonly handshakeMs?: number;
   /** Of addresses without one; default 8443. */
   readonly defaultPort?: number;
 }
@@ -56,6 +65,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
   const owner = group === undefined ? undefined : await groupId(group);
   await unlink(path).catch(ignoreMissing);
   const server = prepare(deps, createHttpServer());
+  const cut = watchConnections(server);
   const mask = process.umask(0o117);
   try {
     await listening(server, () => server.listen(path));
@@ -64,7 +74,7 @@ export async function listenUnix(deps: ListenerDeps, path: string, group: string
   }
   await chmod(path, 0o660);
   if (owner !== undefined) await chown(path, process.getuid?.() ?? 0, owner);
-  return { address: path, close: () => closed(server) };
+  return { address: path, close: () => closed(server, cut) };
 }
 
 export interface TlsSettings {
@@ -79,8 +89,9 @@ export async function listenTls(
   pki?: Pki,
 ): Promise<TlsServer> {
   const { host, port } = parseAddress(address, deps.defaultPort);
-  const clients = { requestCert: true, rejectUnauthorized: false };
+  const clients = { requestCert: true, rejectUnauthorized: false, handshakeTimeout: deps.handshakeMs ?? handshakeMs };
   const server = prepare(deps, createTlsServer({ ...secureContext(tls, pki), ...clients }));
+  const cut = watchConnections(server, deps.connections);
   let isPki = pki !== undefined;
   // Before the listener that reads requests.
   server.prependListener('secureConnection', (socket) => {
@@ -92,7 +103,7 @@ export async function listenTls(
   const shown = bound.family === 'IPv6' ? `[${bound.address}]` : bound.address;
   return {
     address: `${shown}:${bound.port}`,
-    close: () => closed(server),
+    close: () => closed(server, cut),
     use: (settings, changed) => {
       isPki = changed !== undefined;
       // A new context also forgets sessions that began under the former authority.
@@ -145,7 +156,8 @@ function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   // Node would answer other expectations than 100-continue with 417, which the specification does not have.
   server.on('checkExpectation', deps.handler);
   server.on('clientError', (error, socket) => {
-    if (socket.writable) socket.end(malformed(deps.dialect, error));
+    // Before the handshake is done nothing can be said.
+    if (socket.writable && !isShakingHands(socket)) endSoon(socket, malformed(deps.dialect, error));
     else socket.destroy();
   });
   // A wait on an operation may take for ever, an upload hours; only reading the headers is limited.
@@ -154,6 +166,9 @@ function prepare<S extends Server>(deps: ListenerDeps, server: S): S {
   server.keepAliveTimeout = 60_000;
   return server;
 }
+
+/** tlsClientError comes with sockets whose handshake has failed or has taken too long. */
+const isShakingHands = (socket: Duplex): boolean => 'encrypted' in socket && !(socket as TLSSocket).getProtocol();
 
 /** A whole response by hand: there is no request to answer. */
 function malformed(dialect: Dialect, error: Error): string {
@@ -180,12 +195,13 @@ function listening(server: Server, listen: () => void): Promise<void> {
   });
 }
 
-async function closed(server: Server): Promise<void> {
+async function closed(server: Server, cut: () => void): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
     server.closeIdleConnections();
     // Requests under way get a moment to end; then their connections are cut.
     setTimeout(() => server.closeAllConnections(), 1000).unref();
+    cut();
   });
 }
 
@@ -222,7 +238,7 @@ const refusalHeaders = {
 /** For core.metrics_address: passes requests for metrics on; all else is 404 and is not read. */
 export function onlyMetrics({ dialect, handler }: ListenerDeps): ListenerDeps {
   const refuse = (response: ServerResponse): void => void response.writeHead(404, refusalHeaders).end(refusal);
-  const end = (socket: Duplex): void => void socket.end('HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
+  const end = (socket: Duplex): void => endSoon(socket, 'HTTP/1.1 404 Not Found\r\nconnection: close\r\n\r\n');
   return {
     dialect,
     handler: (request, response) => (isForMetrics(request) ? handler(request, response) : refuse(response)),

@@ -1,7 +1,7 @@
 // The TLS connections of each client certificate, so that all of them end when it is no longer trusted.
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { fingerprintOf } from '../auth/identify.ts';
+import { fingerprintOf } from '../../auth/identify.ts';
 
 const answerMs = 1_000;
 

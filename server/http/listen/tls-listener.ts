@@ -1,5 +1,5 @@
 // The TLS listener as something that can be moved: the address may change while the daemon runs.
-import type { Pki } from '../auth/pki.ts';
+import type { Pki } from '../../auth/pki.ts';
 import { listenTls, type TlsListenerDeps, type TlsServer, type TlsSettings } from './listen.ts';
 
 type Deps = TlsListenerDeps & { readonly certificate: () => TlsSettings; readonly pki: () => Pki | undefined };

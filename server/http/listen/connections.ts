@@ -1,0 +1,99 @@
+// The raw connections of a listener, from before TLS and HTTP have read a byte: counted and limited, and destroyed when it ends.
+import { readFileSync } from 'node:fs';
+import type { Server } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { endGraceMs } from '../../lib/end-soon.ts';
+import type { Log } from '../../lib/log.ts';
+
+export interface ConnectionLimits {
+  /** Connections of all addresses together. */
+  readonly inAll: number;
+  readonly perAddress: number;
+}
+
+const quietMs = 60_000;
+
+/** Peers over the network; the local sockets, files and guests need the other descriptors. */
+export function networkLimits(descriptors = mostDescriptors()): ConnectionLimits {
+  const inAll = Math.max(16, Math.min(10_000, Math.floor(descriptors / 2)));
+  return { inAll, perAddress: Math.ceil(inAll / 4) };
+}
+
+/** Open files that this process may have. */
+function mostDescriptors(): number {
+  const soft = /^Max open files\s+(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+  return soft === undefined ? 1024 : Number(soft);
+}
+
+/** All listeners with one `Connections` share its limits. */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #log: Pick<Log, 'warn'>;
+  readonly #byAddress = new Map<string, number>();
+  #inAll = 0;
+  #quietUntil = 0;
+
+  constructor(limits: ConnectionLimits, log: Pick<Log, 'warn'>) {
+    this.#limits = limits;
+    this.#log = log;
+  }
+
+  /** False: there are too many already. `ended` is to be called once when a connection that was taken has ended. */
+  take(address: string): { readonly ended: () => void } | undefined {
+    const own = this.#byAddress.get(address) ?? 0;
+    const { inAll, perAddress } = this.#limits;
+    if (own >= perAddress || this.#inAll >= inAll) {
+      this.#tell(own >= perAddress ? `${address} has ${own} connections` : `there are ${this.#inAll} connections`);
+      return undefined;
+    }
+    this.#inAll += 1;
+    this.#byAddress.set(address, own + 1);
+    return {
+      ended: () => {
+        this.#inAll -= 1;
+        const left = (this.#byAddress.get(address) ?? 1) - 1;
+        if (left > 0) this.#byAddress.set(address, left);
+        else this.#byAddress.delete(address);
+      },
+    };
+  }
+
+  #tell(why: string): void {
+    const now = Date.now();
+    if (now < this.#quietUntil) return;
+    this.#quietUntil = now + quietMs;
+    this.#log.warn(`New connections are refused: ${why} already, which is the limit`);
+  }
+}
+
+/**
+ * Watches the connections of a server. The result, to be called when the server listens no more, destroys after a moment what is left
+ * but for websockets, which end with their operations.
+ */
+export function watchConnections(server: Server, connections?: Connections): () => void {
+  const open = new Map<Duplex | number, Duplex>();
+  server.on('connection', (socket) => {
+    const taken = connections?.take(socket.remoteAddress ?? '');
+    if (connections !== undefined && taken === undefined) {
+      socket.destroy();
+      return;
+    }
+    // A peer that vanished without a word is noticed by the kernel.
+    socket.setKeepAlive(true, 60_000);
+    const key = socket.remotePort ?? socket;
+    open.set(key, socket);
+    socket.once('close', () => {
+      taken?.ended();
+      if (open.get(key) === socket) open.delete(key);
+    });
+  });
+  // The socket of an upgrade is the raw one, or that of TLS on top of it, with the same port.
+  server.on('upgrade', (_request: unknown, socket: Duplex & { readonly remotePort?: number }) =>
+    open.delete(socket.remotePort ?? socket),
+  );
+  return () => {
+    setTimeout(() => {
+      for (const socket of open.values()) socket.destroy();
+    }, endGraceMs).unref();
+  };
+}

@@ -1,0 +1,160 @@
+// Clients that say nothing, or that keep their side open, hold neither descriptors nor the stop of the daemon, and are limited.
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { svcDialect } from '../../../server/http/dialects/svc.ts';
+import { Connections, networkLimits, watchConnections } from '../../../server/http/listen/connections.ts';
+import { listenTls } from '../../../server/http/listen/listen.ts';
+import { bundleDaemon, startChild, type Bundle } from '../../support/daemons/child-process.ts';
+import { makeClient } from '../../support/daemons/tls.ts';
+import { until } from '../../support/until.ts';
+
+const silentLog = { warn: () => {} };
+
+describe('the limits', () => {
+  test('leave half of the descriptors to local clients, files and guests', () => {
+    expect(networkLimits(1024)).toEqual({ inAll: 512, perAddress: 128 });
+    expect(networkLimits(1_000_000)).toEqual({ inAll: 10_000, perAddress: 2500 });
+  });
+
+  test('hold for each address and for all, and an ended connection makes room', () => {
+    const told: string[] = [];
+    const connections = new Connections({ inAll: 3, perAddress: 2 }, { warn: (text) => told.push(text) });
+    const first = connections.take('10.0.0.1');
+    connections.take('10.0.0.1');
+    expect(connections.take('10.0.0.1')).toBeUndefined();
+    expect(connections.take('10.0.0.2')).toBeDefined();
+    expect(connections.take('10.0.0.3')).toBeUndefined();
+    expect(told).toEqual(['New connections are refused: 10.0.0.1 has 2 connections already, which is the limit']);
+    first?.ended();
+    expect(connections.take('10.0.0.3')).toBeDefined();
+  });
+
+  test('refuse a connection over the network at once, and take one again when another has gone', async () => {
+    const server = createServer((_request, response) => response.end('hello'));
+    const cut = watchConnections(server, new Connections({ inAll: 8, perAddress: 2 }, silentLog));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const open = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')];
+    await Promise.all(open.map((socket) => once(socket, 'connect')));
+    const third = connect(port, '127.0.0.1')
+      .on('error', () => {})
+      .resume();
+    await once(third, 'close');
+    open[0]?.destroy();
+    const answered = async (): Promise<boolean> => {
+      const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+      socket.on('error', () => {});
+      const [data] = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+      socket.destroy();
+      return Buffer.isBuffer(data);
+    };
+    await until(answered);
+    const closed = new Promise((resolve) => server.close(resolve));
+    cut();
+    await closed;
+    open[1]?.destroy();
+  });
+});
+
+test('a handshake that is never finished is cut', async () => {
+  const { certPem, keyPem } = await makeClient();
+  const server = await listenTls(
+    {
+      handler: () => {},
+      websockets: { upgrade: () => {} },
+      dialect: svcDialect,
+      peers: { add: () => {} },
+      log: silentLog,
+      connections: new Connections({ inAll: 8, perAddress: 8 }, silentLog),
+      handshakeMs: 200,
+    },
+    '127.0.0.1:0',
+    { certPem, keyPem },
+  );
+  try {
+    const port = Number(server.address.split(':')[1]);
+    const silent = connect(port, '127.0.0.1');
+    const half = connect(port, '127.0.0.1', () => half.write(Buffer.from('16030100c8010000c4', 'hex')));
+    await Promise.all(
+      [silent, half].map((socket) =>
+        once(
+          socket.on('error', () => {}),
+          'close',
+        ),
+      ),
+    );
+  } finally {
+    await server.close();
+  }
+});
+
+describe('a stop', () => {
+  let bundle: Bundle;
+  let dir = '';
+  beforeAll(async () => {
+    bundle = bundleDaemon();
+    dir = await mkdtemp(join(tmpdir(), 'gtyc-'));
+  });
+  afterAll(async () => {
+    bundle.remove();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  /** Stays open on its side whatever the server does. */
+  function stay(socket: Socket, text?: string | Buffer): Socket {
+    socket.on('error', () => {}).resume();
+    if (text !== undefined) socket.write(text);
+    return socket;
+  }
+
+  test('ends within ten seconds whatever is connected', async () => {
+    const daemon = await startChild(bundle, dir, 'sim', ['--https', '127.0.0.1:0']);
+    const [host = '', port = ''] = (daemon.https ?? '').split(':');
+    const tcp = (): Socket => connect({ host, port: Number(port), allowHalfOpen: true });
+    const local = (): Socket => connect({ path: daemon.socketPath, allowHalfOpen: true });
+    const upgrade = (path: string): string =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
+      'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n';
+    const secure = connectTls({ socket: tcp(), rejectUnauthorized: false });
+    await once(secure, 'secureConnect');
+    const sockets = [
+      stay(tcp()),
+      stay(tcp(), Buffer.from('16030100c8010000c4', 'hex')),
+      stay(tcp(), 'this is no TLS\r\n\r\n'),
+      stay(secure, upgrade('/1.0/operations/nothing/websocket')),
+      stay(local(), upgrade('/1.0/operations/nothing/websocket')),
+      stay(local(), upgrade('/1.0/events')),
+      stay(local(), 'nonsense\r\n\r\n'),
+      stay(local(), 'GET /1.0 HTTP/1.1\r\nHost: x\r\n'),
+      stay(local()),
+    ];
+    const seen = once(sockets[5] as Socket, 'data');
+    await seen;
+    const begin = performance.now();
+    await daemon.kill('SIGTERM');
+    expect(await daemon.exited).toEqual({ code: 0, signal: null });
+    expect(performance.now() - begin).toBeLessThan(10_000);
+    for (const socket of sockets) socket.destroy();
+  });
+
+  test('does not wait for a refused websocket whose client stays', async () => {
+    const daemon = await startChild(bundle, dir, 'sim');
+    const socket = connect({ path: daemon.socketPath, allowHalfOpen: true });
+    const closed = once(stay(socket), 'end');
+    socket.write('GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    await closed;
+    // The daemon has answered; it lets go of its side although this one is open.
+    await until(
+      () => new Promise<boolean>((resolve) => void socket.write('x', (error) => resolve(error instanceof Error))),
+    );
+    await daemon.kill('SIGTERM');
+    expect((await daemon.exited).code).toBe(0);
+  });
+});
