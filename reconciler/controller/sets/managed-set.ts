@@ -71,6 +71,8 @@ export class ManagedSet {
       rollout: config.rollout,
       hosts: this.hosts,
       appliedText: (host) => this.#stored.state.hosts[host]?.text,
+      noteGiven: (hosts, revision) =>
+        void this.#stored.noteGiven(hosts, revision).catch((error: unknown) => this.#notStored(error)),
       begin: (start) => this.#begin(start),
       hasEarlier: () => this.#stored.lastGood !== undefined,
       goBack: (from) => this.#revisions.goBack(from),
@@ -106,6 +108,7 @@ export class ManagedSet {
         rules: this.#rules,
         suspensions: () => deps.suspensions.of(config.name, nowMs()),
         isActive: deps.isActive,
+        stored: () => this.#stored.flush(),
         waitsFor: (host, revision) => deps.waitsFor(config, host, revision),
         beginOwn: (planned, late) =>
           this.#begin({ ...(late?.start ?? { kind: 'heal', reason: 'drift', by: this.#self }), planned }),

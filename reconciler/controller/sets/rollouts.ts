@@ -14,6 +14,8 @@ export interface RolloutDeps {
   readonly hosts: readonly SetOnHost[];
   /** Of the documents that a host has. */
   readonly appliedText: (host: string) => string | undefined;
+  /** Begins to store what these hosts get. */
+  readonly noteGiven: (hosts: readonly string[], revision: string) => void;
   readonly begin: (start: StartPart & { readonly revision: string }) => Run;
   readonly hasEarlier: () => boolean;
   /** Makes the last good revision the current one again; undefined when there is none. */
@@ -81,11 +83,16 @@ export class Rollouts {
     run: Run | undefined,
     overtaken: AbortSignal,
   ): Promise<void> {
-    const { rollout, nowMs, onGood } = this.#deps;
+    const { rollout, noteGiven, nowMs, onGood } = this.#deps;
     this.#message = undefined;
     overtaken.addEventListener('abort', () => this.#changed(), { once: true });
     const given: SetOnHost[] = [];
     for (const batch of batchesOf(rollout, hosts)) {
+      if (overtaken.aborted) return run?.end('cancelled', nowMs(), String(overtaken.reason));
+      noteGiven(
+        batch.map(({ name }) => name),
+        revision,
+      );
       for (const host of batch) {
         const own = loaded.get(host.name);
         if (own !== undefined) host.give({ revision, loaded: own, ...(run === undefined ? {} : { run }) });

@@ -33,6 +33,8 @@ export interface RollbackOrder {
   readonly hosts?: readonly string[];
 }
 
+const newerCame = 'A newer revision came first.';
+
 export class SetRevisions {
   readonly #deps: SetRevisionsDeps;
   #problems: readonly string[] = [];
@@ -71,7 +73,7 @@ export class SetRevisions {
       const on = stored.state.pin?.hosts;
       try {
         const loaded = await this.#sound(wanted, signal);
-        await this.#keep(new Map([[wanted, loaded]]), signal).catch((error: unknown) => {
+        await this.#keep(new Map([[wanted, loaded]]), { wanted, on }, signal).catch((error: unknown) => {
           onError(`what hosts have of an earlier revision cannot be read: ${reasonOf(error)}`);
         });
         if (why !== undefined) rollouts.stop(why);
@@ -82,12 +84,22 @@ export class SetRevisions {
     });
   }
 
-  /** Hosts without a target go on with what they have: until their batch comes, or while a rollback holds others. */
-  async #keep(revisions: Map<string, LoadedRevision>, signal: AbortSignal): Promise<void> {
+  /**
+   * Hosts without a target go on with what they were given last, in full or in part: until their batch comes, or while a rollback holds
+   * others. Nothing here brings a host to another revision.
+   */
+  async #keep(
+    revisions: Map<string, LoadedRevision>,
+    { wanted, on }: { readonly wanted: string; readonly on: readonly string[] | undefined },
+    signal: AbortSignal,
+  ): Promise<void> {
     const { hosts, stored } = this.#deps;
     for (const host of hosts) {
-      const revision = stored.state.hosts[host.name]?.revision;
+      const { revision, isInPart } = stored.revisionOf(host.name);
       if (host.target !== undefined || revision === undefined) continue;
+      // On the way to a revision that is wanted no more: the rollout that follows brings the host to the wanted one.
+      const isReached = on === undefined || on.includes(host.name);
+      if (isInPart && revision !== wanted && isReached) continue;
       const all = revisions.get(revision) ?? (await this.#sound(revision, signal));
       revisions.set(revision, all);
       const loaded = all.hosts.get(host.name);
@@ -126,6 +138,8 @@ export class SetRevisions {
     }
     if (loaded.problems.length > 0) return this.#refuse(next, loaded.problems);
     this.#problems = [];
+    // No further host gets what is wanted no more.
+    this.#deps.rollouts.stop(newerCame);
     await this.#deps.stored.advance(next);
     const { message } = next;
     this.#deps.rollouts.start(next.revision, loaded, { ...start, ...(message === undefined ? {} : { message }) });
@@ -181,6 +195,7 @@ export class SetRevisions {
         throw new ControllerError('conflict', `revision ${short(wanted)} has errors: ${loaded.problems[0] ?? ''}`);
       const since = new Date(nowMs()).toISOString();
       const on = hosts === undefined ? {} : { hosts };
+      rollouts.stop(newerCame);
       await stored.change({ pin: { revision: wanted, reason, by, since, ...on } });
       const start: StartPart = { kind: 'rollback', reason: `rollback: ${reason}`, by };
       return { revision: wanted, run: rollouts.start(wanted, loaded, start, hosts) };
@@ -192,6 +207,7 @@ export class SetRevisions {
     const { stored } = this.#deps;
     const { pin, current } = stored.state;
     if (pin === undefined) return false;
+    this.#deps.rollouts.stop(newerCame);
     await stored.unpin();
     // What was current when it went back is what it went back from.
     const next = this.#newest ?? current;

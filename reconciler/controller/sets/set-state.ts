@@ -33,11 +33,14 @@ export interface SetState {
   /** The rollout of this revision was stopped and taken back. */
   readonly withdrawn?: string;
   readonly pin?: Pin;
+  /** What each host has in full. */
   readonly hosts: Readonly<Record<string, Applied>>;
+  /** The revision that each host was given last, which it may have in part; older states do not have it. */
+  readonly given: Readonly<Record<string, string>>;
 }
 
 const mostEarlier = 20;
-const empty: SetState = { earlier: [], hosts: {} };
+const empty: SetState = { earlier: [], hosts: {}, given: {} };
 
 export class StoredSet {
   readonly #set: string;
@@ -70,9 +73,9 @@ export class StoredSet {
 
   /** Revisions whose files must stay. */
   get revisions(): readonly string[] {
-    const { current, earlier, pin, hosts } = this.#state;
+    const { current, earlier, pin, hosts, given } = this.#state;
     const known = [current, pin, ...earlier, ...Object.values(hosts)];
-    return [...new Set(known.flatMap((one) => one?.revision ?? []))];
+    return [...new Set([...known.flatMap((one) => one?.revision ?? []), ...Object.values(given)])];
   }
 
   /** What a failed rollout goes back to. Where no rollout is known to have succeeded, as in older states, the one before. */
@@ -98,6 +101,21 @@ export class StoredSet {
       'not-found',
       `the set ${this.#set} has ${found === undefined ? 'no revision' : 'several revisions'} ${start}: it has ${list === '' ? 'none' : list}`,
     );
+  }
+
+  /** The revision that the host was given last; `isInPart`: it may have all of it, some, or nothing yet. */
+  revisionOf(host: string): { readonly revision: string | undefined; readonly isInPart: boolean } {
+    const { given, hosts } = this.#state;
+    const applied = hosts[host]?.revision;
+    const revision = given[host] ?? applied;
+    return { revision, isInPart: revision !== applied };
+  }
+
+  /** Stored before the first step on these hosts (`flush`): whatever ends the process, they go on from there and not from an earlier one. */
+  async noteGiven(hosts: readonly string[], revision: string): Promise<void> {
+    if (hosts.every((host) => this.#state.given[host] === revision)) return;
+    const news = Object.fromEntries(hosts.map((host) => [host, revision]));
+    await this.change({ given: { ...this.#state.given, ...news } });
   }
 
   async change(part: Partial<SetState>): Promise<void> {

@@ -31,6 +31,8 @@ export interface SetOnHostDeps {
   readonly suspensions: () => readonly Suspension[];
   /** False while another controller is the active one. */
   readonly isActive: () => boolean;
+  /** Resolves when the revision that the host was given is stored. */
+  readonly stored: () => Promise<void>;
   /** Why the host must wait with a new revision: sets that this one needs. */
   readonly waitsFor: (host: string, revision: string) => Hindrance | undefined;
   /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */

@@ -115,6 +115,7 @@ export class SetOnHost {
 
   async #compare(signal: AbortSignal): Promise<boolean> {
     if (this.#target === undefined || !this.link.isOnline || !this.#deps.isActive()) return false;
+    await this.#deps.stored();
     if (!(await this.#reconciler.run(this.#target, signal))) return false;
     this.#deps.onState();
     return true;
