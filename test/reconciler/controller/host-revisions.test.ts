@@ -4,7 +4,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SetConfig } from '../../../reconciler/controller/config/config.ts';
 import type { HostTarget } from '../../../reconciler/controller/sets/on-host/host-target.ts';
@@ -46,6 +46,9 @@ interface RealHost {
   mayGoBack: boolean;
 }
 
+/** A write of a process that was killed. */
+const ignored = (): void => {};
+
 class World {
   readonly #folder: string;
   readonly #takesBack: boolean;
@@ -53,6 +56,7 @@ class World {
   readonly commits: string[] = [];
   readonly wrong: string[] = [];
   #stored!: StoredSet;
+  readonly #all: StoredSet[] = [];
   #revisions!: SetRevisions;
   #rollouts!: Rollouts;
   #hosts = new Map<HostName, FakeHost>();
@@ -75,10 +79,10 @@ class World {
     const run = { end: () => {}, include: () => {} } as unknown as Run;
     const rollout = { size: { count: 1 }, canary: 0, stopAfter: 1, rollback: this.#takesBack };
     const rollouts: Rollouts = new Rollouts({
-      rollout: rollout as SetConfig['rollout'],
+      rollout,
       hosts: list,
       appliedText: (host) => stored.state.hosts[host]?.text,
-      noteGiven: (names, revision) => void stored.noteGiven(names, revision),
+      noteGiven: (names, revision) => void stored.noteGiven(names, revision).catch(ignored),
       begin: () => run,
       hasEarlier: () => stored.lastGood !== undefined,
       goBack: async (from) => {
@@ -87,7 +91,7 @@ class World {
         return last;
       },
       onWithdrawn: () => {},
-      onGood: (revision) => void stored.noteGood(revision),
+      onGood: (revision) => void stored.noteGood(revision).catch(ignored),
       onError: () => {},
       by: 'test',
       nowMs: () => 0,
@@ -105,6 +109,7 @@ class World {
       nowMs: () => 0,
     });
     this.#stored = stored;
+    this.#all.push(stored);
     this.#revisions = revisions;
     this.#rollouts = rollouts;
     this.#hosts = new Map(hosts.map((host) => [host.name, host]));
@@ -180,13 +185,15 @@ class World {
         host.isFailed = !one.isGood;
         const { revision, loaded } = host.target;
         const applied = { revision, text: loaded.text, at: '' };
-        if (one.isGood) void this.#stored.change({ hosts: { ...this.#stored.state.hosts, [host.name]: applied } });
+        const hosts = { ...this.#stored.state.hosts, [host.name]: applied };
+        if (one.isGood) void this.#stored.change({ hosts }).catch(ignored);
         this.#rollouts.hostChanged();
       }
     }
   }
 
   async settle(): Promise<void> {
+    for (const stored of this.#all) await stored.flush();
     for (let count = 0; count < 3; count += 1) {
       await this.#revisions.idle();
       await this.#stored.flush();
@@ -227,6 +234,7 @@ async function ranSteps(steps: readonly Step[], takesBack: boolean): Promise<Wor
     for (const one of steps) await world.take(one);
     await world.settle();
     await world.end(false);
+    await world.settle();
     return world;
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
