@@ -9,6 +9,8 @@ export class LxcPaths {
   /** Part of names on the host, to recognise our own. */
   readonly tag: string;
   readonly #dir: string;
+  /** Parent of the control groups of all daemons of a host. */
+  readonly sharedGroup = 'gantry';
   /** Parent of the control groups of all containers. */
   readonly groupRoot: string;
 
@@ -23,7 +25,7 @@ export class LxcPaths {
     this.lxcPath = `${runDir}/runtime-${dirTag(dir)}`;
     this.exits = `${dir}/exits`;
     this.hidingDir = `${dir}/programs`;
-    this.groupRoot = `gantry/${dirTag(dir)}`;
+    this.groupRoot = `${this.sharedGroup}/${dirTag(dir)}`;
   }
 
   /** The container's name as LXC, paths and control groups know it. */

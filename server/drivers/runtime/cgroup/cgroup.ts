@@ -173,6 +173,17 @@ export function removeEmptyGroup(tree: CgroupTree, group: string): void {
   removeGroup(tree, group);
 }
 
+/** Removes a group that others share, where no other group is left in it. */
+export function removeSharedGroup(tree: CgroupTree, group: string): void {
+  for (const dir of allGroupDirs(tree, group)) {
+    try {
+      rmdirSync(dir);
+    } catch {
+      // Another daemon has groups in it, or this hierarchy lacks it.
+    }
+  }
+}
+
 function removeDir(dir: string): boolean {
   // A dozen hierarchies, and mostly it is gone from all: an error for each would take longer than the looks.
   if (!existsSync(dir)) return true;

@@ -11,6 +11,7 @@ import {
   killDir,
   listGroups,
   removeEmptyGroup,
+  removeSharedGroup,
   removeGroup,
   setFrozen,
 } from '../cgroup/cgroup.ts';
@@ -197,6 +198,7 @@ export async function makeReceptive(
 /** Parents of control groups and of run directories, where nothing is in them. */
 export function removeEmptyPlaces(tree: CgroupTree, paths: LxcPaths): void {
   for (const group of paths.groupParents) removeEmptyGroup(tree, group);
+  removeSharedGroup(tree, paths.sharedGroup);
   try {
     rmdirSync(paths.lxcPath);
   } catch {
