@@ -1,0 +1,103 @@
+// The quickstart as its page says it, and containers that outlive what happens to the daemon and to the host.
+import { expectMatch, expectSame, type Check } from '../check.ts';
+import type { Machine } from '../machine.ts';
+import { remains } from './host-state.ts';
+
+const stack = '/usr/local/lib/node_modules/gantry/examples/quickstart';
+
+const state = (name: string): string =>
+  `curl -sS --unix-socket /var/lib/gantry/unix.socket http://gantryd/1.0/containers/${name}/state`;
+
+/** Process ids of the two containers, which change when they are started again. */
+const processes = (host: Machine): Promise<string> =>
+  host.run(`for name in web db; do ${state('$name')} | grep -o '"pid":[1-9][0-9]*'; done`);
+
+export const containerChecks: readonly Check[] = [
+  {
+    name: 'the quickstart applies: containers start and get addresses',
+    vital: true,
+    async run(host) {
+      await host.run(`sh ${stack}/build-image.sh`);
+      expectMatch(await host.run(`gantry apply -f ${stack} --auto-approve`, 120), /Apply complete! 7 added/, 'apply');
+      const status = await host.run(`gantry status -f ${stack}`);
+      for (const name of ['web', 'db'])
+        expectMatch(status, new RegExp(`container/${name} +Running +in sync +10\\.123\\.0\\.`), 'status');
+      expectMatch(await host.run(`gantry plan -f ${stack}`), /^No changes/, 'the next plan');
+    },
+  },
+  {
+    name: 'exec runs a command, under AppArmor as the whole container',
+    async run(host) {
+      expectSame(await host.run('gantry exec web -- hostname'), 'web', 'its name');
+      const labels = await host.run(`
+        init=$(${state('web')} | grep -o '"pid":[0-9]*' | cut -d: -f2)
+        gantry exec web -- sleep 4321 & trap 'kill $!' EXIT
+        until command=$(pgrep -f '^sleep 4321'); do sleep 0.2; done
+        cat /proc/$init/attr/current /proc/$command/attr/current`);
+      const lines = labels.split('\n');
+      if (lines.length !== 2) throw new Error(`two labels were expected: ${labels}`);
+      for (const line of lines)
+        expectMatch(line, /web.*\(enforce\)$/, 'the AppArmor profile of a process of the container');
+    },
+  },
+  {
+    name: 'a killed gantryd comes back by its unit and finds its containers',
+    async run(host) {
+      const before = await processes(host);
+      await host.run(`
+        old=$(systemctl show -p MainPID --value gantryd); kill -9 $old
+        until new=$(systemctl show -p MainPID --value gantryd); [ "$new" != 0 ] && [ "$new" != $old ]; do sleep 0.2; done
+        until gantry get container >/dev/null 2>&1; do sleep 0.5; done`);
+      expectSame(await processes(host), before, 'the processes of the containers');
+      expectSame(await host.run('gantry exec db -- hostname'), 'db', 'its name');
+    },
+  },
+  {
+    name: 'a stop of the unit takes less than 10 s with a client connected, and containers run on',
+    async run(host) {
+      const before = await processes(host);
+      const stop = await host.run(`
+        systemd-run --quiet --unit lane-client gantry events
+        until ss -xH state connected | grep -q unix.socket; do sleep 0.2; done
+        begin=$(date +%s%N); systemctl stop gantryd; echo $(( ($(date +%s%N) - begin) / 1000000 ))
+        systemctl stop lane-client || true; systemctl reset-failed lane-client || true`);
+      if (Number(stop) > 10_000) throw new Error(`the stop took ${stop} ms`);
+      await host.run(`kill -0 ${before.replaceAll(/[^0-9]+/g, ' ')}`);
+      await host.run('systemctl start gantryd; until gantry get container >/dev/null 2>&1; do sleep 0.5; done');
+      expectSame(await processes(host), before, 'the processes after the next start');
+    },
+  },
+  {
+    name: 'containers are stopped in order for a reboot and run again after it',
+    async run(host) {
+      await host.run('gantry exec db -- touch /root/kept');
+      await host.reboot();
+      const journal = await host.run('journalctl -b -1 -o cat -u gantry-containers -u gantryd');
+      expectMatch(journal, /Stopped gantry-containers/, 'the journal of the stop');
+      await host.run(
+        `until gantry status -f ${stack} | grep -c 'Running.*10[.]123' | grep -qx 2; do sleep 1; done`,
+        120,
+      );
+      expectSame(await host.run('gantry exec db -- ls /root'), 'kept', 'its files');
+    },
+  },
+  {
+    name: 'destroy and an uninstall leave nothing',
+    async run(host) {
+      await host.run(`gantry destroy -f ${stack} --auto-approve`, 120);
+      await host.run(uninstall, 120);
+      expectSame(await remains(host), '', 'what is left');
+    },
+  },
+];
+
+/** As docs/install.md says it. */
+const uninstall = `
+  systemctl disable --now gantry-containers gantryd
+  rm /etc/systemd/system/gantryd.service /etc/systemd/system/gantry-containers.service /usr/local/lib/sysusers.d/gantry.conf
+  systemctl daemon-reload
+  rm -rf /var/lib/gantry
+  groupdel gantry
+  rm -rf ~/.local/state/gantry
+  rm -rf /usr/local/lib/node_modules/gantry /usr/local/bin/gantry /usr/local/bin/gantryd /usr/local/bin/terraform-provider-gantry
+`;

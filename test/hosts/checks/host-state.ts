@@ -1,0 +1,34 @@
+// What a host has that a program can leave behind; noted before the product comes, compared after it has gone.
+import type { Machine } from '../machine.ts';
+
+/** Files that change on any host that runs, and those that installing from npm leaves on purpose. */
+const ofAnyHost = [
+  '^/(proc|sys|dev|run|tmp)(/|$)',
+  '^/var/(log|cache|tmp|lib/systemd)(/|$)',
+  '^/(root|etc|var/lib|usr/local/lib)$',
+  '^/etc/(group-?|gshadow-?|passwd-?|shadow-?|.*\\\\.lock|mtab|ld.so.cache)$',
+].join('|');
+
+const noting = `
+  echo "# mounts"; awk '{print $5}' /proc/self/mountinfo | grep -v -E '^/(run|proc|sys|tmp|dev)/?' || true
+  echo "# links"; ls /sys/class/net
+  echo "# rules"; nft list tables
+  echo "# addresses"; ip -4 route show | sort
+  echo "# profiles"; sed 's/ .*//' /sys/kernel/security/apparmor/profiles | sort
+  echo "# namespaces"; ip netns list
+  echo "# programs"; ps -eo comm,args --no-headers | grep -E -i 'gantry|dnsmasq.*gantry|lxc-(start|monitor)|\\[lxc monitor\\]' | grep -v -E 'grep|lane' || true
+  echo "# cgroups"; find /sys/fs/cgroup -type d | grep -E -i 'lxc|gantry' || true
+  echo "# files"; find / -xdev -not -type d -print | sort | grep -v -E '${ofAnyHost}'
+`;
+
+export async function notesHost(host: Machine): Promise<void> {
+  await host.run(`{ ${noting} } >/var/tmp/lane-host-before`, 120);
+}
+
+/** What is there now and was not; empty: nothing is left. */
+export async function remains(host: Machine): Promise<string> {
+  return await host.run(
+    `{ ${noting} } >/var/tmp/lane-host-after; diff /var/tmp/lane-host-before /var/tmp/lane-host-after | grep '^>' || true`,
+    120,
+  );
+}
