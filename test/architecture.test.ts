@@ -374,6 +374,7 @@ describe('files', () => {
         'examples',
         'package-lock.json',
         'package.json',
+        'packaging',
         'provider',
         'reconciler',
         'server',
