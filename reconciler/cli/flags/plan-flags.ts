@@ -18,6 +18,7 @@ export const guardFlags = {
   }),
   ...inSection('Execution:', {
     forceConflicts: toggle('--force-conflicts', 'take over keys that another set owns'),
+    takeOver: toggle('--take-over', "change and delete what the set got from another directory; it is this one's then"),
     prune: toggle('--prune', 'delete objects that the set owns and no manifest declares'),
     pruneLimit: text('--prune-limit <n|n%>', 'refuse to prune more than this (default: half of the set)'),
     allowDestroy: toggle('--allow-destroy', 'allow pruning of objects that hold data'),

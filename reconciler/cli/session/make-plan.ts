@@ -4,6 +4,7 @@ import type { Document } from '../../core/documents/document.ts';
 import type { Observed } from '../../core/documents/observed.ts';
 import type { WrittenDocument } from '../../core/history/revisions.ts';
 import type { Plan, PlanOptions } from '../../core/plan/plan.ts';
+import type { SetPlace } from '../../core/ownership/place.ts';
 import type { WholeClient } from '../../engine/observe/observe-all.ts';
 import type { MadePlan } from '../../engine/runs/make-plan.ts';
 import type { Loaded } from '../../manifest/load-contract.ts';
@@ -12,6 +13,7 @@ import { exitCodes } from '../errors/exit-codes.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
 import { planOptionsFor } from '../flags/label-options.ts';
 import type { PlanFlagOptions } from '../flags/plan-flags.ts';
+import { setPlaceOf } from './place.ts';
 import { readPins } from './lock-file.ts';
 import { setNameOf } from '../flags/set-name.ts';
 import { CliError } from '../errors/usage-error.ts';
@@ -73,6 +75,8 @@ interface PlanRequest {
   readonly set: string;
   readonly options: PlanOptions;
   readonly mode: Plan['mode'];
+  /** Default: that of `paths`. */
+  readonly place?: SetPlace;
   /** Image pins in place of gantry.lock. */
   readonly images?: ReadonlyMap<string, string>;
   /** Paths of the manifests: gantry.lock is beside the first one. */
@@ -90,7 +94,8 @@ export async function planFor(
   const { locate = (found) => found } = request;
   const images = request.images ?? (await readPins(context, request.paths ?? []));
   const { project } = context.options;
-  const asked = { ...request, images, nowMs: context.io.nowMs(), ...(project === undefined ? {} : { project }) };
+  const place = request.place ?? (await setPlaceOf(context, request.paths ?? []));
+  const asked = { ...request, place, images, nowMs: context.io.nowMs(), ...(project === undefined ? {} : { project }) };
   const made = await inSpan('plan', {}, () => makePlan(client, asked, context.stop));
   const { diagnostics } = made.plan;
   await context.diagnostics(diagnostics.map((diagnostic) => locate(diagnostic)));

@@ -41,6 +41,7 @@ export async function revisionNotes(
     who: whoAmI(),
     ...(message === undefined ? {} : { message }),
     ...(commit === undefined ? {} : { commit }),
+    ...(owner.place === undefined ? {} : { place: owner.place.here }),
     // `gantry run` rolls out more than once with the same scope.
     ...(revision.onlyNew === true || context.host?.rollout === undefined ? {} : { rollout: context.host.rollout }),
     ...(revision.onlyNew === true ? { onlyNew: true } : {}),

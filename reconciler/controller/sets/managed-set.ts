@@ -4,6 +4,7 @@ import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { Hub } from '../hub.ts';
 import type { DriftRecord, ObjectChange, Operation, RunRecord, SetStatus, Suspension } from '../http/contract.ts';
+import { placeInRepository } from '../../core/ownership/place.ts';
 import type { Source } from '../sources/source.ts';
 import { firing } from '../reload/task.ts';
 import { DriftRules } from '../decide/drift-rules.ts';
@@ -106,6 +107,7 @@ export class ManagedSet {
         config,
         link,
         rules: this.#rules,
+        place: placeInRepository(deps.source.url, config.path === '.' ? '' : config.path),
         suspensions: () => deps.suspensions.of(config.name, nowMs()),
         isActive: deps.isActive,
         stored: () => this.#stored.flush(),

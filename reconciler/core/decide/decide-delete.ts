@@ -4,7 +4,7 @@ import type { Container } from '../../../server/api/container/container.ts';
 import type { Change } from '../documents/change.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
 import { isProtected } from './decision.ts';
-import { inUseGuard, protectedGuard } from '../plan/guards.ts';
+import { elsewhereGuard, inUseGuard, protectedGuard } from '../plan/guards.ts';
 import { fieldsOf, removalOf } from './decide-inside.ts';
 import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
 import { diffObject } from '../diff/diff.ts';
@@ -15,6 +15,7 @@ import { isMap } from '../documents/json-values.ts';
 import type { Live, Observed } from '../documents/observed.ts';
 import { compareText } from '../text/listing-order.ts';
 import { pathsOf, type OwnerRecord, type OwnerRelease } from '../ownership/owner-records.ts';
+import { otherPlace } from '../ownership/place.ts';
 import type { Guard, ResourceChange, SetOwner } from '../plan/plan.ts';
 import { isSecret } from '../documents/secret.ts';
 import { deleting, kill, type Sketch } from '../plan/step-drafts.ts';
@@ -56,6 +57,11 @@ function decideLive(object: Document, live: Live<object>, world: DeleteWorld): D
   const records = recordsOf(object, live.object, world.observed);
   const record = records.get(world.owner.set);
   if (record === undefined) return unchanged(object, live, [`it does not belong to the set ${world.owner.set}`]);
+  const elsewhere = otherPlace(record.place, world.owner.place);
+  if (elsewhere !== undefined) {
+    const guard = elsewhereGuard(object.address, 'delete', world.owner.set, elsewhere);
+    return { change: { ...describe(object, live), action: 'delete', reasons: [], guard }, sketches: [] };
+  }
   const others = new Map(records);
   others.delete(world.owner.set);
   const isOrphaned = object.manage.onDelete === 'orphan';

@@ -13,6 +13,7 @@ import type { Guard, PlanOptions, ResourceChange, SetOwner, Step } from '../plan
 import { projectWorld } from '../live/world-after-steps.ts';
 import { projectOfLive } from '../live/project-scope.ts';
 import { readyIds, type Ready } from '../graph/ready-steps.ts';
+import { otherPlace } from '../ownership/place.ts';
 import { makeSteps } from '../plan/step-drafts.ts';
 import { findUsage, type Usage } from '../live/usage.ts';
 
@@ -38,7 +39,14 @@ export function decidePrune(
   if (orphans.length === 0) return nothing;
   const isPruning = options.prune === true && (options.targets ?? []).length === 0;
   const going = isPruning ? orphans.filter((one) => one.manage.prune !== false) : [];
-  const kept = orphans.filter((one) => !going.includes(one)).map((one) => one.address);
+  // Another directory's objects are no orphans of this one.
+  const isElsewhere = ({ kind, name }: Document): boolean => {
+    const live = coreKind(kind).live(context.observed, name);
+    const document = orphanOf(kind, name, undefined);
+    const record = live && recordsOf(document, live.object, context.observed).get(owner.set);
+    return otherPlace(record?.place, owner.place) !== undefined;
+  };
+  const kept = orphans.filter((one) => !going.includes(one) && !isElsewhere(one)).map((one) => one.address);
   const owned = going.length === 0 ? 0 : ownedObjects(context, owner).length;
   const isTooMuch = going.length > limitOf(options, owned);
   const made = isTooMuch ? refused(going, context, owned) : goAway(going, context, steps, ready);

@@ -15,12 +15,15 @@ import {
   noRecords,
   ownedAt,
   pathsOf,
+  placeToWrite,
   policyOf,
   recordsIn,
   type OwnerRecord,
   type OwnerWrite,
   type Path,
 } from '../ownership/owner-records.ts';
+import { elsewhereGuard } from '../plan/guards.ts';
+import { isTakenFrom, otherPlace } from '../ownership/place.ts';
 import type { Guard, SetOwner } from '../plan/plan.ts';
 
 /** Images are used, and recorded, under their fingerprint. */
@@ -83,6 +86,7 @@ export const ownerOfNew = (
         paths: ownedPaths(document, ignore),
         whole: true,
         policy: policyOf(document.manage),
+        ...placeToWrite(undefined, owner.place),
         takes: [],
         ...ownFiles(document),
         ran: {},
@@ -105,15 +109,22 @@ export function ownershipAfter(
   if (diff.conflicts.length > 0 && !isForced)
     return { ...unowned, guard: conflictGuard(document.address, owner, diff) };
   const { last } = before;
+  const elsewhere = otherPlace(last?.place, owner.place);
+  // What is there as declared needs nothing from either place.
+  if (elsewhere !== undefined)
+    return diff.changes.length === 0
+      ? unowned
+      : { ...unowned, guard: elsewhereGuard(document.address, 'change', owner.set, elsewhere) };
   const write: OwnerWrite = {
     set: owner.set,
     ...pathsAfter(ownedPaths(document, ignore), last, deferred),
     whole: last?.whole === true || document.isFetched === true,
     policy: policyOf(document.manage),
+    ...placeToWrite(last, owner.place),
     takes: diff.conflicts,
     ...ownFiles(document),
   };
-  if (last !== undefined && isSameOwnership(last, write)) {
+  if (last !== undefined && isSameOwnership(last, write) && !isTakenFrom(last.place, owner.place)) {
     return { owner: write, isNew: false, claims: noStrings, releases: noStrings };
   }
   const changed = new Set(

@@ -11,6 +11,8 @@ export interface OwnerRecord {
   /** The set owns the whole object, because it created or adopted it. Otherwise it owns only these keys. */
   readonly whole: boolean;
   readonly policy: RecordedPolicy;
+  /** Where the object was declared (ownership/place.ts); absent: by a release that did not record it. */
+  readonly place?: string;
   /** Commands that ran in the container, by name, with what `decide-inside.ts` marks a run by. */
   readonly ran?: Readonly<Record<string, string>>;
 }

@@ -21,6 +21,8 @@ export interface Revision {
   readonly message?: string;
   /** Commit of the work tree that holds the manifests; `+` at its end: with uncommitted changes. */
   readonly commit?: string;
+  /** Where its documents are declared (ownership/place.ts). */
+  readonly place?: string;
   /** The same on all hosts of one rollout. */
   readonly rollout?: string;
   /** The revision to which it rolled back. */
@@ -97,7 +99,7 @@ export function readHistory(config: Config, set: string): History {
 const outcomes: readonly RevisionOutcome[] = ['running', 'done', 'failed', 'interrupted', 'partial'];
 
 function revisionOf(value: JsonObject): Revision | undefined {
-  const { n, run, at, who, message, commit, rollout, of, documents, failed } = value;
+  const { n, run, at, who, message, commit, from, rollout, of, documents, failed } = value;
   if (typeof n !== 'number' || typeof at !== 'string') return undefined;
   const [add = 0, change = 0, destroy = 0] = Array.isArray(value['counts'])
     ? (value['counts'] as readonly number[])
@@ -111,6 +113,7 @@ function revisionOf(value: JsonObject): Revision | undefined {
     outcome: outcomes.find((one) => one === value['outcome']) ?? 'running',
     ...(typeof message === 'string' ? { message } : {}),
     ...(typeof commit === 'string' ? { commit } : {}),
+    ...(typeof from === 'string' ? { place: from } : {}),
     ...(typeof rollout === 'string' ? { rollout } : {}),
     ...(typeof of === 'number' ? { rollbackOf: of } : {}),
     ...(value['partial'] === true ? { isPartial: true } : {}),
@@ -134,6 +137,7 @@ const revisionText = (one: Revision): JsonObject => ({
   outcome: one.outcome,
   ...(one.message === undefined ? {} : { message: one.message }),
   ...(one.commit === undefined ? {} : { commit: one.commit }),
+  ...(one.place === undefined ? {} : { from: one.place }),
   ...(one.rollout === undefined ? {} : { rollout: one.rollout }),
   ...(one.rollbackOf === undefined ? {} : { of: one.rollbackOf }),
   ...(one.isPartial === true ? { partial: true } : {}),

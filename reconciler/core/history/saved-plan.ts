@@ -4,6 +4,7 @@ import type { Change } from '../documents/change.ts';
 import type { Address, Document, Json, JsonObject } from '../documents/document.ts';
 import type { WrittenDocument } from './revisions.ts';
 import { isMap } from '../documents/json-values.ts';
+import type { SetPlace } from '../ownership/place.ts';
 import { planJson } from '../render/plan-json.ts';
 import type { Plan, PlanOptions, ResourceChange, Step } from '../plan/plan.ts';
 import { renderPlan } from '../render/render-plan.ts';
@@ -21,6 +22,8 @@ export interface SavedPlan {
   readonly options: PlanOptions;
   /** Identifies the server: the fingerprint of its certificate, if it shows one. */
   readonly server: string;
+  /** Absent: the plan is of a release that knew no places. */
+  readonly place?: SetPlace;
   /** Files from which the secrets are read again, as absolute paths. */
   readonly paths: readonly string[];
   /** Secret values are replaced by `{$secret: true}`. */
@@ -50,6 +53,7 @@ export interface SavedParts {
   readonly set: string;
   readonly options: PlanOptions;
   readonly server: string;
+  readonly place?: SetPlace;
   readonly paths: readonly string[];
   readonly documents: readonly Document[];
   readonly written: readonly WrittenDocument[];

@@ -9,6 +9,7 @@ import { asText, isMap, mapOf, presentTexts } from '../documents/json-values.ts'
 import { labelPrefix } from '../documents/labels.ts';
 import { compareText } from '../text/listing-order.ts';
 import { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
+import { isTakenFrom, type SetPlace } from './place.ts';
 export { type OwnedTree, type OwnerRecord, type RecordedPolicy } from '../documents/ownership-records.ts';
 
 /** A short keyed hash (HMAC) of a text. The key belongs to the set and is stored on the server. */
@@ -37,6 +38,8 @@ export interface OwnerWrite {
   readonly keeps?: readonly Path[];
   readonly whole: boolean;
   readonly policy: RecordedPolicy;
+  /** Absent: the recorded one stays. */
+  readonly place?: string;
   /** Taken from other sets, with --force-conflicts. */
   readonly takes: readonly { readonly set: string; readonly path: Path }[];
   /** Values at `files` paths, which no body holds; absent: the recorded ones stay. */
@@ -70,8 +73,8 @@ export function recordsIn(live: object): ReadonlyMap<string, OwnerRecord> {
 
 export const noRecords: ReadonlyMap<string, OwnerRecord> = new Map();
 
-/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm"}`, in its shortest form. */
-export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): string {
+/** `{"v":1,"k":{...},"w":1,"p":1,"d":"orphan","r":"confirm","f":"laptop:/srv/web"}`, in its shortest form. */
+export function renderRecord({ keys, whole, policy, place, ran = {} }: OwnerRecord): string {
   return JSON.stringify({
     v: 1,
     k: keys,
@@ -79,6 +82,7 @@ export function renderRecord({ keys, whole, policy, ran = {} }: OwnerRecord): st
     ...(policy.protect ? { p: 1 } : {}),
     ...(policy.onDelete === 'orphan' ? { d: 'orphan' } : {}),
     ...(policy.prune === undefined ? {} : { r: policy.prune }),
+    ...(place === undefined ? {} : { f: place }),
     ...(Object.keys(ran).length === 0 ? {} : { x: ran }),
   });
 }
@@ -116,6 +120,7 @@ export function readRecord(value: Json | undefined): OwnerRecord | undefined {
       onDelete: value['d'] === 'orphan' ? 'orphan' : 'delete',
       prune: typeof prune === 'boolean' || prune === 'confirm' ? prune : undefined,
     },
+    ...(typeof value['f'] === 'string' ? { place: value['f'] } : {}),
     ...(isMap(value['x']) ? { ran: presentTexts(value['x']) } : {}),
   };
 }
@@ -163,6 +168,10 @@ export function ownedAt(tree: OwnedTree | undefined, path: Path): string | Owned
   }
   return node;
 }
+
+/** What a write says of the place: the run's own, unless the record has one that stays. */
+export const placeToWrite = (last: OwnerRecord | undefined, place: SetPlace | undefined): Pick<OwnerWrite, 'place'> =>
+  place === undefined || (last?.place !== undefined && !isTakenFrom(last.place, place)) ? {} : { place: place.here };
 
 /** True when both own the same paths under the same policy; hashes are ignored. */
 export const isSamePolicy = (one: RecordedPolicy, other: RecordedPolicy): boolean =>
@@ -216,7 +225,14 @@ export function makeRecord(write: OwnerWrite, object: JsonObject, hash: KeyHash,
     }
   }
   const ran = write.ran ?? before?.ran;
-  return { keys, whole: write.whole, policy: write.policy, ...(ran === undefined ? {} : { ran }) };
+  const place = write.place ?? before?.place;
+  return {
+    keys,
+    whole: write.whole,
+    policy: write.policy,
+    ...(place === undefined ? {} : { place }),
+    ...(ran === undefined ? {} : { ran }),
+  };
 }
 
 /** A file whose value the writer does not know keeps the hash that it has. */

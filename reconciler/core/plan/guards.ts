@@ -16,5 +16,12 @@ export const inUseGuard = (address: Address, verb: string, users: readonly strin
   remedy: 'delete or change its users first',
 });
 
+export const elsewhereGuard = (address: Address, verb: string, set: string, place: string): Guard => ({
+  code: 'elsewhere',
+  address,
+  message: `${address} was declared at ${place}, also as part of the set ${set}: from here this plan would ${verb} it`,
+  remedy: `${verb} it there, name this set otherwise with --set, or make the object this directory's with --take-over`,
+});
+
 export const listed = (names: readonly string[]): string =>
   names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');

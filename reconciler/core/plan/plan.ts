@@ -11,6 +11,7 @@ import type { Content, ExecSpec, FileEntry, SnapshotSpec } from '../documents/in
 import type { Observed } from '../documents/observed.ts';
 import type { CompareSeeds } from '../settings/cloud-init-seeds.ts';
 import type { KeyHash, OwnerRelease, OwnerWrite } from '../ownership/owner-records.ts';
+import type { SetPlace } from '../ownership/place.ts';
 
 export type ChangeAction = 'create' | 'update' | 'replace' | 'delete' | 'no-op';
 export type PowerAction = 'start' | 'stop' | 'restart';
@@ -25,7 +26,16 @@ export interface Affected {
 
 /** Why a change is refused: the plan shows it, has no step for it, and the run ends with exit code 4. */
 export interface Guard {
-  readonly code: 'protected' | 'disruption' | 'in-use' | 'conflict' | 'prune-limit' | 'data' | 'dependency' | 'member';
+  readonly code:
+    | 'protected'
+    | 'disruption'
+    | 'in-use'
+    | 'conflict'
+    | 'elsewhere'
+    | 'prune-limit'
+    | 'data'
+    | 'dependency'
+    | 'member';
   readonly address: Address;
   readonly message: string;
   readonly remedy: string;
@@ -250,6 +260,8 @@ export interface SetOwner {
   readonly set: string;
   /** With the set's key (`SetState.key`). */
   readonly hash: KeyHash;
+  /** Absent: places are neither recorded nor respected. */
+  readonly place?: SetPlace;
 }
 
 export interface PlanInput {

@@ -25,6 +25,7 @@ export interface RevisionDraft {
   readonly who: string;
   readonly message?: string;
   readonly commit?: string;
+  readonly place?: string;
   /** Equal on all hosts of one rollout. */
   readonly rollout?: string;
   readonly rollbackOf?: number;
@@ -59,7 +60,7 @@ export class RevisionNotes implements RunNotes {
   }
 
   opened(config: NotesConfig, plan: Plan, run: string, atMs: number): Patch {
-    const { who, message, commit, rollout, rollbackOf, images, isPartial } = this.#draft;
+    const { who, message, commit, place, rollout, rollbackOf, images, isPartial } = this.#draft;
     const documents = plan.mode === 'apply' ? this.#packed : undefined;
     const newest = readHistory(config, this.#set).revisions.at(-1);
     if (this.#draft.onlyNew === true && newest?.documents === documents?.hash) return {};
@@ -76,6 +77,7 @@ export class RevisionNotes implements RunNotes {
       outcome: 'running',
       ...(message === undefined ? {} : { message }),
       ...(commit === undefined ? {} : { commit }),
+      ...(place === undefined ? {} : { place }),
       ...(rollout === undefined ? {} : { rollout }),
       ...(rollbackOf === undefined ? {} : { rollbackOf }),
       ...(isPartial ? { isPartial } : {}),

@@ -6,6 +6,7 @@ import type { Document } from '../../core/documents/document.ts';
 import type { Observed } from '../../core/documents/observed.ts';
 import type { Plan, PlanInput, PlanOptions, SetOwner } from '../../core/plan/plan.ts';
 import { compareSeeds } from '../../manifest/documents/cloud-config.ts';
+import type { SetPlace } from '../../core/ownership/place.ts';
 import { observeAll, type WholeClient } from '../observe/observe-all.ts';
 import { ownerOf } from './key-hash.ts';
 
@@ -18,6 +19,8 @@ export interface PlanRequest {
   readonly images: ReadonlyMap<string, string>;
   /** Project of the connection. */
   readonly project?: string;
+  /** Where the documents are declared. */
+  readonly place?: SetPlace;
   readonly nowMs: number;
 }
 
@@ -35,8 +38,8 @@ export async function makePlan(client: WholeClient, request: PlanRequest, signal
 }
 
 /** The plan for a host that was observed already. */
-export function planOn(observed: Observed, { documents, set, options, mode, images }: PlanRequest): MadePlan {
-  const owner = ownerOf(set, observed);
+export function planOn(observed: Observed, { documents, set, options, mode, images, place }: PlanRequest): MadePlan {
+  const owner = { ...ownerOf(set, observed), ...(place === undefined ? {} : { place }) };
   const input: PlanInput = { documents, observed, options, owner, images, compareSeeds };
   const plan = mode === 'apply' ? planChanges(input) : planDestroy(input);
   return { plan, observed, owner, images };

@@ -70,7 +70,7 @@ async function expectAnswer(wanted: string): Promise<void> {
 
 async function serves(gantryd: Gantryd): Promise<void> {
   await expectAnswer('200 Hello from the volume');
-  await shell(gantryd, `gantry exec db -- sh -c 'echo "New goods" >/data/message'`);
+  await shell(gantryd, `gantry exec shop-db -- sh -c 'echo "New goods" >/data/message'`);
   await expectAnswer('200 New goods');
 
   await gantryd.kill();
@@ -78,7 +78,7 @@ async function serves(gantryd: Gantryd): Promise<void> {
   await expectAnswer('200 New goods');
   expect(await shell(gantryd, 'gantry plan -f examples/web-and-db --detailed-exitcode')).toContain('No changes');
 
-  const db = '/1.0/containers/db';
+  const db = '/1.0/containers/shop-db';
   const wait = async (answer: Awaited<ReturnType<Gantryd['call']>>): Promise<void> => {
     expect(answer.status).toBe(202);
     const ended = await gantryd.call('GET', `${answer.body.operation as string}/wait`);

@@ -8,6 +8,7 @@ import { coreKind } from '../../../core/kinds/index.ts';
 import type { JsonObject } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import { hashOf } from '../../../core/ownership/owner-records.ts';
+import { isSamePlace, type SetPlace } from '../../../core/ownership/place.ts';
 import { fillSecrets } from '../../../core/history/revision-secrets.ts';
 import type { Loaded } from '../../../manifest/load-contract.ts';
 import { confirm } from '../../session/confirm.ts';
@@ -17,6 +18,7 @@ import { dryRunKind, planOptionsOf } from '../../flags/plan-flags.ts';
 import type { RollbackOptions } from './applying-verbs.ts';
 import { documentsOf, parseRevision, readRevisions, revisionAt, revisionNamed, type Revisions } from './revisions.ts';
 import { requireNoRefusals } from './refused-parts.ts';
+import { placeOf } from '../../session/place.ts';
 import { messageOf } from '../../session/revision.ts';
 import { traceVerb } from '../../session/trace-verb.ts';
 import { loadSet } from '../../session/load-set.ts';
@@ -55,12 +57,20 @@ export async function readRollbackSource(
   const revisions = await readRevisions(context, client);
   await refuseForeign(context, client, revisions);
   await resume(context, client, revisions.set);
+  const here = await placeOf(context.options.file ?? [], context.io.env);
+  const isHere = ({ place }: Revision): boolean =>
+    context.options.takeOver === true || place === undefined || isSamePlace(place, here);
   const revision =
     wanted === undefined
-      ? previous(revisions)
+      ? previous(revisions, isHere)
       : typeof wanted === 'number'
         ? revisionAt(revisions, wanted)
         : revisionNamed(revisions, wanted);
+  if (!isHere(revision))
+    throw new CliError(
+      `Revision ${revision.number} of the set ${revisions.set} was declared at ${revision.place}, not here (${here}): roll back there, or go on with --take-over`,
+      exitCodes.guard,
+    );
   const written = documentsOf(revisions, revision);
   if (revision.isPartial === true && context.options.prune === true)
     throw usageError(`revision ${revision.number} covers only a part of the set: --prune would delete the rest`);
@@ -99,14 +109,19 @@ export interface RollbackSource {
   readonly given: readonly Document[];
 }
 
-function previous(revisions: Revisions): Revision {
-  const found = previousOf({ revisions: revisions.all });
+function previous({ all, set }: Revisions, isHere: (revision: Revision) => boolean): Revision {
+  const own = all.filter(isHere);
+  const found = previousOf({ revisions: own });
   if (found !== undefined) return found;
+  const other = own.length === 0 ? all.at(-1)?.place : undefined;
+  if (other !== undefined)
+    throw new CliError(
+      `All revisions of the set ${set} were declared elsewhere, the newest at ${other}: roll back there, or go on with --take-over`,
+      exitCodes.guard,
+    );
   const why =
-    revisions.all.length < 2
-      ? 'there is no revision before this one'
-      : 'no earlier revision succeeded with other documents';
-  throw new CliError(`Nothing to roll back to: ${why} (gantry history --set ${revisions.set})`, exitCodes.error);
+    own.length < 2 ? 'there is no revision before this one' : 'no earlier revision succeeded with other documents';
+  throw new CliError(`Nothing to roll back to: ${why} (gantry history --set ${set})`, exitCodes.error);
 }
 
 /** The plan that the user has approved, or the exit code when there is nothing to carry out. */
@@ -130,6 +145,9 @@ async function approvedRollback(
   return planned;
 }
 
+const othersOf = ({ options }: OpenContext<RollbackOptions>): SetPlace['others'] =>
+  options.takeOver === true ? 'take' : 'refuse';
+
 export async function planRollback(
   context: OpenContext<RollbackOptions>,
   client: Client,
@@ -150,6 +168,11 @@ export async function planRollback(
     options: planOptionsOf(context.options),
     mode: 'apply',
     images: new Map(Object.entries(revision.images)),
+    // The objects stay those of the place that declared them.
+    place: {
+      here: revision.place ?? (await placeOf(context.options.file ?? [], context.io.env)),
+      others: othersOf(context),
+    },
     locate,
   });
   const message = `rollback to revision ${revision.number}`;

@@ -97,6 +97,7 @@ export async function planToSave(
     set: owner.set,
     options: planOptionsFor(context.options, loaded.documents),
     server: await serverOf(client, context.stop),
+    ...(owner.place === undefined ? {} : { place: owner.place }),
     paths: paths.map((one) => (one === '-' ? one : resolve(one))),
     documents: loaded.documents,
     written: (await import('../../../engine/runs/cut-written.ts')).cutWritten(loaded.written, owner.hash),
@@ -180,6 +181,7 @@ export async function planAgain(
     options: saved.options,
     mode: saved.mode,
     images: new Map(Object.entries(saved.images)),
+    ...(saved.place === undefined ? {} : { place: saved.place }),
   });
   const { plan, stale, done, beyond } = comparePlans(saved, planned.plan);
   if (stale.length > 0) {

@@ -41,7 +41,7 @@ export class Comparison {
   readonly #plan: (...parts: readonly Partial<Restraint>[]) => MadePlan;
 
   constructor(
-    { config, link, rules, nowMs }: Pick<SetOnHostDeps, 'config' | 'link' | 'rules' | 'nowMs'>,
+    { config, link, rules, place, nowMs }: Pick<SetOnHostDeps, 'config' | 'link' | 'rules' | 'place' | 'nowMs'>,
     { target, observed, set, isNew, asked, wasDrift }: Compared,
   ) {
     this.target = target;
@@ -59,7 +59,8 @@ export class Comparison {
     };
     const planWith = (...parts: readonly Partial<Restraint>[]): MadePlan => {
       const restraint = joinedRestraint(basis, ...parts);
-      return planTarget(observed, { loaded: target.loaded, set, options: config.plan, restraint, nowMs: nowMs() });
+      const { loaded } = target;
+      return planTarget(observed, { loaded, set, options: config.plan, restraint, place, nowMs: nowMs() });
     };
     this.#plan = (...parts) => planWith(suspended, ...parts);
     const judge = (made: MadePlan): Judged =>

@@ -28,6 +28,8 @@ export interface SetOnHostDeps {
   readonly config: SetConfig;
   readonly link: HostLink;
   readonly rules: DriftRules;
+  /** Where the set is declared, as it is recorded on its objects. */
+  readonly place: string;
   readonly suspensions: () => readonly Suspension[];
   /** False while another controller is the active one. */
   readonly isActive: () => boolean;

@@ -13,18 +13,31 @@ export interface TargetPlan {
   readonly set: string;
   readonly options: PlanOptions;
   readonly restraint: Restraint;
+  /** The folder in the source. */
+  readonly place: string;
   readonly nowMs: number;
 }
 
 const mostErrors = 3;
 
-export function planTarget(observed: Observed, { loaded, set, options, restraint, nowMs }: TargetPlan): MadePlan {
+export function planTarget(
+  observed: Observed,
+  { loaded, set, options, restraint, place, nowMs }: TargetPlan,
+): MadePlan {
   const exists = (document: Document): boolean => {
     const kind = coreKind(document.kind);
     return kind.live(observed, kind.apiName(document)) !== undefined;
   };
   const narrowed = restrained(loaded.loaded.documents, options, restraint, exists);
-  const made = planOn(observed, { ...narrowed, set, mode: 'apply', images: loaded.pins, nowMs });
+  const made = planOn(observed, {
+    ...narrowed,
+    set,
+    mode: 'apply',
+    images: loaded.pins,
+    // The controller alone says what its sets hold: objects of another place are its own, too.
+    place: { here: place, others: 'allow' },
+    nowMs,
+  });
   const errors = made.plan.diagnostics.filter(({ severity }) => severity === 'error').slice(0, mostErrors);
   if (errors.length > 0)
     throw new Error(errors.map(({ address = '', message }) => `${address} ${message}`.trim()).join('; '));
