@@ -9,6 +9,7 @@ import { parsePins, type Pins } from '../../manifest/image-pins.ts';
 import type { ImageCache, Loaded, VariableSource } from '../../manifest/load-contract.ts';
 import { loadManifests } from '../../manifest/load.ts';
 import { findEnvironments } from '../../manifest/variables/environment-files.ts';
+import { inFence, withFence } from '../../manifest/text/fence.ts';
 import type { SetConfig } from '../config/config.ts';
 
 export interface LoadedSet {
@@ -27,7 +28,15 @@ export interface LoadedRevision {
 
 const hostVariable = 'GANTRY_HOST_NAME';
 
-export async function loadRevision(
+/** The manifests are those of whoever may push: no path in them leads out of `folder`, and no variable of this process is theirs. */
+export const loadRevision = (
+  folder: string,
+  config: SetConfig,
+  hosts: readonly Host[],
+  signal: AbortSignal,
+): Promise<LoadedRevision> => withFence(folder, () => loadFenced(folder, config, hosts, signal));
+
+async function loadFenced(
   folder: string,
   config: SetConfig,
   hosts: readonly Host[],
@@ -98,11 +107,16 @@ export function problemText({ file, line, column, message, remedy }: Diagnostic,
   return `${at}${message}${remedy === undefined ? '' : ` (${remedy})`}`.replaceAll(folder + sep, '');
 }
 
+function ifMissing(error: unknown): undefined {
+  if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+  throw error;
+}
+
 /** gantry.lock beside the manifests. */
 async function pinsOf(path: string): Promise<Pins> {
   for (const folder of [path, dirname(path)]) {
     const file = join(folder, 'gantry.lock');
-    const text = await readFile(file, 'utf8').catch(() => undefined);
+    const text = await readFile(inFence(file), 'utf8').catch(ifMissing);
     if (text !== undefined) return parsePins('gantry.lock', text);
     if (folder === path && !/\.[a-z]+$/.test(path)) break;
   }

@@ -6,6 +6,7 @@ import { basename, dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { ImageFiles } from '../../core/documents/document.ts';
+import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import type { ImageCache } from '../load-contract.ts';
 
@@ -52,11 +53,13 @@ function absoluteParts(parts: ImageFiles['parts'], folder: string): ImageFiles['
 
 async function sizeOf(key: string, file: string): Promise<number | Finding> {
   try {
-    const found = await stat(file);
+    const found = await stat(inFence(file));
     if (found.isFile()) return found.size;
     return wrong('not-a-file', key, `${file} is not a file`);
   } catch (error) {
-    const reason = (error as NodeJS.ErrnoException).code === 'ENOENT' ? 'does not exist' : 'cannot be read';
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code === undefined) return wrong('file-not-found', key, message);
+    const reason = code === 'ENOENT' ? 'does not exist' : 'cannot be read';
     return wrong(
       'file-not-found',
       key,

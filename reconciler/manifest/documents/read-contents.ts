@@ -6,6 +6,7 @@ import { readdir, readlink, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { sha256Of } from '../../../server/client/files/file-helpers.ts';
 import type { Content, FileEntry } from '../../core/documents/inside.ts';
+import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 import type { EntrySpec, InsideSetting } from './inside-settings.ts';
 
@@ -46,10 +47,12 @@ export async function readContents(local: LocalSource, signal?: AbortSignal): Pr
   const at = `${local.at}.source`;
   let found: Stats;
   try {
-    found = await stat(file);
+    found = await stat(inFence(file));
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    const message = `${file} ${isMissing ? 'does not exist' : `cannot be read: ${(error as Error).message}`}`;
+    const message = isMissing
+      ? `${file} does not exist`
+      : `${local.source} cannot be read: ${(error as Error).message}`;
     return { entries: [], findings: [wrong('file-not-found', at, message, 'paths are relative to the manifest')] };
   }
   if (found.isDirectory()) return readTree(local, file, signal);

@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { isMap } from '../../core/documents/json-values.ts';
 import type { Json } from '../../core/documents/document.ts';
+import { inFence } from '../text/fence.ts';
 import { PlacedText } from '../text/locate-diagnostics.ts';
 import { parseJson } from '../text/parse-json.ts';
 import type { RawDocument } from '../text/parse-yaml.ts';
@@ -59,8 +60,10 @@ export async function readModuleFiles(
   return { modules, parts, diagnostics };
 }
 
+const listed = async (folder: string): Promise<string[]> => readdir(inFence(folder));
+
 async function namesIn(folder: string, shown: string): Promise<readonly string[] | string> {
-  const all = await readdir(folder).catch((error: NodeJS.ErrnoException) => error);
+  const all = await listed(folder).catch((error: NodeJS.ErrnoException) => error);
   if (!Array.isArray(all)) return all.code === 'ENOENT' ? `there is no folder ${shown}` : all.message;
   const hcl = all.find((name) => name.endsWith('.tf'));
   if (hcl !== undefined) return `${shown} holds ${hcl}, which is HCL and not read: write it as Terraform JSON`;

@@ -5,6 +5,7 @@ import { basename, join } from 'node:path';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { Json } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
+import { inFence } from '../text/fence.ts';
 import { limits } from '../text/parse-yaml.ts';
 import { evaluate, type Scope } from '../terraform-json/expression/evaluate.ts';
 import { toPlain } from '../terraform-json/expression/json-text.ts';
@@ -35,7 +36,7 @@ export async function readTfvars(file: string, diagnostics: Diagnostic[]): Promi
   };
   let text: string;
   try {
-    const { size } = await stat(file);
+    const { size } = await stat(inFence(file));
     if (size > limits.fileBytes) return tell(`${file} has ${size} bytes; ${limits.fileBytes} may be read`);
     text = await readFile(file, 'utf8');
   } catch (error) {

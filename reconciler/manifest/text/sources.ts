@@ -4,6 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import { compareText } from '../../core/text/listing-order.ts';
+import { inFence } from './fence.ts';
 import { limits } from './parse-yaml.ts';
 import type { LoadInput } from '../load-contract.ts';
 
@@ -50,7 +51,7 @@ const notHcl =
 
 async function filesOf(path: string): Promise<readonly string[]> {
   if (path === '-') return [path];
-  if (!(await stat(path)).isDirectory()) {
+  if (!(await stat(inFence(path))).isDirectory()) {
     if (path.endsWith('.tf')) throw new Error(notHcl);
     return [path];
   }
@@ -70,7 +71,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
 const notBelow = new Set(['overlays', 'node_modules', 'cdktf.out']);
 
 async function filesBelow(path: string): Promise<readonly string[]> {
-  if (path === '-' || !(await stat(path)).isDirectory()) return filesOf(path);
+  if (path === '-' || !(await stat(inFence(path))).isDirectory()) return filesOf(path);
   const entries = (await readdir(path, { withFileTypes: true })).sort((a, b) => compareText(a.name, b.name));
   const found: string[] = [];
   for (const entry of entries) {
@@ -98,7 +99,7 @@ async function stacksBelow(path: string): Promise<readonly string[]> {
 
 async function readSource(path: string, stdin: string | undefined, signal?: AbortSignal): Promise<SourceText> {
   if (path === '-') return { file: '<stdin>', folder: '.', text: stdin ?? (await readStdin(signal)) };
-  const { size } = await stat(path);
+  const { size } = await stat(inFence(path));
   if (size > limits.fileBytes) throw new Error(`has ${size} bytes; a manifest may have ${limits.fileBytes}`);
   const bytes = await readFile(path, signal === undefined ? {} : { signal });
   return { file: path, folder: dirname(path), text: decode(bytes) };

@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { hint } from '../../../server/api/text/nearest-word.ts';
 import type { Json, JsonObject } from '../../core/documents/document.ts';
 import { isMap } from '../../core/documents/json-values.ts';
+import { inFence } from '../text/fence.ts';
 import { wrong, type Finding } from '../text/finding.ts';
 
 /** A larger file is not a secret but a mistake. */
@@ -97,9 +98,10 @@ class Resolver {
         throw new Error(`the environment has no ${reference}${hint(reference, Object.keys(env))}`);
       return value;
     }
-    if (word === 'from_file') return withoutLastBreak(await readSmall(resolve(folder, reference), this.#signal));
+    if (word === 'from_file')
+      return withoutLastBreak(await readSmall(inFence(resolve(folder, reference)), this.#signal));
     const [file, inner] = splitAt(reference, '#');
-    const full = resolve(folder, file);
+    const full = inFence(resolve(folder, file));
     const known = this.#decrypted.get(full) ?? this.#decrypt(full);
     this.#decrypted.set(full, known);
     return valueAt(await known, inner, file);

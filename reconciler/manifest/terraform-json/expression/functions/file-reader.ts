@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { inFence } from '../../../text/fence.ts';
 import { ConversionError } from '../values.ts';
 
 export interface FileReader {
@@ -29,19 +30,20 @@ export function filesFrom(folder: string): FileReader {
     read(path) {
       const { size } = regular(cwd, path);
       if (size > maxBytes) throw new ConversionError(`${path} has ${size} bytes; ${maxBytes} may be read`);
-      return failing(path, () => readFileSync(resolve(cwd, path)));
+      return failing(path, () => readFileSync(inFence(resolve(cwd, path))));
     },
     exists(path) {
-      if (statSync(resolve(cwd, path), { throwIfNoEntry: false }) === undefined) return false;
+      const full = failing(path, () => inFence(resolve(cwd, path)));
+      if (statSync(full, { throwIfNoEntry: false }) === undefined) return false;
       regular(cwd, path);
       return true;
     },
-    below: (path) => filesBelow(resolve(cwd, path)),
+    below: (path) => filesBelow(failing(path, () => inFence(resolve(cwd, path)))),
   };
 }
 
 function regular(cwd: string, path: string): { readonly size: number } {
-  const found = failing(path, () => statSync(resolve(cwd, path)));
+  const found = failing(path, () => statSync(inFence(resolve(cwd, path))));
   if (!found.isFile()) throw new ConversionError(`${path} is no regular file`);
   return found;
 }
