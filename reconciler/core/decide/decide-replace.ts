@@ -1,6 +1,6 @@
 // Decides to replace an object: delete and create it, or rebuild it beside the old one, which is kept until the new one is ready.
 import type { OwnershipDecision } from '../diff/decide-ownership.ts';
-import { usageAddress } from '../diff/decide-ownership.ts';
+import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
 import type { Diff } from '../diff/diff.ts';
 import { policyGuard } from '../diff/policy.ts';
 import type { Change } from '../documents/change.ts';
@@ -10,7 +10,8 @@ import type { Live } from '../documents/observed.ts';
 import { withoutNotes, type nextImage } from '../live/image-updates.ts';
 import { isRunning } from '../live/usage.ts';
 import { creationFacts, replacementBody } from '../plan/creation-bodies.ts';
-import { inUseGuard, protectedGuard } from '../plan/guards.ts';
+import { otherPlace } from '../ownership/place.ts';
+import { elsewhereGuard, inUseGuard, protectedGuard } from '../plan/guards.ts';
 import type { Guard } from '../plan/plan.ts';
 import { deleting, kill, type Sketch } from '../plan/step-drafts.ts';
 import { bodyForMembers, targetOf } from '../settings/cluster-members.ts';
@@ -35,7 +36,8 @@ type NextImage = NonNullable<ReturnType<typeof nextImage>>;
 
 export function decideReplace(existing: Existing, isForced: boolean): Decision {
   const { document, live, diff, context, ownership, next } = existing;
-  const guard = ownership.guard ?? guardReplace(existing, isForced || next !== undefined);
+  const guard =
+    ownership.guard ?? guardElsewhere(existing, 'replace') ?? guardReplace(existing, isForced || next !== undefined);
   const isContainer = document.kind === 'container';
   const wasRunning = isContainer && isRunning(live.object as Parameters<typeof isRunning>[0]);
   const { starts, inside } = insideOfReplaced(existing, wasRunning);
@@ -69,6 +71,7 @@ export function decideRebuild(existing: Existing): Decision {
   const { document, live, diff, context, ownership, next } = existing;
   const guard =
     ownership.guard ??
+    guardElsewhere(existing, 'rebuild') ??
     (isProtected(document, live) ? protectedGuard(document.address, 'rebuild') : policyGuard(document, 'rebuild'));
   const { starts, inside } = insideOfReplaced(existing, isRunning(live.object as Parameters<typeof isRunning>[0]));
   const body = replacementBody(document, live.object, fieldsOf(diff.changes));
@@ -147,6 +150,15 @@ const imageChange = (next: NextImage | undefined): readonly Change[] =>
           secret: false,
         },
       ];
+
+/** An object as declared has no guard of its differences. */
+function guardElsewhere({ document, live, context }: Existing, verb: string): Guard | undefined {
+  const { owner, observed } = context;
+  if (owner === undefined) return undefined;
+  const record = recordsOf(document, live.object, observed).get(owner.set);
+  const elsewhere = otherPlace(record?.place, owner.place);
+  return elsewhere === undefined ? undefined : elsewhereGuard(document.address, verb, owner.set, elsewhere);
+}
 
 function guardReplace({ document, live, diff, context }: Existing, isForced: boolean): Guard | undefined {
   const { address } = document;
