@@ -21,6 +21,9 @@ export const isNote = (key: string): boolean => key.startsWith(notePrefix) && !k
 const recordPrefix = `${notePrefix}own.`;
 export const recordKey = (set: string): string => `${recordPrefix}${set}`;
 
+/** A copy belongs to no set. */
+export const isRecordKey = (key: string): boolean => key.startsWith(recordPrefix);
+
 /** Set names are parts of config keys. */
 export const setNamePattern = /^[a-z0-9][a-z0-9_-]{0,39}$/;
 export const defaultSet = 'default';

@@ -29,6 +29,8 @@ export interface CopyOptions {
   readonly live?: boolean;
   /** The addresses of its network interfaces are copied too: the target is the same machine afterwards. */
   readonly keepAddresses?: boolean;
+  /** Config keys that the copy does not get. */
+  readonly drops?: (key: string) => boolean;
   /** Of a move: the member of the same cluster that it goes to. */
   readonly member?: string;
   readonly onUpdate?: OnUpdate;
@@ -137,16 +139,24 @@ async function describe({ client, name }: ContainerAt, signal: AbortSignal | und
 
 function wantedOf(source: Wanted, options: CopyOptions) {
   const { architecture, profiles, ephemeral, description } = source;
+  const isDropped = (key: string): boolean => options.drops?.(key) === true;
   const kept = ([key]: readonly [string, string]): boolean =>
-    !key.startsWith('volatile.') ||
-    key === 'volatile.base_image' ||
-    (options.keepAddresses === true && key.endsWith('.hwaddr'));
+    !isDropped(key) &&
+    (!key.startsWith('volatile.') ||
+      key === 'volatile.base_image' ||
+      (options.keepAddresses === true && key.endsWith('.hwaddr')));
+  // A server that copies by itself adds the keys of the source that are not given.
+  const dropped = Object.fromEntries(
+    Object.keys(source.config)
+      .filter(isDropped)
+      .map((key) => [key, '']),
+  );
   return {
     architecture,
     profiles,
     ephemeral,
     description,
-    config: Object.fromEntries(Object.entries(source.config).filter(kept)),
+    config: { ...Object.fromEntries(Object.entries(source.config).filter(kept)), ...dropped },
     devices: options.storage === undefined ? source.devices : withRoot(source, options.storage),
   };
 }

@@ -8,6 +8,7 @@ import {
   type CopyOptions,
   type MigrationMode,
 } from '../../../../server/client/channels/migrate.ts';
+import { isRecordKey } from '../../../core/ownership/owner-records.ts';
 import type { OpenContext, Run } from '../../session/context.ts';
 import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -37,7 +38,11 @@ async function copyOrMove(
       { client: from, name },
       { client: to, name: target },
     ];
-    await (verb === 'copy' ? copyContainer : moveContainer)(...sides, options, context.cancel);
+    await (verb === 'copy' ? copyContainer : moveContainer)(
+      ...sides,
+      verb === 'copy' ? { ...options, drops: isRecordKey } : options,
+      context.cancel,
+    );
   });
   return exitCodes.ok;
 }

@@ -94,3 +94,18 @@ test('A wrong command is refused with the reason', async () => {
   expect(await there('copy', 'stays', 'files', '--no-live')).toMatchObject({ code: 0 });
   expect(await names(two.b)).toContain('files');
 });
+
+test('A copy belongs to no set, here and on another server, and a moved container keeps its record', async () => {
+  const record = { 'user.gantry.own.default': '{"v":1,"k":{},"w":1}', 'user.note': 'stays' };
+  await createContainer(two.a.daemon, 'owned', { config: record });
+  const noted = async ({ daemon }: Side, name: string): Promise<Record<string, string>> => {
+    const { config } = (await daemon.get(`/1.0/containers/${name}`)) as { config: Record<string, string> };
+    return Object.fromEntries(Object.entries(config).filter(([key]) => key.startsWith('user.')));
+  };
+  expect(await here('copy', 'owned', 'unowned')).toMatchObject({ code: 0 });
+  expect(await noted(two.a, 'unowned')).toEqual({ 'user.note': 'stays' });
+  expect(await there('copy', 'owned', 'far')).toMatchObject({ code: 0 });
+  expect(await noted(two.b, 'far')).toEqual({ 'user.note': 'stays' });
+  expect(await there('move', 'owned', 'moved')).toMatchObject({ code: 0 });
+  expect(await noted(two.b, 'moved')).toEqual(record);
+});
