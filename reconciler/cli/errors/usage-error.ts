@@ -11,3 +11,6 @@ export class CliError extends Error {
 }
 
 export const usageError = (message: string): CliError => new CliError(message, exitCodes.usage);
+
+/** The command took longer than --timeout. */
+export class ExpiredError extends CliError {}

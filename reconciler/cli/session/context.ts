@@ -1,4 +1,5 @@
 // The context of every command: streams, options, two stages of interruption, and output for people or machines.
+import { setMaxListeners } from 'node:events';
 import type { Diagnostic } from '../../core/documents/diagnostic.ts';
 import type { MarkedColor } from '../../core/text/terminal-text.ts';
 import type { HostView } from '../../manifest/load-contract.ts';
@@ -6,7 +7,7 @@ import { exitCodes, type ExitCode } from '../errors/exit-codes.ts';
 import { colorOf, type ShownIo } from '../output/safe-io.ts';
 import type { OutputOptions } from '../flags/output-flags.ts';
 import { parseDuration } from '../flags/parse-values.ts';
-import { CliError } from '../errors/usage-error.ts';
+import { CliError, ExpiredError } from '../errors/usage-error.ts';
 import { versionLine } from '../output/render-json.ts';
 import { version } from '../../../server/api/version.ts';
 
@@ -54,6 +55,8 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenContext {
   const isJson = options.json === true;
   const stop = new AbortController();
   const cancel = new AbortController();
+  // Every request and object at work listens.
+  setMaxListeners(0, stop.signal, cancel.signal);
   const color = colorOf(io, io.stdout, options.color !== false);
   const note = (text: string): void => void (isJson || io.stderr.write(`${text}\n`));
   let isFirst = true;
@@ -99,7 +102,7 @@ export function openContext(io: ShownIo, options: OutputOptions): OpenContext {
 }
 
 function expire(stop: AbortController, cancel: AbortController, options: OutputOptions): void {
-  const reason = new CliError(`The run took longer than --timeout ${options.timeout ?? ''}`, exitCodes.error);
+  const reason = new ExpiredError(`The run took longer than --timeout ${options.timeout ?? ''}`, exitCodes.error);
   stop.abort(reason);
   cancel.abort(reason);
 }

@@ -65,6 +65,8 @@ for (const { host, reason } of hosts) {
         writeFileSync(join(bench.dir, 'never.yaml'), bench.parts['container'] ?? '');
         const never = await gantry('wait', '-f', join(bench.dir, 'never.yaml'));
         expect([never.code, never.stderr]).toEqual([6, expect.stringContaining('the file /never did not come in 1 s')]);
+        const late = await gantry('wait', 'c1', '--for', 'file=/never', '--timeout', '1s');
+        expect([late.code, late.stderr]).toEqual([6, expect.stringContaining('not ready after --timeout 1s')]);
         expect((await gantry('wait', 'web/1')).code).toBe(64);
         expect((await gantry('wait', 'c1', '--for', 'tcp=lots')).code).toBe(64);
         expect((await gantry('wait', 'absent', '--for', 'running')).code).toBe(1);

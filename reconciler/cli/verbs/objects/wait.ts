@@ -13,7 +13,7 @@ import { exitCodes } from '../../errors/exit-codes.ts';
 import { parseAddress } from '../../flags/parse-values.ts';
 import { loadSet } from '../../session/load-set.ts';
 import { withClient } from '../../session/connect.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { CliError, ExpiredError, usageError } from '../../errors/usage-error.ts';
 
 const waitMs = 60_000;
 
@@ -54,6 +54,12 @@ async function hold(context: CliContext, client: Client, name: string, condition
   try {
     await waitFor({ client, nowMs: context.io.nowMs, pause, onProgress }, name, condition, context.stop);
   } catch (error) {
+    const { aborted, reason } = context.stop;
+    if (aborted && reason instanceof ExpiredError) {
+      const last = told === '' ? '' : ` (${told})`;
+      const message = `container/${name} is not ready after --timeout ${context.options.timeout ?? ''}${last}`;
+      throw new CliError(message, exitCodes.notReady, error);
+    }
     if (!(error instanceof NotReadyError)) throw error;
     throw new CliError(`container/${name}: ${error.message}`, exitCodes.notReady, error);
   }
