@@ -4,7 +4,7 @@ import type { Container } from '../../../server/api/container/container.ts';
 import type { Change } from '../documents/change.ts';
 import { unchangedObject } from '../plan/unchanged-object.ts';
 import { isProtected } from './decision.ts';
-import { elsewhereGuard, inUseGuard, protectedGuard } from '../plan/guards.ts';
+import { elsewhereGuard, foreignGuard, inUseGuard, protectedGuard } from '../plan/guards.ts';
 import { fieldsOf, removalOf } from './decide-inside.ts';
 import { recordsOf, usageAddress } from '../diff/decide-ownership.ts';
 import { diffObject } from '../diff/diff.ts';
@@ -25,6 +25,8 @@ import { isRunning } from '../live/usage.ts';
 export interface Deletion {
   readonly change: Omit<ResourceChange, 'steps'>;
   readonly sketches: readonly Sketch[];
+  /** The set does not own it: refuses a destroy that has nothing else to do. */
+  readonly foreign?: Guard;
 }
 
 export interface DeleteWorld {
@@ -56,7 +58,11 @@ function decideLive(object: Document, live: Live<object>, world: DeleteWorld): D
   if (world.owner === undefined) return isPermanent ? decideReset(object, live, left) : deleteWhole(object, live, left);
   const records = recordsOf(object, live.object, world.observed);
   const record = records.get(world.owner.set);
-  if (record === undefined) return unchanged(object, live, [`it does not belong to the set ${world.owner.set}`]);
+  if (record === undefined) {
+    const decided = unchanged(object, live, [`it does not belong to the set ${world.owner.set}`]);
+    const isKept = isPermanent || object.manage.onDelete === 'orphan';
+    return isKept ? decided : { ...decided, foreign: foreignGuard(object.address, world.owner.set, records) };
+  }
   const elsewhere = otherPlace(record.place, world.owner.place);
   if (elsewhere !== undefined) {
     const guard = elsewhereGuard(object.address, 'delete', world.owner.set, elsewhere);

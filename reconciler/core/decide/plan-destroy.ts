@@ -13,7 +13,7 @@ import { normalizeDocuments } from '../graph/normalize.ts';
 import type { Observed } from '../documents/observed.ts';
 import { failedPlan, finishPlan } from './plan-changes.ts';
 import { readyIds } from '../graph/ready-steps.ts';
-import type { Plan, PlanInput, ResourceChange, SetOwner, Step } from '../plan/plan.ts';
+import type { Guard, Plan, PlanInput, ResourceChange, SetOwner, Step } from '../plan/plan.ts';
 import { scopesOf } from '../live/project-scope.ts';
 import { makeSteps, type Sketch } from '../plan/step-drafts.ts';
 import { reachable, reverseEdges, unknownAddresses, without, type Edges } from '../graph/targets.ts';
@@ -83,8 +83,11 @@ function assemble(ordered: readonly Document[], world: World): Plan {
   const barrier = new WaveBarrier();
   const leftUsers = (used: Address): readonly string[] =>
     (world.usage.get(used) ?? []).filter((user) => released.get(user)?.has(used) ?? true);
+  const foreign = new Map<Address, Guard>();
   for (const object of ordered) {
-    const { change, sketches } = decideDelete(object, { ...world, leftUsers });
+    const decided = decideDelete(object, { ...world, leftUsers });
+    const { change, sketches } = decided;
+    if (decided.foreign !== undefined) foreign.set(object.address, decided.foreign);
     const before = barrier.enter(world.waves.get(object.address) ?? 0);
     const needs = readyIds(world.users.get(object.address), ready);
     const made = makeSteps(object, sketches, behind(needs, before));
@@ -96,7 +99,14 @@ function assemble(ordered: readonly Document[], world: World): Plan {
     steps.push(...made);
     changes.push({ ...change, ...waveShown(object.address, world.waves), steps: made.map((step) => step.id) });
   }
-  return finishPlan('destroy', changes, onMembers(steps, world.observed), [], { set: world.owner?.set });
+  const shown = steps.length > 0 ? changes : changes.map((change) => refusedWhenForeign(change, foreign));
+  return finishPlan('destroy', shown, onMembers(steps, world.observed), [], { set: world.owner?.set });
+}
+
+/** A destroy that has nothing to do says whose the existing objects are. */
+function refusedWhenForeign(change: ResourceChange, foreign: ReadonlyMap<Address, Guard>): ResourceChange {
+  const guard = foreign.get(change.address);
+  return guard === undefined ? change : { ...change, action: 'delete', reasons: [], guard };
 }
 
 /** Objects that stop using others in this plan, with the objects that each still uses. */

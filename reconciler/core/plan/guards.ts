@@ -1,5 +1,6 @@
 // Guards that several decisions use, with their messages. Pure.
 import type { Address } from '../documents/document.ts';
+import type { OwnerRecord } from '../documents/ownership-records.ts';
 import type { Guard } from './plan.ts';
 
 export const protectedGuard = (address: Address, verb: string): Guard => ({
@@ -22,6 +23,23 @@ export const elsewhereGuard = (address: Address, verb: string, set: string, plac
   message: `${address} was declared at ${place}, also as part of the set ${set}: from here this plan would ${verb} it`,
   remedy: `${verb} it there, name this set otherwise with --set, or make the object this directory's with --take-over`,
 });
+
+/** `records`: those of other sets. */
+export function foreignGuard(address: Address, set: string, records: ReadonlyMap<string, OwnerRecord>): Guard {
+  const owners = [...records]
+    .map(([name, { place }]) => (place === undefined ? `the set ${name}` : `the set ${name} (declared at ${place})`))
+    .sort();
+  const whose = owners.length === 0 ? 'no set: it was made without gantry, or released' : owners.join(' and ');
+  return {
+    code: 'elsewhere',
+    address,
+    message: `${address} exists and belongs to ${whose}; the set ${set} does not own it and leaves it as it is`,
+    remedy:
+      owners.length === 0
+        ? 'make it part of this set with gantry adopt first'
+        : 'destroy it with --set of that set, from where it is declared',
+  };
+}
 
 export const listed = (names: readonly string[]): string =>
   names.length > 5 ? `${names.slice(0, 5).join(', ')} and ${names.length - 5} more` : names.join(', ');

@@ -60,6 +60,14 @@ describe('an object that another directory declared', () => {
     expect(await descriptionOf('web')).toBeUndefined();
   });
 
+  test('is not replaced, although it is as declared', async () => {
+    await done('apply', 'a');
+    write('b', profile('web', 'of a'));
+    const refused = await gantry('apply', 'b', '-y', '--replace', 'profile/web', '--allow-recreate');
+    expect(refused.code).toBe(4);
+    expect(refused.stdout + refused.stderr).toContain('from here this plan would replace it');
+  });
+
   test('is not changed; declared as it is, it stays as it is, and the next plans of both are empty', async () => {
     await done('apply', 'a');
     expect((await gantry('apply', 'b', '-y')).code).toBe(4);
@@ -101,6 +109,29 @@ describe('an object that another directory declared', () => {
     expect(await descriptionOf('web')).toBe('of a, changed');
     await done('rollback', 'a');
     expect(await descriptionOf('web')).toBe('of a');
+  });
+});
+
+describe('destroy of an object that the set does not own', () => {
+  test('names the set and the place that own it, and exits with 4', async () => {
+    await done('apply', 'a', '--set', 'team');
+    const refused = await gantry('destroy', 'b', '-y');
+    expect(refused.code).toBe(4);
+    expect(refused.stdout + refused.stderr).toContain(`belongs to the set team (declared at ${placeA()})`);
+    expect(await descriptionOf('web')).toBe('of a');
+  });
+
+  test('says that no set owns it, and exits with 4', async () => {
+    await call(daemon, 'POST', '/1.0/profiles', { name: 'web', description: 'by hand', config: {}, devices: {} });
+    const refused = await gantry('destroy', 'b', '-y');
+    expect(refused.code).toBe(4);
+    expect(refused.stdout + refused.stderr).toContain('belongs to no set');
+    expect(await descriptionOf('web')).toBe('by hand');
+  });
+
+  test('deletes nothing and exits with 0 when nothing exists', async () => {
+    const { code, stdout } = await gantry('destroy', 'b', '-y');
+    expect([code, stdout]).toEqual([0, expect.stringContaining('none of the declared objects exists')]);
   });
 });
 
