@@ -5,7 +5,8 @@ import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { errorText } from '../../server/lib/shared/reason.ts';
 import { baseDisk, cacheFolder } from './base-disk.ts';
 import type { Check } from './check.ts';
-import { containerChecks } from './checks/containers.ts';
+import { confinementChecks } from './checks/confinement.ts';
+import { lifeChecks, startChecks } from './checks/containers.ts';
 import { installChecks } from './checks/install.ts';
 import { Machine } from './machine.ts';
 import { productDisk } from './product-disk.ts';
@@ -19,15 +20,13 @@ Releases: ${releases.map(({ name, long }) => `${name}${long ? ' (--long)' : ''}`
 `;
 
 const needed = ['qemu-system-x86_64', 'debootstrap', 'mke2fs', 'modprobe', 'cpio', 'npm'];
-const checks: readonly Check[] = [...installChecks, ...containerChecks];
+const checks: readonly Check[] = [...installChecks, ...startChecks, ...confinementChecks, ...lifeChecks];
 const consoles = resolve('dist/hosts');
 
 interface Count {
   passed: number;
   failed: number;
 }
-
-process.exitCode = await main();
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
@@ -103,7 +102,7 @@ async function runChecks(release: Release, host: Machine, count: Count): Promise
     } catch (error) {
       count.failed += 1;
       console.log(`✗ ${release.name}: ${check.name} (${seconds(began)})\n${errorText(error)}`);
-      const journal = await host.run('journalctl -b -o short-monotonic --no-pager | tail -60').catch(errorText);
+      const journal = await host.run(lastWords).catch(errorText);
       console.log(`The end of its journal:\n${journal}`);
       if (check.vital === true) return;
     }
@@ -114,7 +113,13 @@ function seconds(began: number): string {
   return `${((Date.now() - began) / 1000).toFixed(0)} s`;
 }
 
+/** What AppArmor denied often tells why. */
+const lastWords = `journalctl -b -k -o cat --no-pager | grep 'apparmor="DENIED"' | tail -15 || true
+  journalctl -b -o short-monotonic --no-pager | tail -40`;
+
 async function tail(file: string): Promise<string> {
   const text = await readFile(file, 'latin1').catch(() => '(no console)');
   return stripVTControlCharacters(text).replaceAll('\r', '').split('\n').slice(-40).join('\n');
 }
+
+process.exitCode = await main();

@@ -100,8 +100,14 @@ export const warningTypes = {
   apparmor: {
     text: 'AppArmor support has been disabled',
     severity: 'low',
-    seen: 'The host has no AppArmor, or no `apparmor_parser`: containers have no profile.',
+    seen: 'The kernel has no AppArmor: containers have no profile.',
     over: 'The daemon finds it at a start.',
+  },
+  apparmorParser: {
+    text: 'Containers run unconfined',
+    severity: 'high',
+    seen: 'The kernel has AppArmor, but there is no `apparmor_parser` to load the profiles of containers.',
+    over: 'The daemon finds it at a start. Containers that run get their profile when they start again.',
   },
   cgroupBlkioWeight: cgroup('blkio.weight', '`limits.disk.priority`'),
   cgroupCpu: cgroup('CPU controller', '`limits.cpu.allowance` or `limits.cpu.priority`'),

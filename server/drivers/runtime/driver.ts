@@ -247,8 +247,16 @@ export interface RuntimeConsole {
   close(): void;
 }
 
-/** What a host may lack that containers are to have; all but AppArmor are of control groups. */
-export type HostFeature = 'apparmor' | 'blkio.weight' | 'cpu' | 'cpuset' | 'memory' | 'memory.swap' | 'pids';
+/** What a host may lack that containers are to have; all but those of AppArmor are of control groups. */
+export type HostFeature =
+  | 'apparmor'
+  | 'apparmorParser'
+  | 'blkio.weight'
+  | 'cpu'
+  | 'cpuset'
+  | 'memory'
+  | 'memory.swap'
+  | 'pids';
 
 export interface RuntimeDriver {
   readonly name: 'lxc' | 'sim';

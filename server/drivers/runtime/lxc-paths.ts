@@ -64,6 +64,13 @@ export class LxcPaths {
   group(name: string): string {
     return `${this.groupRoot}/${encodeName(name)}`;
   }
+  /** Name of the container's AppArmor profile and of its namespace: Debian lets lxc-start change to `lxc-` only. */
+  apparmorName(name: string): string {
+    return `lxc-gantry-${this.tag}-${encodeName(name)}`;
+  }
+  apparmorFile(name: string): string {
+    return `${this.containerDir(name)}/apparmor.profile`;
+  }
   monitorGroup(name: string): string {
     return `${this.groupRoot}.monitor/${encodeName(name)}`;
   }

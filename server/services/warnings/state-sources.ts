@@ -111,7 +111,7 @@ interface FeatureRow {
   readonly what: string;
 }
 
-const features: Readonly<Record<Exclude<HostFeature, 'apparmor'>, FeatureRow>> = {
+const features: Readonly<Record<Exclude<HostFeature, 'apparmor' | 'apparmorParser'>, FeatureRow>> = {
   'blkio.weight': {
     type: 'cgroupBlkioWeight',
     keys: ['limits.disk.priority'],
@@ -131,19 +131,22 @@ const features: Readonly<Record<Exclude<HostFeature, 'apparmor'>, FeatureRow>> =
   },
   pids: { type: 'cgroupPids', keys: ['limits.processes'], what: 'the control group controller pids' },
 };
-const featureTypes: readonly WarningType[] = ['apparmor', ...Object.values(features).map(({ type }) => type)];
+const withoutApparmor = {
+  apparmor: 'the kernel has no AppArmor',
+  apparmorParser: 'apparmor_parser is missing; install the package apparmor, then restart gantryd and the containers',
+} as const;
+const featureTypes: readonly WarningType[] = [
+  'apparmor',
+  'apparmorParser',
+  ...Object.values(features).map(({ type }) => type),
+];
 const namedAtMost = 5;
 
 /** Of a control group controller only when a container needs it. */
 function missingFeatures({ runtime, records, view }: StateSourcesDeps): readonly FoundState[] {
   return (runtime.missing ?? []).flatMap((feature): readonly FoundState[] => {
-    if (feature === 'apparmor')
-      return [
-        {
-          type: 'apparmor',
-          message: 'Containers have no AppArmor profile: the kernel has no AppArmor, or there is no apparmor_parser',
-        },
-      ];
+    if (feature === 'apparmor' || feature === 'apparmorParser')
+      return [{ type: feature, message: `Containers have no AppArmor profile: ${withoutApparmor[feature]}` }];
     const { type, keys, what } = features[feature];
     const users = records.containers
       .list()

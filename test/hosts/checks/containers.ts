@@ -12,7 +12,7 @@ const state = (name: string): string =>
 const processes = (host: Machine): Promise<string> =>
   host.run(`for name in web db; do ${state('$name')} | grep -o '"pid":[1-9][0-9]*'; done`);
 
-export const containerChecks: readonly Check[] = [
+export const startChecks: readonly Check[] = [
   {
     name: 'the quickstart applies: containers start and get addresses',
     vital: true,
@@ -40,6 +40,9 @@ export const containerChecks: readonly Check[] = [
         expectMatch(line, /web.*\(enforce\)$/, 'the AppArmor profile of a process of the container');
     },
   },
+];
+
+export const lifeChecks: readonly Check[] = [
   {
     name: 'a killed gantryd comes back by its unit and finds its containers',
     async run(host) {

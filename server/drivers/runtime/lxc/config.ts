@@ -15,7 +15,7 @@ export interface LxcSettings {
   readonly cgroup2: readonly CgroupValue[];
   readonly seccompProfile: string | undefined;
   /** Undefined = the kernel has no AppArmor, and then the key must not appear at all. */
-  readonly apparmorProfile: string | undefined;
+  readonly apparmorLabel: string | undefined;
   /** Files below /proc that lxcfs serves on this host. */
   readonly lxcfsFiles: readonly string[];
 }
@@ -108,23 +108,11 @@ function isolation(run: RunConfig, settings: LxcSettings): readonly Line[] {
       isPrivileged(run) ? 'mac_admin mac_override sys_time sys_module sys_rawio' : 'sys_time sys_module sys_rawio',
     ],
     ...(settings.seccompProfile === undefined ? [] : [['lxc.seccomp.profile', settings.seccompProfile] as const]),
-    ...apparmor(run, settings.apparmorProfile),
+    ...(settings.apparmorLabel === undefined ? [] : [['lxc.apparmor.profile', settings.apparmorLabel] as const]),
     ...Object.entries(run.config)
       .filter(([key, value]) => key.startsWith('limits.kernel.') && value !== '')
       .map(([key, value]) => kernelLimit(key, value)),
   ];
-}
-
-/** Only a profile that LXC makes can be added to. Without AppArmor there is nothing to add to, as in the real system. */
-function apparmor(run: RunConfig, profile: string | undefined): readonly Line[] {
-  if (profile === undefined) return [];
-  const lines: Line[] = [['lxc.apparmor.profile', profile]];
-  if (profile !== 'generated') return lines;
-  if (isTrue(run.config['security.nesting'])) lines.push(['lxc.apparmor.allow_nesting', '1']);
-  for (const line of (run.config['raw.apparmor'] ?? '').split('\n')) {
-    if (line.trim() !== '') lines.push(['lxc.apparmor.raw', line.trim()]);
-  }
-  return lines;
 }
 
 function kernelLimit(key: string, value: string): Line {

@@ -1,4 +1,5 @@
 // Notices that a container ended or rebooted, does what follows and announces it. A hook of LXC wakes it; a sweep catches the rest.
+import { unloadProfile } from '../apparmor/load.ts';
 import type { CpuSets } from '../cgroup/cpu-sets.ts';
 import type { ExitSpool } from './exit-spool.ts';
 import type { KeyedMutex } from '../../../lib/keyed-mutex.ts';
@@ -92,6 +93,7 @@ export class Exits {
     await clearKeys(this.#deps, state);
     await clearRemains(tree, paths, state, log);
     unmountFiles(this.#deps, state.name);
+    unloadProfile(paths.apparmorName(state.name));
     this.#parts.running.delete(state.name);
     this.#parts.cpus.release(state.name);
     removeRunningRecord(paths.stateFile(state.name));

@@ -1,5 +1,5 @@
 // Looks at this host: whether LXC containers can run here, and with what. Changes nothing.
-import { readFileSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { exec } from '../../../lib/exec.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import { findProgram } from '../host/programs.ts';
@@ -45,14 +45,4 @@ export function findLxcfsFiles(): readonly string[] {
   } catch {
     return [];
   }
-}
-
-/** Undefined when the kernel has no AppArmor; the key must then not be written at all. */
-export function findApparmorProfile(): string | undefined {
-  try {
-    if (readFileSync('/sys/module/apparmor/parameters/enabled', 'utf8').trim() !== 'Y') return undefined;
-  } catch {
-    return undefined;
-  }
-  return findProgram('apparmor_parser') === undefined ? 'unconfined' : 'generated';
 }

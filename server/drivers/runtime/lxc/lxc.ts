@@ -11,7 +11,8 @@ import { makePassable } from '../mounts/container-files.ts';
 import { LxcPaths } from '../lxc-paths.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { hideMapPrograms } from './start-env.ts';
-import { findApparmorProfile, lxcAvailable, lxcVersion } from './host.ts';
+import { lxcAvailable, lxcVersion } from './host.ts';
+import { findApparmor } from '../apparmor/load.ts';
 import { canMountMapped } from '../mounts/mapped-mounts.ts';
 import { loadLibc } from '../host/syscalls.ts';
 import { UserNamespaces } from '../idmap/user-namespaces.ts';
@@ -49,10 +50,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
     paths,
     log: deps.log,
     tree,
-    missing: [
-      ...missingInCgroups(readCgroupFacts(tree)),
-      ...(findApparmorProfile() === 'generated' ? [] : (['apparmor'] as const)),
-    ],
+    missing: [...missingInCgroups(readCgroupFacts(tree)), ...missingOfApparmor[findApparmor()]],
     version: await lxcVersion(),
     rootfsIdmapped:
       deps.mappedMounts !== false &&
@@ -64,3 +62,5 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
     programs: deps.programs,
   });
 }
+
+const missingOfApparmor = { full: [], absent: ['apparmor'], withoutParser: ['apparmorParser'] } as const;

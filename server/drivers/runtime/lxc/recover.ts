@@ -6,6 +6,7 @@ import { errorText } from '../../../lib/shared/reason.ts';
 import { type CgroupTree, groupPids, removeGroup, setFrozen } from '../cgroup/cgroup.ts';
 import { awaitRunning, clearAfterFailedStart, findInit, findMonitor, type LiveProcess } from './liveness.ts';
 import { readLimits } from '../cgroup/limits.ts';
+import { unloadProfile } from '../apparmor/load.ts';
 import { type FileDeps, unmountFiles } from '../mounts/container-files.ts';
 import { readHostFacts } from '../cgroup/host-facts.ts';
 import { applyAfterStart } from '../cgroup/apply-limits.ts';
@@ -48,6 +49,7 @@ export function findRun(deps: RecoverDeps, name: string): Found {
     removeRunningRecord(paths.stateFile(name));
     removeGroup(tree, paths.group(name));
     unmountFiles(deps, name);
+    unloadProfile(paths.apparmorName(name));
     return { kind: 'nothing' };
   }
   const monitor = findMonitor(init.pid);
@@ -135,6 +137,7 @@ async function endCutStart(deps: RecoverDeps, state: RunningRecord): Promise<voi
   await setFrozen(tree, group, false, thawTimeoutMs).catch(() => {});
   await clearAfterFailedStart(tree, paths, state, log);
   unmountFiles(deps, state.name);
+  unloadProfile(paths.apparmorName(state.name));
   removeRunningRecord(paths.stateFile(state.name));
 }
 

@@ -11,7 +11,8 @@ import { parseHaltSignal } from './halt-signal.ts';
 import { cgroup1Values, cgroup2Values, readLimits } from '../cgroup/limits.ts';
 import { renderLxcConfig } from './config.ts';
 import { type FileDeps, prepareFiles, unmountFiles } from '../mounts/container-files.ts';
-import { findApparmorProfile, findLxcfsFiles } from './host.ts';
+import { findLxcfsFiles } from './host.ts';
+import { findApparmor, loadProfile, unloadProfile } from '../apparmor/load.ts';
 import { findProgram } from '../host/programs.ts';
 import { readHostFacts } from '../cgroup/host-facts.ts';
 import { clearAfterFailedStart, findInit, findMonitor, interfaceGone } from './liveness.ts';
@@ -63,7 +64,8 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
     writeRunningRecord(paths.stateFile(run.name), intent);
     await prepareModules(deps, run);
     await prepareNics(deps, run);
-    const prepared = writeFiles(deps, await prepareFiles(deps, run, signal));
+    const apparmorLabel = await prepareApparmor(deps, run);
+    const prepared = writeFiles(deps, await prepareFiles(deps, run, signal), apparmorLabel);
     await (deps.launch ?? runLxcStart)(paths, run);
     signal.throwIfAborted();
     const init = findInit(tree, paths.group(run.name));
@@ -79,6 +81,7 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
     for (const nic of run.nics) await removeShape(nic.hostName, paths.tag).catch(() => {});
     await clearAfterFailedStart(tree, paths, intent, deps.log);
     unmountFiles(deps, run.name);
+    unloadProfile(paths.apparmorName(run.name));
     deps.spool.discard(paths.key(run.name));
     removeRunningRecord(paths.stateFile(run.name));
     throw error;
@@ -144,19 +147,38 @@ function deviceState(run: RunConfig, lent: DeviceState['lent']): DeviceState {
   return { idmap, properties, now: parts, atStart: parts, lent };
 }
 
-function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeof readLimits> } {
+/** The label under which its processes run; undefined: the kernel has no AppArmor. */
+async function prepareApparmor({ paths, log }: StartDeps, run: RunConfig): Promise<string | undefined> {
+  const { name, config } = run;
+  const raw = config['raw.apparmor'] ?? '';
+  const support = findApparmor();
+  if (support === 'full') {
+    const facts = { privileged: run.idmap.length === 0, nesting: isTrue(config['security.nesting']), raw };
+    return loadProfile(paths.apparmorFile(name), { name: paths.apparmorName(name), ...facts }).catch(
+      (error: unknown) => {
+        throw startFailure(run, errorText(error));
+      },
+    );
+  }
+  if (raw !== '') {
+    log.warn('raw.apparmor has no effect: this host has no AppArmor, or no apparmor_parser', { container: name });
+  }
+  if (support === 'absent') return undefined;
+  log.warn('the container runs unconfined: there is no apparmor_parser', { container: name });
+  return 'unconfined';
+}
+
+function writeFiles(
+  deps: StartDeps,
+  run: RunConfig,
+  apparmorLabel: string | undefined,
+): { limits: ReturnType<typeof readLimits> } {
   const { paths, tree } = deps;
   if (isTrue(run.config['nvidia.runtime']) && findProgram('nvidia-container-cli') === undefined) {
     throw startFailure(run, 'nvidia.runtime needs the program nvidia-container-cli, which this host lacks');
   }
   const host = readHostFacts(tree);
   const limits = readLimits(run.config, host, deps.cpus);
-  const apparmorProfile = findApparmorProfile();
-  if ((run.config['raw.apparmor'] ?? '') !== '' && apparmorProfile !== 'generated') {
-    deps.log.warn('raw.apparmor has no effect: this host has no AppArmor, or no apparmor_parser', {
-      container: run.name,
-    });
-  }
   const config = renderLxcConfig(run, {
     postStopHook: deps.spool.hookCommand(paths.key(run.name)),
     cgroup: {
@@ -167,7 +189,7 @@ function writeFiles(deps: StartDeps, run: RunConfig): { limits: ReturnType<typeo
     cgroup1: cgroup1Values(limits, host, false),
     cgroup2: cgroup2Values(limits, false),
     seccompProfile: paths.seccompFile(run.name),
-    apparmorProfile,
+    apparmorLabel,
     lxcfsFiles: findLxcfsFiles(),
   });
   writeFileSync(paths.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });

@@ -16,7 +16,7 @@ export function checkRun(run: RunConfig, host: HostFacts): void {
     cgroup1: [],
     cgroup2: [],
     seccompProfile: undefined,
-    apparmorProfile: undefined,
+    apparmorLabel: undefined,
     lxcfsFiles: [],
   });
 }

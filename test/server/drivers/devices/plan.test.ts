@@ -111,7 +111,7 @@ describe('the configuration of a start', () => {
     cgroup1: [],
     cgroup2: [],
     seccompProfile: undefined,
-    apparmorProfile: undefined,
+    apparmorLabel: undefined,
     lxcfsFiles: [],
   };
   const run: RunConfig = {

@@ -280,7 +280,7 @@ describe('the configuration file', () => {
     cgroup1: [{ file: 'pids.max', value: '9' }],
     cgroup2: [{ file: 'pids.max', value: '9' }],
     seccompProfile: undefined,
-    apparmorProfile: undefined,
+    apparmorLabel: undefined,
     lxcfsFiles: ['meminfo'],
   };
   const lines = (changes: Partial<RunConfig>): readonly string[] =>
@@ -308,20 +308,11 @@ describe('the configuration file', () => {
     expect(text).toContain('lxc.cap.drop = mac_admin mac_override');
   });
 
-  test('lines for AppArmor go into the profile that LXC makes, and nowhere without one', () => {
-    const config = { 'raw.apparmor': 'mount fstype=nfs,\n\n  deny /proc/x rw,', 'security.nesting': 'true' };
-    const withProfile = (apparmorProfile: string): readonly string[] =>
-      renderLxcConfig({ ...run, config }, { ...settings, apparmorProfile })
-        .split('\n')
-        .filter((line) => line.includes('apparmor'));
-    expect(withProfile('generated')).toEqual([
-      'lxc.apparmor.profile = generated',
-      'lxc.apparmor.allow_nesting = 1',
-      'lxc.apparmor.raw = mount fstype=nfs,',
-      'lxc.apparmor.raw = deny /proc/x rw,',
+  test('the container runs under the label of its AppArmor profile', () => {
+    const withLabel = renderLxcConfig({ ...run, config: {} }, { ...settings, apparmorLabel: 'one//&:one:' });
+    expect(withLabel.split('\n').filter((line) => line.includes('apparmor'))).toEqual([
+      'lxc.apparmor.profile = one//&:one:',
     ]);
-    expect(withProfile('unconfined')).toEqual(['lxc.apparmor.profile = unconfined']);
-    expect(lines({ config }).join('\n')).not.toContain('apparmor');
   });
 
   test('AppArmor is not mentioned where the kernel has none', () => {

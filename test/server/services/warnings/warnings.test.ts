@@ -29,7 +29,7 @@ beforeAll(async () => {
       const [runtime, network] = [host.runtime as SimRuntime, host.network as SimNetwork];
       if (broken.start !== '') runtime.faults.inject({ operation: 'start', container: broken.start, error: 'no room' });
       if (broken.up !== '') network.faults.inject({ operation: 'up', network: broken.up, error: 'no such device' });
-      return { ...host, runtime: Object.assign(runtime, { missing: ['pids', 'apparmor'] }) };
+      return { ...host, runtime: Object.assign(runtime, { missing: ['pids', 'apparmor', 'apparmorParser'] }) };
     },
   });
   await seed(daemon);
@@ -127,6 +127,10 @@ describe('what is warned of', () => {
     expect(await warning('AppArmor support has been disabled', '', 'new')).toMatchObject({
       severity: 'low',
       project: '',
+    });
+    expect(await warning('Containers run unconfined', '', 'new')).toMatchObject({
+      severity: 'high',
+      last_message: expect.stringContaining('apparmor_parser is missing'),
     });
     const pids = "Couldn't find the CGroup pids controller";
     expect(await find(pids)).toBeUndefined();

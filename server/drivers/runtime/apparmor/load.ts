@@ -1,0 +1,54 @@
+// Gives the kernel the AppArmor profile of a container, and takes it back with the namespace of the container's own profiles.
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import { programEnv } from '../../../lib/program-env.ts';
+import { DriverError } from '../../driver-error.ts';
+import { findProgram } from '../host/programs.ts';
+import { labelOf, renderProfile, type ProfileFacts } from './profile.ts';
+
+/** absent: the kernel has no AppArmor. withoutParser: it has, and nothing can load a profile. */
+export type ApparmorSupport = 'absent' | 'withoutParser' | 'full';
+
+export function findApparmor(): ApparmorSupport {
+  try {
+    if (readFileSync('/sys/module/apparmor/parameters/enabled', 'utf8').trim() !== 'Y') return 'absent';
+  } catch {
+    return 'absent';
+  }
+  return findProgram('apparmor_parser') === undefined ? 'withoutParser' : 'full';
+}
+
+const interfaceDir = '/sys/kernel/security/apparmor';
+const namespaceDir = (name: string): string => `${interfaceDir}/policy/namespaces/${name}`;
+const loadTimeoutMs = 60_000;
+
+/** Replaces the profile of an earlier run. Returns the label under which the container is to run. */
+export async function loadProfile(file: string, facts: ProfileFacts): Promise<string> {
+  writeFileSync(file, renderProfile(facts), { mode: 0o600 });
+  const parser = [findProgram('apparmor_parser') ?? 'apparmor_parser', '--replace', '--skip-cache', '--quiet', file];
+  try {
+    await exec(parser, { env: programEnv, cwd: '/', timeoutMs: loadTimeoutMs });
+  } catch (error) {
+    const reason = error instanceof ExecError && error.stderr !== '' ? error.stderr.trim() : errorText(error);
+    const hint = facts.raw.trim() === '' ? '' : '; it includes raw.apparmor';
+    throw new DriverError('Failed', `The AppArmor profile cannot be loaded${hint}: ${reason}`, error);
+  }
+  mkdirSync(namespaceDir(facts.name), { recursive: true });
+  return labelOf(facts.name);
+}
+
+/** Idempotent. Only after the last process of the container: a process whose profile goes is unconfined. */
+export function unloadProfile(name: string): void {
+  if (!existsSync(`${interfaceDir}/.remove`)) return;
+  quietly(() => rmdirSync(namespaceDir(name)));
+  quietly(() => writeFileSync(`${interfaceDir}/.remove`, name));
+}
+
+function quietly(work: () => void): void {
+  try {
+    work();
+  } catch {
+    // It is not there.
+  }
+}
