@@ -370,6 +370,7 @@ describe('files', () => {
         'CONTRIBUTING.md',
         'LICENSE',
         'README.md',
+        'SECURITY.md',
         'docs',
         'examples',
         'package-lock.json',
