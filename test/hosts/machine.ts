@@ -15,7 +15,7 @@ interface Answer {
   readonly output: string;
 }
 
-const bootSeconds = 180;
+const bootSeconds = 300;
 
 export class Machine {
   readonly #work: string;
@@ -59,7 +59,7 @@ export class Machine {
   }
 
   /** Runs a script of bash (-eu -o pipefail) as root; its output, or an error with it. */
-  async run(script: string, seconds = 60): Promise<string> {
+  async run(script: string, seconds = 180): Promise<string> {
     const id = String(++this.#next);
     const answer = new Promise<Answer>((resolve) => this.#answers.set(id, resolve));
     this.#port?.write(`${id} ${seconds} ${Buffer.from(script).toString('base64')}\n`);

@@ -179,7 +179,7 @@ profile "lxc-gantry-0a1b2c3d-web" flags=(attach_disconnected,mediate_deleted) {
   mount options=(rw,move,silent) /sys[^/]*{,/{,**}} -> /**,
   mount options=(rw,move) /sys/fs/cgroup{,/{,**}} -> /**,
   mount options=(rw,move,silent) /sys/fs/cgroup{,/{,**}} -> /**,
-  remount options in (rw,ro,bind,nosuid,nodev,noexec,relatime,noatime,nodiratime,strictatime,silent),
+  remount,
 
   # Interfaces of the kernel that belong to the host.
   deny /proc/sys/[^fkn/]*{,/{,**}} wklx,

@@ -18,7 +18,7 @@ export const startChecks: readonly Check[] = [
     vital: true,
     async run(host) {
       await host.run(`sh ${stack}/build-image.sh`);
-      expectMatch(await host.run(`gantry apply -f ${stack} --auto-approve`, 120), /Apply complete! 7 added/, 'apply');
+      expectMatch(await host.run(`gantry apply -f ${stack} --auto-approve`), /Apply complete! 7 added/, 'apply');
       const status = await host.run(`gantry status -f ${stack}`);
       for (const name of ['web', 'db'])
         expectMatch(status, new RegExp(`container/${name} +Running +in sync +10\\.123\\.0\\.`), 'status');
@@ -87,8 +87,8 @@ export const lifeChecks: readonly Check[] = [
   {
     name: 'destroy and an uninstall leave nothing',
     async run(host) {
-      await host.run(`gantry destroy -f ${stack} --auto-approve`, 120);
-      await host.run(uninstall, 120);
+      await host.run(`gantry destroy -f ${stack} --auto-approve`);
+      await host.run(uninstall);
       expectSame(await remains(host), '', 'what is left');
     },
   },

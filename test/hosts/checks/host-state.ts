@@ -22,13 +22,12 @@ const noting = `
 `;
 
 export async function notesHost(host: Machine): Promise<void> {
-  await host.run(`{ ${noting} } >/var/tmp/lane-host-before`, 120);
+  await host.run(`{ ${noting} } >/var/tmp/lane-host-before`);
 }
 
 /** What is there now and was not; empty: nothing is left. */
 export async function remains(host: Machine): Promise<string> {
   return await host.run(
     `{ ${noting} } >/var/tmp/lane-host-after; diff /var/tmp/lane-host-before /var/tmp/lane-host-after | grep '^>' || true`,
-    120,
   );
 }

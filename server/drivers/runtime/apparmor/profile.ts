@@ -85,7 +85,7 @@ function mounts({ privileged, nesting }: ProfileFacts): readonly string[] {
     ...['bind', 'rbind', 'move'].flatMap((flag) =>
       ['/', ...boundSources].flatMap((from) => flagRules(flag, `${from} -> /**`)),
     ),
-    `remount options in (${remountOptions}),`,
+    'remount,',
   ];
 }
 
@@ -102,8 +102,6 @@ const deniedMounts = [
     (source) => `deny mount ${source} -> /**,`,
   ),
 ];
-const remountOptions = 'rw,ro,bind,nosuid,nodev,noexec,relatime,noatime,nodiratime,strictatime,silent';
-
 const writable = 'wklx';
 const deny = (path: string, permissions: string): string => `deny ${path} ${permissions},`;
 const ownOfContainer =

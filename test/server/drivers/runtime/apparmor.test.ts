@@ -1,5 +1,5 @@
 // The AppArmor profile of a container as text: what it denies, what raw.apparmor may add, and patterns that keep a list of paths.
-import fc from 'fast-check';
+import { array, assert, property, stringMatching } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { allBut } from '../../../../server/drivers/runtime/apparmor/all-but.ts';
 import { labelOf, renderProfile } from '../../../../server/drivers/runtime/apparmor/profile.ts';
@@ -57,10 +57,10 @@ describe('patterns for all but some paths', () => {
   ])('match everything else: %s', (path) => expect(matches(patterns, path)).toBe(true));
 
   test('agree with a plain comparison of names', () => {
-    const name = fc.stringMatching(/^[abc]{1,3}$/);
-    const path = fc.array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
-    fc.assert(
-      fc.property(fc.array(path, { minLength: 1, maxLength: 4 }), path, (kept, tried) => {
+    const name = stringMatching(/^[abc]{1,3}$/);
+    const path = array(name, { minLength: 1, maxLength: 3 }).map((names) => names.join('/'));
+    assert(
+      property(array(path, { minLength: 1, maxLength: 4 }), path, (kept, tried) => {
         const isKept = kept.some((one) => one === tried || tried.startsWith(`${one}/`) || one.startsWith(`${tried}/`));
         expect(matches(allBut('/x', kept), `/x/${tried}`)).toBe(!isKept);
       }),
