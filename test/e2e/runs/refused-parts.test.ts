@@ -23,9 +23,9 @@ afterEach(async () => {
 });
 
 const gantry = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
-  cli([verb, '-f', stack, '-y', ...more], { env: { GANTRY_SOCKET: daemon.socketPath } });
+  cli([verb, '-f', stack, '-y', ...more], { env: { GANTRY_SOCKET: daemon.socketPath, GANTRY_PLACE: 'parts' } });
 const look = (...words: readonly string[]): Promise<CliRun> =>
-  cli(words, { env: { GANTRY_SOCKET: daemon.socketPath } });
+  cli(words, { env: { GANTRY_SOCKET: daemon.socketPath, GANTRY_PLACE: 'parts' } });
 
 /** The container needs a recreation for its root disk, which is not permitted; the profile can change at once. */
 function write(text: string, root: string): void {
