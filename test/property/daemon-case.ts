@@ -16,11 +16,7 @@ export async function onDaemon(work: (daemon: MemoryDaemon) => Promise<void>): P
 }
 
 /** The daemon library from the sources: tests must not run an outdated build. */
-export const env = {
-  GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts'),
-  // Each stack of a case has a folder of its own, as one directory has after an edit.
-  GANTRY_PLACE: 'laws',
-};
+export const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts') };
 
 export async function gantry(daemon: Pick<MemoryDaemon, 'host'>, ...args: readonly string[]): Promise<CliRun> {
   return cli([...args, '--host', daemon.host], { env });

@@ -31,7 +31,7 @@ function write(directory: string, ...documents: readonly string[]): string {
 }
 
 const gantry = (verb: string, directory: string, ...more: readonly string[]): Promise<CliRun> =>
-  cli([verb, '-f', join(root, directory), '--host', daemon.host, ...more]);
+  cli([verb, '-f', join(root, directory), '--host', daemon.host, ...more], { env: { GANTRY_PLACE: '' } });
 async function done(verb: string, directory: string, ...more: readonly string[]): Promise<void> {
   const { code, stdout, stderr } = await gantry(verb, directory, '-y', ...more);
   expect(code, stdout + stderr).toBe(0);

@@ -37,7 +37,8 @@ export async function cli(argv: readonly string[], setting: CliSetting = {}): Pr
   if (setting.piped !== undefined) stdin.end(setting.piped);
   const io: CliIo = {
     argv,
-    env: { XDG_STATE_HOME: stateHome(), ...setting.env },
+    // Tests write each stack into a folder of its own, and have another working directory: all of that is one place.
+    env: { XDG_STATE_HOME: stateHome(), GANTRY_PLACE: 'tests', ...setting.env },
     stdin: Object.assign(stdin, { isTTY: setting.typed !== undefined }),
     stdout: stdout.stream,
     stderr: Object.assign(stderr.stream, { isTTY: setting.stderrTty === true, columns: 80 }),

@@ -44,11 +44,7 @@ const stack = (memory: string): string =>
 
 const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts') };
 const gantry = (argv: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
-  cli([...argv, '--hosts', join(dir, 'hosts.yaml')], {
-    ...setting,
-    // Verbs without manifests would be of the working directory.
-    env: { ...env, GANTRY_PLACE: 'fleet', ...setting.env },
-  });
+  cli([...argv, '--hosts', join(dir, 'hosts.yaml')], { ...setting, env: { ...env, ...setting.env } });
 const withStack = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
   gantry([verb, '-f', join(dir, 'stack.yaml'), ...more]);
 const memoryOf = async (index: number): Promise<string | undefined> =>
