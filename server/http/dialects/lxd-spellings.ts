@@ -32,7 +32,8 @@ export function operationWords(operation: unknown): unknown {
   if (!isRecord(operation) || !isRecord(operation['resources'])) return operation;
   const { backups } = operation['resources'];
   if (!Array.isArray(backups)) return operation;
-  const named = backups.map((url: unknown) => `/1.0/backups/${String(url).split('/').at(-1) ?? ''}`);
+  // Clients add the project of their connection to it.
+  const named = backups.map((url: unknown) => `/1.0/backups/${String(url).split('?')[0]?.split('/').at(-1) ?? ''}`);
   return { ...operation, resources: { ...operation['resources'], backups: named } };
 }
 

@@ -89,6 +89,17 @@ describe('answers', () => {
     expect(Object.keys(file.headers).filter((name) => name.startsWith('x-svc'))).toEqual([]);
   });
 
+  test('name a backup of another project without the project, which clients add themselves', async () => {
+    const config = { 'features.images': 'false', 'features.profiles': 'false' };
+    await lxd('POST', '/1.0/projects', { name: 'p', config });
+    await lxd('POST', '/1.0/containers?project=p', { name: 'two', source: { type: 'none' } });
+    const created = await lxd('GET', '/1.0/operations?recursion=1&project=p');
+    for (const { id } of created.metadata?.running ?? []) await lxd('GET', `/1.0/operations/${id}/wait`);
+    const { body } = await lxd('POST', '/1.0/containers/two/backups?project=p', { compression_algorithm: 'none' });
+    const wait = await lxd('GET', `${body.operation}/wait`);
+    expect(wait.metadata.resources.backups).toEqual(['/1.0/backups/backup0']);
+  });
+
   test('of a backup name it where clients of LXD look, also in events', async () => {
     const events = await listenOn(`ws+unix://${socketPath}:/1.0/events?type=operation`);
     const { body } = await lxd('POST', '/1.0/containers/two/backups', { compression_algorithm: 'none' });

@@ -4,8 +4,8 @@ import { readdir, rm, rmdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { errors } from '../../../api/errors.ts';
-import { containerName } from '../../../api/names.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerName, projectName } from '../../../api/names.ts';
+import { containerUrl, plainName, projectOf } from '../../../api/project/project-names.ts';
 import type { ScheduledTask } from '../../server/scheduler.ts';
 import type { ContainerDeps } from '../deps.ts';
 
@@ -82,8 +82,8 @@ async function isOld(path: string, nowMs: number): Promise<boolean> {
 
 /** The name is part of a path here, and need not be that of a container that exists. */
 function dirOf(deps: LogDeps, name: string): string {
-  const rule = containerName(name);
-  if (rule !== undefined) throw errors.invalidName('container', name, rule);
+  const rule = containerName(plainName(name)) ?? projectName(projectOf(name));
+  if (rule !== undefined) throw errors.invalidName('container', plainName(name), rule);
   return join(deps.logsDir, name);
 }
 

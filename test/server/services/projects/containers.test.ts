@@ -32,6 +32,26 @@ test('two containers of one name in two projects are two machines with their own
   await daemon.ok('PUT', `/1.0/containers/${name}/state?project=a`, { action: 'stop', force: true });
 });
 
+test('the output of a recorded command is at the URLs that it names, and in no other project', async () => {
+  const name = fresh();
+  await makeContainerIn(daemon, 'a', name);
+  await daemon.ok('PUT', `/1.0/containers/${name}/state?project=a`, { action: 'start' });
+  const command = { command: ['echo', 'hello'], 'record-output': true, 'wait-for-websocket': false };
+  const { metadata } = await daemon.ok('POST', `/1.0/containers/${name}/exec?project=a`, command);
+  const urls: readonly string[] = Object.values((metadata as { output: Record<string, string> }).output);
+  expect(urls).toHaveLength(2);
+  const listed: readonly string[] = await daemon.get(`/1.0/containers/${name}/logs?project=a`);
+  expect(listed).toEqual(expect.arrayContaining([...urls]));
+  for (const url of urls) {
+    expect([url, (await daemon.call('GET', url)).status]).toEqual([url, 200]);
+    const elsewhere = url.replace('project=a', 'project=b');
+    expect([elsewhere, (await daemon.call('GET', elsewhere)).status]).toEqual([elsewhere, 404]);
+  }
+  expect((await daemon.call('DELETE', urls[0] ?? '')).status).toBe(200);
+  expect((await daemon.call('GET', urls[0] ?? '')).status).toBe(404);
+  await daemon.ok('PUT', `/1.0/containers/${name}/state?project=a`, { action: 'stop', force: true });
+});
+
 describe('a name with %', () => {
   const escaped = 'a%25secret';
 
