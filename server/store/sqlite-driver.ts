@@ -114,6 +114,8 @@ export function isIoError(error: unknown): boolean {
   return primaryCode(error) === primaryCodes.ioError;
 }
 
+export const isFullDisk = (error: unknown): boolean => primaryCode(error) === primaryCodes.full;
+
 /** Translates a driver's error; `Unknown` is only for errors during which a write may have become durable. */
 export function sqliteError(error: unknown, path: string): StoreError {
   if (error instanceof StoreError) return error;

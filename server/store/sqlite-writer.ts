@@ -1,6 +1,6 @@
 // Writes to the SQLite file, in the worker: a batch of transactions is one commit, that is one sync of the disk.
 import type { Connection, Statement } from './sqlite-driver.ts';
-import { isIoError, sqliteError } from './sqlite-driver.ts';
+import { isFullDisk, isIoError, sqliteError } from './sqlite-driver.ts';
 import type { SqliteHistory } from './sqlite-history.ts';
 import type { Effect, TxnOutcome, WireTxn } from './sqlite-protocol.ts';
 import { type Meta, nothing, recordSum } from './sqlite-schema.ts';
@@ -145,8 +145,33 @@ export class SqliteWriter {
     return true;
   }
 
+  /** On a full disk the log may hold all the room that is left, so it is written back and emptied once: deletions then go on. */
   #commit<T>(work: () => T): T {
     if (this.#failure) throw this.#failure;
+    try {
+      return this.#tryCommit(work);
+    } catch (error) {
+      if (this.#failure !== undefined || !isFullDisk(error) || !this.#emptyLog())
+        throw sqliteError(error, this.#deps.path);
+    }
+    try {
+      return this.#tryCommit(work);
+    } catch (error) {
+      throw sqliteError(error, this.#deps.path);
+    }
+  }
+
+  /** False when that needs room itself. */
+  #emptyLog(): boolean {
+    try {
+      const [outcome] = this.#deps.db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').all();
+      return outcome?.['busy'] === 0;
+    } catch {
+      return false;
+    }
+  }
+
+  #tryCommit<T>(work: () => T): T {
     const { db } = this.#deps;
     const before = { rev: this.#rev, compactRev: this.#compactRev };
     try {
@@ -161,7 +186,7 @@ export class SqliteWriter {
       this.#rev = before.rev;
       this.#compactRev = before.compactRev;
       this.#rollBack(error);
-      throw sqliteError(error, this.#deps.path);
+      throw error;
     }
   }
 
