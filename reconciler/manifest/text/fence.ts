@@ -24,7 +24,8 @@ function realPath(path: string): string {
     return realpathSync(path);
   } catch (error) {
     const above = dirname(path);
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error;
+    const isMissing = ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
+    if (!isMissing || above === path) throw error;
     return join(realPath(above), basename(path));
   }
 }

@@ -10,7 +10,7 @@ import type { TestDaemon } from '../../support/daemons/daemon.ts';
 import { stockLxdMissing } from '../../support/hosts/stock-lxd.ts';
 import { until } from '../../support/until.ts';
 
-const env = { GANTRY_PLACE: 'dry', GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts') };
+const env = { GANTRY_DAEMON_LIBRARY: join(repository, 'server', 'daemon', 'embedded.ts') };
 
 let bench: Bench;
 let proxy: CountingProxy;

@@ -21,10 +21,7 @@ afterEach(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-/** Manifests and rollbacks are of one place, whatever the working directory is. */
-const env = { GANTRY_PLACE: 'fleet' };
-const gantry = (...words: readonly string[]): Promise<CliRun> =>
-  cli([...words, '--hosts', join(dir, 'hosts.yaml')], { env });
+const gantry = (...words: readonly string[]): Promise<CliRun> => cli([...words, '--hosts', join(dir, 'hosts.yaml')]);
 
 async function apply(text: string, ...more: readonly string[]): Promise<void> {
   writeFileSync(join(dir, 'stack.yaml'), `kind: profile\nname: p\nconfig: { user.text: ${text} }\n`);
@@ -63,7 +60,7 @@ describe('rollback of a fleet', { timeout: 120_000 }, () => {
       1,
       expect.stringContaining('No host has a revision with the commit or message "release 9"'),
     ]);
-    const single = await cli(['rollback', 'release 2', '-y', '--host', `unix://${daemons[0]?.socketPath}`], { env });
+    const single = await cli(['rollback', 'release 2', '-y', '--host', `unix://${daemons[0]?.socketPath}`]);
     expect(single.code, single.stderr).toBe(0);
     expect(await texts()).toEqual(['two', 'one', 'one']);
   });

@@ -37,9 +37,7 @@ for (const { host, reason } of hosts) {
     afterAll(() => bench.close());
 
     const on = (...words: readonly string[]): Promise<CliRun> =>
-      cli([...words, '--host', `unix://${bench.daemon.socketPath}`], {
-        env: { GANTRY_PLACE: 'history', ...environment },
-      });
+      cli([...words, '--host', `unix://${bench.daemon.socketPath}`], { env: environment });
     let environment: Record<string, string> = {};
     const applied = async (set: string, text: string, ...more: readonly string[]): Promise<CliRun> => {
       const file = join(bench.dir, `${set}.yaml`);

@@ -23,9 +23,9 @@ afterEach(async () => {
 });
 
 const gantry = (verb: string, ...more: readonly string[]): Promise<CliRun> =>
-  cli([verb, '-f', stack, '-y', ...more], { env: { GANTRY_SOCKET: daemon.socketPath, GANTRY_PLACE: 'parts' } });
+  cli([verb, '-f', stack, '-y', ...more], { env: { GANTRY_SOCKET: daemon.socketPath } });
 const look = (...words: readonly string[]): Promise<CliRun> =>
-  cli(words, { env: { GANTRY_SOCKET: daemon.socketPath, GANTRY_PLACE: 'parts' } });
+  cli(words, { env: { GANTRY_SOCKET: daemon.socketPath } });
 
 /** The container needs a recreation for its root disk, which is not permitted; the profile can change at once. */
 function write(text: string, root: string): void {

@@ -110,6 +110,12 @@ test.each(['a.yaml', 'a.tf.json', 'gantry.lock', 'terraform.tfvars'])(
   },
 );
 
+test('a set may be a single file', async () => {
+  writeFileSync(join(source, 'a.yaml'), 'kind: profile\nname: p\n');
+  const one = { ...config, path: 'a.yaml' };
+  expect((await loadRevision(source, one, [host], new AbortController().signal)).problems).toEqual([]);
+});
+
 test('the environment of the controller gives manifests nothing', async () => {
   process.env['GANTRY_FENCE_SECRET'] = secret;
   try {

@@ -103,6 +103,8 @@ export function plainEnv(): Record<string, string> {
     TMPDIR: tmpdir(),
     TERM: 'xterm',
     LANG: 'C.UTF-8',
+    // As in `cli` of io.ts.
+    GANTRY_PLACE: 'tests',
   };
 }
 
