@@ -108,6 +108,8 @@ describe.skipIf(!isBuilt)('npm package', { timeout: 120_000 }, () => {
         'dist/web',
         'docs',
         'examples',
+        // Units, and the system user and directories, for hosts.
+        'packaging',
         'package.json',
       ]),
     );

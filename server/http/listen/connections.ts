@@ -71,7 +71,7 @@ export class Connections {
  * but for websockets, which end with their operations.
  */
 export function watchConnections(server: Server, connections?: Connections): () => void {
-  const open = new Map<Duplex | number, Duplex>();
+  const open = new Map<Duplex | string, Duplex>();
   server.on('connection', (socket) => {
     const taken = connections?.take(socket.remoteAddress ?? '');
     if (connections !== undefined && taken === undefined) {
@@ -80,20 +80,24 @@ export function watchConnections(server: Server, connections?: Connections): () 
     }
     // A peer that vanished without a word is noticed by the kernel.
     socket.setKeepAlive(true, 60_000);
-    const key = socket.remotePort ?? socket;
+    const key = peerOf(socket);
     open.set(key, socket);
     socket.once('close', () => {
       taken?.ended();
       if (open.get(key) === socket) open.delete(key);
     });
   });
-  // The socket of an upgrade is the raw one, or that of TLS on top of it, with the same port.
-  server.on('upgrade', (_request: unknown, socket: Duplex & { readonly remotePort?: number }) =>
-    open.delete(socket.remotePort ?? socket),
-  );
+  // The socket of an upgrade is the raw one, or that of TLS on top of it, with the same peer.
+  server.on('upgrade', (_request: unknown, socket: Peer) => open.delete(peerOf(socket)));
   return () => {
     setTimeout(() => {
       for (const socket of open.values()) socket.destroy();
     }, endGraceMs).unref();
   };
 }
+
+type Peer = Duplex & { readonly remoteAddress?: string | undefined; readonly remotePort?: number | undefined };
+
+/** Address and port over the network; local sockets have neither. */
+const peerOf = (socket: Peer): Duplex | string =>
+  socket.remotePort === undefined ? socket : `${socket.remoteAddress} ${socket.remotePort}`;

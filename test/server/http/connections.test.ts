@@ -63,6 +63,22 @@ describe('the limits', () => {
   });
 });
 
+test('two silent clients with one port at different addresses are both cut when the listener ends', async () => {
+  const server = createServer();
+  const cut = watchConnections(server);
+  server.listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const first = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.1' });
+  await once(first, 'connect');
+  const second = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2', localPort: first.localPort });
+  await once(second, 'connect');
+  const closed = new Promise((resolve) => server.close(resolve));
+  cut();
+  await closed;
+  for (const socket of [first, second]) socket.destroy();
+});
+
 test('a handshake that is never finished is cut', async () => {
   const { certPem, keyPem } = await makeClient();
   const server = await listenTls(
