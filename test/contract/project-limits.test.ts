@@ -230,9 +230,22 @@ describe('restrictions of devices', () => {
   });
 
   const disk = (device: ConfigMap): ConfigMap => ({ type: 'disk', path: '/mnt', ...device });
+  const shared = (value: string): ConfigMap => ({
+    'features.storage.volumes': 'false',
+    'restricted.storage.shared': value,
+  });
   const paths = { 'restricted.devices.disk': 'allow', 'restricted.devices.disk.paths': '/srv/team,/data' };
   test.each<readonly [string, ConfigMap, ConfigMap, boolean]>([
-    ['a volume', {}, { pool: 'fast', source: 'v' }, true],
+    ['a volume of its own', { 'features.storage.volumes': 'true' }, { pool: 'fast', source: 'v' }, true],
+    ['a writable volume of default', shared(''), { pool: 'fast', source: 'v' }, false],
+    ['a volume of default that is read-only', shared(''), { pool: 'fast', source: 'v', readonly: 'true' }, true],
+    ['a writable volume of default, when it is allowed', shared('allow'), { pool: 'fast', source: 'v' }, true],
+    [
+      'a volume of default that is read-only, when these are blocked',
+      shared('block'),
+      { pool: 'fast', source: 'v', readonly: 'true' },
+      false,
+    ],
     ['a volume, when disks are blocked', { 'restricted.devices.disk': 'block' }, { pool: 'fast', source: 'v' }, false],
     ['a path of the host', {}, { source: '/srv/team' }, false],
     ['a path of the host, when all are allowed', { 'restricted.devices.disk': 'allow' }, { source: '/etc' }, true],

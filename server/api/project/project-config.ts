@@ -146,6 +146,12 @@ export const projectConfigKeys = {
   'restricted.networks.uplinks': text('Networks that may be uplinks. No effect here: networks have no uplinks.'),
   'restricted.networks.zones': text('DNS zones that may be used. No effect here: there are no zones.'),
   'restricted.snapshots': barred('snapshots'),
+  'restricted.storage.shared': words(
+    'In a restricted project with features.storage.volumes=false: whether disks may attach the volumes of default: only with readonly=true, writable too (allow), or not at all.',
+    'readonly',
+    'allow',
+    'block',
+  ),
   'restricted.virtual-machines.lowlevel': {
     ...barred('low level config of virtual machines'),
     doc: 'Whether virtual machines may have low level config. No effect here: there are none.',

@@ -5,6 +5,7 @@ import { isTrue, shown } from '../text/value-checks.ts';
 import { uncoveredIdMapLines } from './host-ids.ts';
 import type { ProjectContents, ProjectMember, ProjectProblem } from './project-contents.ts';
 import { projectConfigKeys } from './project-config.ts';
+import { defaultProject } from './project-names.ts';
 
 /** The host's answer to where a path leads once every symbolic link on it is followed; undefined: nowhere. */
 export type ResolvePath = (path: string) => string | undefined;
@@ -186,7 +187,7 @@ function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: Res
   if (isRoot(device) && pool !== '') return [];
   const value = restriction(contents.config, key);
   if (value !== 'allow' && value !== 'managed') return [{ path: '', message: refusal(contents, key) }];
-  if (pool !== '') return [];
+  if (pool !== '') return sharedVolumeProblems(contents, device);
   if (value === 'managed') return [{ path: '.source', message: `${shown(source)} ${refusal(contents, key)}` }];
   const found: Found[] = [];
   if (!isAllowedPath(listOf(contents.config['restricted.devices.disk.paths']), source, resolve))
@@ -194,6 +195,19 @@ function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: Res
   if (isTrue(device['shift']) && restriction(contents.config, 'restricted.containers.lowlevel') !== 'allow')
     found.push({ path: '.shift', message: refusal(contents, 'restricted.containers.lowlevel') });
   return found;
+}
+
+/** A project without volumes of its own uses those of `default`, which other projects use too. */
+function sharedVolumeProblems(
+  { name, config }: ProjectContents,
+  { source = '', readonly = '' }: ConfigMap,
+): readonly Found[] {
+  const key = 'restricted.storage.shared';
+  const value = restriction(config, key);
+  if (name === defaultProject || isTrue(config['features.storage.volumes']) || value === 'allow') return [];
+  const whose = `${shown(source)} is a volume of the project default (${key} of the project ${name} is ${value})`;
+  if (value !== 'readonly') return [{ path: '.source', message: `is not allowed: ${whose}` }];
+  return isTrue(readonly) ? [] : [{ path: '.readonly', message: `must be true: ${whose}` }];
 }
 
 /** No list: every path. Both the path as written and the place to which its links lead must be below one of the list. */

@@ -24,7 +24,7 @@ import { hostVolumes } from '../../storage/host-volumes.ts';
 import { lockOf, readyContainer } from '../find.ts';
 import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import type { ContainerView } from '../view.ts';
-import { checkHostPaths, shownPaths } from '../../projects/limits/host-paths.ts';
+import { checkDisks, shownPaths } from '../../projects/limits/host-paths.ts';
 
 export interface RunningDevicesDeps {
   readonly records: Records;
@@ -198,7 +198,7 @@ export class RunningDevices {
   #runsOf(name: string, devices: DeviceMap, only: ReadonlySet<string>): Promise<ReadonlyMap<string, DeviceRun>> {
     const { records, runtime, view, pools, paths } = this.#deps;
     const entry = readyContainer(records, name);
-    checkHostPaths(records, name, Object.fromEntries(Object.entries(devices).filter(([device]) => only.has(device))));
+    checkDisks(records, name, Object.fromEntries(Object.entries(devices).filter(([device]) => only.has(device))));
     const volumes = hostVolumes({ records, runtime, pools }, name);
     const places = { rootfs: rootfsOf(pools, entry), shownPaths: shownPaths(records, name) };
     const options = { ...places, volumes, ...(paths === undefined ? {} : { host: paths }) };

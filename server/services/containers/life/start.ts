@@ -20,7 +20,7 @@ import { readyContainer } from '../find.ts';
 import { statusCodes } from '../../../api/status.ts';
 import { dropCheckpoint } from '../sagas/container-drop-state.ts';
 import { warnedContainer } from '../../warnings/warned-objects.ts';
-import { checkHostPaths, shownPaths } from '../../projects/limits/host-paths.ts';
+import { checkDisks, shownPaths } from '../../projects/limits/host-paths.ts';
 import { checkUnprivileged } from '../../projects/limits/unprivileged-guard.ts';
 
 const powerKey = 'volatile.last_state.power';
@@ -50,7 +50,7 @@ export async function startNow(
     const logDir = join(deps.logsDir, name);
     await mkdir(logDir, { recursive: true, mode: 0o700 });
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
-    checkHostPaths(deps.records, name, deps.view.expanded(entry).devices);
+    checkDisks(deps.records, name, deps.view.expanded(entry).devices);
     const prepared = await prepareRun(entry, deps.view.expanded(entry), {
       rootfs,
       logDir,

@@ -1,5 +1,5 @@
-// Paths of the host that a container is about to be shown, asked again at each start and hot-plug: a link may have changed since the
-// device was written.
+// Disks that a container is about to be shown, asked again at each start and hot-plug: a link on a path of the host may have changed
+// since the device was written, and an older release may have let it be written.
 import { realpathSync } from 'node:fs';
 import { AppError } from '../../../api/errors.ts';
 import { emptyContents } from '../../../api/project/project-contents.ts';
@@ -23,14 +23,14 @@ export const resolveOnHost: ResolvePath = (path) => {
   }
 };
 
-/** Throws AppError forbidden when a disk leads out of the paths that the project of the container may show. */
-export function checkHostPaths(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {
+/** Throws AppError forbidden when a disk shows paths or volumes that the project of the container may not show like this. */
+export function checkDisks(records: Pick<Records, 'projects'>, container: string, devices: DeviceMap): void {
   const project = projectOf(container);
   const config = records.projects.get(project)?.document.config ?? {};
   const disks = Object.fromEntries(Object.entries(devices).filter(([, device]) => device['type'] === 'disk'));
   const members = [{ name: plainName(container), config: {}, devices: disks }];
   const details = restrictionProblems({ ...emptyContents(project, config), containers: members }, resolveOnHost)
-    .filter(({ path }) => path.endsWith('.source'))
+    .filter(({ path }) => path.endsWith('.source') || path.endsWith('.readonly'))
     .map(({ path, message }) => ({ path, message }));
   if (details.length === 0) return;
   const text = details.map(({ path, message }) => `${path} ${message}`).join('; ');
@@ -38,7 +38,7 @@ export function checkHostPaths(records: Pick<Records, 'projects'>, container: st
 }
 
 /**
- * Directories that disks of the container may show, undefined when any. A mount is held to them itself: between checkHostPaths and the
+ * Directories that disks of the container may show, undefined when any. A mount is held to them itself: between checkDisks and the
  * mount, whoever can write below one of them can put a link in the way.
  */
 export function shownPaths(records: Pick<Records, 'projects'>, container: string): readonly string[] | undefined {
