@@ -14,6 +14,7 @@ import { Activity } from './activity.ts';
 import type { Link, Reach, Scope } from './link.ts';
 import { needed } from './entry-or-create.ts';
 import { ObjectReader } from './reader.ts';
+import { identityOf, sharesAddress } from './same-server.ts';
 import type { ReadSettings, Settings } from './settings.ts';
 import { tokenOf } from './token.ts';
 import { reasonOf } from '../../server/lib/shared/reason.ts';
@@ -48,8 +49,22 @@ class Servers implements Reach {
     this.remotes = [...others.keys()];
   }
 
-  placeOf({ remote, project }: Scope): string {
-    return JSON.stringify([remote ?? '', project ?? this.#settingsOf(remote)?.settings.project ?? 'default']);
+  placeOf(scope: Scope): string {
+    return JSON.stringify([scope.remote ?? '', this.#projectOf(scope)]);
+  }
+
+  #projectOf({ remote, project }: Scope): string {
+    return project ?? this.#settingsOf(remote)?.settings.project ?? 'default';
+  }
+
+  async isSamePlace(one: Scope, other: Scope): Promise<boolean> {
+    if (this.placeOf(one) === this.placeOf(other)) return true;
+    if (this.#projectOf(one) !== this.#projectOf(other)) return false;
+    const [here, there] = [this.#settingsOf(one.remote), this.#settingsOf(other.remote)];
+    if (here === undefined || there === undefined) return false;
+    if (one.remote === other.remote || sharesAddress(here.settings.address, there.settings.address)) return true;
+    const [first, second] = await Promise.all([this.at(one), this.at(other)]);
+    return identityOf(first.server) === identityOf(second.server);
   }
 
   at(scope: Scope, signal = AbortSignal.timeout(60_000)): Promise<Link> {

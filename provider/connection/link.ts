@@ -19,6 +19,8 @@ export interface Reach {
   readonly remotes: readonly string[];
   /** Equal texts for scopes that name the same place. */
   placeOf(scope: Scope): string;
+  /** Whether an object of one scope is also that of the other: remotes may be further names of one server. Throws DiagnosticError. */
+  isSamePlace(one: Scope, other: Scope): Promise<boolean>;
   /** Connects to a remote when it is first asked for. Throws DiagnosticError. */
   at(scope: Scope): Promise<Link>;
 }

@@ -122,7 +122,7 @@ async function planInScope(
     const before = scopeOf(prior as ValueMap);
     const isSame =
       isKnown && client !== undefined
-        ? client.reach.placeOf(before) === client.reach.placeOf(scope)
+        ? await client.reach.isSamePlace(before, scope)
         : isKnown && before.remote === scope.remote && before.project === scope.project;
     if (!isSame) {
       for (const name of names)

@@ -130,6 +130,66 @@ output "names" {
     expect(await daemon.get('/1.0/profiles')).toContain('/1.0/profiles/p');
   });
 
+  test('A remote that is another name or address of the same server keeps its objects', async () => {
+    const { terraform, daemon } = world;
+    const aliases = `    local = { address = "unix://${daemon.socketPath}" }
+    twin  = { address = "unix://${west.socketPath}" }
+`;
+    const all = (remote: string): string => `
+resource "gantry_container" "c" {
+  name     = "keep"
+  remote   = ${remote}
+  profiles = []
+  devices  = { root = { type = "disk", path = "/", pool = gantry_storage_pool.p.name } }
+  exec     = { once = { command = ["true"] } }
+}
+resource "gantry_storage_pool" "p" {
+  name   = "fast"
+  remote = ${remote}
+  driver = "dir"
+}
+resource "gantry_container_exec" "e" {
+  container = gantry_container.c.name
+  remote    = ${remote}
+  command   = ["true"]
+}
+resource "gantry_container_file" "f" {
+  container = gantry_container.c.name
+  remote    = ${remote}
+  path      = "/etc/at"
+  content   = "same"
+}
+resource "gantry_snapshot" "s" {
+  container = gantry_container.c.name
+  remote    = ${remote}
+  name      = "one"
+}
+resource "gantry_server_config" "s" {
+  remote = ${remote}
+  config = { "user.at" = "same" }
+}
+`;
+    write(all('null'), aliases);
+    await terraform.apply();
+    const born = (await daemon.get('/1.0/containers/keep')).created_at as string;
+    write(all('"local"'), aliases);
+    const { output } = await terraform.plan();
+    expect(output).not.toMatch(/forces replacement|will be created|will be destroyed/);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    expect((await daemon.get('/1.0/containers/keep')).created_at).toBe(born);
+    await terraform.destroy();
+
+    // One server by TLS and by its socket: the addresses differ, what it says of itself does not.
+    write(all('"west"'), aliases);
+    await terraform.apply();
+    const first = (await west.get('/1.0/containers/keep')).created_at as string;
+    write(all('"twin"'), aliases);
+    expect(await terraform.apply()).toMatch(/0 added, \d+ changed, 0 destroyed/);
+    await terraform.expectNoChanges();
+    expect((await west.get('/1.0/containers/keep')).created_at).toBe(first);
+  });
+
   test('A remote has its own images, made from local files', async () => {
     const { terraform, daemon } = world;
     packImage(terraform.dir, 'image.tar.gz', 'one');
