@@ -57,8 +57,9 @@ export async function listenFor(
   };
 }
 
-const accessOf = ({ auth, anonymous, console }: ControllerConfig): AccessSettings => ({
+const accessOf = ({ auth, anonymous, console, trustedProxies }: ControllerConfig): AccessSettings => ({
   console,
+  trustedProxies,
   ...(auth === undefined ? {} : { auth }),
   ...(anonymous === undefined ? {} : { anonymous }),
 });

@@ -20,6 +20,8 @@ export interface ControllerConfig {
   readonly auth?: AuthConfig;
   readonly anonymous?: 'view';
   readonly console: boolean;
+  /** Addresses and networks whose X-Forwarded-For is believed. */
+  readonly trustedProxies: readonly string[];
   readonly parallelism: number;
   readonly hostsFile: string;
   readonly sources: readonly SourceConfig[];

@@ -9,6 +9,7 @@ import { parseYaml } from '../../manifest/text/parse-yaml.ts';
 import { readSources } from '../../manifest/text/sources.ts';
 import { isCollectorUrl } from '../../../server/traces/target.ts';
 import type { AuthConfig, ControllerConfig } from './config.ts';
+import { networkOf } from '../http/access/client-address.ts';
 import { checkNames } from './check-names.ts';
 import { withNumbers } from './numbers.ts';
 import { ControllerFile, type TracingConfig } from './schema.ts';
@@ -60,6 +61,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
   const sets = written.sets.map((set, index) => new SetReader(set, `sets.${index}`, report).read());
   const { controller = {}, hosts, sources, notifications = [], tracing } = written;
   checkListener(controller, report);
+  checkProxies(controller, report);
   checkTracing(tracing, report);
   if (problems.length > 0) return { problems };
   const folder = dirname(resolve(file));
@@ -76,6 +78,7 @@ function resolved(file: string, written: ControllerFile): { config?: ControllerC
     ...(auth === undefined ? {} : { auth: withPaths(auth, at) }),
     ...(anonymous === undefined ? {} : { anonymous }),
     console: controller.console === true,
+    trustedProxies: controller.trustedProxies ?? [],
     parallelism,
     hostsFile: at(hosts.file),
     sources,
@@ -117,6 +120,15 @@ function checkListener(
     report('controller.listen', `is ${listen}, which others reach: tokens need TLS`, 'set controller.tls');
   if (auth === undefined && anonymous === undefined)
     report('controller.listen', 'is given, but no caller has access', 'set controller.auth or `anonymous: view`');
+}
+
+function checkProxies({ trustedProxies = [] }: NonNullable<ControllerFile['controller']>, report: Report): void {
+  for (const [index, text] of trustedProxies.entries())
+    if (networkOf(text) === undefined)
+      report(
+        `controller.trustedProxies.${index}`,
+        `must be an address or a network such as 10.0.0.0/24, is ${JSON.stringify(text)}`,
+      );
 }
 
 function checkTracing({ endpoint, headers = {} }: TracingConfig = {}, report: Report): void {

@@ -51,6 +51,11 @@ const ControllerPart = object({
   tls: optional(object({ cert: text('PEM file.'), key: text('PEM file.') })),
   auth: optional(AuthSchema),
   anonymous: optional(Type.Literal('view'), 'Callers without a login may look.'),
+  trustedProxies: optional(
+    names(
+      'Addresses or networks of proxies, such as 10.0.0.2 or 10.0.0.0/24, whose header X-Forwarded-For names the client.',
+    ),
+  ),
   console: optional(Type.Boolean(), 'Users with the role operate may open consoles of containers.'),
   parallelism: optional(Type.Integer({ minimum: 1, maximum: 64 }), 'Steps at once on one host; default 4.'),
 });

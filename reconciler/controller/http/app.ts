@@ -3,7 +3,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
-import { addressOf, type ApiCaller, type Authenticator } from './access/authenticator.ts';
+import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import { endpoints, type Endpoint } from './endpoints.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { Refusal, toRefusal } from './refusal.ts';
@@ -68,13 +68,13 @@ function refuseSchemas(): never {
 
 const endpointIds = new WeakMap<IncomingMessage, string>();
 
-function observe({ metrics, log }: AppDeps, request: IncomingMessage, response: ServerResponse): void {
+function observe({ metrics, log, authenticator }: AppDeps, request: IncomingMessage, response: ServerResponse): void {
   const begin = performance.now();
   response.once('close', () => {
     const endpoint = endpointIds.get(request) ?? 'page';
     // Streams last as long as someone looks at them.
     if (endpoint !== 'events') metrics.answered(endpoint, response.statusCode, performance.now() - begin);
-    log.debug(`${request.method ?? ''} ${pathOf(request)} ${response.statusCode} ${addressOf(request)}`);
+    log.debug(`${request.method ?? ''} ${pathOf(request)} ${response.statusCode} ${authenticator.addressOf(request)}`);
   });
 }
 

@@ -44,7 +44,7 @@ export interface HttpListener {
   close(): Promise<void>;
 }
 
-export type AccessSettings = Pick<HttpSettings, 'auth' | 'anonymous' | 'console'>;
+export type AccessSettings = Pick<HttpSettings, 'auth' | 'anonymous' | 'console' | 'trustedProxies'>;
 
 type Changeable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -93,7 +93,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
     return {
       url,
       ticketUrl: (user) => `${url}/auth/ticket?ticket=${tickets.issue(user)}`,
-      prepare: async ({ auth, anonymous, console }) => {
+      prepare: async ({ auth, anonymous, console, trustedProxies }) => {
         const next = await TokenFiles.open(auth?.tokens ?? [], nowMs, (message) => log.warn(message));
         const isIssuerSame = isDeepStrictEqual(auth?.oidc, settings.auth?.oidc);
         return () => {
@@ -102,7 +102,7 @@ export async function listen(deps: ListenerDeps): Promise<HttpListener> {
             issuer = issuerOf({ ...(auth === undefined ? {} : { auth }), console });
             sessions.endIssued();
           }
-          Object.assign(settings, { auth, anonymous, console });
+          Object.assign(settings, { auth, anonymous, console, trustedProxies });
         };
       },
       close: async () => {

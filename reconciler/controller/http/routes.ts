@@ -1,6 +1,6 @@
 // The handler of each endpoint of the controller: questions go to the engine, logins to the sessions.
 import type { Controller } from '../controller.ts';
-import { addressOf, type ApiCaller, type Authenticator } from './access/authenticator.ts';
+import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import { writeCookie } from './access/cookies.ts';
 import { pendingS, type IssuerLogin } from './access/issuer-login.ts';
 import type { BrowserSession, Sessions } from './access/sessions.ts';
@@ -84,7 +84,7 @@ function sessionRoutes({ authenticator, sessions, tickets, issuer, settings, now
   return {
     session: ({ caller }) => shownSession(settings, caller),
     login: async (call) => {
-      const token = await authenticator.userOf(call.body.token, addressOf(call.request));
+      const token = await authenticator.userOf(call.body.token, authenticator.addressOf(call.request));
       const session = begin(call, { name: token.name, role: token.role, token });
       return shownSession(settings, { name: token.name, role: token.role, via: 'session', session });
     },
@@ -134,7 +134,7 @@ function shownSession({ auth, console }: HttpSettings, { name, role, session }: 
   };
 }
 
-async function receiveWebhook({ webhooks }: RouteDeps, call: Call<'webhook'>): Promise<undefined> {
+async function receiveWebhook({ webhooks, authenticator }: RouteDeps, call: Call<'webhook'>): Promise<undefined> {
   const { request, params, bytes } = call;
   if (webhooks === undefined) throw new Refusal('not-found', 'No source has a webhook');
   const { headers } = request;
@@ -142,7 +142,7 @@ async function receiveWebhook({ webhooks }: RouteDeps, call: Call<'webhook'>): P
     source: params.source,
     headers,
     body: bytes,
-    address: addressOf(request),
+    address: authenticator.addressOf(request),
   });
   if (status !== 202) throw new Refusal(codeOf(status), message);
   return undefined;

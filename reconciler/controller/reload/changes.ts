@@ -98,7 +98,12 @@ const restartKeys = [
   ['tracing', 'tracing'],
 ] as const satisfies readonly (readonly [keyof ControllerConfig, string])[];
 
-const accessKeys = ['auth', 'anonymous', 'console'] as const satisfies readonly (keyof ControllerConfig)[];
+const accessKeys = [
+  'auth',
+  'anonymous',
+  'console',
+  'trustedProxies',
+] as const satisfies readonly (keyof ControllerConfig)[];
 
 function isSameConnection(one: Host, other: Host): boolean {
   const { vars: _vars, labels: _labels, groups: _groups, ...connection } = one;

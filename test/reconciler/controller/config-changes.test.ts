@@ -24,6 +24,7 @@ const configured = (hosts: readonly Host[], more: Partial<ControllerConfig> = {}
     name: 'main',
     stateDir: '/c/state',
     console: false,
+    trustedProxies: [],
     parallelism: 4,
     hostsFile: '/c/hosts.yaml',
     sources: [{ name: 'shop', directory: { path: 'shop' } }],

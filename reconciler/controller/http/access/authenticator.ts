@@ -5,6 +5,7 @@ import type { Endpoint } from '../endpoints.ts';
 import { Refusal } from '../refusal.ts';
 import { splitAddress, type HttpSettings } from '../settings.ts';
 import type { Attempts } from './attempts.ts';
+import { clientAddress } from './client-address.ts';
 import { readCookie } from './cookies.ts';
 import { crossOriginProblem, isOwnName } from './origin.ts';
 import { isSameSecret, type BrowserSession, type Sessions } from './sessions.ts';
@@ -40,6 +41,11 @@ export class Authenticator {
     this.#listenHost = splitAddress(deps.settings.listen).host;
   }
 
+  /** The address of the client: that of the connection, or the one that trusted proxies name. */
+  addressOf({ socket, headers }: IncomingMessage): string {
+    return clientAddress(socket.remoteAddress ?? '', headers['x-forwarded-for'], this.#deps.settings.trustedProxies);
+  }
+
   /** Throws Refusal when the caller may not call the endpoint. */
   async admit(request: IncomingMessage, endpoint: Pick<Endpoint, 'access' | 'method' | 'mode'>): Promise<ApiCaller> {
     if (endpoint.access === 'signed') return { via: 'nothing' };
@@ -56,7 +62,7 @@ export class Authenticator {
     if (authorization !== undefined) {
       const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
       if (token === undefined) throw new Refusal('unauthorized', 'The header Authorization must be: Bearer TOKEN');
-      const user = await this.userOf(token, addressOf(request));
+      const user = await this.userOf(token, this.addressOf(request));
       return { name: user.name, role: user.role, via: 'token', token: user };
     }
     const session = await this.#sessionOf(request);
@@ -143,5 +149,3 @@ export class Authenticator {
       );
   }
 }
-
-export const addressOf = (request: IncomingMessage): string => request.socket.remoteAddress ?? '';

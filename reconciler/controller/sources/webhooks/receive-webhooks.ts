@@ -50,8 +50,6 @@ export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
     const nowMs = deps.nowMs();
     const sender = `${request.source} ${request.address}`;
     const failures = forged.get(sender, nowMs) ?? 0;
-    if (failures >= maxForged)
-      return { status: 429, message: 'too many requests without a valid signature; wait a minute' };
     let secret: string;
     try {
       secret = await readSecret(`sources: ${request.source}: webhook.secretFile`, deps.absolute(webhook.secretFile));
@@ -64,7 +62,10 @@ export function createWebhookReceiver(deps: WebhookDeps): WebhookReceiver {
     }
     const { headers, body } = request;
     const verdict = verifyWebhook({ provider: webhook.provider, secret, headers, body, nowMs });
+    // A correct signature always passes: whoever shares its address with forgers is not shut out.
     if (!verdict.isValid) {
+      if (failures >= maxForged)
+        return { status: 429, message: 'too many requests without a valid signature; wait a minute' };
       forged.set(sender, failures + 1, nowMs);
       return { status: 401, message: verdict.why };
     }

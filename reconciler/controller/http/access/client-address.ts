@@ -1,0 +1,40 @@
+// Finds the address of a client behind proxies. A header is believed only where a trusted proxy wrote it. Pure.
+import { BlockList, isIP } from 'node:net';
+
+/** Addresses or networks such as 10.0.0.0/8; undefined for a text that is neither. */
+export function networkOf(text: string): BlockList | undefined {
+  const [, address = '', bits] = /^([0-9a-fA-F:.]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const version = isIP(address);
+  if (version === 0 || Number(bits ?? 0) > (version === 6 ? 128 : 32)) return undefined;
+  const list = new BlockList();
+  if (bits === undefined) list.addAddress(address, familyOf(address));
+  else list.addSubnet(address, Number(bits), familyOf(address));
+  return list;
+}
+
+/** `forwarded`: the value of X-Forwarded-For. Its last entry was written by `peer`, the one before by the proxy of that entry. */
+export function clientAddress(
+  peer: string,
+  forwarded: string | readonly string[] | undefined,
+  trusted: readonly string[] = [],
+): string {
+  const networks = trusted.flatMap((text) => networkOf(text) ?? []);
+  const isTrusted = (address: string): boolean => networks.some((list) => list.check(address, familyOf(address)));
+  let client = plain(peer);
+  if (networks.length === 0 || isIP(client) === 0) return client;
+  const entries = (Array.isArray(forwarded) ? forwarded.join(',') : String(forwarded ?? '')).split(',');
+  for (const entry of entries.map((text) => plain(text.trim())).reverse()) {
+    if (!isTrusted(client) || isIP(entry) === 0) return client;
+    client = entry;
+  }
+  return client;
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
+
+/** An IPv4 address in IPv6 form is the IPv4 address; some proxies add the port, or brackets. */
+const plain = (address: string): string =>
+  address
+    .replace(/^\[([0-9a-fA-F:.]+)\](?::\d+)?$/, '$1')
+    .replace(/^([0-9.]+):\d+$/, '$1')
+    .replace(/^::ffff:(?=[0-9.]+$)/i, '');
