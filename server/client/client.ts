@@ -52,6 +52,8 @@ export interface ClientOptions {
   readonly project?: string;
   /** Sent with every call over TLS, instead of a client certificate. */
   readonly bearer?: BearerSource;
+  /** An answer was read from the memory of a member whose cluster has no majority. `since`: when its records answered last, in the form of the server. */
+  readonly onStale?: (since: string | undefined) => void;
   /** Notices dead links to https hosts; injected by tests. */
   readonly link?: LinkWatch;
 }
@@ -159,7 +161,8 @@ const quickConnectMs = 4000;
 function clientOver(transport: Link, host: string, options: ClientOptions): Client {
   const inProjects = new Map<string, Client>();
   const project = options.project === undefined ? {} : { project: options.project };
-  const http = createHttp({ transport, timeoutMs: options.timeoutMs ?? 30_000, ...project });
+  const stale = options.onStale === undefined ? {} : { onStale: options.onStale };
+  const http = createHttp({ transport, timeoutMs: options.timeoutMs ?? 30_000, ...project, ...stale });
   const openEvents = (types: readonly EventType[], handlers: EventSocketHandlers): EventSocket =>
     new EventSocket(
       {

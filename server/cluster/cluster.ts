@@ -1,11 +1,12 @@
 // The part that this host plays in a cluster, for all rooms above: who the members are, who has what, how they are reached. Outside a
 // cluster it says so, and everything is here.
-import { errors } from '../api/errors.ts';
+import { type AppError, errors } from '../api/errors.ts';
 import { operationIdOf, Routing } from './routing.ts';
 import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
 import type { StatusCode } from '../api/status.ts';
 import type { Store } from '../store/store.ts';
+import { silence } from './member-status.ts';
 import { type Member, Members } from './members.ts';
 import { peerHeaders } from './peer-headers.ts';
 import { PeerLinks, type ClusterCertificate } from './peer-links.ts';
@@ -41,7 +42,7 @@ export class Cluster {
 
   constructor(deps: ClusterDeps) {
     this.#deps = deps;
-    this.members = new Members(deps.records);
+    this.members = new Members(deps.records, () => this.#isCutOff);
     this.routing = new Routing(deps.records, this.members);
     this.links = new PeerLinks(deps.certificate);
     this.#barrier = new ReadBarrier({ store: deps.store, contents: deps.records.contents });
@@ -87,6 +88,29 @@ export class Cluster {
   /** False: the store does not answer, and what is read may be old. */
   async readBarrier(): Promise<boolean> {
     return !this.isOn || (await this.#barrier.pass());
+  }
+
+  /** When the store answered this member last; undefined: it answers, as far as the reads so far have shown. */
+  get silentSince(): Date | undefined {
+    const readMs = this.#barrier.silentSinceMs;
+    if (!this.isOn || readMs === undefined) return undefined;
+    const heardMs = Math.max(readMs, this.#presence?.renewedMs ?? readMs);
+    return new Date(Date.now() - (performance.now() - heardMs));
+  }
+
+  /** The store does not answer and the lease of this member is over: the leases of the others may be over as well. */
+  get #isCutOff(): boolean {
+    return this.#barrier.silentSinceMs !== undefined && performance.now() > this.heldUntilMs;
+  }
+
+  /** False: the store did not answer the last read, or the last renewal, and does not answer now. */
+  async takesChanges(): Promise<boolean> {
+    return !this.isOn || (await this.#barrier.answersChanges(this.#presence?.isOverdue === true));
+  }
+
+  /** The answer to a change while the store does not answer. */
+  refusal(): AppError {
+    return errors.unavailable(`${silence(this.silentSince)}, so nothing was changed: try again when they answer`);
   }
 
   /** Resolves when what any member has acknowledged is known here. Throws AppError unavailable when the store stays away for long; `doubt`

@@ -7,8 +7,23 @@ export interface ShownStatus {
   readonly message: string;
 }
 
-/** `minVersion`: the release that every member must have at least. */
-export function statusOfMember(member: Member, all: readonly Member[], minVersion: string): ShownStatus {
+/** In words. `since`: when the records answered last. */
+export const silence = (since: Date | undefined): string =>
+  `The records of the cluster have not answered${since === undefined ? '' : ` since ${since.toISOString()}`} (most of the etcds that keep them cannot be reached)`;
+
+interface Circumstances {
+  /** The release that every member must have at least. */
+  readonly minVersion: string;
+  /** The store has not answered since then. */
+  readonly silentSince?: Date | undefined;
+}
+
+export function statusOfMember(
+  member: Member,
+  all: readonly Member[],
+  { minVersion, silentSince }: Circumstances,
+): ShownStatus {
+  if (member.isUnknown) return { status: 'Unknown', message: `Nothing is heard of it: ${silence(silentSince)}` };
   if (!member.isPresent)
     return { status: 'Offline', message: 'It has not renewed its lease: it has stopped, or cannot reach the store' };
   const version = versionOf(member);
@@ -22,7 +37,11 @@ export function statusOfMember(member: Member, all: readonly Member[], minVersio
     };
   if (member.document.evacuated === true)
     return { status: 'Evacuated', message: 'It takes no containers until it is restored' };
-  const warnings = member.present?.warnings ?? [];
+  const silent = member.isHere && silentSince !== undefined;
+  const warnings = [
+    ...(silent ? [`${silence(silentSince)}: what it shows may be out of date, and it refuses changes`] : []),
+    ...(member.present?.warnings ?? []),
+  ];
   return { status: 'Online', message: warnings.join('; ') || 'Fully operational' };
 }
 

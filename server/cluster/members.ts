@@ -11,8 +11,8 @@ import {
   type PresentSignal,
 } from './signals.ts';
 
-/** Broken: its release is too old for the others. Blocked: it is newer than others and waits for them. */
-export type MemberStatus = 'Online' | 'Offline' | 'Evacuated' | 'Blocked' | 'Broken';
+/** Broken: its release is too old for the others. Blocked: it is newer than others and waits for them. Unknown: nothing can be heard of it. */
+export type MemberStatus = 'Online' | 'Unknown' | 'Offline' | 'Evacuated' | 'Blocked' | 'Broken';
 
 export interface Member {
   readonly name: string;
@@ -22,6 +22,8 @@ export interface Member {
   readonly isHere: boolean;
   /** It holds its lease: it can be asked. */
   readonly isPresent: boolean;
+  /** The store, which tells of the others, has been silent for so long that it may have stopped meanwhile. */
+  readonly isUnknown: boolean;
   readonly present: PresentSignal | undefined;
   /** How many containers it has. */
   readonly containers: number;
@@ -34,13 +36,13 @@ export class Members {
   readonly #records: Records;
   readonly #present = new Map<number, PresentSignal | undefined>();
   readonly #statuses = new Map<number, Map<string, StatusCode>>();
-  /** Moves when anything of what containers of other members do may have changed. */
-  statusGeneration = 0;
+  readonly #isCutOff: () => boolean;
   #byNumber: { readonly generation: number; readonly names: ReadonlyMap<number, string> } | undefined;
   readonly #onPresence = new Set<(member: number, isPresent: boolean) => void>();
 
-  constructor(records: Records) {
+  constructor(records: Records, isCutOff = (): boolean => false) {
     this.#records = records;
+    this.#isCutOff = isCutOff;
     for (const { key, value } of records.contents.signals('/signals/')) this.#signal(key, value);
     records.contents.onSignal((key, value) => this.#signal(key, value));
   }
@@ -98,9 +100,9 @@ export class Members {
     return number === this.here || this.#present.has(number);
   }
 
-  /** What a container of another member does; Error while that member is gone. */
+  /** What a container of another member does; Error while that member is gone, or may be. */
   statusOf(member: number, container: string): StatusCode {
-    if (!this.#present.has(member)) return statusCodes.error;
+    if (!this.#present.has(member) || this.#isCutOff()) return statusCodes.error;
     return this.#statuses.get(member)?.get(container) ?? statusCodes.stopped;
   }
 
@@ -114,6 +116,7 @@ export class Members {
       document,
       isHere,
       isPresent: this.isPresent(number),
+      isUnknown: !isHere && this.#isCutOff(),
       present: this.#present.get(number),
       containers: isHere ? this.#records.containers.size : this.#records.others.count('containers', number),
     };
@@ -128,7 +131,6 @@ export class Members {
     if (statuses === undefined) this.#statuses.set(container.member, (statuses = new Map()));
     if (value === undefined) statuses.delete(container.container);
     else statuses.set(container.container, decodeStatus(value));
-    this.statusGeneration += 1;
   }
 
   #see(member: number, value: Uint8Array | undefined): void {
@@ -136,7 +138,6 @@ export class Members {
     if (value === undefined) this.#present.delete(member);
     else this.#present.set(member, decodePresent(value));
     if (was === (value !== undefined)) return;
-    this.statusGeneration += 1;
     for (const listener of this.#onPresence) listener(member, value !== undefined);
   }
 }

@@ -43,6 +43,8 @@ const opsPerTxn = 60;
 const longestStopMs = 2000;
 /** Before a lost lease is asked for again. */
 const againMs = 500;
+/** Of the time to live; three renewals are sent in it. */
+const overdueShare = 0.5;
 /** A smaller change of free memory, as a share of all, is told only when memory becomes scarce or ceases to be: everybody hears it. */
 const loadStep = 0.25;
 
@@ -50,6 +52,8 @@ export class Presence {
   readonly #deps: PresenceDeps;
   readonly #ended = new AbortController();
   #lease: Lease | undefined;
+  /** The same lease, also after it has ended. */
+  #newest: Lease | undefined;
   /** The lease of the sign of life that the others see. */
   #toldLease: Lease | undefined;
   #ttlSeconds = 0;
@@ -91,6 +95,16 @@ export class Presence {
     const [lease, told] = [this.#lease, this.#toldLease];
     if (lease === undefined || told === undefined) return Number.NEGATIVE_INFINITY;
     return Math.min(lease.heldUntilMs(), told.heldUntilMs());
+  }
+
+  /** A renewal has failed: the store may not answer. */
+  get isOverdue(): boolean {
+    return performance.now() - this.renewedMs > this.#ttlSeconds * overdueShare * 1000;
+  }
+
+  /** When the store confirmed the newest lease last, on the clock of performance.now(). */
+  get renewedMs(): number {
+    return (this.#newest?.heldUntilMs() ?? Number.NEGATIVE_INFINITY) - this.#ttlSeconds * 1000;
   }
 
   /** Whether the others know that what runs here ends with the lease; undefined: this member does not know what they know. */
@@ -167,6 +181,7 @@ export class Presence {
     this.#isToldFenced = undefined;
     this.#isAllDirty = true;
     this.#lease = lease;
+    this.#newest = lease;
     this.#ttlSeconds = ttlSeconds;
   }
 

@@ -21,9 +21,20 @@ export class ReadBarrier {
   #asking: Promise<boolean> | undefined;
   #next: Promise<boolean> | undefined;
   #isAway = false;
+  #answeredMs = performance.now();
 
   constructor(deps: ReadBarrierDeps) {
     this.#deps = deps;
+  }
+
+  /** When the store answered last, on the clock of performance.now(); undefined: it answers. */
+  get silentSinceMs(): number | undefined {
+    return this.#isAway ? this.#answeredMs : undefined;
+  }
+
+  /** For changes: asks only a store that did not answer the last time, or is `inDoubt`. False: it still does not. */
+  async answersChanges(inDoubt: boolean): Promise<boolean> {
+    return (!this.#isAway && !inDoubt) || (await this.#ask());
   }
 
   /** False: the store does not answer, so what is in memory may be old. */
@@ -60,6 +71,7 @@ export class ReadBarrier {
   }
 
   async #question(): Promise<boolean> {
+    const askedMs = performance.now();
     const over = AbortSignal.timeout(longestMs);
     const late = new Promise<undefined>((resolve) => over.addEventListener('abort', () => resolve(undefined)));
     const asked = this.#deps.store().lastWrite();
@@ -67,6 +79,7 @@ export class ReadBarrier {
     const rev = await Promise.race([asked.catch(() => undefined), late]);
     const isHere = rev !== undefined && (await this.#deps.contents.reached(rev, over));
     this.#isAway = !isHere;
+    if (isHere) this.#answeredMs = askedMs;
     if (!isHere && !over.aborted) await late;
     return isHere;
   }

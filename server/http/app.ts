@@ -24,6 +24,7 @@ import { qualifiedParams } from './project-params.ts';
 import { isTrustedCaller, type Caller } from '../services/caller.ts';
 import { accessRefusal, checkNamedProjects, ownParams, seen } from './restricted.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import { needsStore } from '../cluster/store-needs.ts';
 import type { Member } from '../cluster/members.ts';
 import type { Placing } from '../services/cluster/placing.ts';
 import type { ContainerCreate } from '../api/container/container.ts';
@@ -244,6 +245,10 @@ async function carryOut(
   };
   const elsewhere = isRouted ? deps.cluster.routing.memberFor(asked) : undefined;
   if (elsewhere !== undefined) return await passOn(elsewhere);
+  if (needsStore(endpoint) && !(await deps.cluster.takesChanges())) {
+    await discardBody(request.raw);
+    throw deps.cluster.refusal();
+  }
   const body = await bodyOf(endpoint, request.raw);
   checkNamedProjects(identity.caller, body);
   // Where a container is made is decided by what it needs, which is in the body.
@@ -256,7 +261,7 @@ async function carryOut(
   // Whether a limit leaves room depends on what all members have.
   const needsNews = isRead ? isRouted : deps.cluster.isOn && deps.placing.isLimited(project);
   if (needsNews && !(await deps.cluster.readBarrier()) && isRead)
-    reply.header(`${deps.dialect.headerPrefix}stale`, 'true');
+    reply.headers(staleHeaders(deps.dialect.headerPrefix, deps.cluster.silentSince));
   const act = async () =>
     handler({
       ...identity,
@@ -284,6 +289,12 @@ async function carryOut(
   const shown = sight === undefined ? result : seen(endpoint, result, sight);
   return answerResult(deps, endpoint, request, reply, shown);
 }
+
+/** An answer from memory, while the store of the cluster does not answer. */
+const staleHeaders = (prefix: string, since: Date | undefined): Readonly<Record<string, string>> => ({
+  [`${prefix}stale`]: 'true',
+  ...(since === undefined ? {} : { [`${prefix}stale-since`]: since.toISOString() }),
+});
 
 /** Aborts when the client goes away before its answer is complete. Made when asked for: most handlers wait for nothing. */
 function goneSignal(response: ServerResponse): AbortSignal {

@@ -44,5 +44,5 @@ function fromDriver(error: DriverError): ErrorCode {
 
 function fromStore({ code }: StoreError): ErrorCode {
   if (code === 'NoSpace') return 'diskFull';
-  return code === 'Unavailable' || code === 'Locked' ? 'unavailable' : 'internal';
+  return code === 'Unavailable' || code === 'Locked' || code === 'Unknown' ? 'unavailable' : 'internal';
 }

@@ -56,7 +56,8 @@ async function connected<T>(
 const silentMs = 3000;
 
 async function connectTo(context: CliContext<ConnectOptions>, host: string): Promise<Client> {
-  const options = await withLogin(context, host, await clientOptionsOf(context.options));
+  const own = await clientOptionsOf(context.options);
+  const options = { ...(await withLogin(context, host, own)), onStale: staleNotice(context, host) };
   const timer = setTimeout(() => context.note(`${host} does not answer yet; still waiting`), silentMs);
   try {
     return await connect(host, options, context.stop);
@@ -73,6 +74,17 @@ async function connectTo(context: CliContext<ConnectOptions>, host: string): Pro
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** One line for all answers of a command, with --json too: what is printed may be wrong. */
+function staleNotice({ io }: CliContext, host: string): (since: string | undefined) => void {
+  let isTold = false;
+  return (since) => {
+    if (isTold) return;
+    isTold = true;
+    const silence = `the records of its cluster have not answered${since === undefined ? '' : ` since ${since}`}`;
+    io.stderr.write(`${host} answers from its memory, which may be out of date: ${silence}\n`);
+  };
 }
 
 /** A client certificate goes before a login. */

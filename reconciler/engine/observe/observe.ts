@@ -126,9 +126,11 @@ async function ofMembers(
   return { members, pools: ownPools, networks: new Map([...networks, ...ownNetworks]) };
 }
 
-/** Older servers list no groups. */
-const factsOf = (status: string, groups: readonly string[] | undefined): ObservedMember =>
-  groups === undefined ? { status } : { status, groups };
+/** Older servers list no groups. A member of which nothing is known is left as it is, like one that is offline. */
+function factsOf(shown: string, groups: readonly string[] | undefined): ObservedMember {
+  const status = shown === 'Unknown' ? 'Offline' : shown;
+  return groups === undefined ? { status } : { status, groups };
+}
 
 type ServerPart = Pick<Observed, 'server' | 'sets'>;
 

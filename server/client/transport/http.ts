@@ -6,7 +6,7 @@ import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
 import { currentTraceparent, inSpan, type Span } from '../../lib/shared/spans.ts';
 import { renderEndpoint, type Endpoint } from './host-endpoint.ts';
 import { TooLongError, type ExchangeLimits, type WholeReply } from './exchange.ts';
-import { maxJsonBytes, parseReply, readReply, type Headers, type Reply } from './reply.ts';
+import { maxJsonBytes, parseReply, prefixedHeader, readReply, type Headers, type Reply } from './reply.ts';
 import type { BearerSource, RawCall, RawReply } from './transport.ts';
 import { explainUnreachable } from './explain-unreachable.ts';
 import { endpointOfFailure } from './several.ts';
@@ -46,6 +46,7 @@ interface HttpDeps {
   };
   readonly timeoutMs: number;
   readonly project?: string;
+  readonly onStale?: (since: string | undefined) => void;
 }
 
 const attempts = 3;
@@ -118,6 +119,7 @@ async function sendOnce<T>(
   try {
     const { statusCode, headers, text } = await deps.transport.exchange(sent, limits, signal);
     span?.set('http.response.status_code', statusCode);
+    if (prefixedHeader(headers, 'stale') === 'true') deps.onStale?.(prefixedHeader(headers, 'stale-since'));
     return parseReply<T>(statusCode, headers, text, whatOf(call));
   } catch (error) {
     throw await explained(deps, call, error, signal);

@@ -257,7 +257,7 @@ export class ClusterMembership {
       server_name: member.name,
       url: `https://${member.address}`,
       database: roles.includes('database'),
-      ...statusOfMember(member, all, minVersion),
+      ...statusOfMember(member, all, { minVersion, silentSince: this.#deps.cluster.silentSince }),
       roles: [...roles],
       failure_domain: document.failureDomain ?? 'default',
       description: document.description ?? '',

@@ -101,7 +101,11 @@ export class Writer {
       return await this.#find(plan, sentAt + 1, fence.revision);
     } catch (cause) {
       if (link.isClosed) throw storeErrors.closed();
-      throw new StoreError('Unknown', 'etcd did not answer: the write may have been applied', { cause });
+      throw new StoreError(
+        'Unknown',
+        'etcd did not answer: the write may have been applied, so read the object again',
+        { cause },
+      );
     }
   }
 

@@ -17,7 +17,10 @@ test('the release of all is the lowest one, and unknown while one is', () => {
 test('a fault that a member sees in the store is its message', () => {
   const present = { version: '1.0.0', extensions: 1, warnings: ['etcd is full', 'x'] };
   const member = { name: 'm1', isPresent: true, document: {}, present } as unknown as Member;
-  expect(statusOfMember(member, [member], '1.0.0')).toEqual({ status: 'Online', message: 'etcd is full; x' });
+  expect(statusOfMember(member, [member], { minVersion: '1.0.0' })).toEqual({
+    status: 'Online',
+    message: 'etcd is full; x',
+  });
 });
 
 describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_000 }, () => {

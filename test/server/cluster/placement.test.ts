@@ -20,6 +20,7 @@ function member(name: string, sketch: Sketch = {}): Member {
     address: '',
     isHere,
     isPresent,
+    isUnknown: false,
     containers,
     present: isPresent ? { version: '1.0.0', extensions: 0, load } : undefined,
     document: { v: 1, number: 1, address: '', architecture: 'x86_64', joinedAt: '', ...document },
