@@ -29,6 +29,7 @@ import type { Member } from '../cluster/members.ts';
 import type { Placing } from '../services/cluster/placing.ts';
 import type { ContainerCreate } from '../api/container/container.ts';
 import { forward, type Forwarded } from './forward.ts';
+import { goneSignal, HandlerContext } from './handler-context.ts';
 import { handlerOf, type RouteHandler, type RouteTable } from './route.ts';
 import { isBackupUpload } from './routes/backups.ts';
 import { traceRequest } from './trace-request.ts';
@@ -262,20 +263,17 @@ async function carryOut(
   const needsNews = isRead ? isRouted : deps.cluster.isOn && deps.placing.isLimited(project);
   if (needsNews && !(await deps.cluster.readBarrier()) && isRead)
     reply.headers(staleHeaders(deps.dialect.headerPrefix, deps.cluster.silentSince));
-  const act = async () =>
-    handler({
-      ...identity,
-      params: asked.params,
-      names,
-      namesOf: (other) => (other === undefined || other === '' ? names : deps.namesIn(other)),
-      query,
-      ifMatch: request.headers['if-match'],
-      body,
-      request: request.raw,
-      get signal() {
-        return goneSignal(reply.raw);
-      },
-    });
+  const context = new HandlerContext({
+    identity,
+    names,
+    namesIn: deps.namesIn,
+    params: asked.params,
+    query,
+    body,
+    request: request.raw,
+    response: reply.raw,
+  });
+  const act = async () => handler(context);
   const attempt = { asked, request: request.raw, body, isForwarded: identity.isForwarded === true };
   const seenNow = await act().catch((error: unknown) => lookAgain(deps.cluster, attempt, error));
   if ('at' in seenNow && seenNow.at !== 'here') return await passOn(seenNow.at, { body, hops: hopsOf(attempt) });
@@ -295,17 +293,6 @@ const staleHeaders = (prefix: string, since: Date | undefined): Readonly<Record<
   [`${prefix}stale`]: 'true',
   ...(since === undefined ? {} : { [`${prefix}stale-since`]: since.toISOString() }),
 });
-
-/** Aborts when the client goes away before its answer is complete. Made when asked for: most handlers wait for nothing. */
-function goneSignal(response: ServerResponse): AbortSignal {
-  if (response.destroyed) return AbortSignal.abort();
-  const abort = new AbortController();
-  response.once('close', () => {
-    if (!response.writableFinished) abort.abort();
-  });
-  return abort.signal;
-}
-
 /** Throws AppError forbidden. Of a connection without TLS no browser is the other end. */
 export function checkOrigin(allowed: string, request: IncomingMessage, isEffective: boolean): void {
   if (!(request.socket instanceof TLSSocket)) return;

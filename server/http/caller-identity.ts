@@ -55,6 +55,19 @@ export function admitBearer(bearers: Bearers, request: IncomingMessage): Promise
   return token === undefined ? undefined : bearers.admit(token, request.socket.remoteAddress ?? '?');
 }
 
+/** The handshake proves a certificate once, for the whole connection; asking the socket parses all of it again. */
+const peerCertificates = new WeakMap<TLSSocket, Uint8Array>();
+
+/** Undefined without one. A connection that has ended before it was asked has none: its caller is untrusted. */
+function peerCertificateOf(socket: TLSSocket): Uint8Array | undefined {
+  const known = peerCertificates.get(socket);
+  if (known !== undefined) return known;
+  const raw = (socket.getPeerCertificate() as { readonly raw?: Buffer } | null)?.raw;
+  if (raw === undefined || raw.length === 0) return undefined;
+  peerCertificates.set(socket, raw);
+  return raw;
+}
+
 /** Local socket: anyone who may open it. TLS: by token or client certificate, asked anew at each request since trust can end. */
 export function identityOf(
   { identify, bearers }: { readonly identify: Identify; readonly bearers: Bearers },
@@ -67,9 +80,7 @@ export function identityOf(
     const requestor = { username: '', protocol: 'unix', address: '@' };
     return { caller: { class: found.class, requestor, project } };
   }
-  // A connection that has ended has none: whoever asks for its caller then gets a stranger.
-  const raw = (socket.getPeerCertificate() as { readonly raw?: Buffer } | null)?.raw;
-  const peerCertificate = raw === undefined || raw.length === 0 ? undefined : raw;
+  const peerCertificate = peerCertificateOf(socket);
   const bearer = bearerOf(bearers, request);
   const found = identify({
     transport: 'tls',

@@ -17,6 +17,7 @@ import { planGroup } from './plan.ts';
 import { pageGroup } from './page.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
 import { openGantryd, openLxd, type Server } from './servers.ts';
+import { requestsGroup } from './requests.ts';
 import { snapshotsGroup } from './snapshots.ts';
 import { reconcileGroup } from './reconcile.ts';
 import { terraformGroup } from './terraform.ts';
@@ -35,6 +36,7 @@ const groups: Readonly<Record<string, Group>> = {
   daemon: daemonGroup,
   containers: containersGroup,
   lists: listsGroup,
+  requests: requestsGroup,
   cluster: clusterGroup,
   'cluster-crowd': clusterCrowdGroup,
 };

@@ -32,9 +32,14 @@ const notNowText = /cannot be reached|did not answer|not available|does not answ
 export class Wire {
   readonly #pool: Pool;
 
-  constructor(socketPath: string) {
-    this.#pool = new Pool('http://localhost', {
-      socketPath,
+  /** By the path of a local socket, or by a URL with a client certificate. */
+  constructor(to: string | { readonly url: string; readonly certPem: string; readonly keyPem: string }) {
+    const [url, how] =
+      typeof to === 'string'
+        ? ['http://localhost', { socketPath: to }]
+        : [to.url, { connect: { cert: to.certPem, key: to.keyPem, rejectUnauthorized: false } }];
+    this.#pool = new Pool(url, {
+      ...how,
       connections: clients,
       bodyTimeout: 0,
       headersTimeout: 0,

@@ -62,6 +62,9 @@ const untrustedView = {
   public: false,
 };
 
+/** How long a changed host name may go unnoticed. */
+const hostnameKeptMs = 1000;
+
 interface TrustedView {
   /** What it was made from. */
   readonly of: readonly unknown[];
@@ -75,6 +78,7 @@ export class ServerSettings {
   readonly #views = new Map<string, TrustedView>();
   readonly #listeners = new HttpsListeners();
   #metrics: AddressListener | undefined;
+  #host = { name: '', askAgainMs: 0 };
   /** By config key. */
   readonly #listenProblems = new Map<string, string>();
   #oidc: { readonly of: StoredServerConfig; readonly settings: OidcSettings | undefined } | undefined;
@@ -143,7 +147,7 @@ export class ServerSettings {
       stored,
       generation,
       addresses.join(),
-      hostname(),
+      this.#hostname(),
       this.#deps.cluster.ownName,
       longestMs,
       overLimit,
@@ -162,6 +166,13 @@ export class ServerSettings {
     const view = { of, object, etag: etagOf.serverConfig(config) };
     this.#views.set(key, view);
     return view;
+  }
+
+  /** Asking the kernel takes as long as a fifth of a small answer: it is asked once a second at most. */
+  #hostname(): string {
+    const now = performance.now();
+    if (now >= this.#host.askAgainMs) this.#host = { name: hostname(), askAgainMs: now + hostnameKeptMs };
+    return this.#host.name;
   }
 
   /** A new core.https_address is for the clients of this dialect. */
@@ -307,7 +318,7 @@ export class ServerSettings {
       ...(readOnly === undefined ? {} : { read_only: readOnly }),
       server: 'gantry',
       server_clustered: this.#deps.cluster.isOn,
-      server_name: this.#deps.cluster.isOn ? this.#deps.cluster.ownName : hostname(),
+      server_name: this.#deps.cluster.isOn ? this.#deps.cluster.ownName : this.#hostname(),
       server_pid: process.pid,
       server_version: version,
       storage: drivers.join(' | '),

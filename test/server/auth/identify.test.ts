@@ -33,6 +33,27 @@ describe('the caller of a connection', () => {
     expect(identifyCaller({ transport: 'unix' }, trusting(), now)).toEqual({ class: 'trusted' });
   });
 
+  test('is judged by the time of each request, though the certificate is parsed once', async () => {
+    const short = await certificate(-1, 1);
+    const at = (days: number) => identifyCaller(tls(short), trusting(short), new Date(now.getTime() + days * day));
+    expect([at(0).class, at(2).refused, at(-2).refused, at(0).class]).toEqual([
+      'trusted',
+      'expired',
+      'not yet valid',
+      'trusted',
+    ]);
+    expect(identifyCaller(tls(short), trusting(), now).refused).toBe('unknown');
+  });
+
+  test('costs no second look at the bytes of the same certificate', async () => {
+    const der = await certificate();
+    identifyCaller(tls(der), trusting(der), now);
+    const known = fingerprintOf(der);
+    // Nobody may change these bytes; here it shows whether they are read again.
+    der.fill(0);
+    expect(identifyCaller(tls(der), { isTrusted: (fingerprint) => fingerprint === known }, now).class).toBe('trusted');
+  });
+
   test('is a guest over TLS without a certificate', () => {
     expect(identifyCaller(tls(), trusting(), now)).toEqual({ class: 'guest' });
     expect(identifyCaller(tls(new Uint8Array()), trusting(), now)).toEqual({ class: 'guest' });
