@@ -5,6 +5,8 @@ import type { Socket } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { errors } from '../api/errors.ts';
+import { checkReach, lookupWithin, type Reach } from '../lib/reach.ts';
+import { errorText } from '../lib/shared/reason.ts';
 import type { Channel } from '../operations/channels.ts';
 import type { DialTarget } from '../services/migration/connect.ts';
 import { channelOf } from './websocket-channel.ts';
@@ -21,7 +23,7 @@ export async function dialChannel(target: DialTarget, secret: string, signal: Ab
   const query = new URLSearchParams(url.search);
   query.set('secret', secret);
   const path = `${url.pathname}/websocket?${query.toString()}`;
-  const socket = await openTls(url, target.certificate, signal);
+  const socket = await openTls(url, target, signal);
   const peer = new WebSocket(`ws://${url.host}${path}`, {
     createConnection: () => socket as unknown as Socket,
     maxPayload: maxFrameBytes,
@@ -33,14 +35,16 @@ export async function dialChannel(target: DialTarget, secret: string, signal: Ab
 }
 
 /** Nothing is sent before the certificate has been compared. */
-function openTls(url: URL, certificate: string | undefined, signal: AbortSignal): Promise<TLSSocket> {
+async function openTls(url: URL, { certificate, reach }: DialTarget, signal: AbortSignal): Promise<TLSSocket> {
   const wanted = certificate === undefined ? undefined : fingerprintOf(certificate);
   const host = url.hostname.replaceAll(/[[\]]/g, '');
+  if (reach !== undefined) await needReach(host, reach);
   return new Promise((resolve, reject) => {
     const socket = connect({
       host,
       port: url.port === '' ? 8443 : Number(url.port),
       ...(/^[\d.]+$|:/.test(host) ? {} : { servername: host }),
+      ...(reach === undefined ? {} : { lookup: lookupWithin(reach) }),
       minVersion: 'TLSv1.2',
       ALPNProtocols: ['http/1.1'],
       rejectUnauthorized: wanted === undefined,
@@ -70,6 +74,14 @@ function openTls(url: URL, certificate: string | undefined, signal: AbortSignal)
       resolve(socket);
     });
   });
+}
+
+async function needReach(host: string, reach: Reach): Promise<void> {
+  try {
+    await checkReach(host, reach);
+  } catch (error) {
+    throw errors.forbidden(`Cannot migrate: ${errorText(error)}`);
+  }
 }
 
 function fingerprintOf(pem: string): string {

@@ -133,6 +133,8 @@ export interface ImageSourceDocument {
   readonly alias: string;
   /** The project of that server; absent: default. */
   readonly project?: string;
+  /** A caller that is restricted to projects chose the server. */
+  readonly isConfined?: boolean;
 }
 
 export interface AliasDocument {

@@ -145,6 +145,12 @@ export const projectConfigKeys = {
   'restricted.networks.subnets': text('Subnets of uplinks that may be used. No effect here: networks have no uplinks.'),
   'restricted.networks.uplinks': text('Networks that may be uplinks. No effect here: networks have no uplinks.'),
   'restricted.networks.zones': text('DNS zones that may be used. No effect here: there are no zones.'),
+  'restricted.remotes.networks': {
+    ...text(
+      'Networks of this host, links and private ones (10.1.0.0/16, comma separated; all) from which clients that are restricted to projects may have images fetched and containers migrated. Unset: none.',
+    ),
+    check: is.listOf((value) => (value === 'all' ? undefined : is.network(value))),
+  },
   'restricted.snapshots': barred('snapshots'),
   'restricted.storage.shared': words(
     'In a restricted project with features.storage.volumes=false: whether disks may attach the volumes of default: only with readonly=true, writable too (allow), or not at all.',

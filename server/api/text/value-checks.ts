@@ -1,7 +1,7 @@
 // The checks for config keys and device properties: text -> the broken rule, or undefined when valid. Pure.
 import { parseBits } from './bit-rate.ts';
 import { parseBytes } from './byte-size.ts';
-import { parseIp } from './ip.ts';
+import { parseCidr, parseIp } from './ip.ts';
 
 /** The rule as the end of a sentence ("must be ..."), undefined when the value keeps it. Never called with empty text. */
 export type Check = (value: string) => string | undefined;
@@ -114,6 +114,11 @@ export const canonicalPath = (path: string): string =>
     .filter((part) => part !== '' && part !== '.')
     .join('/')}`;
 export const fileMode: Check = matches(/^0?[0-7]{3,4}$/, 'must be an octal file mode such as 0660');
+
+export const network: Check = rule(
+  'must be a network such as 10.1.0.0/16, or an address',
+  (value) => parseCidr(value) !== undefined || parseIp(value) !== undefined,
+);
 
 /** Each element of a comma list. */
 export const listOf =

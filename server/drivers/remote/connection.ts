@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type * as Undici from 'undici';
 import { shapeProblem, type JsonShape } from '../../lib/json-shape.ts';
+import { checkReach, lookupWithin, OutOfReach, type Reach } from '../../lib/reach.ts';
 import { DriverError } from '../driver-error.ts';
 import { parseAside, type ParseJob } from '../parse-in-thread.ts';
 import { proxyFor, redirectTarget, shown } from './address.ts';
@@ -16,6 +17,8 @@ export interface ConnectionOptions {
   readonly proxies: ProxySettings;
   readonly limits: RemoteLimits;
   readonly userAgent: string;
+  /** Absent: anywhere. */
+  readonly reach?: Reach | undefined;
 }
 
 export interface Answer {
@@ -108,6 +111,7 @@ export class Connection {
     signal: AbortSignal,
   ): Promise<Answer> {
     try {
+      await this.#needReach(url);
       // In the bundle the default export is all that there is.
       const { default: undici } = await import('undici');
       const {
@@ -135,9 +139,14 @@ export class Connection {
     }
   }
 
+  /** A proxy looks names up by itself. Everything else is held to the reach when it connects, too. */
+  async #needReach(url: URL): Promise<void> {
+    if (this.#options.reach !== undefined) await checkReach(url.hostname, this.#options.reach);
+  }
+
   /** One for the way straight, one a proxy. */
   #dispatcher(url: URL, { Agent, Pool, ProxyAgent }: (typeof Undici)['default']): Undici.Dispatcher {
-    const { proxies, limits } = this.#options;
+    const { proxies, limits, reach } = this.#options;
     const proxy = proxyFor(url, proxies) ?? '';
     const known = this.#dispatchers.get(proxy);
     if (known !== undefined) return known;
@@ -145,7 +154,10 @@ export class Connection {
     const trust = { ...this.#tls, timeout: limits.connectMs, maxCachedSessions: 0 };
     const made =
       proxy === ''
-        ? new Agent({ ...times, connect: trust })
+        ? new Agent({
+            ...times,
+            connect: { ...trust, ...(reach === undefined ? {} : { lookup: lookupWithin(reach) }) },
+          })
         : new ProxyAgent({
             ...times,
             uri: proxy,
@@ -247,6 +259,7 @@ const printable = (text: string): string =>
 const certificateCodes = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT)/;
 
 function unreachable(url: URL, error: unknown): DriverError {
+  if (error instanceof OutOfReach) return new DriverError('Invalid', `cannot ask ${shown(url)}`, error);
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const hint = certificateCodes.test(code)
     ? ': its certificate is not trusted here; give it as source.certificate'

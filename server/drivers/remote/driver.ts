@@ -1,5 +1,6 @@
 // The contract for fetching images from other servers: find one there, then fetch its files, verified. Knows nothing of records,
 // operations or HTTP listeners.
+import type { Reach } from '../../lib/reach.ts';
 
 /** svc: a server that speaks this API (spec 4.8); direct: one address that names the image in its answer. */
 export type RemoteProtocol = 'svc' | 'simplestreams' | 'direct';
@@ -25,6 +26,8 @@ export interface ImageWanted {
   readonly architectures: readonly string[];
   /** An index kept in memory will not do. */
   readonly fresh: boolean;
+  /** How far the connections may go, redirects too; absent: anywhere. */
+  readonly reach?: Reach | undefined;
 }
 
 export interface ImageTarget {

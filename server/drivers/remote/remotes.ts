@@ -1,6 +1,7 @@
 // Other servers that images come from: picks the protocol, and leaves no file behind of an image that could not be fetched.
 import { rm } from 'node:fs/promises';
 import { assertNever } from '../../lib/shared/assert-never.ts';
+import { checkReach, type Reach } from '../../lib/reach.ts';
 import { DriverError } from '../driver-error.ts';
 import { addressRule } from './address.ts';
 import { certificateRule } from './certificate.ts';
@@ -30,6 +31,7 @@ export function openRemotes(deps: RemotesDeps): Remotes {
       limits,
       userAgent: `gantry/${deps.version}`,
       version: deps.version,
+      reach: wanted.reach,
     };
     switch (remote.protocol) {
       case 'svc':
@@ -48,10 +50,20 @@ export function openRemotes(deps: RemotesDeps): Remotes {
     async find(remote, wanted, signal) {
       const rule = addressRule(remote.server, remote.protocol) ?? pemRule(remote.certificate);
       if (rule !== undefined) throw new DriverError('Invalid', `cannot fetch images from ${remote.server}: it ${rule}`);
+      // Lists are kept for everybody: who may not ask the server gets nothing of them either.
+      if (wanted.reach !== undefined) await needReach(remote.server, wanted.reach);
       const image = await findBy(remote, wanted, signal);
       return { ...image, fetch: (...all) => cleanly(remote.server, image, ...all) };
     },
   };
+}
+
+async function needReach(server: string, reach: Reach): Promise<void> {
+  try {
+    await checkReach(new URL(server).hostname, reach);
+  } catch (error) {
+    throw new DriverError('Invalid', `cannot fetch images from ${server}`, error);
+  }
 }
 
 /** For a daemon without remotes. */

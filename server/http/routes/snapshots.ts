@@ -19,7 +19,7 @@ export function snapshotRoutes(snapshots: Snapshots, migrations: Migrations) {
     'snapshots.post': (context) => {
       const body = context.body;
       if (body.migration === true)
-        return async_(migrations.sendSnapshot(context.params.name, context.params.snapshot, body));
+        return async_(migrations.sendSnapshot(context.caller, context.params.name, context.params.snapshot, body));
       if (body.name === undefined) throw errors.invalid('rename', [{ path: 'name', message: 'is required' }]);
       return async_(snapshots.rename(context.caller, context.params.name, context.params.snapshot, body.name));
     },

@@ -94,7 +94,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
         throw errors.badRequest(
           `The snapshot ${name}/${snapshot} is renamed with POST of .../${name}/snapshots/${snapshot}`,
         );
-      return async_(migrations.sendVolume(type, { pool, name }, context.body, snapshot));
+      return async_(migrations.sendVolume(context.caller, type, { pool, name }, context.body, snapshot));
     },
     'volumes.putSnapshot': (context) => change(context, 'put', placeOfSnapshot(context)),
     'volumes.patch': (context) => change(context, 'patch', place(context)),
@@ -108,7 +108,7 @@ export function volumeRoutes(services: VolumeRouteServices) {
       const pool = context.params.pool;
       if (body.migration === true) {
         const [, type, name, snapshot] = place(context);
-        return async_(migrations.sendVolume(type, { pool, name }, body, snapshot));
+        return async_(migrations.sendVolume(context.caller, type, { pool, name }, body, snapshot));
       }
       const target = body.pool === undefined || body.pool === '' ? pool : body.pool;
       const to = { pool: target, name: context.namesOf(body.project).volume(body.name) };

@@ -8,6 +8,7 @@ import { SharedWork } from '../../lib/shared-work.ts';
 import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
 import { counted, type Room } from '../room.ts';
+import { reachIn, reachOf } from '../projects/limits/reach.ts';
 import { imageIn, ofProject, projectWith } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps, type NewImage } from './add-image.ts';
 import { imageLock, type OtherCopies } from './image-deps.ts';
@@ -50,7 +51,9 @@ export class ImagePulls {
     this.#deps = deps;
   }
 
-  find(remote: RemoteSource, isFresh: boolean, signal: AbortSignal): Promise<RemoteImage> {
+  /** `caller`: in the project that the image is for. */
+  find(caller: Caller, remote: RemoteSource, isFresh: boolean, signal: AbortSignal): Promise<RemoteImage> {
+    const { records } = this.#deps;
     const wanted: ImageWanted = {
       alias: remote.alias,
       fingerprint: remote.fingerprint,
@@ -58,6 +61,7 @@ export class ImagePulls {
       project: remote.project,
       architectures: this.#deps.architectures,
       fresh: isFresh,
+      reach: remote.isConfined === true ? reachIn(records, caller.project) : reachOf(records, caller),
     };
     return this.#deps.remotes.find(remote.server, wanted, signal);
   }
@@ -70,8 +74,8 @@ export class ImagePulls {
     report: Report,
     signal: AbortSignal,
   ): Promise<Pulled> {
-    const image = await this.find(remote, false, signal);
-    return this.keep(caller, image, lastingSource(remote, image.fingerprint), wish, report, signal);
+    const image = await this.find(caller, remote, false, signal);
+    return this.keep(caller, image, sourceOf(caller, remote, image), wish, report, signal);
   }
 
   /** The same for an image that was found. */
@@ -102,9 +106,8 @@ export class ImagePulls {
   async pullForContainer(caller: Caller, remote: RemoteSource, report: Report, signal: AbortSignal): Promise<string> {
     const kept = this.#keptUpToDate(caller, remote) ?? this.#hasAlready(caller, remote);
     if (kept !== undefined && (await this.#isWhole(kept))) return plainName(kept);
-    const image = await this.find(remote, false, signal);
-    const source = lastingSource(remote, image.fingerprint);
-    const { fingerprint } = await this.fetch(caller, image, source, report, signal);
+    const image = await this.find(caller, remote, false, signal);
+    const { fingerprint } = await this.fetch(caller, image, sourceOf(caller, remote, image), report, signal);
     return fingerprint;
   }
 
@@ -244,6 +247,12 @@ export class ImagePulls {
     await this.#deps.members.changeOthers(stored, kept);
     return names;
   }
+}
+
+/** The daemon, which looks for newer ones, reaches no further than who chose the server. */
+function sourceOf(caller: Caller, remote: RemoteSource, { fingerprint }: RemoteImage): ImageSourceDocument | undefined {
+  const isConfined = remote.isConfined === true || caller.class === 'restricted';
+  return lastingSource({ ...remote, isConfined }, fingerprint);
 }
 
 function adopted(document: ImageDocument, source: ImageSourceDocument | undefined, wish: PullWish): ImageDocument {

@@ -80,10 +80,10 @@ export class ImageRefresh {
         `The image ${plainName(image)} has no source to ask for a newer one: it was not pulled by an alias`,
       );
     }
-    const newer = await pulls.find(remoteOfDocument(source), true, signal);
-    if (newer.fingerprint === plainName(image)) return false;
     // Into the project of the image, whose images the caller's project may only use.
     const owner = { ...caller, project: projectOf(image) };
+    const newer = await pulls.find(owner, remoteOfDocument(source), true, signal);
+    if (newer.fingerprint === plainName(image)) return false;
     await pulls.fetch(owner, newer, source, report, signal);
     signal.throwIfAborted();
     for (const name of await this.#takeOver(image, qualifiedName(owner.project, newer.fingerprint))) {

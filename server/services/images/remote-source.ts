@@ -28,6 +28,8 @@ export interface RemoteSource {
   readonly secret: string;
   /** Of the other server; empty: default. */
   readonly project: string;
+  /** A caller that is restricted to projects chose the server. */
+  readonly isConfined?: boolean;
 }
 
 /** `lxd` is what real servers call the protocol that the spec calls `svc`. */
@@ -101,17 +103,17 @@ export function remoteImageOf(
 
 /** Where to ask again for a newer one: what is named by its content never gets newer. */
 export function lastingSource(
-  { server, alias, project }: RemoteSource,
+  { server, alias, project, isConfined = false }: RemoteSource,
   fingerprint: string,
 ): ImageSourceDocument | undefined {
   if (alias === '' || fingerprint.startsWith(alias.toLowerCase())) return undefined;
-  return { ...server, alias, ...(project === '' ? {} : { project }) };
+  return { ...server, alias, ...(project === '' ? {} : { project }), ...(isConfined ? { isConfined } : {}) };
 }
 
 export function remoteOfDocument(source: ImageSourceDocument): RemoteSource {
   const protocol = Object.hasOwn(protocols, source.protocol) ? protocols[source.protocol] : undefined;
   if (protocol === undefined)
     throw errors.badRequest(`The protocol ${source.protocol} of the image's source is not known`);
-  const { server, certificate, alias, project = '' } = source;
-  return { server: { server, protocol, certificate }, alias, fingerprint: '', secret: '', project };
+  const { server, certificate, alias, project = '', isConfined = false } = source;
+  return { server: { server, protocol, certificate }, alias, fingerprint: '', secret: '', project, isConfined };
 }

@@ -1,7 +1,7 @@
 // An image as clients see it. Pure.
 import type { Image } from '../../api/image/image.ts';
 import { plainName, projectOf } from '../../api/project/project-names.ts';
-import type { ImageDocument } from '../../records/documents.ts';
+import type { ImageDocument, ImageSourceDocument } from '../../records/documents.ts';
 import type { Entry } from '../../records/records.ts';
 
 export function renderImage(
@@ -18,7 +18,7 @@ export function renderImage(
     cached: document.cached,
     filename: document.filename,
     properties: { ...document.properties },
-    ...(document.source === undefined ? {} : { update_source: { ...document.source } }),
+    ...(document.source === undefined ? {} : { update_source: sourceOf(document.source) }),
     public: document.public,
     size: document.sizeBytes,
     created_at: document.createdAt,
@@ -27,4 +27,14 @@ export function renderImage(
     uploaded_at: document.uploadedAt,
     ...(locations === undefined ? {} : { locations: [...locations] }),
   };
+}
+
+function sourceOf({
+  server,
+  protocol,
+  certificate,
+  alias,
+  project,
+}: ImageSourceDocument): NonNullable<Image['update_source']> {
+  return { server, protocol, certificate, alias, ...(project === undefined ? {} : { project }) };
 }

@@ -1,6 +1,7 @@
 // Brings the two ends of a migration together: one side waits on channels of its operation, the other one dials them.
 import { errors } from '../../api/errors.ts';
 import type { Problem } from '../../api/problem.ts';
+import type { Reach } from '../../lib/reach.ts';
 import type { Channel, ChannelSet } from '../../operations/channels.ts';
 import { waitFor } from '../containers/exec/exec.ts';
 import { Peer, type PeerChannels } from './peer.ts';
@@ -13,6 +14,8 @@ export interface DialTarget {
   readonly operation: string;
   /** PEM of the one certificate that is accepted there; without it the system's authorities decide. */
   readonly certificate?: string;
+  /** How far the connection may go; absent: anywhere. */
+  readonly reach?: Reach | undefined;
 }
 
 /** Opens one channel of an operation elsewhere. Throws an Error that says what could not be reached and why. */
@@ -88,7 +91,7 @@ export interface DialRequest {
 }
 
 /** Throws badRequest that names every member that is wrong; `path` is where the request is in the body. */
-export function dialMeeting(path: string, request: DialRequest): Meeting {
+export function dialMeeting(path: string, request: DialRequest, reach: Reach | undefined): Meeting {
   const problems: Problem[] = [];
   const { operation, certificate } = request;
   const secrets = request.secrets ?? request.websockets;
@@ -108,7 +111,7 @@ export function dialMeeting(path: string, request: DialRequest): Meeting {
   });
   return {
     how: 'dial',
-    target: { operation: String(operation), ...(isPem(certificate) ? { certificate } : {}) },
+    target: { operation: String(operation), ...(isPem(certificate) ? { certificate } : {}), reach },
     secrets: Object.fromEntries(given),
   };
 }

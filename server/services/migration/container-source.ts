@@ -9,6 +9,7 @@ import type {
 import type { Operation } from '../../api/operation.ts';
 import type { TreeRef, VolumeRef } from '../../drivers/storage/driver.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
+import { reachOf } from '../projects/limits/reach.ts';
 import type { Caller } from '../caller.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
@@ -45,7 +46,7 @@ export async function migrateContainer(
 ): Promise<Operation> {
   const { ephemeral } = readyContainer(deps.records, name).document;
   const live = await isLive(deps, name, body.live, ephemeral);
-  const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
+  const meeting = isGiven(body.target) ? dialMeeting('target', body.target, reachOf(deps.records, caller)) : undefined;
   return startMigration(deps, {
     description: 'Migrating container',
     resources: { containers: [containerUrl(name)] },
@@ -107,12 +108,13 @@ async function sendingOf(
 /** POST .../snapshots/S {migration: true}: the snapshot travels as a container without snapshots. */
 export function migrateSnapshot(
   deps: ContainerSourceDeps,
+  caller: Caller,
   container: string,
   snapshot: string,
   body: ContainerPost,
 ): Operation {
   findSnapshot(deps, container, snapshot);
-  const meeting = isGiven(body.target) ? dialMeeting('target', body.target) : undefined;
+  const meeting = isGiven(body.target) ? dialMeeting('target', body.target, reachOf(deps.records, caller)) : undefined;
   return startMigration(deps, {
     description: 'Transferring snapshot',
     resources: { containers: [containerUrl(container)], snapshots: [snapshotUrlOf(container, snapshot)] },

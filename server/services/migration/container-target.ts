@@ -12,6 +12,7 @@ import { containerUrl } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
+import { reachOf } from '../projects/limits/reach.ts';
 import type { Caller } from '../caller.ts';
 import { applyTemplateKey } from '../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
@@ -54,7 +55,7 @@ export function receiveContainer(deps: ContainerTargetDeps, caller: Caller, body
   checkBody(deps, name, body);
   const untrusted = isUntrustedSource(deps.records, caller, name);
   if (untrusted && body.source.live === true) refuseUntrustedCheckpoint(name);
-  const meeting = targetMeeting(body.source);
+  const meeting = targetMeeting(body.source, reachOf(deps.records, caller));
   return startMigration(deps, {
     description: 'Creating container',
     resources: { containers: [containerUrl(name)] },

@@ -28,8 +28,8 @@ export class Migrations {
     return migrateContainer(this.#deps, caller, name, body);
   }
 
-  sendSnapshot(container: string, snapshot: string, body: ContainerPost): Operation {
-    return migrateSnapshot(this.#deps, container, snapshot, body);
+  sendSnapshot(caller: Caller, container: string, snapshot: string, body: ContainerPost): Operation {
+    return migrateSnapshot(this.#deps, caller, container, snapshot, body);
   }
 
   /** Undefined: the creation is none of ours, but an ordinary one. */
@@ -40,8 +40,8 @@ export class Migrations {
     return receiveContainer(this.#deps, caller, body);
   }
 
-  sendVolume(type: string, volume: VolumeId, body: StorageVolumePost, snapshot?: string): Operation {
-    return migrateVolume(this.#deps, type, volume, body, snapshot);
+  sendVolume(caller: Caller, type: string, volume: VolumeId, body: StorageVolumePost, snapshot?: string): Operation {
+    return migrateVolume(this.#deps, caller, type, volume, body, snapshot);
   }
 
   receiveVolume(caller: Caller, pool: string, type: string | undefined, body: StorageVolumeCreate): Operation {

@@ -11,6 +11,7 @@ import type { Operation } from '../../api/operation.ts';
 import { containerUrl, qualifiedName } from '../../api/project/project-names.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
 import type { SagaContext } from '../../operations/saga.ts';
+import { reachOf } from '../projects/limits/reach.ts';
 import type { Caller } from '../caller.ts';
 import { lockOf, readyContainer } from '../containers/find.ts';
 import { snapshotEntry } from './container-target.ts';
@@ -48,7 +49,7 @@ function fromElsewhere(deps: RefreshDeps, caller: Caller, name: string, body: Co
   return startMigration(deps, {
     description: 'Refreshing container',
     resources: { containers: [containerUrl(name)] },
-    meeting: targetMeeting(body.source),
+    meeting: targetMeeting(body.source, reachOf(deps.records, caller)),
     run: async (peer, handle, signal) => {
       const offered = (await takeOffer(peer, ContainerMigrationOffer)) as ContainerMigrationOffer;
       const offer = isUntrustedSource(deps.records, caller, name) ? withoutCheckpoints(offered) : offered;

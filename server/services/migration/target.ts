@@ -17,6 +17,7 @@ import type { Pools } from '../storage/pools.ts';
 import { dialMeeting, type Meeting } from './connect.ts';
 import { PeerError, type Peer } from './peer.ts';
 import { trackProgress } from './progress.ts';
+import type { Reach } from '../../lib/reach.ts';
 import type { UntrustedFiles } from './untrusted-source.ts';
 import { formatsOf, receiveChanges, receiveParts } from './streams.ts';
 
@@ -29,10 +30,11 @@ export interface TargetDeps {
 /** Undefined: push, the source comes to us. Throws badRequest for other modes. */
 export function targetMeeting(
   source: Pick<ContainerSource, 'mode' | 'operation' | 'certificate' | 'secrets'>,
+  reach: Reach | undefined,
 ): Meeting | undefined {
   const mode = source.mode === undefined || source.mode === '' ? 'pull' : source.mode;
   if (mode === 'push') return undefined;
-  if (mode === 'pull') return dialMeeting('source', source);
+  if (mode === 'pull') return dialMeeting('source', source, reach);
   throw errors.badRequest(
     `source.mode: ${JSON.stringify(mode)} is not a migration mode of a server; use pull or push (a client relays by push)`,
   );

@@ -1,4 +1,6 @@
 // The source of a custom volume's migration: offers and sends. Changes nothing here.
+import { reachOf } from '../projects/limits/reach.ts';
+import type { Caller } from '../caller.ts';
 import { errors } from '../../api/errors.ts';
 import type { VolumeMigrationOffer } from '../../api/container/migration-messages.ts';
 import { plainName } from '../../api/project/project-names.ts';
@@ -23,6 +25,7 @@ export type VolumeSourceDeps = ServeDeps &
 /** POST storage-pools/POOL/volumes/custom/NAME {migration: true}. Containers may go on using the volume. `snapshot`: that one alone is sent. */
 export function migrateVolume(
   deps: VolumeSourceDeps,
+  caller: Caller,
   type: string,
   volume: VolumeId,
   body: StorageVolumePost,
@@ -36,7 +39,10 @@ export function migrateVolume(
   if (snapshot !== undefined) findSnapshot(deps, volume, snapshot);
   else readyVolume(deps.records, volume);
   const { target } = body;
-  const meeting = typeof target === 'object' && target !== null ? dialMeeting('target', target) : undefined;
+  const meeting =
+    typeof target === 'object' && target !== null
+      ? dialMeeting('target', target, reachOf(deps.records, caller))
+      : undefined;
   return startMigration(deps, {
     description: 'Migrating storage volume',
     resources: { storage_volumes: [customUrl(volume)] },

@@ -11,6 +11,7 @@ import type { EventHub } from '../../events/hub.ts';
 import type { KeyedMutex } from '../../lib/keyed-mutex.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Sagas } from '../../operations/saga.ts';
+import { reachOf } from '../projects/limits/reach.ts';
 import type { Caller } from '../caller.ts';
 import { withoutServerKeys } from '../expand.ts';
 import { replaceConfig } from '../patch.ts';
@@ -51,7 +52,7 @@ export function receiveVolume(
   return startMigration(deps, {
     description: 'Creating storage volume',
     resources: { storage_volumes: [customUrl(volume)] },
-    meeting: targetMeeting(body.source ?? {}),
+    meeting: targetMeeting(body.source ?? {}, reachOf(deps.records, caller)),
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, VolumeMigrationOffer)) as VolumeMigrationOffer;
       const params = draft(deps, volume, body, offer);

@@ -1,0 +1,103 @@
+// Holds connections that a stranger asked for to addresses on the internet: none of this host, its links and private networks, unless they
+// are listed. Names are judged by the addresses that are connected to, so that neither a redirect nor a second answer of DNS leads past it.
+import { lookup as lookUp } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { networkInterfaces } from 'node:os';
+import { formatIp, parseCidr } from '../api/text/ip.ts';
+
+/** Absent where it is asked for: every address may be connected to. */
+export interface Reach {
+  /** Networks such as 10.1.0.0/16, and addresses, that may be connected to all the same. */
+  readonly allowed: readonly string[];
+  /** Whose rule it is, and how it is changed: the end of a message. */
+  readonly rule: string;
+}
+
+/** The same words whether the name is unknown, its address is private, or a port there is open: nothing of the inside is learned. */
+export class OutOfReach extends Error {
+  override readonly name = 'OutOfReach';
+  constructor(host: string, { rule }: Reach) {
+    super(`${host} has no address, or one that may not be asked: ${rule}`);
+  }
+}
+
+/** Throws OutOfReach when the host, an address or a name, has an address out of reach. An unknown name passes: connecting fails. */
+export async function checkReach(host: string, reach: Reach): Promise<void> {
+  const plain = host.replaceAll(/[[\]]/g, '');
+  const found = isIP(plain) > 0 ? [plain] : await addressesOf(plain);
+  if (!found.every((address) => isWithin(address, reach))) throw new OutOfReach(plain, reach);
+}
+
+/** For `net.connect` and `tls.connect`, which connect to the addresses that it gives and no others. */
+export const lookupWithin =
+  (reach: Reach): LookupFunction =>
+  (hostname, options, callback) => {
+    lookUp(hostname, { ...options, all: true }, (error, found) => {
+      const [first] = error === null ? found : [];
+      if (first === undefined || !found.every(({ address }) => isWithin(address, reach)))
+        callback(new OutOfReach(hostname, reach), '', 0);
+      else if (options.all === true) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+  };
+
+export function isWithin(address: string, { allowed }: Reach): boolean {
+  const family = familyOf(address);
+  if (family === undefined) return false;
+  const isInside = inside.check(address, family) || isOwn(address);
+  return !isInside || allowed.some((network) => listOf(network)?.check(address, family) === true);
+}
+
+async function addressesOf(name: string): Promise<readonly string[]> {
+  try {
+    return (await lookup(name, { all: true })).map(({ address }) => address);
+  } catch {
+    return [];
+  }
+}
+
+/** An address of this host is reached past its firewall, also a public one. */
+const isOwn = (address: string): boolean =>
+  Object.values(networkInterfaces()).some((interfaces) => interfaces?.some((one) => one.address === address) === true);
+
+function listOf(network: string): BlockList | undefined {
+  const cidr = parseCidr(network) ?? parseCidr(`${network}/${network.includes(':') ? 128 : 32}`);
+  if (cidr === undefined) return undefined;
+  const list = new BlockList();
+  list.addSubnet(formatIp(cidr.ip), cidr.prefix, cidr.ip.family === 4 ? 'ipv4' : 'ipv6');
+  return list;
+}
+
+const familyOf = (address: string): 'ipv4' | 'ipv6' | undefined =>
+  ({ 0: undefined, 4: 'ipv4', 6: 'ipv6' } as const)[isIP(address) as 0 | 4 | 6];
+
+/** This host, links, private and shared networks, multicast, and what is reserved. */
+const inside = new BlockList();
+const networks4 = [
+  ['0.0.0.0', 8],
+  ['10.0.0.0', 8],
+  ['100.64.0.0', 10],
+  ['127.0.0.0', 8],
+  ['169.254.0.0', 16],
+  ['172.16.0.0', 12],
+  ['192.0.0.0', 24],
+  ['192.168.0.0', 16],
+  ['198.18.0.0', 15],
+  ['224.0.0.0', 3],
+] as const;
+const networks6 = [
+  ['::', 96],
+  ['64:ff9b:1::', 48],
+  ['fc00::', 7],
+  ['fe80::', 9],
+  ['ff00::', 8],
+] as const;
+for (const [network, bits] of networks4) {
+  // A BlockList judges ::ffff:10.0.0.1 as 10.0.0.1 by itself. Gateways translate the other two.
+  inside.addSubnet(network, bits, 'ipv4');
+  inside.addSubnet(`64:ff9b::${network}`, 96 + bits, 'ipv6');
+  const [a = 0, b = 0, c = 0, d = 0] = network.split('.').map(Number);
+  inside.addSubnet(`2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::`, 16 + bits, 'ipv6');
+}
+for (const [network, bits] of networks6) inside.addSubnet(network, bits, 'ipv6');
