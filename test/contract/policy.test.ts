@@ -1,6 +1,6 @@
 // Every endpoint for every class of callers, against expectations written by hand from spec parts 4 and 5.
 import { describe, expect, test } from 'vitest';
-import type { CallerClass } from '../../server/api/endpoints/endpoint.ts';
+import { rowIn, type CallerClass } from '../../server/api/endpoints/endpoint.ts';
 import { endpoints } from '../../server/api/endpoints/endpoint-table.ts';
 import { decide } from '../../server/auth/policy.ts';
 import { sharedRows } from '../../server/auth/restricted-view.ts';
@@ -30,6 +30,24 @@ describe('access', () => {
       });
     }
   }
+
+  test('a client of LXD without trust may do what real servers let it do, and nothing else', () => {
+    const open = endpoints.filter((row) => decide('untrusted', rowIn('lxd', row)) === 'allow');
+    expect(open.map((row) => `${row.method} ${row.path}`)).toEqual([
+      'GET /',
+      'GET /1.0',
+      'POST /1.0/certificates',
+      'GET /1.0/images',
+      'GET /1.0/images/:fingerprint',
+      'GET /1.0/images/:fingerprint/export',
+      'GET /1.0/images/aliases/*',
+      'GET /1.0/operations/:id/websocket',
+      // A daemon of ours joins a cluster.
+      'POST /internal/cluster/accept',
+    ]);
+    const trusted = endpoints.filter((row) => decide('trusted', rowIn('lxd', row)) === 'allow');
+    expect(trusted).toHaveLength(endpoints.length);
+  });
 
   const open = { auth: callers };
   test('a caller who demands trust is refused without it', () => {

@@ -13,7 +13,7 @@ import {
   ClusterReturn,
 } from '../cluster/cluster.ts';
 import { ClusterGroup, ClusterGroupCreate, ClusterGroupPost, ClusterGroupPut } from '../cluster/member-groups.ts';
-import { endpointsOf, everyone } from './endpoint.ts';
+import { endpointsOf, everyone, trustedOnly } from './endpoint.ts';
 import { recursion } from './shared.ts';
 
 const endpoint = endpointsOf('server');
@@ -25,6 +25,7 @@ export const clusterEndpoints = [
   endpoint('cluster.get', 'GET /1.0/cluster', 'sync', 'Cluster membership of this server.', {
     ...clustering,
     auth: ['untrusted', 'trusted'],
+    lxdAuth: trustedOnly,
     scope: 'shared',
     result: Cluster,
     etag: true,

@@ -24,6 +24,8 @@ export interface Endpoint {
   /** Path with `:name` for one segment and a trailing `*` for the rest. */
   readonly path: string;
   readonly auth: readonly CallerClass[];
+  /** Who may use it as a client of LXD, where real servers are stricter. */
+  readonly lxdAuth?: readonly CallerClass[];
   readonly scope: Scope;
   readonly mode: Mode;
   /** Query parameters besides `project`, which every endpoint takes. */
@@ -43,6 +45,7 @@ export interface Endpoint {
 
 export interface EndpointOptions {
   readonly auth?: readonly CallerClass[];
+  readonly lxdAuth?: readonly CallerClass[];
   /** Default: that of the table. */
   readonly scope?: Scope;
   readonly query?: readonly string[];
@@ -55,12 +58,16 @@ export interface EndpointOptions {
 }
 
 export const everyone: readonly CallerClass[] = ['guest', 'untrusted', 'trusted'];
-const trustedOnly: readonly CallerClass[] = ['trusted'];
+export const trustedOnly: readonly CallerClass[] = ['trusted'];
 
 /** Restricted callers may use what others may, and what is in their projects. */
 function classesOf(auth: readonly CallerClass[], scope: Scope): readonly CallerClass[] {
   return scope === 'server' ? auth : [...auth, 'restricted'];
 }
+
+/** The row as it counts on listeners of that dialect. */
+export const rowIn = (dialect: string, row: Endpoint): Endpoint =>
+  dialect === 'lxd' && row.lxdAuth !== undefined ? { ...row, auth: row.lxdAuth } : row;
 
 type PathOf<Route> = Route extends `${Method} ${infer Path}` ? Path : never;
 type ValueOf<O, Key extends keyof EndpointOptions, Default> = O extends { readonly [K in Key]: infer Value }
@@ -101,6 +108,7 @@ export const endpointsOf =
       method: route.slice(0, space) as Method,
       path: route.slice(space + 1),
       auth: classesOf(options.auth ?? trustedOnly, scope),
+      ...(options.lxdAuth === undefined ? {} : { lxdAuth: classesOf(options.lxdAuth, scope) }),
       scope,
       mode,
       query: options.query ?? [],

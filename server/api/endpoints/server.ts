@@ -1,6 +1,6 @@
 // Endpoints of the server itself and of trusted certificates (spec 4.1, 4.7, 4.13).
 import { Certificate, CertificateCreate, CertificatePut } from '../server/certificate.ts';
-import { endpointsOf, everyone } from './endpoint.ts';
+import { endpointsOf, everyone, trustedOnly } from './endpoint.ts';
 import { Resources, Server, ServerPut } from '../server/server.ts';
 import { recursion, strings } from './shared.ts';
 
@@ -32,6 +32,7 @@ export const serverEndpoints = [
   }),
   endpoint('resources.get', 'GET /1.0/resources', 'sync', 'Processors and memory of the host.', {
     auth: everyone,
+    lxdAuth: trustedOnly,
     scope: 'shared',
     query: ['target'],
     result: Resources,

@@ -2,7 +2,7 @@
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
-import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
+import { rowIn, type Endpoint } from '../../../server/api/endpoints/endpoint.ts';
 import { servedExtensions } from '../../../server/api/server/extensions.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import {
@@ -29,7 +29,7 @@ const address = (of: TestDaemon = daemon): string => {
 
 beforeAll(async () => {
   [daemon, stranger, trusted] = await Promise.all([
-    makeDaemon({ https: local }),
+    makeDaemon({ https: local, lxd: { https: local } }),
     makeClient('stranger'),
     makeClient('trusted'),
   ]);
@@ -186,17 +186,19 @@ describe('callers without trust', () => {
   const place = (path: string): string => path.replace(/:[a-z]+/g, 'x').replace('*', 'x');
 
   test.each([
-    ['guest', undefined],
-    ['untrusted', (): ClientCertificate => stranger],
-  ] as const)('a %s gets 403 from every other endpoint', async (auth, client) => {
-    const closed = rows.filter((row) => !row.auth.includes(auth) && row.mode !== 'websocket');
+    ['guest', 'svc', undefined],
+    ['untrusted', 'svc', (): ClientCertificate => stranger],
+    ['guest', 'lxd', undefined],
+    ['untrusted', 'lxd', (): ClientCertificate => stranger],
+  ] as const)('a %s gets 403 from every other endpoint of the dialect %s', async (auth, dialect, client) => {
+    const closed = rows.filter((row) => !rowIn(dialect, row).auth.includes(auth) && row.mode !== 'websocket');
     expect(closed.length).toBeGreaterThan(90);
+    const at = dialect === 'lxd' ? (daemon.daemon.lxdHttpsAddress() ?? '') : address();
     for (const row of closed) {
-      const answer = await callTls(address(), row.method, place(row.path), row.method === 'GET' ? undefined : {}, {
-        client: client?.(),
-      });
+      const body = row.method === 'GET' ? undefined : {};
+      const answer = await callTls(at, row.method, place(row.path), body, { client: client?.() });
       expect([row.id, answer.status]).toEqual([row.id, 403]);
-      expect(answer.body.metadata.code).toBe('forbidden');
+      if (dialect === 'svc') expect(answer.body.metadata.code).toBe('forbidden');
     }
   });
 
