@@ -27,8 +27,7 @@ export interface LxdListeners {
   readonly https?: string;
 }
 
-export interface ListenersDeps
-  extends Omit<AppDeps, 'routes' | 'dialect' | 'placeOperation'>, Omit<WebsocketDeps, 'dialect'> {
+export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit<WebsocketDeps, 'dialect'> {
   readonly routesOf: (dialect: Dialect) => RouteTable;
   readonly stateDir: string;
   /** Group that may use the local sockets. */
@@ -140,7 +139,7 @@ function forMembersToo(own: Spoken, svc: Spoken, lxd: Spoken): ListenerDeps {
 }
 
 function appOf(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promise<HttpHandler> {
-  const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, operations, loop, tracer } = deps;
+  const { identify, bearers, commonHeaders, refusal, namesIn, sightOf, log, loop, tracer } = deps;
   const { allowedOrigin, isMetricsOpen, claimOperation, countAnswer, readable, cluster, placing } = deps;
   return createApp({
     routes,
@@ -158,7 +157,6 @@ function appOf(deps: ListenersDeps, dialect: Dialect, routes: RouteTable): Promi
     allowedOrigin,
     isMetricsOpen,
     claimOperation,
-    placeOperation: (id, project) => operations.place(id, project),
     readable,
     cluster,
     placing,

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify';
-import type { Endpoint } from '../api/endpoints/endpoint.ts';
+import { rowIn, type Endpoint } from '../api/endpoints/endpoint.ts';
 import { endpoints } from '../api/endpoints/endpoint-table.ts';
 import { AppError, errors } from '../api/errors.ts';
 import { defaultProject } from '../api/project/project-names.ts';
@@ -57,8 +57,6 @@ export interface AppDeps extends AnswerDeps {
   readonly allowedOrigin: () => string;
   /** The operation was started by the client with this certificate or by this user, and ends when they are no longer trusted. */
   readonly claimOperation: (id: string, owner: OperationOwner, project: string) => void;
-  /** The operation was started by a request in this project. */
-  readonly placeOperation: (id: string, project: string) => void;
   readonly cluster: Cluster;
   readonly placing: Pick<Placing, 'memberFor' | 'isLimited'>;
 }
@@ -131,7 +129,8 @@ function fromFramework(error: unknown): AppError {
 
 function addEndpoints(app: FastifyInstance, deps: AppDeps): void {
   const byPath = new Map<string, Set<string>>();
-  for (const endpoint of endpoints as readonly Endpoint[]) {
+  for (const row of endpoints as readonly Endpoint[]) {
+    const endpoint = rowIn(deps.dialect.name, row);
     const known = byPath.get(endpoint.path) ?? new Set();
     known.add(endpoint.method);
     byPath.set(endpoint.path, known);
@@ -279,7 +278,6 @@ async function carryOut(
   if ('at' in seenNow && seenNow.at !== 'here') return await passOn(seenNow.at, { body, hops: hopsOf(attempt) });
   const result = 'at' in seenNow ? await act() : seenNow;
   const { protocol, username } = identity.caller.requestor;
-  if (result.kind === 'async') deps.placeOperation(result.operation.id, project);
   const { subject } = identity;
   const owner = subject === undefined ? { fingerprint: username } : { subject };
   if (result.kind === 'async' && (protocol === 'tls' || subject !== undefined))

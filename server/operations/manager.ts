@@ -20,7 +20,7 @@ export interface OperationRequest {
   readonly description: string;
   /** Resource kind -> URLs. */
   readonly resources: Readonly<Record<string, readonly string[]>>;
-  /** Default: that of the first resource. */
+  /** That of the request, which may use objects of another one. Default: that of the first resource. */
   readonly project?: string;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** The work can be stopped by aborting its signal. */
@@ -129,24 +129,17 @@ export class Operations {
     return this.#running.has(id);
   }
 
-  /** Oldest first. With a project: those of it, and of none. */
   /** The project of each operation that has not ended; undefined: of none. */
   projectsUnderWay(): readonly (string | undefined)[] {
     const open = [...this.#running.values()].filter(({ state }) => !isFinal(state.statusCode));
     return open.map(({ state }) => state.project);
   }
 
+  /** Oldest first. With a project: those of it, and of none. */
   list(project?: string): readonly Operation[] {
     return [...this.#running.values()]
       .filter(({ state }) => isIn(state, project))
       .map((operation) => renderOperation(operation.state));
-  }
-
-  /** The project of an operation whose resources do not say it. */
-  place(id: string, project: string): void {
-    const operation = this.#running.get(id);
-    if (operation !== undefined && Object.keys(operation.state.resources).length === 0)
-      operation.state = { ...operation.state, project: operation.state.project ?? project };
   }
 
   /** Admits a client to the channel with this secret. Throws notFound, forbidden, or badRequest where there is none (any more). */

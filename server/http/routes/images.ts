@@ -64,7 +64,7 @@ export function imageRoutes(deps: ImageRouteDeps) {
     },
     'images.delete': (context) =>
       async_(images.delete(context.caller, context.params.fingerprint, !isOfMember(context.caller))),
-    'images.secret': (context) => async_(images.secret(context.params.fingerprint)),
+    'images.secret': (context) => async_(images.secret(context.caller, context.params.fingerprint)),
     'images.refresh': (context) => async_(deps.refresh(context.caller, context.params.fingerprint)),
     'images.export': async (context) => {
       const entry = images.visible(context.params.fingerprint, isTrustedCaller(context.caller), context.query.secret);

@@ -104,6 +104,7 @@ export class MemberVolumes {
     return operations.start({
       description: 'Moving storage volume',
       resources: { storage_volumes: [customUrl(from)] },
+      project: caller.project,
       run: async (_handle, signal) => {
         const place = `/1.0/storage-pools/${encodeURIComponent(to.pool)}/volumes/custom`;
         const copy = {

@@ -31,6 +31,7 @@ export function addImage(deps: AddImageDeps, caller: Caller, upload: Upload): Op
   return deps.operations.start({
     description: 'Importing image',
     resources: {},
+    project: caller.project,
     mayCancel: true,
     run: async (handle, signal) => {
       try {

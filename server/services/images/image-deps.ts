@@ -11,13 +11,14 @@ import type { ImageDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import type { Pools } from '../storage/pools.ts';
 import type { ImageSecrets } from './image-secrets.ts';
+import type { Caller } from '../caller.ts';
 import type { ImageUsers } from './image-users.ts';
 
 /** Copies of images that other members of a cluster have; see MemberImages. */
 export interface OtherCopies {
   bring(image: string, signal: AbortSignal): Promise<void>;
   changeOthers(image: string, changed: ImageDocument): Promise<void>;
-  delete(image: string, remove: (signal: AbortSignal) => Promise<void>): Operation;
+  delete(caller: Caller, image: string, remove: (signal: AbortSignal) => Promise<void>): Operation;
   removeAll(image: string, removeHere: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void>;
 }
 

@@ -52,6 +52,7 @@ export class ImageRefresh {
     return this.#deps.operations.start({
       description: 'Refreshing image',
       resources: { images: [imageUrl(image)] },
+      project: caller.project,
       mayCancel: true,
       run: async (handle, signal) => ({
         refreshed: await this.#refresh(caller, image, (metadata) => handle.update(metadata), signal),

@@ -196,10 +196,11 @@ export class ImageStore {
     const isUndoing = sagas.isUndoing('images', prefix);
     const image = isUndoing ? prefix : this.find(prefix).name;
     if (isOfAll && otherHolders(records, image).length > 0)
-      return members.delete(image, (signal) => this.removeOfAll(caller, image, signal));
+      return members.delete(caller, image, (signal) => this.removeOfAll(caller, image, signal));
     return operations.start({
       description: 'Deleting image',
       resources: { images: [imageUrl(image)] },
+      project: caller.project,
       run: async (_handle, signal) => {
         if (isUndoing) await sagas.settle('images', image);
         if (!isUndoing || records.images.has(image)) await this.remove(isOfAll ? caller : undefined, image, signal);
@@ -236,13 +237,14 @@ export class ImageStore {
   }
 
   /** An operation of class token whose metadata has the secret; it runs until used or cancelled. */
-  secret(prefix: string): Operation {
+  secret({ project }: Caller, prefix: string): Operation {
     const { name: image } = this.find(prefix);
     const issued = this.#deps.secrets.issue(image);
     return this.#deps.operations.start({
       class: 'token',
       description: 'Image download token',
       resources: { images: [imageUrl(image)] },
+      project,
       metadata: { secret: issued.secret },
       mayCancel: true,
       run: (_handle, signal) => issued.spent(signal),

@@ -40,11 +40,11 @@ export async function makeImage(
     case 'image': {
       if (isOfThisServer(source)) return copying(deps, caller, body, project);
       const remote = readRemoteSource('image', source);
-      return fetching(deps, (report, signal) => deps.pulls.pull(caller, remote, wishOf(body), report, signal));
+      return fetching(deps, caller, (report, signal) => deps.pulls.pull(caller, remote, wishOf(body), report, signal));
     }
     case 'url': {
       const url = readUrl(body);
-      return fetching(deps, (report, signal) => deps.pulls.pullUrl(caller, url, wishOf(body), report, signal));
+      return fetching(deps, caller, (report, signal) => deps.pulls.pullUrl(caller, url, wishOf(body), report, signal));
     }
     case 'container':
     case 'snapshot':
@@ -75,7 +75,7 @@ function copying(deps: MakeImageDeps, caller: Caller, body: ImagePost, project: 
     const message = `the image ${plainName(image)} has no source that could have a newer one`;
     throw errors.invalid('image', [{ path: 'auto_update', message }]);
   }
-  return fetching(deps, (report, signal) =>
+  return fetching(deps, caller, (report, signal) =>
     deps.pulls.keep(caller, imageOfProject(deps.copying, image), document.source, wishOf(body), report, signal),
   );
 }
@@ -84,11 +84,13 @@ type Report = (metadata: Readonly<Record<string, unknown>>) => void;
 
 function fetching(
   { operations }: MakeImageDeps,
+  { project }: Caller,
   work: (report: Report, signal: AbortSignal) => Promise<{ readonly fingerprint: string; readonly size: string }>,
 ): Operation {
   return operations.start({
     description: 'Downloading image',
     resources: {},
+    project,
     mayCancel: true,
     run: async (handle, signal) => ({ ...(await work((metadata) => handle.update(metadata), signal)) }),
   });

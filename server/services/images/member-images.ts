@@ -16,7 +16,7 @@ import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { SharedWork } from '../../lib/shared-work.ts';
 import type { ImageDocument } from '../../records/documents.ts';
-import { daemonCaller } from '../caller.ts';
+import { daemonCaller, type Caller } from '../caller.ts';
 import { ofProject } from '../project-scope.ts';
 import { storeImage, uploadPath, type AddImageDeps } from './add-image.ts';
 import { imageOfCluster, otherHolders } from '../../cluster/cluster-images.ts';
@@ -107,11 +107,12 @@ export class MemberImages {
   }
 
   /** One operation for all members that have it. Throws AppError unavailable while one of them is offline. */
-  delete(image: string, remove: (signal: AbortSignal) => Promise<void>): Operation {
+  delete({ project }: Caller, image: string, remove: (signal: AbortSignal) => Promise<void>): Operation {
     this.#refuseOffline(image);
     return this.#deps.operations.start({
       description: 'Deleting image',
       resources: { images: [imageUrl(image)] },
+      project,
       run: (_handle, signal) => remove(signal),
     });
   }

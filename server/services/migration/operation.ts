@@ -8,6 +8,8 @@ import type { Peer } from './peer.ts';
 export interface MigrationRequest {
   readonly description: string;
   readonly resources: Readonly<Record<string, readonly string[]>>;
+  /** Default: that of the first resource. */
+  readonly project?: string;
   /** Undefined: the other side comes to us. */
   readonly meeting: Meeting | undefined;
   readonly live?: boolean;
@@ -16,7 +18,7 @@ export interface MigrationRequest {
 
 export function startMigration(
   deps: ConnectDeps & { readonly operations: Operations },
-  { description, resources, meeting, live, run }: MigrationRequest,
+  { description, resources, project, meeting, live, run }: MigrationRequest,
 ): Operation {
   const names = channelsOf(live);
   const channels = meeting === undefined ? new ChannelSet(names) : undefined;
@@ -25,6 +27,7 @@ export function startMigration(
     class: channels === undefined ? 'task' : 'websocket',
     description,
     resources,
+    ...(project === undefined ? {} : { project }),
     mayCancel: true,
     ...(channels === undefined ? {} : { channels, metadata: channels.secrets }),
     run: (handle, signal) =>

@@ -46,6 +46,7 @@ export function migrateVolume(
   return startMigration(deps, {
     description: 'Migrating storage volume',
     resources: { storage_volumes: [customUrl(volume)] },
+    project: caller.project,
     meeting,
     run: (peer, handle, signal) =>
       deps.locks.run(volumeLock(volume), async () => {

@@ -52,6 +52,7 @@ export function receiveVolume(
   return startMigration(deps, {
     description: 'Creating storage volume',
     resources: { storage_volumes: [customUrl(volume)] },
+    project: caller.project,
     meeting: targetMeeting(body.source ?? {}, reachOf(deps.records, caller)),
     run: async (peer, handle, signal) => {
       const offer = (await takeOffer(peer, VolumeMigrationOffer)) as VolumeMigrationOffer;

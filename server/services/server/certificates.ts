@@ -110,7 +110,7 @@ export class Certificates {
   }
 
   /** An operation of class token whose metadata has the parts of the token; it runs until the token is used or withdrawn. */
-  makeToken(body: CertificateCreate, addresses: readonly string[]): Operation {
+  makeToken({ project }: Caller, body: CertificateCreate, addresses: readonly string[]): Operation {
     const { tokens, clock, operations, records, serverFingerprint } = this.#deps;
     const request = tokenRequest(body);
     const expiry = parseExpiry(records.server.get('config')?.document.config['core.remote_token_expiry'] ?? '');
@@ -121,6 +121,7 @@ export class Certificates {
       class: 'token',
       description: 'Adding a certificate by token',
       resources: {},
+      project,
       metadata: {
         secret: issued.secret,
         fingerprint: serverFingerprint(),

@@ -56,6 +56,7 @@ export class VolumeMoves {
     return this.#deps.operations.start({
       description: 'Moving storage volume',
       resources: { storage_volumes: [customUrl(from)] },
+      project: caller.project,
       run: (_handle, signal) =>
         withVolumes(this.#deps, [from, to], async () => {
           refuseRunningUsers(this.#deps, from, 'moving it');

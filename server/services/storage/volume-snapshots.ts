@@ -53,7 +53,7 @@ export class VolumeSnapshots {
     const first = ownedKey(uuid, wanted ?? this.#nextName(volume, undefined, new Date(this.#deps.clock.nowMs())));
     const draft = { v: 1, description: '', config, createdAt, expiresAt, lifecycle: 'ready' } as const;
     this.#deps.records.check((changes) => changes.put('volumeSnapshots', first, draft));
-    return this.#start('Snapshotting storage volume', volume, async (signal) => {
+    return this.#start(caller, 'Snapshotting storage volume', volume, async (signal) => {
       await this.takeNow(caller, volume, { ...body, name: wanted }, signal);
     });
   }
@@ -84,7 +84,7 @@ export class VolumeSnapshots {
     const etag = etagOf.volumeSnapshot(this.#find(volume, name).document);
     checkIfMatch(ifMatch, etag, 'snapshot', `${volumeKey(volume)}/${name}`);
     const expiry = checkExpiry(body.expires_at);
-    return this.#start('Updating storage volume snapshot', volume, async () => {
+    return this.#start(caller, 'Updating storage volume snapshot', volume, async () => {
       await this.#deps.records.retry((changes) => {
         const { uuid } = readyVolume(this.#deps.records, volume);
         const { document } = readyVolumeSnapshot(this.#deps.records, { volume, uuid, snapshot: name });
@@ -105,7 +105,7 @@ export class VolumeSnapshots {
     if (this.#deps.records.volumeSnapshots.has(ownedKey(uuid, to)))
       throw errors.exists('snapshot', `${volumeKey(volume)}/${to}`);
     checkName(to);
-    return this.#start('Renaming storage volume snapshot', volume, async (signal) => {
+    return this.#start(caller, 'Renaming storage volume snapshot', volume, async (signal) => {
       const params = { volume, uuid, snapshot: name, to };
       await this.#deps.sagas.run(renameVolumeSnapshotSaga(this.#deps), params, { signal });
       this.#tell('storage-volume-snapshot-renamed', caller, volume, name, { new_name: to });
@@ -116,7 +116,7 @@ export class VolumeSnapshots {
     this.#find(volume, name);
     const { uuid } = readyVolume(this.#deps.records, volume);
     const key = ownedKey(uuid, name);
-    return this.#start('Deleting storage volume snapshot', volume, async (signal) => {
+    return this.#start(caller, 'Deleting storage volume snapshot', volume, async (signal) => {
       await this.#deps.sagas.settleHeld('volumeSnapshots', key);
       if (this.#deps.records.volumeSnapshots.has(key)) await this.dropNow(caller, volume, name, signal);
     });
@@ -130,10 +130,16 @@ export class VolumeSnapshots {
     this.#tell('storage-volume-snapshot-deleted', caller, volume, name);
   }
 
-  #start(description: string, volume: VolumeId, work: (signal: AbortSignal) => Promise<void>): Operation {
+  #start(
+    { project }: Caller,
+    description: string,
+    volume: VolumeId,
+    work: (signal: AbortSignal) => Promise<void>,
+  ): Operation {
     return this.#deps.operations.start({
       description,
       resources: { storage_volumes: [customUrl(volume)] },
+      project,
       run: (_handle, signal) => this.#deps.locks.run(volumeLock(volume), () => work(signal)),
     });
   }

@@ -171,6 +171,7 @@ export class Volumes {
     return this.#deps.operations.start({
       description: 'Copying storage volume',
       resources: { storage_volumes: [customUrl(volume)] },
+      project: caller.project,
       run: async (_handle, signal) => {
         const { uuid } = readyVolume(this.#deps.records, from);
         const isAlone = snapshot !== undefined || body.source?.volume_only === true;
