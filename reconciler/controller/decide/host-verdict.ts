@@ -16,8 +16,12 @@ export interface HostFacts {
   readonly refusals: readonly string[];
   /** A plan of which parts are refused may be carried out. */
   readonly allowsPartial: boolean;
+  /** Those that errors of documents cause: people see them also while the set is suspended. */
+  readonly errors: readonly string[];
   /** All that is refused waits for the window of disruptive changes. */
   readonly waitsForWindow: boolean;
+  /** All that is refused waits for another object. */
+  readonly waitsForOther: boolean;
   readonly hasReportedDrift: boolean;
   /** Time until a window for disruptive changes opens. 0: it is open. Infinity: none opens. */
   readonly calmMs: number;
@@ -44,28 +48,39 @@ export type Verdict =
     };
 
 export function verdictOn(facts: HostFacts): Verdict {
-  const { suspended, steps, refusals, allowsPartial } = facts;
-  if (suspended !== undefined) return { kind: 'suspended', status: 'suspended', ...textOf(suspended) };
+  const { suspended, steps, refusals, errors, allowsPartial } = facts;
+  if (suspended !== undefined) {
+    const why = [suspended.why, ...errors.slice(0, 1)].join('; ');
+    return { kind: 'suspended', status: 'suspended', ...textOf({ ...suspended, why }) };
+  }
   const canApply = steps > 0 && (refusals.length === 0 || allowsPartial);
   if (canApply) return hindranceOf(facts) ?? { kind: 'apply' };
-  if (refusals.length > 0) return refused(facts);
+  if (refusals.length > 0) return neededSets(facts) ?? refused(facts);
   return { kind: 'settled', status: facts.hasReportedDrift ? 'drifted' : 'synced' };
 }
 
-function refused({ refusals, waitsForWindow, calmMs }: HostFacts): Verdict {
+/** What a set lacks may be what these sets bring. */
+function neededSets({ waitsFor }: HostFacts): Verdict | undefined {
+  const needed = waitsFor();
+  return needed === undefined ? undefined : { kind: 'hindered', status: 'waiting', ...textOf(needed) };
+}
+
+function refused({ refusals, waitsForWindow, waitsForOther, calmMs }: HostFacts): Verdict {
   const why = refusals.slice(0, 3).join('; ');
   const opens = calmMs > 0 ? opening(calmMs) : {};
+  if (waitsForOther) return { kind: 'refused', status: 'waiting', why };
   return waitsForWindow
     ? { kind: 'refused', status: 'waiting', why: `Waits for a window for disruptive changes: ${why}`, ...opens }
     : { kind: 'refused', status: 'failed', why: `Refused: ${why}`, ...opens };
 }
 
-function hindranceOf({ closedMs, waitsFor, retryMs, lastError }: HostFacts): Verdict | undefined {
+function hindranceOf(facts: HostFacts): Verdict | undefined {
+  const { closedMs, retryMs, lastError } = facts;
   const waiting = { kind: 'hindered', status: 'waiting' } as const;
   const opensMs = closedMs();
   if (opensMs > 0) return { ...waiting, why: 'No window for changes is open.', ...opening(opensMs) };
-  const needed = waitsFor();
-  if (needed !== undefined) return { ...waiting, ...textOf(needed) };
+  const needed = neededSets(facts);
+  if (needed !== undefined) return needed;
   if (retryMs > 0)
     return { kind: 'hindered', status: 'failed', why: lastError ?? 'It failed and is tried again later.' };
   return undefined;

@@ -17,6 +17,8 @@ export interface ObjectView {
   readonly reported: ReadonlySet<string>;
   /** Paths of suspended objects that drifted, by address. */
   readonly suspendedDrift?: ReadonlyMap<string, readonly string[]>;
+  /** Why the whole host waits, and objects that cannot be planned yet with it. */
+  readonly waits?: string;
   /** No window for disruptive changes is open. */
   readonly isCalm?: boolean;
   readonly isSyncing: boolean;
@@ -58,6 +60,9 @@ function statusOf(change: ResourceChange, view: ObjectView): Status {
   if (failure !== undefined) return { status: 'failed', message: failure };
   if (guard !== undefined && view.isCalm === true && isForWindow(guard))
     return { status: 'waiting', message: `${refusalText(guard, true)}: it waits for a window for disruptive changes` };
+  if (guard !== undefined && view.waits !== undefined && guard.code === 'invalid')
+    return { status: 'waiting', message: view.waits };
+  if (guard?.code === 'dependency') return { status: 'waiting', message: guard.message };
   if (guard !== undefined) return { status: 'failed', message: `${guard.message}: ${guard.remedy}` };
   const isSame = change.action === 'no-op' && change.power === undefined && !view.reported.has(address);
   if (isSame || change.isTakeover === true) return { status: 'synced' };

@@ -50,6 +50,9 @@ export function restrained(
 /** Guards that are there no more when a window for disruptive changes opens. */
 export const isForWindow = ({ code }: Guard): boolean => code === 'disruption' || code === 'prune-limit';
 
+/** Guards that are there no more when another object is ready. */
+export const isForOther = ({ code }: Guard): boolean => code === 'dependency';
+
 /** What a guard says; in a calm time pruning is not too much, but too early. */
 export const refusalText = ({ code, message }: Guard, isCalm: boolean): string =>
   isCalm && code === 'prune-limit'

@@ -13,6 +13,8 @@ export interface SetWithHosts {
 interface HostOfSet {
   readonly name: string;
   readonly isAway: boolean;
+  /** Why it failed. */
+  readonly failure?: string | undefined;
   /** It is synced, to this revision where one is named. */
   has(revision: string | undefined): boolean;
 }
@@ -39,11 +41,14 @@ export function whyHostWaits(
     if (late.length === 0) return [];
     const isOther = late.every((one) => one.has(undefined));
     const text = `${name} ${isOther ? `has revision ${short(revision)}` : 'is synced'}`;
-    return [{ text, isAway: late.every(({ isAway }) => isAway) }];
+    const failed = late.find(({ failure }) => failure !== undefined);
+    const cause = failed === undefined ? [] : [`${name} failed on ${failed.name}: ${failed.failure ?? ''}`];
+    return [{ text, cause, isAway: late.every(({ isAway }) => isAway) }];
   });
   if (unready.length === 0) return undefined;
   const texts = unready.map(({ text }) => text).join(' and ');
-  return { why: `It waits until ${texts}.`, isAway: unready.some(({ isAway }) => isAway) };
+  const why = [`It waits until ${texts}.`, ...unready.flatMap(({ cause }) => cause)].join(' ');
+  return { why, isAway: unready.some(({ isAway }) => isAway) };
 }
 
 export const dependentsOf = <T extends SetWithHosts>(name: string, sets: Iterable<T>): readonly T[] =>

@@ -2,7 +2,9 @@
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { isChange } from '../../core/plan/summary.ts';
 import { setInProject } from '../../core/ownership/project-notes.ts';
-import { makePlan } from '../../engine/runs/make-plan.ts';
+import { observeAll } from '../../engine/observe/observe-all.ts';
+import { planOn } from '../../engine/runs/make-plan.ts';
+import { planAround } from '../decide/plan-around.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { Preview } from '../http/contract.ts';
 import type { LoadedSet } from './load-revision.ts';
@@ -30,9 +32,10 @@ export async function previewOn(
       nowMs: Date.now(),
       ...(project === undefined ? {} : { project }),
     };
-    const { plan } = await makePlan(link.client, request, signal);
-    const errors = plan.diagnostics.filter(({ severity }) => severity === 'error');
-    if (errors.length > 0) return { ...none, error: errors.map(({ message }) => message).join('; ') };
+    const observed = await observeAll(link.client, request, signal, project);
+    const { plan } = planAround(request.documents, (exclude) =>
+      planOn(observed, exclude.length === 0 ? request : { ...request, options: { ...request.options, exclude } }),
+    );
     const { add, change, destroy, restart } = plan.summary;
     return {
       host: name,

@@ -34,15 +34,18 @@ export class Rollouts {
   readonly #deps: RolloutDeps;
   #current: AbortController | undefined;
   #message: string | undefined;
+  /** The hosts whose failure the message tells; absent: it is about a rollout that was taken back. */
+  #halted: readonly SetOnHost[] | undefined;
   #changed = (): void => {};
 
   constructor(deps: RolloutDeps) {
     this.#deps = deps;
   }
 
-  /** Why the last rollout stopped. */
+  /** Why the last rollout stopped; gone when its hosts have succeeded after all. */
   get message(): string | undefined {
-    return this.#message;
+    const isOver = this.#halted !== undefined && !this.#halted.some(({ isFailed }) => isFailed);
+    return isOver ? undefined : this.#message;
   }
 
   /** The status of a host changed. */
@@ -85,6 +88,7 @@ export class Rollouts {
   ): Promise<void> {
     const { rollout, noteGiven, nowMs, onGood } = this.#deps;
     this.#message = undefined;
+    this.#halted = undefined;
     overtaken.addEventListener('abort', () => this.#changed(), { once: true });
     const given: SetOnHost[] = [];
     for (const batch of batchesOf(rollout, hosts)) {
@@ -104,7 +108,7 @@ export class Rollouts {
     }
     const failed = failedNames(given);
     const late = given.filter((host) => !host.isSynced && !host.isFailed).map(({ name }) => name);
-    if (failed.length > 0) return run?.end('partial', nowMs(), `Failed: ${listOf(failed)}`);
+    if (failed.length > 0) return run?.end('partial', nowMs(), `It failed on ${listOf(failed)}${causeOf(given)}`);
     if (late.length === 0) onGood(revision);
     run?.end('done', nowMs(), late.length === 0 ? undefined : `Not yet on ${listOf(late)}: they get it later.`);
   }
@@ -125,7 +129,9 @@ export class Rollouts {
       if (verdict === 'go') return 'go';
       if (verdict === 'halt') {
         const isLast = given.length === hosts.length;
-        this.#message = `Revision ${short(revision)} failed on ${listOf(failedNames(given))}${isLast ? '' : ': no further host gets it'}.`;
+        const failed = listOf(failedNames(given));
+        this.#message = `Revision ${short(revision)} failed on ${failed}${isLast ? '' : ', no further host gets it'}${causeOf(given)}`;
+        this.#halted = given;
         if (!isTold) onError(this.#message);
         isTold = true;
         if (rollout.rollback && hasEarlier()) return 'withdrawn';
@@ -141,16 +147,23 @@ export class Rollouts {
     const { goBack, onWithdrawn, by, nowMs } = this.#deps;
     const message = this.#message ?? '';
     const last = await goBack(revision);
-    if (last === undefined) return run?.end('cancelled', nowMs(), `${message} Something newer came first.`);
+    if (last === undefined) return run?.end('cancelled', nowMs(), `Something newer came first. ${message}`);
     run?.end('rolled-back', nowMs(), message);
     this.start(last.revision, last.loaded, { kind: 'rollback', reason: 'rollout stopped', by, message });
-    this.#message = `${message} It was taken back to ${short(last.revision)}.`;
+    this.#halted = undefined;
+    this.#message = `It was taken back to ${short(last.revision)}. ${message}`;
     onWithdrawn(revision, this.#message);
   }
 }
 
 const listOf = (names: readonly string[]): string =>
   `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
+
+/** Why the first host failed. */
+const causeOf = (hosts: readonly SetOnHost[]): string => {
+  const why = hosts.find(({ isFailed }) => isFailed)?.failure;
+  return why === undefined ? '' : `: ${why}`;
+};
 
 const failedNames = (hosts: readonly SetOnHost[]): readonly string[] =>
   hosts.filter(({ isFailed }) => isFailed).map(({ name }) => name);

@@ -35,6 +35,8 @@ export interface Guard {
     | 'prune-limit'
     | 'data'
     | 'dependency'
+    /** Its document has an error, and the rest of the plan goes on. */
+    | 'invalid'
     | 'member';
   readonly address: Address;
   readonly message: string;

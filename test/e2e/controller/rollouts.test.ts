@@ -61,8 +61,9 @@ describe('a rollout', { timeout: 60_000 }, () => {
     expect(newest()).toMatchObject({ outcome: 'running', hosts: ['h1'] });
     await world.engine.resume('web', { id: freeze.id }, 'ann');
     await hasStatus(world, 'web', 'failed');
-    expect(set().message).toMatch(/failed on h1: no further host gets it/);
-    expect(await notes()).toEqual(['a', 'a', 'a']);
+    expect(set().message).toMatch(/failed on h1, no further host gets it: ./);
+    // The part of the revision without an error is on the canary.
+    expect(await notes()).toEqual(['b', 'a', 'a']);
     await world.write('a.yaml', noteText('c'));
     await have(['c', 'c', 'a']);
     await until(() => newest()?.outcome === 'done', waitMs);
@@ -135,7 +136,9 @@ sets:
     const why = set().hosts.map(({ error }) => error);
     expect(why).toEqual([
       undefined,
-      'It waits until base is synced.',
+      expect.stringMatching(
+        /^It waits until base is synced\. base failed on h2: .* the image alias nothing is neither/,
+      ),
       expect.stringMatching(/^It waits until base has revision [0-9a-f]{12}\.$/),
     ]);
     // Hosts that the stopped rollout does not reach are kept as they are, also after a restart.

@@ -2,8 +2,8 @@
 import type { RetryTimes } from '../../decide/retry.ts';
 import { retryPauseMs } from '../../decide/retry.ts';
 
-/** Another run has the lock of the set. */
-const lockedPauseMs = 5000;
+/** Another run has the lock of the set, or another set comes first. */
+const waitPauseMs = 5000;
 
 export class Attempts {
   readonly #retry: RetryTimes;
@@ -69,8 +69,8 @@ export class Attempts {
     this.#againAtMs = nowMs + retryPauseMs(this.#retry, this.#failures, Math.random());
   }
 
-  /** No failure: another run was at work. */
-  wasLocked(nowMs: number): void {
-    this.#againAtMs = nowMs + lockedPauseMs;
+  /** No failure: another run was at work, or another set comes first. */
+  hasToWait(nowMs: number): void {
+    this.#againAtMs = nowMs + waitPauseMs;
   }
 }

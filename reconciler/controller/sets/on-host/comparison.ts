@@ -3,7 +3,7 @@ import { findDrift } from '../../../core/drift/drift.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../../decide/judge-drift.ts';
-import { isForWindow, refusalText, type Restraint } from '../../decide/restrain.ts';
+import { isForOther, isForWindow, refusalText, type Restraint } from '../../decide/restrain.ts';
 import { opensInMs } from '../../decide/windows.ts';
 import type { Suspension } from '../../http/contract.ts';
 import { driftOfSuspended, isNothing, withSuspended } from '../../decide/suspended-drift.ts';
@@ -83,9 +83,16 @@ export class Comparison {
     return this.isHeld || resting.size > 0 ? this.#plan(this.judged.held, { objects: resting }) : this.whole;
   }
 
-  /** Why guards refuse parts of a plan. */
+  /** Why guards refuse parts of a plan; what only waits for another object comes last. */
   refusals({ plan }: MadePlan): readonly string[] {
-    return plan.guards.map((guard) => refusalText(guard, this.calmMs > 0));
+    const waiting = plan.guards.filter(isForOther);
+    const others = plan.guards.filter((guard) => !isForOther(guard));
+    return [...others, ...waiting].map((guard) => refusalText(guard, this.calmMs > 0));
+  }
+
+  /** All that is refused waits for another object. */
+  waitsForOther({ plan }: MadePlan): boolean {
+    return plan.guards.length > 0 && plan.guards.every(isForOther);
   }
 
   /** All that is refused waits for the window of disruptive changes. */

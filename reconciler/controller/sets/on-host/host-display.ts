@@ -70,6 +70,7 @@ export class HostDisplay {
       suspendedDrift,
       isCalm: calmMs > 0,
       isSyncing: state.status === 'syncing',
+      ...(state.status === 'waiting' && state.error !== undefined ? { waits: state.error } : {}),
     });
     if (changed.length + gone.length > 0) this.#onObjects(changed, gone);
   }

@@ -1,9 +1,10 @@
-// The plan of a target on one host, narrowed by a restraint. Throws with the errors of the manifests.
+// The plan of a target on one host, narrowed by a restraint. Throws with errors that belong to no object.
 import { coreKind } from '../../../core/kinds/index.ts';
 import type { Document } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { PlanOptions } from '../../../core/plan/plan.ts';
 import { planOn, requireSound, type MadePlan } from '../../../engine/runs/make-plan.ts';
+import { planAround } from '../../decide/plan-around.ts';
 import type { LoadedSet } from '../load-revision.ts';
 import { restrained, type Restraint } from '../../decide/restrain.ts';
 
@@ -18,8 +19,6 @@ export interface TargetPlan {
   readonly nowMs: number;
 }
 
-const mostErrors = 3;
-
 export function planTarget(
   observed: Observed,
   { loaded, set, options, restraint, place, nowMs }: TargetPlan,
@@ -29,18 +28,19 @@ export function planTarget(
     return kind.live(observed, kind.apiName(document)) !== undefined;
   };
   const narrowed = restrained(loaded.loaded.documents, options, restraint, exists);
-  const made = planOn(observed, {
-    ...narrowed,
-    set,
-    mode: 'apply',
-    images: loaded.pins,
-    // The controller alone says what its sets hold: objects of another place are its own, too.
-    place: { here: place, others: 'allow' },
-    nowMs,
-  });
-  const errors = made.plan.diagnostics.filter(({ severity }) => severity === 'error').slice(0, mostErrors);
-  if (errors.length > 0)
-    throw new Error(errors.map(({ address = '', message }) => `${address} ${message}`.trim()).join('; '));
+  const { exclude = [] } = narrowed.options;
+  const made = planAround(narrowed.documents, (broken) =>
+    planOn(observed, {
+      documents: narrowed.documents,
+      options: broken.length === 0 ? narrowed.options : { ...narrowed.options, exclude: [...exclude, ...broken] },
+      set,
+      mode: 'apply',
+      images: loaded.pins,
+      // The controller alone says what its sets hold: objects of another place are its own, too.
+      place: { here: place, others: 'allow' },
+      nowMs,
+    }),
+  );
   requireSound(made);
   return made;
 }

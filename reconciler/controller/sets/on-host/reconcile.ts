@@ -69,7 +69,7 @@ export class HostReconciler {
       await this.#reconcile(target, signal);
     } catch (error) {
       if (signal.aborted) return false;
-      this.#notDone(error, target.revision);
+      this.#notDone(error, target.revision, this.#neededFor(target));
     }
     return true;
   }
@@ -107,19 +107,21 @@ export class HostReconciler {
     return observeAll(link.reader(), asked, signal, link.host.project);
   }
 
-  #factsOf(compared: Comparison, made: MadePlan, { revision }: HostTarget): Parameters<typeof verdictOn>[0] {
-    const { config, nowMs, display, waitsFor } = this.#deps;
+  #factsOf(compared: Comparison, made: MadePlan, target: HostTarget): Parameters<typeof verdictOn>[0] {
+    const { config, nowMs, display } = this.#deps;
     const now = nowMs();
     return {
       suspended: this.#suspension(compared.asked),
       steps: made.plan.steps.length,
       refusals: compared.refusals(made),
+      errors: made.plan.guards.filter(({ code }) => code === 'invalid').map(({ message }) => message),
       allowsPartial: config.allowsPartial,
       waitsForWindow: compared.waitsForWindow(made),
+      waitsForOther: compared.waitsForOther(made),
       hasReportedDrift: compared.judged.reported.size > 0,
       calmMs: compared.calmMs,
       closedMs: () => opensInMs(config.windows, now),
-      waitsFor: () => (compared.isNew ? waitsFor(this.#host, revision) : undefined),
+      waitsFor: () => this.#neededFor(target),
       retryMs: this.attempts.againAtMs - now,
       lastError: display.state.error,
     };
@@ -170,22 +172,30 @@ export class HostReconciler {
     this.#deps.onApplied(this.#host, { revision, text: loaded.text, at: new Date(this.#deps.nowMs()).toISOString() });
   }
 
-  #notDone(error: unknown, revision: string): void {
+  /** Sets that must be synced before a host takes documents that it does not have. */
+  #neededFor({ revision, loaded }: HostTarget): Hindrance | undefined {
+    const isNew = this.#deps.applied()?.text !== loaded.text;
+    return isNew ? this.#deps.waitsFor(this.#host, revision) : undefined;
+  }
+
+  #notDone(error: unknown, revision: string, needed?: Hindrance): void {
     const { nowMs, log, link, look, display } = this.#deps;
     if (error instanceof OvertakenError) {
       link.forgetLists();
       look();
       return;
     }
+    // Neither a lock of others nor a set that comes first is a failure.
     const isLocked = error instanceof LockedError;
+    const waits = isLocked || needed !== undefined;
     const held = this.#suspension();
-    const text = `${held === undefined ? '' : `${held.why}; `}${reasonOf(error)}`;
-    if (isLocked) this.attempts.wasLocked(nowMs());
+    const text = `${held === undefined ? '' : `${held.why}; `}${needed?.why ?? reasonOf(error)}`;
+    if (waits) this.attempts.hasToWait(nowMs());
     else this.attempts.notDone(revision, nowMs());
     const isTold = display.state.error === text;
-    const status = isLocked ? 'waiting' : held === undefined ? 'failed' : 'suspended';
-    display.state = { status, error: text, isAway: held?.isAway ?? isLocked };
-    if (!isTold) log(isLocked ? 'info' : 'error', text, this.#host);
+    const status = waits ? 'waiting' : held === undefined ? 'failed' : 'suspended';
+    display.state = { status, error: text, isAway: (held ?? needed)?.isAway ?? isLocked };
+    if (!isTold) log(waits ? 'info' : 'error', text, this.#host);
   }
 
   /** Objects that something keeps changing back. */

@@ -76,6 +76,12 @@ export class SetOnHost {
     return this.isTried && this.#display.state.status === 'failed';
   }
 
+  /** Why it failed. */
+  get failure(): string | undefined {
+    const { status, error } = this.#display.state;
+    return status === 'failed' ? error : undefined;
+  }
+
   /** It is synced, to this revision where one is named. */
   has(revision: string | undefined): boolean {
     return this.isSynced && (revision === undefined || this.#target?.revision === revision);

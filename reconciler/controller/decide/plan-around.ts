@@ -1,0 +1,95 @@
+// Plans a set without the objects that have errors: the rest goes on, and each of these objects says why it does not. Pure.
+import type { Diagnostic } from '../../core/documents/diagnostic.ts';
+import type { Address, Document } from '../../core/documents/document.ts';
+import type { Observed } from '../../core/documents/observed.ts';
+import { buildGraph } from '../../core/graph/graph.ts';
+import { normalizeDocuments } from '../../core/graph/normalize.ts';
+import { reachable, reverseEdges } from '../../core/graph/targets.ts';
+import { coreKind } from '../../core/kinds/index.ts';
+import type { Guard, Plan, ResourceChange } from '../../core/plan/plan.ts';
+import { compareObjects } from '../../core/text/listing-order.ts';
+import type { MadePlan } from '../../engine/runs/make-plan.ts';
+
+const mostErrors = 3;
+
+/** Throws with errors that belong to no declared object. `plan`: the plan without these objects and those that need them. */
+export function planAround(documents: readonly Document[], plan: (exclude: readonly Address[]) => MadePlan): MadePlan {
+  const declared = new Set<Address>(documents.map(({ address }) => address));
+  const broken = new Map<Address, Diagnostic>();
+  for (;;) {
+    const made = plan([...broken.keys()]);
+    const errors = made.plan.diagnostics.filter(({ severity }) => severity === 'error');
+    if (errors.length === 0) return broken.size === 0 ? made : withBroken(made, documents, broken);
+    let isNews = false;
+    for (const error of errors) {
+      const { address } = error;
+      if (address === undefined || !declared.has(address) || broken.has(address)) continue;
+      broken.set(address, error);
+      isNews = true;
+    }
+    if (!isNews) throw new Error(errors.slice(0, mostErrors).map(textOf).join('; '));
+  }
+}
+
+const textOf = ({ address, message }: Diagnostic): string =>
+  address === undefined || message.startsWith(address) ? message : `${address}: ${message}`;
+
+function withBroken(
+  made: MadePlan,
+  documents: readonly Document[],
+  broken: ReadonlyMap<Address, Diagnostic>,
+): MadePlan {
+  const { plan, observed } = made;
+  const { needs } = buildGraph(normalizeDocuments(documents).objects, undefined);
+  const reached = reachable([...broken.keys()], reverseEdges(needs));
+  const planned = new Set<Address>(plan.changes.map(({ address }) => address));
+  const left = documents.flatMap((document): readonly ResourceChange[] => {
+    const { address } = document;
+    const error = broken.get(address);
+    if (error !== undefined) return [leftOut(document, observed, invalid(address, error))];
+    if (planned.has(address) || !reached.has(address)) return [];
+    const first = [...reachable([address], needs)].find((one) => broken.has(one));
+    return first === undefined ? [] : [leftOut(document, observed, needing(address, first))];
+  });
+  const changes = [...plan.changes, ...left].sort(compareObjects);
+  const guards = [...left.flatMap(({ guard }) => guard ?? []), ...plan.guards];
+  const whole: Plan = { ...plan, isPartial: true, changes, guards };
+  return { ...made, plan: whole };
+}
+
+const invalid = (address: Address, error: Diagnostic): Guard => ({
+  code: 'invalid',
+  address,
+  message: textOf(error),
+  remedy: error.remedy ?? 'correct its document',
+});
+
+const needing = (address: Address, on: Address): Guard => ({
+  code: 'dependency',
+  address,
+  message: `${address} needs ${on}, which has an error`,
+  remedy: `correct ${on}`,
+});
+
+function leftOut(document: Document, observed: Observed, guard: Guard): ResourceChange {
+  const { address, kind, name } = document;
+  const row = coreKind(kind);
+  const live = row.live(observed, row.apiName(document))?.object;
+  return {
+    address,
+    kind,
+    name,
+    action: live === undefined ? 'create' : 'no-op',
+    changes: [],
+    effect: 'live',
+    reasons: [],
+    unmanaged: [],
+    claims: [],
+    releases: [],
+    affects: [],
+    isProtected: false,
+    ...(live === undefined ? {} : { live }),
+    guard,
+    steps: [],
+  };
+}
