@@ -8,6 +8,8 @@ import type { StatusCode } from '../api/status.ts';
 import type { Store } from '../store/store.ts';
 import { silence } from './member-status.ts';
 import { type Member, Members } from './members.ts';
+import type { MemberPair } from './keys/identity.ts';
+import { MemberCertificates } from './keys/member-certificates.ts';
 import { peerHeaders } from './peer-headers.ts';
 import { PeerLinks, type ClusterCertificate } from './peer-links.ts';
 import { Presence } from './presence.ts';
@@ -18,6 +20,8 @@ export interface ClusterDeps {
   readonly records: Records;
   readonly store: () => Store;
   readonly certificate: () => ClusterCertificate;
+  /** By which the other members know this one. */
+  readonly identity: () => MemberPair | undefined;
   readonly log: Log;
 }
 
@@ -35,6 +39,7 @@ export class Cluster {
   readonly members: Members;
   readonly routing: Routing;
   readonly links: PeerLinks;
+  readonly certificates: MemberCertificates;
   readonly #deps: ClusterDeps;
   readonly #barrier: ReadBarrier;
   #presence: Presence | undefined;
@@ -44,7 +49,12 @@ export class Cluster {
     this.#deps = deps;
     this.members = new Members(deps.records, () => this.#isCutOff);
     this.routing = new Routing(deps.records, this.members);
-    this.links = new PeerLinks(deps.certificate);
+    this.certificates = new MemberCertificates(deps.records);
+    this.links = new PeerLinks({
+      shared: deps.certificate,
+      own: () => this.#ownPair(),
+      certificateOf: (name) => this.certificates.of(name),
+    });
     this.#barrier = new ReadBarrier({ store: deps.store, contents: deps.records.contents });
   }
 
@@ -60,6 +70,12 @@ export class Cluster {
   /** Where the other members reach this one; undefined outside a cluster. */
   get ownAddress(): string | undefined {
     return this.isOn ? this.members.byNumber(this.members.here)?.address : undefined;
+  }
+
+  /** Once its record says that the others know it by it. */
+  #ownPair(): MemberPair | undefined {
+    const pair = this.#deps.identity();
+    return pair !== undefined && this.certificates.of(this.ownName) === pair.certPem ? pair : undefined;
   }
 
   /** For an operation that begins here. */

@@ -31,6 +31,12 @@ export const clusterCertificateFiles = (stateDir: string): { readonly cert: stri
   key: join(stateDir, 'cluster.key'),
 });
 
+/** The certificate by which the other members know this one. */
+export const memberPairFiles = (stateDir: string): { readonly cert: string; readonly key: string } => ({
+  cert: join(clusterDir(stateDir), 'member.crt'),
+  key: join(clusterDir(stateDir), 'member.key'),
+});
+
 /** The authority of the etcds that members run, once the cluster has another certificate than the first one. */
 export const etcdAuthorityPath = (stateDir: string): string => join(clusterDir(stateDir), 'etcd-authority.key');
 
@@ -94,6 +100,6 @@ export async function removeMembership(stateDir: string): Promise<void> {
   await rm(membershipPath(stateDir), { force: true });
   await syncDirectory(clusterDir(stateDir));
   const { cert, key } = clusterCertificateFiles(stateDir);
-  await rm(cert, { force: true });
-  await rm(key, { force: true });
+  const own = memberPairFiles(stateDir);
+  for (const path of [cert, key, own.cert, own.key]) await rm(path, { force: true });
 }

@@ -1,10 +1,11 @@
-// Connections to the other members: TLS with the certificate of the cluster at both ends, so that nobody else is taken for a member.
+// Connections to the other members: TLS at both ends with the certificates by which members are known, so that nobody else is taken for one.
 import type { Duplex, Readable } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { X509Certificate } from 'node:crypto';
 import type { Agent } from 'undici';
 import { WebSocket } from 'ws';
 import { AppError, errors, errorTable, type ErrorCode } from '../api/errors.ts';
+import { memberServerName, type MemberPair } from './keys/identity.ts';
 import type { Member } from './members.ts';
 
 export interface ClusterCertificate {
@@ -13,6 +14,17 @@ export interface ClusterCertificate {
   /** PEM of others that a member may serve with: the cluster changes its certificate. */
   readonly others?: readonly string[];
 }
+
+export interface PeerLinksDeps {
+  /** That all members share: for those of older releases, which have none of their own. */
+  readonly shared: () => ClusterCertificate;
+  /** That of this member; undefined: the others do not know it yet. */
+  readonly own: () => MemberPair | undefined;
+  /** PEM of that of the member with this name; undefined: it has none. */
+  readonly certificateOf: (name: string) => string | undefined;
+}
+
+type Peer = Pick<Member, 'name' | 'address'>;
 
 export interface PeerRequest {
   readonly method: string;
@@ -36,18 +48,19 @@ const connectMs = 3_000;
 const maxConnections = 128;
 
 export class PeerLinks {
-  readonly #certificate: () => ClusterCertificate;
-  #agent: { readonly of: string; readonly agent: Agent } | undefined;
+  readonly #deps: PeerLinksDeps;
+  /** By address. */
+  readonly #agents = new Map<string, { readonly of: string; readonly agent: Agent }>();
 
-  constructor(certificate: () => ClusterCertificate) {
-    this.#certificate = certificate;
+  constructor(deps: PeerLinksDeps) {
+    this.#deps = deps;
   }
 
   /** Throws AppError unavailable, with the name of the member, when it cannot be reached. */
-  async request(member: Pick<Member, 'name' | 'address'>, request: PeerRequest): Promise<PeerAnswer> {
+  async request(member: Peer, request: PeerRequest): Promise<PeerAnswer> {
     try {
       const { statusCode, headers, body } = await (
-        await this.#agentNow()
+        await this.#agentFor(member)
       ).request({
         origin: `https://${member.address}`,
         path: request.path,
@@ -65,7 +78,7 @@ export class PeerLinks {
   }
 
   /** What the other member answers in its own dialect, of a request by a member. Throws AppError as it answered. */
-  async json<T>(member: Pick<Member, 'name' | 'address'>, request: PeerRequest): Promise<T> {
+  async json<T>(member: Peer, request: PeerRequest): Promise<T> {
     const { status, body } = await this.request(member, request);
     const text = await textOf(body);
     const { metadata } = JSON.parse(text) as { readonly metadata?: unknown };
@@ -75,15 +88,16 @@ export class PeerLinks {
   }
 
   /** A connection of its own, for what is no request any more after its beginning. */
-  dial(member: Pick<Member, 'name' | 'address'>): Promise<Duplex> {
-    const { certPem, keyPem, others } = this.#certificate();
+  dial(member: Peer): Promise<Duplex> {
+    const { cert, key, known, servername } = this.#ends(member);
     const url = new URL(`https://${member.address}`);
     return new Promise((resolve, reject) => {
       const socket: TLSSocket = connectTls({
         host: url.hostname.replace(/^\[|\]$/g, ''),
         port: Number(url.port || '8443'),
-        cert: certPem,
-        key: keyPem,
+        cert,
+        key,
+        ...(servername === '' ? {} : { servername }),
         rejectUnauthorized: false,
         timeout: connectMs,
       });
@@ -94,8 +108,7 @@ export class PeerLinks {
       socket.once('error', fail);
       socket.once('timeout', () => fail(new Error(`it does not answer at ${member.address}`)));
       socket.once('secureConnect', () => {
-        if (!isOneOf(socket.getPeerCertificate().raw, [certPem, ...(others ?? [])]))
-          return fail(foreign(member.address));
+        if (!isOneOf(socket.getPeerCertificate().raw, known)) return fail(foreign(member.address));
         socket.setTimeout(0);
         socket.off('error', fail);
         resolve(socket);
@@ -104,9 +117,9 @@ export class PeerLinks {
   }
 
   /** Events and errors of the connection are those of the websocket. */
-  websocket(member: Pick<Member, 'address'>, path: string, headers: Readonly<Record<string, string>>): WebSocket {
+  websocket(member: Peer, path: string, headers: Readonly<Record<string, string>>): WebSocket {
     return new WebSocket(`wss://${member.address}${path}`, {
-      ...this.#tls(),
+      ...this.#tls(member),
       headers,
       handshakeTimeout: connectMs,
       perMessageDeflate: false,
@@ -114,41 +127,50 @@ export class PeerLinks {
   }
 
   async close(): Promise<void> {
-    await this.#agent?.agent.destroy();
-    this.#agent = undefined;
+    await Promise.all([...this.#agents.values()].map(({ agent }) => agent.destroy()));
+    this.#agents.clear();
   }
 
-  /** The certificate of the cluster is its own authority, whoever signed it, and under whatever name the member is reached. */
-  #tls() {
-    const { certPem, keyPem, others = [] } = this.#certificate();
-    const known = [certPem, ...others];
+  /** What this member shows to that one, and what that one must have. */
+  #ends({ name }: Peer) {
+    const { certPem, keyPem, others = [] } = this.#deps.shared();
+    const [its, own] = [this.#deps.certificateOf(name), this.#deps.own()];
+    if (its === undefined || own === undefined)
+      return { cert: certPem, key: keyPem, known: [certPem, ...others], servername: '' };
+    return { cert: own.certPem, key: own.keyPem, known: [its], servername: memberServerName };
+  }
+
+  /** The certificate is its own authority, whoever signed it, and under whatever name the member is reached. */
+  #tls(member: Peer) {
+    const { cert, key, known, servername } = this.#ends(member);
     return {
-      cert: certPem,
-      key: keyPem,
-      ca: known,
+      cert,
+      key,
+      ca: [...known],
       allowPartialTrustChain: true,
       // Members have addresses, which are no names of servers.
-      servername: '',
+      servername,
       checkServerIdentity: (_host: string, certificate: { readonly raw: Buffer }) =>
-        isOneOf(certificate.raw, known) ? undefined : foreign('the address of the member'),
+        isOneOf(certificate.raw, known) ? undefined : foreign(`the address of the member ${member.name}`),
     };
   }
 
   /** The library is loaded when there is another member to ask. */
-  async #agentNow(): Promise<Agent> {
+  async #agentFor(member: Peer): Promise<Agent> {
     // In the bundle the default export is all that there is.
     const { Agent: Connections } = (await import('undici')).default;
-    const { certPem, others = [] } = this.#certificate();
-    const of = [certPem, ...others].join();
-    if (this.#agent?.of === of) return this.#agent.agent;
-    void this.#agent?.agent.close();
+    const tls = this.#tls(member);
+    const of = [tls.cert, ...tls.ca].join();
+    const former = this.#agents.get(member.address);
+    if (former?.of === of) return former.agent;
+    void former?.agent.close();
     const agent = new Connections({
       connections: maxConnections,
       keepAliveTimeout: 30_000,
       allowH2: false,
-      connect: { ...this.#tls(), timeout: connectMs },
+      connect: { ...tls, timeout: connectMs },
     });
-    this.#agent = { of, agent };
+    this.#agents.set(member.address, { of, agent });
     return agent;
   }
 }
@@ -160,7 +182,7 @@ const isOneOf = (raw: Uint8Array | undefined, known: readonly string[]): boolean
   raw !== undefined && known.some((certPem) => new X509Certificate(certPem).raw.equals(raw));
 
 const foreign = (where: string): Error =>
-  new Error(`the server at ${where} does not have the certificate of the cluster`);
+  new Error(`the server at ${where} does not have the certificate of that member of the cluster`);
 
 function unreachable(name: string, error: unknown): AppError {
   if (error instanceof AppError) return error;

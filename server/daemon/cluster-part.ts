@@ -7,6 +7,7 @@ import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { EventRelay } from '../cluster/event-relay.ts';
 import { peerHeaders } from '../cluster/peer-headers.ts';
 import { errorText } from '../lib/shared/reason.ts';
+import { noteCertificate } from '../services/cluster/certificate/note-certificate.ts';
 import { noteRelease, raiseRelease } from '../services/cluster/releases.ts';
 import { serves } from '../services/server/https-listeners.ts';
 import { settingOf } from '../services/server/settings.ts';
@@ -101,6 +102,7 @@ export class ClusterPart {
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
     await this.#realise();
     this.#watchEtcds();
+    await noteCertificate({ records, identity: this.#base.identity, log });
     await noteRelease({ records, release, log });
     await this.#raiseRelease();
     this.#services.fencing.begin(this.#services.goOn);

@@ -175,6 +175,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     single: base.singleStores,
     fence: base.clusterStores,
     certificates: base.certificates,
+    identity: base.identity,
     attempts,
     architecture,
     etcdRoleOf: (address) => base.ownEtcd.roleOf(address),

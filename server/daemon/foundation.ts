@@ -3,6 +3,7 @@ import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
 import { Cluster } from '../cluster/cluster.ts';
+import { MemberIdentity } from '../cluster/keys/identity.ts';
 import { keepClusterPair, readMembership, type Membership } from '../cluster/membership.ts';
 import { EventHub } from '../events/hub.ts';
 import { feedingLog, LogFeed } from '../events/log-feed.ts';
@@ -70,6 +71,8 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   // Before the store, which cannot be opened without any room.
   const room = isDryRun ? undefined : new DiskRoom({ dir: dirs.database, log, nowMs: () => clock.nowMs() });
   open.add(() => room?.close());
+  const identity = new MemberIdentity(stateDir);
+  if (membership !== undefined) await identity.ensure(new Date(clock.nowMs()));
   const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath });
   open.add(() => ownEtcd.stop());
   if (membership !== undefined) await checkOwnAddress(membership, stateDir);
@@ -102,7 +105,13 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   const certificates = await ServingCertificate.open(stateDir, membership !== undefined);
   const pki = await PkiWatch.open({ dir: stateDir, server: certificates.current, log, nowMs: () => clock.nowMs() });
   open.add(() => pki.close());
-  const joined = new Cluster({ records, store: () => stores.store, certificate: () => shownTo(certificates), log });
+  const joined = new Cluster({
+    records,
+    store: () => stores.store,
+    certificate: () => shownTo(certificates),
+    identity: () => identity.current,
+    log,
+  });
   cluster = joined;
   open.add(() => joined.close());
   const operations = new Operations({ clock, events, log, loop, readable, place: joined });
@@ -120,6 +129,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     records,
     host,
     certificates,
+    identity,
     stores,
     cluster: joined,
     ownEtcd,

@@ -12,7 +12,14 @@ import type { Dialect } from '../http/dialects/dialect.ts';
 import { lxdDialect } from '../http/dialects/lxd.ts';
 import { lxdRoutes } from '../http/dialects/lxd-routes.ts';
 import { svcDialect } from '../http/dialects/svc.ts';
-import { listenUnix, onlyMetrics, type Listener, type ListenerDeps, type TlsSettings } from '../http/listen/listen.ts';
+import {
+  listenUnix,
+  onlyMetrics,
+  type Listener,
+  type ListenerDeps,
+  type TlsListenerDeps,
+  type TlsSettings,
+} from '../http/listen/listen.ts';
 import type { PeerConnections } from '../http/listen/peer-connections.ts';
 import type { RouteTable } from '../http/route.ts';
 import type { Pki } from '../auth/pki.ts';
@@ -33,6 +40,7 @@ export interface ListenersDeps extends Omit<AppDeps, 'routes' | 'dialect'>, Omit
   /** Group that may use the local sockets. */
   readonly group: string | undefined;
   readonly certificate: () => TlsSettings;
+  readonly members: Required<TlsListenerDeps>['members'];
   readonly lxd: LxdListeners | undefined;
   readonly peers: PeerConnections;
   /** The authority whose clients alone may connect, as it is now. */
@@ -122,7 +130,13 @@ export class Listeners {
 
 const allOf = ({ svc, lxd, members, metrics }: TlsListeners): readonly TlsListener[] => [svc, lxd, members, metrics];
 
-const tlsOf = ({ certificate, peers, pki, log }: ListenersDeps) => ({ certificate, peers, pki, log });
+const tlsOf = ({ certificate, members, peers, pki, log }: ListenersDeps) => ({
+  certificate,
+  members,
+  peers,
+  pki,
+  log,
+});
 
 /** A member passes requests on in the dialect in which they came, whatever the listener speaks to clients. */
 function forMembersToo(own: Spoken, svc: Spoken, lxd: Spoken): ListenerDeps {

@@ -1,7 +1,7 @@
 // Opens the listeners on the services: who is trusted, and what ends when trust does.
 import type { Socket } from 'node:net';
 import type { EventRelay } from '../cluster/event-relay.ts';
-import { identifyCaller } from '../auth/identify.ts';
+import { fingerprintOf, identifyCaller } from '../auth/identify.ts';
 import { BearerTokens } from '../auth/oidc/bearer-tokens.ts';
 import { PeerConnections } from '../http/listen/peer-connections.ts';
 import { routesOf } from '../http/routes/table.ts';
@@ -16,6 +16,7 @@ import type { AddressListener } from '../services/server/https-listeners.ts';
 import type { Services } from './compose-services.ts';
 import type { DaemonOptions } from './daemon-options.ts';
 import type { Foundation } from './foundation.ts';
+import { FormerMembers } from './cluster/former-members.ts';
 import { Listeners } from './listeners.ts';
 
 const noListener: AddressListener = { address: undefined, listen: () => Promise.resolve() };
@@ -55,10 +56,10 @@ export async function openListeners(
     isForMetrics: (fingerprint: string) => certificates.isForMetrics(fingerprint),
     projectsOf: (fingerprint: string) => certificates.projectsOf(fingerprint),
     trustsAuthority,
-    get own() {
-      return serving.current.fingerprint;
-    },
-    isOfMember: (fingerprint: string) => serving.isOfMember(fingerprint),
+    isOfMember: (fingerprint: string) =>
+      cluster.certificates.fingerprints.has(fingerprint) ||
+      // On a single host, and while a member has an older release, this is the one that all show to each other.
+      ((!cluster.isOn || cluster.certificates.isSharedGood) && serving.isOfMember(fingerprint)),
     userOf: (bearer: string) => bearers.user(bearer),
   };
   const isStillTrusted = (fingerprint: string): boolean =>
@@ -91,7 +92,6 @@ export async function openListeners(
     identify: (connection) => {
       const caller = identifyCaller(connection, trust, new Date(clock.nowMs()));
       const { fingerprint } = caller;
-      // The other members show the certificate of the cluster.
       const isForeign = fingerprint !== undefined && !trust.isOfMember(fingerprint);
       if (caller.class === 'trusted' && isForeign && !trust.isTrusted(fingerprint)) bySignature.add(fingerprint);
       return caller;
@@ -102,6 +102,7 @@ export async function openListeners(
     events,
     operations,
     certificate: () => serving.current,
+    members: { own: () => base.identity.current, isOne: (der) => trust.isOfMember(fingerprintOf(der)) },
     cluster,
     placing: services.placing,
     relay,
@@ -112,8 +113,13 @@ export async function openListeners(
   });
   // Another member ended the trust in a client: what that has open here ends as well. A new one has nothing open but the request
   // that adds it, of which this may hear before the answer is sent.
+  const formerMembers = new FormerMembers(() => cluster.certificates.fingerprints, endTrust);
   records.onShared((kind, name, isNew) => {
     if (kind === 'certificates' && !isNew) endTrust(name);
+    if (kind === 'members') formerMembers.look();
+  });
+  events.subscribe(new Set(['lifecycle']), ({ metadata }) => {
+    if ((metadata as LifecycleMetadata).action === 'cluster-member-removed') formerMembers.look();
   });
   pki.onChange((before) => {
     listeners.renewTls();

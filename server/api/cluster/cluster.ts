@@ -109,6 +109,8 @@ export const ClusterAccept = Type.Object({
   address: Type.String(),
   /** PEM of what the host serves with now: the member looks whether it is reached at its address. */
   certificate: Type.String(),
+  /** PEM of the one by which the other members are to know it. */
+  member_certificate: Type.Optional(Type.String()),
   version: Type.String(),
   architecture: Type.String(),
   secret: Type.String(facts({ secret: true })),

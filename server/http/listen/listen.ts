@@ -11,7 +11,8 @@ import { createServer as createTlsServer } from 'node:https';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { TLSSocket } from 'node:tls';
+import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { memberServerName } from '../../cluster/keys/identity.ts';
 import { errors } from '../../api/errors.ts';
 import { defaultHttpsPort } from '../../api/server/listen-address.ts';
 import type { Pki } from '../../auth/pki.ts';
@@ -41,6 +42,11 @@ export interface TlsListenerDeps extends ListenerDeps {
   readonly connections: Connections;
   /** The longest time for a handshake. */
   readonly handshakeMs?: number;
+  /** What this host shows to other members of its cluster, and whether a certificate (DER) is that of one. */
+  readonly members?: {
+    readonly own: () => TlsSettings | undefined;
+    readonly isOne: (certificate: Uint8Array) => boolean;
+  };
   /** Of addresses without one; default 8443. */
   readonly defaultPort?: number;
 }
@@ -89,13 +95,18 @@ export async function listenTls(
   pki?: Pki,
 ): Promise<TlsServer> {
   const { host, port } = parseAddress(address, deps.defaultPort);
-  const clients = { requestCert: true, rejectUnauthorized: false, handshakeTimeout: deps.handshakeMs ?? handshakeMs };
+  const clients = {
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout: deps.handshakeMs ?? handshakeMs,
+    SNICallback: forMembers(deps),
+  };
   const server = prepare(deps, createTlsServer({ ...secureContext(tls, pki), ...clients }));
   const cut = watchConnections(server, deps.connections);
   let isPki = pki !== undefined;
   // Before the listener that reads requests.
   server.prependListener('secureConnection', (socket) => {
-    if (isPki && isForeign(socket)) turnAway(deps, socket);
+    if (isPki && isForeign(socket, deps)) turnAway(deps, socket);
     else deps.peers.add(socket);
   });
   await listening(server, () => (host === '' ? server.listen(port) : server.listen(port, host)));
@@ -121,10 +132,19 @@ const secureContext = ({ certPem, keyPem }: TlsSettings, pki: Pki | undefined) =
   ...(pki === undefined || pki.lists.length === 0 ? {} : { crl: [...pki.lists] }),
 });
 
+/** A member of the cluster asks for the certificate by which members know each other; clients get the other one. */
+function forMembers({ members }: TlsListenerDeps) {
+  return (name: string, answer: (error: Error | null, context?: SecureContext) => void): void => {
+    const own = name === memberServerName ? members?.own() : undefined;
+    if (own === undefined) return answer(null);
+    answer(null, createSecureContext({ cert: own.certPem, key: own.keyPem, minVersion: 'TLSv1.2' }));
+  };
+}
+
 /** It presented a certificate that the authority did not sign, or no longer stands by. Without a certificate a client is a guest. */
-function isForeign(socket: TLSSocket): boolean {
+function isForeign(socket: TLSSocket, { members }: TlsListenerDeps): boolean {
   const { raw } = socket.getPeerCertificate();
-  return raw !== undefined && raw.length > 0 && !socket.authorized;
+  return raw !== undefined && raw.length > 0 && !socket.authorized && members?.isOne(raw) !== true;
 }
 
 function turnAway({ log }: TlsListenerDeps, socket: TLSSocket): void {

@@ -6,6 +6,7 @@ import { AppError, errors } from '../../api/errors.ts';
 import { compareVersions } from '../../api/text/compare-versions.ts';
 import { checkTrustPassword } from '../../auth/trust.ts';
 import { sameSecret } from '../../auth/secrets.ts';
+import { fingerprintOfPem } from '../../cluster/keys/identity.ts';
 import { readMembership } from '../../cluster/membership.ts';
 import { hash } from 'node:crypto';
 import type { Caller } from '../caller.ts';
@@ -34,6 +35,7 @@ export async function accept(
   const own = readMemberConfig(body.member_config ?? []);
   if ('problems' in own) throw errors.invalid('cluster membership', own.problems);
   checkVersion(body.version, deps);
+  const certificate = memberCertificate(body);
   await checkReached(address, body.certificate);
   const membership = await readMembership(stateDir);
   const config = records.cluster.get('config')?.document;
@@ -54,6 +56,7 @@ export async function accept(
       architecture: body.architecture,
       joinedAt: clock.timestamp(),
       release: body.version,
+      certificate,
     });
     takeMemberConfig(records, changes, nextNumber, own.values);
     if (token !== undefined) changes.delete('joinTokens', token);
@@ -112,6 +115,19 @@ function checkVersion(version: string, { records }: ClusterUseCaseDeps): void {
     throw errors.badRequest(
       `The host has the release ${version}, the cluster needs ${min} at least: upgrade the host first`,
     );
+}
+
+/** Of a host that knows that members have one. Throws AppError badRequest. */
+function memberCertificate({ member_certificate: pem }: ClusterAccept): string {
+  if (pem === undefined)
+    throw errors.badRequest(
+      'The host has a release that makes no certificate for each member, and the cluster needs one: upgrade the host first',
+    );
+  if (fingerprintOfPem(pem) === undefined)
+    throw errors.invalid('cluster membership', [
+      { path: 'member_certificate', message: 'must be a certificate in PEM form' },
+    ]);
+  return pem;
 }
 
 /** The host listens there, and it is that host. */

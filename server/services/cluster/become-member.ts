@@ -25,13 +25,16 @@ export async function becomeMember(
   address: string,
   enter: () => Promise<NewMembership>,
 ): Promise<void> {
-  const { stateDir, stores, certificates } = deps;
+  const { stateDir, stores, certificates, identity, clock } = deps;
   await mkdir(clusterDir(stateDir), { recursive: true, mode: 0o700 });
+  await identity.forget();
+  await identity.ensure(new Date(clock.nowMs()));
   await listen(deps, address);
   try {
     await moveRecords(deps, address, await enter());
   } catch (error) {
     await stores.forget();
+    await identity.forget();
     await deps.listen(undefined);
     throw error;
   }

@@ -9,7 +9,7 @@ import type { ClusterUseCaseDeps } from './deps.ts';
 const firstNumber = 1;
 
 export async function bootstrap(deps: ClusterUseCaseDeps, name: string, address: string): Promise<void> {
-  const { stores, certificates, architecture, version, clock } = deps;
+  const { stores, certificates, architecture, version, clock, identity } = deps;
   await becomeMember(deps, address, async () => {
     const { certPem, keyPem } = certificates.current;
     const uuid = randomUUID();
@@ -20,6 +20,7 @@ export async function bootstrap(deps: ClusterUseCaseDeps, name: string, address:
       architecture,
       joinedAt: clock.timestamp(),
       release: version,
+      certificate: (await identity.ensure()).certPem,
     };
     const founding = foundingRecords(uuid, version, { name, document });
     return {

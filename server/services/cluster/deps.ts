@@ -2,6 +2,7 @@
 import type { ServingCertificate } from '../../auth/serving-certificate.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
+import type { MemberIdentity } from '../../cluster/keys/identity.ts';
 import type { ClusterStore } from '../../cluster/membership.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -67,6 +68,7 @@ export interface ClusterUseCaseDeps {
   readonly single: SingleStores;
   readonly fence: MemberFence;
   readonly certificates: ServingCertificate;
+  readonly identity: MemberIdentity;
   readonly operations: Operations;
   readonly events: EventHub;
   readonly clock: Clock;

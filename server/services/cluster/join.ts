@@ -72,12 +72,13 @@ async function checkLetIn(store: Store, name: string, number: number): Promise<v
 }
 
 export async function join(deps: ClusterUseCaseDeps, name: string, address: string, plan: JoinPlan): Promise<void> {
-  const { stores, certificates, architecture, version } = deps;
+  const { stores, certificates, architecture, version, identity } = deps;
   await becomeMember(deps, address, async () => {
     const accepted = await askToJoin(plan.known, {
       server_name: name,
       address,
       certificate: certificates.current.certPem,
+      member_certificate: (await identity.ensure()).certPem,
       version,
       architecture,
       secret: plan.secret,

@@ -39,6 +39,7 @@ export async function leave(deps: ClusterUseCaseDeps): Promise<void> {
 export async function settleAlone(deps: ClusterUseCaseDeps): Promise<void> {
   await deps.certificates.reload(deps.stateDir, false);
   await deps.stores.forget();
+  await deps.identity.forget();
   await deps.listen(undefined);
 }
 

@@ -1,0 +1,85 @@
+// The certificate by which the other members know this one: made for each membership, its key never leaves the host.
+import { X509Certificate } from 'node:crypto';
+import { mkdir, readFile, rm } from 'node:fs/promises';
+import { writeDurably } from '../../lib/durable-files.ts';
+import { makeSelfSigned } from '../../lib/self-signed.ts';
+import { clusterDir, memberPairFiles } from '../membership.ts';
+
+export interface MemberPair {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** The name that a member asks for when it reaches another one: the answer is the certificate of that member, not the one for clients. */
+export const memberServerName = 'member.gantry.internal';
+
+const dayMs = 24 * 60 * 60_000;
+const validMs = 30 * 365 * dayMs;
+
+export class MemberIdentity {
+  readonly #stateDir: string;
+  #current: MemberPair | undefined;
+
+  constructor(stateDir: string) {
+    this.#stateDir = stateDir;
+  }
+
+  /** Undefined: the host is in no cluster. */
+  get current(): MemberPair | undefined {
+    return this.#current;
+  }
+
+  /** Reads the pair of this membership, or makes it. */
+  async ensure(now = new Date()): Promise<MemberPair> {
+    this.#current ??= (await readMemberPair(this.#stateDir)) ?? (await this.#make(now));
+    return this.#current;
+  }
+
+  /** The host is in no cluster any more: the next membership has another pair. */
+  async forget(): Promise<void> {
+    this.#current = undefined;
+    const { cert, key } = memberPairFiles(this.#stateDir);
+    await rm(cert, { force: true });
+    await rm(key, { force: true });
+  }
+
+  /** The certificate is written last: a crash leaves a key without it, which the next start replaces. */
+  async #make(now: Date): Promise<MemberPair> {
+    const pair = await makeSelfSigned({
+      commonName: 'member of a cluster',
+      organization: 'gantry',
+      subjectAltNames: [memberServerName],
+      notBefore: new Date(now.getTime() - dayMs),
+      notAfter: new Date(now.getTime() + validMs),
+      usage: 'peer',
+      curve: 'P-256',
+    });
+    const { cert, key } = memberPairFiles(this.#stateDir);
+    await mkdir(clusterDir(this.#stateDir), { recursive: true, mode: 0o700 });
+    await rm(cert, { force: true });
+    await writeDurably(key, pair.keyPem, 0o600);
+    await writeDurably(cert, pair.certPem, 0o644);
+    return pair;
+  }
+}
+
+/** Undefined: there is none. Throws an Error that names the files when they do not fit each other. */
+export async function readMemberPair(stateDir: string): Promise<MemberPair | undefined> {
+  const { cert, key } = memberPairFiles(stateDir);
+  try {
+    const [certPem, keyPem] = [await readFile(cert, 'utf8'), await readFile(key, 'utf8')];
+    return { certPem, keyPem };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Error(`Reading ${cert} and ${key} failed`, { cause: error });
+  }
+}
+
+/** SHA-256 of the DER, lower-case hexadecimal; undefined for what is no certificate. */
+export function fingerprintOfPem(pem: string): string | undefined {
+  try {
+    return new X509Certificate(pem).fingerprint256.replaceAll(':', '').toLowerCase();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+// A removed member cannot be let in again with a copy of what it had: neither by the other members nor by their etcds.
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { clusterCertificateFiles, memberPairFiles } from '../../../../server/cluster/membership.ts';
+import type { KeyAndCertificate } from '../../../../server/lib/self-signed.ts';
+import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
+import { callTls } from '../../../support/daemons/tls.ts';
+import { etcdMissing } from '../../../support/store/etcd.ts';
+import { until } from '../../../support/until.ts';
+
+const pairOf = ({ cert, key }: { readonly cert: string; readonly key: string }) => ({
+  certPem: readFileSync(cert, 'utf8'),
+  keyPem: readFileSync(key, 'utf8'),
+});
+
+describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { timeout: 240_000 }, () => {
+  let cluster: TestCluster;
+  let [one, two, three] = [] as unknown as [TestMember, TestMember, TestMember];
+  /** Of the state directory of the third member, from before its removal. */
+  const copy = mkdtempSync(join(tmpdir(), 'lock-out-'));
+
+  beforeAll(async () => {
+    cluster = await makeCluster(3, 'own');
+    [one, two, three] = cluster.members as unknown as [TestMember, TestMember, TestMember];
+    for (const name of ['cluster.crt', 'cluster.key']) cpSync(join(three.dir, name), join(copy, name));
+    cpSync(join(three.dir, 'cluster'), join(copy, 'cluster'), { recursive: true });
+  }, 120_000);
+  afterAll(async () => {
+    await cluster?.cleanUp();
+    rmSync(copy, { recursive: true, force: true });
+  });
+
+  /** As a member asks another one, with a pair of the copy. */
+  const ask = async (pair: KeyAndCertificate, member = one): Promise<number> => {
+    const headers = { 'x-gantry-from': 'm3', 'x-gantry-dialect': 'svc' };
+    return (
+      await callTls(member.address, 'GET', '/1.0/profiles', undefined, {
+        client: { ...pair, fingerprint: '' },
+        headers,
+      })
+    ).status;
+  };
+
+  test('is known by a certificate of its own while it is one; the certificate for clients opens nothing', async () => {
+    expect(await ask(pairOf(memberPairFiles(copy)))).toBe(200);
+    expect(await ask(pairOf(clusterCertificateFiles(copy)))).toBe(403);
+  });
+
+  test('has no request accepted by the others with a copy of its certificates, and they go on', async () => {
+    await one.ok('DELETE', '/1.0/cluster/members/m3');
+    await until(async () => ((await two.get('/1.0/cluster/members')) as unknown[]).length === 2);
+    for (const member of [one, two])
+      for (const files of [memberPairFiles(copy), clusterCertificateFiles(copy)])
+        expect([member.name, await ask(pairOf(files), member)]).toEqual([member.name, 403]);
+    expect((await one.call('POST', '/1.0/profiles', { name: 'after' })).status).toBeLessThan(300);
+    expect(await two.get('/1.0/profiles')).toContain('/1.0/profiles/after');
+    expect(await three.get('/1.0/cluster')).toMatchObject({ enabled: false });
+  });
+});
