@@ -6,7 +6,8 @@ import { validateNetworkConfig } from '../../server/api/network/validate-network
 import { text, textMap, texts, type StateOf, type TextMap } from '../framework/attribute.ts';
 import { endImport, isImported, markImport } from '../framework/import-mark.ts';
 import { timeoutsAttribute } from '../framework/timeouts.ts';
-import { unknownValue } from '../framework/value.ts';
+import { unknownValue, type ValueMap } from '../framework/value.ts';
+import { overlapWarnings } from './network-overlaps.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { completedConfigAttribute, describedChange } from './shared/completed-config.ts';
 import { importByParts } from './shared/import-ids.ts';
@@ -95,9 +96,11 @@ export const network = gantryResource({
     const problems = withoutKeysOfLxd('network', found);
     return problemsIn(problems, 'config', ['config']);
   },
-  plan({ prior, planned, differs }) {
+  async plan({ prior, planned, differs, client, add }) {
     if (prior !== null && planned.config !== unknownValue && !differs)
       planned.effective_config = prior.effective_config;
+    if (differs && client !== undefined && !client.activity.hasWritten)
+      for (const found of await overlapWarnings(client, planned as ValueMap, prior)) add(found);
   },
   async read(state, context) {
     const live = await readKind(context, 'network', state.name);

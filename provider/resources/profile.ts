@@ -9,6 +9,7 @@ import { timeoutsAttribute } from '../framework/timeouts.ts';
 import { deleteKind, readKind } from './shared/read-by-kind.ts';
 import { at } from '../framework/path.ts';
 import { importByParts } from './shared/import-ids.ts';
+import { rawLxcFailures } from './shared/raw-lxc.ts';
 import { renameKind } from './shared/rename.ts';
 import { present, readMap, readMaps, writtenMap, writtenMaps } from './shared/config-maps.ts';
 import {
@@ -91,7 +92,8 @@ export const profile = gantryResource({
     const body = { name, description: description ?? '', config: present(config ?? {}), devices: writtenMaps(devices) };
     await performCreate(context, () => context.client.client.create('profile', body, {}, context.signal));
   },
-  plan({ prior, planned, replace }) {
+  plan({ prior, planned, replace, client, add }) {
+    for (const found of rawLxcFailures(planned.config, prior?.config ?? null, client)) add(found);
     // `default` is never created, deleted or renamed.
     if (prior !== null && planned.name !== prior.name && [prior.name, planned.name].some((name) => name === permanent))
       replace(at('name'));

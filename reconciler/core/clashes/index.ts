@@ -7,12 +7,19 @@ import type { Observed } from '../documents/observed.ts';
 import { containerClashes } from './containers.ts';
 import { declaredContainers, expectedContainers, type Expected } from './expected-containers.ts';
 import { overlappingSubnets } from './networks.ts';
+import { refusedValues } from './refused-values.ts';
+import { strayAddresses } from './static-addresses.ts';
 
 /** Resources that two objects claim and only one can have. With an empty world: from the documents alone. */
-export const clashes = (objects: readonly Document[], observed: Observed): readonly Diagnostic[] => [
-  ...overlappingSubnets(objects, observed),
-  ...containerClashes(expectedContainers(objects, observed)),
-];
+export function clashes(objects: readonly Document[], observed: Observed): readonly Diagnostic[] {
+  const containers = expectedContainers(objects, observed);
+  return [
+    ...overlappingSubnets(objects, observed),
+    ...containerClashes(containers),
+    ...strayAddresses(containers, objects, observed),
+    ...refusedValues(objects, observed),
+  ];
+}
 
 /** New containers without a root disk. */
 export const rootlessContainers = (objects: readonly Document[], observed: Observed): readonly Diagnostic[] =>

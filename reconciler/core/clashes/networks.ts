@@ -1,4 +1,4 @@
-// Networks whose subnets overlap. A warning, since a host may separate them by other means. Pure.
+// Networks whose subnets overlap: an error where the server would refuse the change, else a warning. Pure.
 import { cidrsOverlap, parseCidr, type Cidr } from '../../../server/api/text/ip.ts';
 import type { Diagnostic } from '../documents/diagnostic.ts';
 import { addressOf, type Address, type Document } from '../documents/document.ts';
@@ -23,6 +23,9 @@ export function overlappingSubnets(objects: readonly Document[], observed: Obser
       ? []
       : subnetsOf(addressOf('network', name), (key) => object.config[key] ?? ''),
   );
+  // What is on the server already may stay.
+  const isRefused = (live: string | undefined, wanted: string): boolean =>
+    observed.server.isGantry === true && live !== wanted;
   return declared.flatMap((document) => {
     const config = mapOf(document.values['config']);
     const live = observed.networks.get(document.name)?.object.config;
@@ -30,7 +33,9 @@ export function overlappingSubnets(objects: readonly Document[], observed: Obser
       asText(config[key] === undefined || config[key] === 'auto' ? live?.[key] : config[key]),
     );
     const found = own.flatMap((subnet) =>
-      seen.filter((other) => cidrsOverlap(subnet.cidr, other.cidr)).map((other) => overlap(document, subnet, other)),
+      seen
+        .filter((other) => cidrsOverlap(subnet.cidr, other.cidr))
+        .map((other) => overlap(document, subnet, other, isRefused(live?.[subnet.key], subnet.text))),
     );
     seen.push(...own);
     return found;
@@ -46,12 +51,15 @@ const subnetsOf = (address: Address, valueOf: (key: string) => string): readonly
     return cidr === undefined ? [] : [{ address, key, text, cidr }];
   });
 
-const overlap = (document: Document, subnet: Subnet, other: Subnet): Diagnostic => ({
-  severity: 'warning',
-  code: 'overlapping-subnets',
-  address: document.address,
-  path: `config.${subnet.key}`,
-  message: `the subnet ${subnet.text} of ${subnet.address} overlaps ${other.text} of ${other.address}: some addresses of one cannot be reached`,
-  remedy: `give one of them another subnet, or \`${subnet.key}: auto\` for one that is free`,
-  ...document.location,
-});
+function overlap(document: Document, subnet: Subnet, other: Subnet, isRefused: boolean): Diagnostic {
+  const effect = isRefused ? 'the server would refuse it' : 'some addresses of one cannot be reached';
+  return {
+    severity: isRefused ? 'error' : 'warning',
+    code: 'overlapping-subnets',
+    address: document.address,
+    path: `config.${subnet.key}`,
+    message: `the subnet ${subnet.text} of ${subnet.address} overlaps ${other.text} of ${other.address}: ${effect}`,
+    remedy: `give one of them another subnet, or \`${subnet.key}: auto\` for one that is free`,
+    ...document.location,
+  };
+}

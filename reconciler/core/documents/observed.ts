@@ -36,6 +36,10 @@ export interface Observed extends Tables {
     readonly etag?: string;
     /** The server stores core.https_address but does not listen on it. */
     readonly isDeaf?: boolean;
+    /** True for a gantryd, whose own rules then tell what it would refuse. */
+    readonly isGantry?: boolean;
+    /** Drivers that pools may have on this server. Absent: it does not say. */
+    readonly poolDrivers?: readonly string[];
     /** True when snapshots cannot have a description, as on LXD. */
     readonly lacksSnapshotDescriptions?: boolean;
   };

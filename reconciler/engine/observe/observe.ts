@@ -166,13 +166,17 @@ function notThere(error: unknown): readonly never[] {
 /** The server object for a plan, with the records of the sets from its config. */
 export function serverPart({ metadata, etag }: Reply<Server>): Pick<Observed, 'server' | 'sets'> {
   const config: Server['config'] | undefined = metadata.config;
+  // A client that is not trusted sees no environment.
+  const environment: Server['environment'] | undefined = metadata.environment;
+  const drivers = environment?.storage_supported_drivers?.map(({ Name }) => Name);
   return {
     server: {
       extensions: metadata.api_extensions,
       ...(config === undefined ? {} : { config }),
       ...(etag === undefined ? {} : { etag }),
       ...(isDeaf(metadata) ? { isDeaf: true } : {}),
-      ...(dialectOf(metadata) === 'lxd' ? { lacksSnapshotDescriptions: true } : {}),
+      ...(dialectOf(metadata) === 'lxd' ? { lacksSnapshotDescriptions: true } : { isGantry: true }),
+      ...(drivers === undefined ? {} : { poolDrivers: drivers }),
     },
     sets: readSetStates(config ?? {}),
   };

@@ -54,9 +54,10 @@ function brokenRule(line: string): string | undefined {
   if (refused !== undefined && !allowedNicKey.test(key)) return `the key ${shown(key)} is not allowed: ${refused[1]}`;
   const unknown = refused === undefined ? unknownKey(key) : undefined;
   if (unknown !== undefined) return unknown;
-  // An empty value clears a whole list; the daemon's own hooks and mounts are in these lists.
+  // An empty value clears a whole list; the daemon's own hooks and mounts are in these lists. Whoever may write raw.lxc may also give
+  // a container every capability: programs that need them, such as RKE2, ask for that reset.
   const isEmpty = line.slice(equals + 1).trim() === '';
-  return isEmpty && /^lxc\.(hook|mount|cgroup2?|cap|environment)\b/.test(key)
+  return isEmpty && key !== 'lxc.cap.drop' && /^lxc\.(hook|mount|cgroup2?|cap|environment)\b/.test(key)
     ? `the key ${shown(key)} needs a value: an empty one would undo the daemon's own lines`
     : undefined;
 }

@@ -9,7 +9,7 @@ import { dnsName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import { containersWith } from '../used-by.ts';
 import { nicNetwork } from '../expand.ts';
-import { claimsOf, subnetProblems, takenProblems } from './nic-addresses.ts';
+import { claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
 import type { ContainerEntry, ContainerView } from '../containers/view.ts';
 
 export interface NetworkHostsDeps {
@@ -26,6 +26,8 @@ export class NetworkHosts {
   readonly #deps: NetworkHostsDeps;
   readonly #locks = new KeyedMutex();
   readonly #starting = new Set<string>();
+  /** Addresses that changes of containers bring along, by container, until they are recorded. */
+  readonly claimed = new Map<string, readonly Claim[]>();
 
   constructor(deps: NetworkHostsDeps) {
     this.#deps = deps;

@@ -16,7 +16,7 @@ import { networkKeys } from '../cluster/member-keys.ts';
 import type { NetworkHosts } from './network-hosts.ts';
 import type { ContainerView } from '../containers/view.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
-import { takenAddresses } from './taken-addresses.ts';
+import { addressKeys, takenAddresses } from './taken-addresses.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { createNetworkSaga } from './sagas/network-create.ts';
 import { refuseUsedNetwork, networkUsers } from './network-users.ts';
@@ -38,9 +38,13 @@ export interface NetworksDeps {
 
 const urlOf = (name: string): string => `/1.0/networks/${encodeURIComponent(name)}`;
 export const networkLock = (name: string): string => `network/${name}`;
+/** Held while subnets are chosen and checked; after the lock of a network. */
+const subnetsLock = 'networks/subnets';
 
 export class Networks {
   readonly #deps: NetworksDeps;
+  /** By the names of networks that are being made or changed. */
+  readonly #pending = new Map<string, ConfigMap>();
 
   constructor(deps: NetworksDeps) {
     this.#deps = deps;
@@ -83,16 +87,16 @@ export class Networks {
     check(name, sent);
     await this.#deps.locks.run(networkLock(name), async () => {
       await this.#refuseTaken(name);
-      const config = await this.#deps.network.fillConfig(sent, { creating: true, taken: this.#subnets() });
-      await this.#refuseTakenAddresses(name, config);
-      const document: NetworkDocument = {
-        v: 1,
-        description: body.description ?? '',
-        type: 'bridge',
-        config,
-        lifecycle: 'ready',
-      };
-      await this.#deps.sagas.run(createNetworkSaga(this.#deps), { name, document });
+      await this.#withSubnets(name, sent, undefined, async (config) => {
+        const document: NetworkDocument = {
+          v: 1,
+          description: body.description ?? '',
+          type: 'bridge',
+          config,
+          lifecycle: 'ready',
+        };
+        await this.#deps.sagas.run(createNetworkSaga(this.#deps), { name, document });
+      });
     });
     this.#deps.events.lifecycle('network-created', urlOf(name), undefined, caller.requestor);
   }
@@ -179,23 +183,60 @@ export class Networks {
       checkIfMatch(ifMatch, this.#etag(name, document), 'network', name);
       const drafted = next(document);
       check(name, drafted.config);
-      const config = await this.#deps.network.fillConfig(drafted.config, {
-        creating: false,
-        taken: this.#subnets(name),
-      });
-      await this.#refuseTakenAddresses(name, config, document.config);
-      const wanted = { ...drafted, config };
-      // Recorded first: after a crash in between, the next start brings the host to what was recorded.
-      await this.#commit(name, wanted);
-      try {
-        await this.#deps.network.up({ name, config }, new AbortController().signal);
-      } catch (error) {
-        await this.#commit(name, document);
-        await this.#deps.network.up({ name, config: document.config }, new AbortController().signal);
-        throw error;
-      }
+      await this.#withSubnets(name, drafted.config, document.config, (config) =>
+        this.#changeTo(name, document, { ...drafted, config }),
+      );
     });
     this.#deps.events.lifecycle('network-updated', urlOf(name), undefined, caller.requestor);
+  }
+
+  async #changeTo(name: string, before: NetworkDocument, wanted: NetworkDocument): Promise<void> {
+    // Recorded first: after a crash in between, the next start brings the host to what was recorded.
+    await this.#commit(name, wanted);
+    try {
+      await this.#deps.network.up({ name, config: wanted.config }, new AbortController().signal);
+    } catch (error) {
+      await this.#commit(name, before);
+      await this.#deps.network.up({ name, config: before.config }, new AbortController().signal);
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `work` with the config whose subnets are chosen, checked and held until its end, so that networks made at the same time never
+   * get one subnet. `before`: the config of a network that exists.
+   */
+  async #withSubnets(
+    name: string,
+    drafted: ConfigMap,
+    before: ConfigMap | undefined,
+    work: (config: ConfigMap) => Promise<void>,
+  ): Promise<void> {
+    const config = await this.#deps.locks.run(subnetsLock, async () => {
+      const networks = this.#others(name);
+      const taken = networks.flatMap((other) => addressKeys.flatMap((key) => other.config[key] ?? []));
+      const filled = await this.#deps.network.fillConfig(drafted, { creating: before === undefined, taken });
+      const interfaces = await this.#deps.network.interfaces();
+      const problems = takenAddresses(name, filled, before ?? {}, { networks, interfaces });
+      if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
+      this.#pending.set(name, filled);
+      return filled;
+    });
+    try {
+      await work(config);
+    } finally {
+      this.#pending.delete(name);
+    }
+  }
+
+  /** Other networks: recorded ones, and those being made or changed. One that changes may keep either config. */
+  #others(name: string): readonly { readonly name: string; readonly config: ConfigMap }[] {
+    const recorded = this.#deps.records.networks.list().map((entry) => ({
+      name: entry.name,
+      config: entry.document.config,
+    }));
+    const pending = [...this.#pending].map(([other, config]) => ({ name: other, config }));
+    return [...recorded, ...pending].filter((other) => other.name !== name);
   }
 
   /** The same on every member of a cluster. */
@@ -208,14 +249,6 @@ export class Networks {
     return this.#deps.records.retry((changes) => changes.put('networks', name, document));
   }
 
-  #subnets(except?: string): readonly string[] {
-    return this.#deps.records.networks
-      .list()
-      .filter((entry) => entry.name !== except)
-      .flatMap(({ document }) => [document.config['ipv4.address'], document.config['ipv6.address']])
-      .filter((address): address is string => address !== undefined && address.includes('/'));
-  }
-
   async #refuseTaken(name: string): Promise<void> {
     if (this.#deps.records.networks.has(name)) throw errors.exists('network', name);
     if ((await this.#deps.network.interfaces()).some((candidate) => candidate.name === name)) {
@@ -223,11 +256,6 @@ export class Networks {
         { path: 'name', message: 'is an interface of the host' },
       ]);
     }
-  }
-
-  async #refuseTakenAddresses(name: string, config: ConfigMap, before: ConfigMap = {}): Promise<void> {
-    const problems = takenAddresses(name, config, before, await this.#deps.network.interfaces());
-    if (problems.length > 0) throw errors.invalid(`network ${name}`, problems);
   }
 
   #managed(name: string): Entry<NetworkDocument> {

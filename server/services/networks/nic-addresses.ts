@@ -2,7 +2,8 @@
 // changes nothing; leases are network-hosts.ts.
 import { plainName, projectOf } from '../../api/project/project-names.ts';
 import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
-import { containsIp, formatIp, isHostAddress, parseCidr, parseIp } from '../../api/text/ip.ts';
+import { addressProblem } from '../../api/network/address-in-subnet.ts';
+import { formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Records } from '../../records/records.ts';
 import { nicNetwork } from '../expand.ts';
@@ -61,14 +62,7 @@ export function subnetProblems(records: Pick<Records, 'networks'>, claims: reado
     const ip = parseIp(claim.value);
     const subnet = parseCidr(records.networks.get(claim.network)?.document.config[claim.property] ?? '');
     if (claim.property === 'hwaddr' || ip === undefined || subnet === undefined) return [];
-    const where = `the network ${claim.network} (${formatIp(subnet.ip)}/${subnet.prefix})`;
-    const why = !containsIp(subnet, ip)
-      ? `it is not in the subnet of ${where}`
-      : ip.value === subnet.ip.value
-        ? `it is the address of ${where} itself`
-        : isHostAddress({ ip, prefix: subnet.prefix })
-          ? undefined
-          : `no machine can have the first or last address of ${where}`;
+    const why = addressProblem(ip, claim.network, subnet);
     if (why === undefined) return [];
     return [{ path: `devices.${claim.device}.${claim.property}`, message: `cannot be ${claim.value}: ${why}` }];
   });

@@ -1,38 +1,66 @@
-// Checks that the addresses of a network are free on this host: a second interface with one of them cannot serve DHCP or DNS. Pure.
+// Checks that the subnets of a network overlap no other network and no interface of this host. Pure.
 import type { ConfigMap } from '../../api/schema/common-schemas.ts';
-import { formatCidr, formatIp, parseCidr, subnetOf } from '../../api/text/ip.ts';
+import { bitsOf, cidrsOverlap, parseCidr, type Cidr } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { HostInterface } from '../../drivers/network/driver.ts';
 
-const keys = ['ipv4.address', 'ipv6.address'] as const;
+/** Of networks that exist or are being made, and of the host. */
+export interface Neighbours {
+  readonly networks: readonly { readonly name: string; readonly config: ConfigMap }[];
+  readonly interfaces: readonly HostInterface[];
+}
 
-/** Of the addresses that differ from `before`: the interface of the host that has the address, or another one of its subnet. */
-export function takenAddresses(
-  name: string,
-  config: ConfigMap,
-  before: ConfigMap,
-  interfaces: readonly HostInterface[],
-): readonly Problem[] {
-  return keys.flatMap((key) => {
+interface Owner {
+  readonly who: string;
+  readonly name: string;
+  readonly addresses: readonly string[];
+}
+
+export const addressKeys = ['ipv4.address', 'ipv6.address'] as const;
+
+/** Of the addresses that differ from `before`: what already has the address, or one in a subnet that overlaps. */
+export function takenAddresses(name: string, config: ConfigMap, before: ConfigMap, others: Neighbours): Problem[] {
+  return addressKeys.flatMap((key) => {
     const value = config[key] ?? '';
     if (value === before[key]) return [];
-    const owner = ownerOf(value, interfaces);
-    if (owner === undefined || owner.name === name) return [];
-    const message = `${value} is in use: the interface ${owner.name} of this host has ${owner.address}. Choose another subnet, or "auto" for a free one`;
+    const owner = ownerOf(value, ownersAmong(others, name));
+    if (owner === undefined) return [];
+    const message = `${value} is in use: ${owner.who} has ${owner.address}. Choose another subnet, or "auto" for a free one`;
     return [{ path: `config.${key}`, message }];
   });
 }
 
-function ownerOf(value: string, interfaces: readonly HostInterface[]): { name: string; address: string } | undefined {
+function ownersAmong({ networks, interfaces }: Neighbours, name: string): readonly Owner[] {
+  const all = [
+    ...networks.map((each) => ({
+      who: `the network ${each.name}`,
+      name: each.name,
+      addresses: addressKeys.flatMap((key) => each.config[key] ?? []),
+    })),
+    ...interfaces.map((each) => ({
+      who: `the interface ${each.name} of this host`,
+      name: each.name,
+      addresses: each.addresses ?? [],
+    })),
+  ];
+  return all.filter((owner) => owner.name !== name);
+}
+
+function ownerOf(value: string, owners: readonly Owner[]): { who: string; address: string } | undefined {
   const wanted = parseCidr(value);
   if (wanted === undefined) return undefined;
-  for (const { name, addresses = [] } of interfaces) {
+  for (const { who, addresses } of owners) {
     const address = addresses.find((text) => {
       const has = parseCidr(text);
-      if (has === undefined || has.ip.family !== wanted.ip.family) return false;
-      return formatIp(has.ip) === formatIp(wanted.ip) || formatCidr(subnetOf(has)) === formatCidr(subnetOf(wanted));
+      return has !== undefined && collides(wanted, has);
     });
-    if (address !== undefined) return { name, address };
+    if (address !== undefined) return { who, address };
   }
   return undefined;
+}
+
+/** An address without a subnet, as tunnels have, takes only itself. */
+function collides(wanted: Cidr, has: Cidr): boolean {
+  const isAlone = has.prefix === bitsOf(has.ip.family);
+  return isAlone ? has.ip.family === wanted.ip.family && has.ip.value === wanted.ip.value : cidrsOverlap(wanted, has);
 }

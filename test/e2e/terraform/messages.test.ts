@@ -24,6 +24,37 @@ resource "gantry_container" "c" {
 }
 `;
 
+  test('The plan refuses lines of raw.lxc that the server would refuse, and tells overlapping subnets', async () => {
+    for (const kind of ['gantry_profile', 'gantry_container']) {
+      const of = (line: string): string => `
+resource "${kind}" "x" {
+  name     = "x"
+  config   = { "raw.lxc" = "${line}" }
+  devices  = { root = { type = "disk", path = "/", pool = "fast" } }${kind === 'gantry_container' ? '\n  profiles = []' : ''}
+}
+`;
+      terraform.write(of('lxc.uts.name=x'));
+      expect(await terraform.fails('plan')).toMatch(
+        /The server would refuse raw.lxc .* the name belongs to the daemon/,
+      );
+      terraform.write(of('lxc.apparmor.profile=unconfined\\nlxc.cap.drop='));
+      expect((await terraform.plan()).changes).toBe(true);
+    }
+    const lan = (name: string, address: string): string => `
+resource "gantry_network" "${name}" {
+  name   = "${name}"
+  config = { "ipv4.address" = "${address}", "ipv6.address" = "none" }
+}
+`;
+    terraform.write(lan('lan0', '10.77.0.1/16'));
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    terraform.write(`${lan('lan0', '10.77.0.1/16')}${lan('lan1', '10.77.3.1/24')}`);
+    const { output } = await terraform.plan();
+    expect(output).toContain('The subnet 10.77.3.1/24 overlaps that of the network lan0');
+    expect(await terraform.fails('apply', '-auto-approve')).toContain('the network lan0 has 10.77.0.1/16');
+  });
+
   test('The plan refuses unknown and unavailable drivers, wrong schedules, and wrong keys of volumes', async () => {
     terraform.write(pool.replace('"dir"', '"dri"'));
     expect(await terraform.fails('plan')).toContain('There is no storage driver dri (did you mean dir?)');

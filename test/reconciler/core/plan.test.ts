@@ -385,6 +385,69 @@ describe('references', () => {
     );
   });
 
+  test('a plan for a gantryd refuses new subnets that overlap, and leaves what is there alone', () => {
+    const gantry = (observed: Observed): Observed => ({ ...observed, server: { extensions: [], isGantry: true } });
+    const lan = (name: string, address: string) =>
+      document('network', name, { config: { 'ipv4.address': address, 'ipv6.address': 'none' } });
+    const apart = [lan('lan0', '10.1.0.1/16'), lan('lan1', '10.1.3.1/24')];
+    expect(plan(apart, gantry(host)).diagnostics).toMatchObject([
+      { code: 'overlapping-subnets', severity: 'error', path: 'config.ipv4.address' },
+    ]);
+    const there = ['10.1.0.1/16', '10.1.3.1/24'].map((address, index) =>
+      liveNetwork(`lan${index}`, { config: { 'ipv4.address': address, 'ipv6.address': 'none' } }),
+    );
+    const known = gantry(world({ networks: there }));
+    expect(plan(apart, known).diagnostics).toMatchObject([{ code: 'overlapping-subnets', severity: 'warning' }]);
+    expect(plan([lan('lan2', '10.1.9.1/24')], known).diagnostics).toMatchObject([{ severity: 'error' }]);
+  });
+
+  test('a plan finds static addresses outside their network, also of networks and profiles that it makes', () => {
+    const nic = (address: string) => ({ eth0: { type: 'nic', network: 'lan0', 'ipv4.address': address } });
+    const lan = document('network', 'lan0', { config: { 'ipv4.address': '10.1.0.1/24', 'ipv6.address': 'none' } });
+    const container = (address: string, more: object = {}) =>
+      document('container', 'c', { source: { type: 'none' }, devices: nic(address) }, more);
+    const told = (documents: readonly Document[], isGantry: boolean, observed = host) =>
+      plan(documents, { ...observed, server: { extensions: [], isGantry } }).diagnostics.map(
+        ({ code, severity, path, message }) => `${severity} ${code} ${path ?? ''}: ${message}`,
+      );
+    const outside = 'address-outside devices.eth0.ipv4.address: container/c cannot have the address 10.2.0.5:';
+    expect(told([lan, container('10.1.0.5')], true)).toEqual([]);
+    expect(told([lan, container('10.2.0.5')], true)).toEqual([
+      `error ${outside} it is not in the subnet of the network lan0 (10.1.0.1/24)`,
+    ]);
+    expect(told([lan, container('10.2.0.5')], false)[0]).toContain(`warning ${outside}`);
+    expect(told([lan, container('10.2.0.5', { state: 'stopped' })], true)[0]).toContain(`warning ${outside}`);
+    expect(told([lan, container('10.1.0.1')], true)[0]).toContain('it is the address of the network lan0');
+    const profiled = [
+      lan,
+      document('profile', 'fixed', { devices: nic('10.2.0.5') }),
+      document('container', 'c', { source: { type: 'none' }, profiles: ['default', 'fixed'] }),
+    ];
+    expect(told(profiled, true)[0]).toContain(`error ${outside}`);
+    // The server has yet to pick the subnet.
+    expect(told([document('network', 'lan0', {}), container('10.2.0.5')], true)).toEqual([]);
+    const live = liveContainer('c', { devices: nic('10.2.0.5') });
+    expect(told([lan, container('10.2.0.5')], true, withContainers(live))[0]).toContain(`warning ${outside}`);
+  });
+
+  test('a plan names drivers of pools that the server lacks, and lines of raw.lxc that it would refuse', () => {
+    const server = { extensions: [], isGantry: true, poolDrivers: ['btrfs', 'dir'] };
+    const wanted = [
+      document('storage_pool', 'fast', { driver: 'zfs' }),
+      document('profile', 'raw', { config: { 'raw.lxc': 'lxc.log.file=/x' } }),
+      document('profile', 'rke', { config: { 'raw.lxc': 'lxc.apparmor.profile=unconfined\nlxc.cap.drop=' } }),
+    ];
+    const found = plan(wanted, { ...world({}), server }).diagnostics;
+    expect(found.map(({ severity, address, path }) => `${severity} ${address ?? ''} ${path ?? ''}`)).toEqual([
+      'error storage_pool/fast driver',
+      'error profile/raw config.raw.lxc',
+    ]);
+    expect(found[0]?.message).toBe('the server cannot make storage_pool/fast: it has no driver zfs, only btrfs, dir');
+    const there = { ...world({ pools: [livePool('fast', { driver: 'zfs' })] }), server };
+    expect(codes(plan(wanted.slice(0, 1), there))).toEqual([]);
+    expect(codes(plan(wanted, world({})))).toEqual([]);
+  });
+
   test('an unknown target is an error with the nearest one', () => {
     const made = plan([document('profile', 'web')], host, { targets: ['profile/wbe'] });
     expect(made.diagnostics[0]?.message).toBe('--target profile/wbe is not declared (did you mean profile/web?)');

@@ -117,13 +117,45 @@ describe('creating a network', () => {
     const free = { 'ipv4.address': '10.214.202.1/24', 'ipv6.address': 'none' };
     expect((await daemon.call('POST', '/1.0/networks', { name: 'own0', config: free })).status).toBe(200);
     const other = await daemon.call('POST', '/1.0/networks', { name: 'own1', config: free });
-    expect([other.status, other.bytes.toString()]).toEqual([400, expect.stringContaining('the interface own0')]);
+    expect([other.status, other.bytes.toString()]).toEqual([400, expect.stringContaining('the network own0')]);
     const taken = await daemon.call('PATCH', '/1.0/networks/own0', { config: { 'ipv4.address': '192.0.2.1/24' } });
     expect(taken.status).toBe(400);
     expect((await daemon.get('/1.0/networks/own0')).config['ipv4.address']).toBe('10.214.202.1/24');
     const described = await daemon.call('PATCH', '/1.0/networks/own0', { description: 'mine' });
     expect(described.status).toBeLessThan(300);
     expect((await daemon.call('DELETE', '/1.0/networks/own0')).status).toBeLessThan(300);
+  });
+
+  test('with a subnet that contains another one or lies in it answers 400 and names both', async () => {
+    const config = (address: string): object => ({ 'ipv4.address': address, 'ipv6.address': 'none' });
+    const wide = fresh();
+    expect((await create(wide, config('10.216.0.1/16'))).status).toBe(200);
+    for (const address of ['10.216.7.1/24', '10.216.0.1/16', '10.217.0.1/15', '192.0.2.129/25']) {
+      const answer = await create('gtyasub', config(address));
+      expect([answer.status, paths(answer.body)], address).toEqual([400, ['config.ipv4.address']]);
+      expect(answer.bytes.toString()).toContain(address === '192.0.2.129/25' ? 'interface eth0' : `network ${wide}`);
+    }
+    const six = fresh();
+    expect((await create(six, { 'ipv4.address': 'none', 'ipv6.address': 'fd42:9:9::1/64' })).status).toBe(200);
+    const inside = await create('gtyasub', { 'ipv4.address': 'none', 'ipv6.address': 'fd42:9:9::1:0:0:1/80' });
+    expect([inside.status, paths(inside.body)]).toEqual([400, ['config.ipv6.address']]);
+    for (const name of [wide, six]) await daemon.call('DELETE', `/1.0/networks/${name}`);
+  });
+
+  test('in parallel gives a subnet to one network only, made or changed', async () => {
+    const config = { 'ipv4.address': '10.213.0.1/24', 'ipv6.address': 'none' };
+    const names = Array.from({ length: 4 }, fresh);
+    const answers = await Promise.all(names.map((name) => create(name, config)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400, 400]);
+    const changed = Array.from({ length: 3 }, fresh);
+    for (const name of changed) await create(name, { 'ipv4.address': 'none', 'ipv6.address': 'none' });
+    const wanted = { config: { 'ipv4.address': '10.213.1.1/24' } };
+    const puts = await Promise.all(changed.map((name) => daemon.call('PATCH', `/1.0/networks/${name}`, wanted)));
+    expect(puts.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400]);
+    for (const name of [...names, ...changed]) await daemon.call('DELETE', `/1.0/networks/${name}`);
+    const last = fresh();
+    expect((await create(last, config)).status).toBe(200);
+    await daemon.call('DELETE', `/1.0/networks/${last}`);
   });
 
   test('that cannot come up answers 500 or 400, without a record', async () => {

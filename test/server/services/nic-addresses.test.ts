@@ -59,6 +59,16 @@ describe('addresses of nics', () => {
     expect((await patch(owner, nic({ 'ipv4.address': '10.214.201.9', 'limits.max': '1Mbit' }))).status).toBe(200);
   });
 
+  test('chosen for several containers at the same moment are given to one of them', async () => {
+    const names = [await made(), await made(), await made()];
+    const wanted = nic({ 'ipv4.address': '10.214.201.77' });
+    const answers = await Promise.all(names.map((name) => patch(name, wanted)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400, 400]);
+    const [loser = ''] = names.filter((_name, index) => answers[index]?.status === 400);
+    // What was refused holds nothing back.
+    expect((await patch(loser, nic({ 'ipv4.address': '10.214.201.78' }))).status).toBe(200);
+  });
+
   test('of a copy equal those of the original: only one of them can be up, and a stopped copy takes no lease away', async () => {
     const name = await made({ devices: nic({ 'ipv4.address': '10.214.201.20' }) });
     expect((await setState(daemon, name, 'start')).err).toBe('');

@@ -77,7 +77,7 @@ async function change(
     deps.idMaps.reserving(async (reserve) => {
       const original = readyContainer(deps.records, name);
       const before = deps.view.expanded(original);
-      await deps.records.retry((changes) => {
+      const recording = deps.records.retry((changes) => {
         const { document } = readyContainer(deps.records, name);
         checkIfMatch(ifMatch, etagOf.container(document), 'container', name);
         const wanted = next(document);
@@ -85,6 +85,7 @@ async function change(
         requirePlaces(deps.records, changes, name, wanted);
         changes.put('containers', name, reserve(name, wanted));
       });
+      await recording.finally(() => deps.hosts.claimed.delete(name));
       await bringIntoForce(deps, name, original, before, reserve);
       const after = deps.view.expanded(readyContainer(deps.records, name));
       await deps.hosts.settle([...nicNetworks(before.devices), ...nicNetworks(after.devices)]);
@@ -223,9 +224,9 @@ function checkImageKeys(name: string, before: ConfigMap, wanted: ConfigMap): voi
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
 }
 
-/** Addresses that the change brings along must be free, also of stopped containers. */
+/** Addresses that the change brings along must be free, also of stopped containers, and of changes that are being recorded. */
 function checkAddresses(
-  deps: Pick<UpdateDeps, 'records' | 'view'>,
+  deps: Pick<UpdateDeps, 'records' | 'view' | 'hosts'>,
   name: string,
   before: readonly Claim[],
   after: readonly Claim[],
@@ -235,9 +236,10 @@ function checkAddresses(
   const others = deps.records.containers.list().flatMap((entry) => {
     if (entry.name === name) return [];
     const { devices, config } = deps.view.expanded(entry);
-    return claimsOf(entry.name, devices, config);
+    return [...claimsOf(entry.name, devices, config), ...(deps.hosts.claimed.get(entry.name) ?? [])];
   });
   const kept = after.filter((claim) => !claims.includes(claim));
   const problems = [...takenProblems(claims, [...others, ...kept]), ...subnetProblems(deps.records, claims)];
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
+  deps.hosts.claimed.set(name, claims);
 }

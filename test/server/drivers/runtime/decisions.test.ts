@@ -361,6 +361,8 @@ describe('the configuration file', () => {
     'lxc.idmap = u 0 0 65536',
     'lxc.include = /etc/x',
     'lxc.hook.post-stop =',
+    'lxc.cap.keep =',
+    'lxc.mount.entry =',
     'lxc.cgroup.dir.container = lxc',
     'no equals sign',
     'lxc.bogus = 1',
@@ -385,6 +387,7 @@ describe('the configuration file', () => {
       'lxc.proc.oom_score_adj',
     ])
       expect(parseRawLxc(`${key} = 1`)).toEqual([`${key} = 1`]);
+    expect(parseRawLxc('lxc.cap.drop=')).toEqual(['lxc.cap.drop = ']);
     expect(parseRawLxc('# x\n\n lxc.cap.drop = sys_boot \nlxc.net.0.ipv4.address = 10.0.0.2/24')).toEqual([
       'lxc.cap.drop = sys_boot',
       'lxc.net.0.ipv4.address = 10.0.0.2/24',
