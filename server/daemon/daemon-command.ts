@@ -152,6 +152,8 @@ async function serve(flags: Flags): Promise<number> {
   // Whoever started the daemon may go away: it serves others, too.
   const output = guardOutput(process.stdout, () => {});
   const stopping = stopSignal();
+  const stopStart = new AbortController();
+  void stopping.then((name) => stopStart.abort(new Error(`${name} came before the start was over`)));
   try {
     const { startDaemon } = await import('./daemon.ts');
     const daemon = await startDaemon({
@@ -164,6 +166,7 @@ async function serve(flags: Flags): Promise<number> {
       ...(flags.clusterStore === undefined ? {} : { clusterStore: flags.clusterStore }),
       ...(flags.etcdPath === undefined ? {} : { etcdPath: flags.etcdPath }),
       unprivilegedOnly: flags.unprivilegedOnly,
+      stopStart: stopStart.signal,
       log,
     });
     const ready = {
@@ -181,11 +184,19 @@ async function serve(flags: Flags): Promise<number> {
     await ((await stopping) === 'SIGPWR' ? daemon.shutDown() : daemon.stop());
     return exitCodes.ok;
   } catch (error) {
+    if (error === stopStart.signal.reason) return ended(log);
     logger.fatal(errorText(error));
     // What a start has opened before it failed must not keep the process.
     setTimeout(() => process.exit(exitCodes.failed), longestEndMs).unref();
     return exitCodes.failed;
   }
+}
+
+/** The start was given up because it was asked to. What it still waits for must not keep the process. */
+function ended(log: Log): number {
+  log.info('gantryd ends before it has started, as it was asked to');
+  setTimeout(() => process.exit(exitCodes.ok), longestEndMs).unref();
+  return exitCodes.ok;
 }
 
 /** Standard error has log lines only. What Node deprecates is a matter of libraries. */

@@ -33,6 +33,8 @@ export interface DaemonOptions {
   readonly drivers?: (options: HostDriverOptions) => Promise<HostDrivers>;
   /** Other time than that of this host: what it is, and when a minute has passed. */
   readonly time?: { readonly clock: Clock; readonly minutes: MinuteTimer };
+  /** Ends a start that waits for the store of the cluster: it throws the reason. */
+  readonly stopStart?: AbortSignal;
   /** Other time limits for servers that images come from. */
   readonly remoteLimits?: Partial<RemoteLimits>;
   /** Records of another server: the daemon answers on its socket and does nothing that could be noticed outside: no TLS listener,

@@ -169,7 +169,15 @@ async function openStoreOf(
   log: Log,
   membership: Membership | undefined,
 ): Promise<OpenedStore> {
-  const { dryRun, stateDir, etcd, release = version } = options;
-  if (dryRun === undefined) return await openStore({ stateDir, databaseDir, etcd, log, membership, release });
+  const { dryRun, stateDir, etcd, release = version, stopStart } = options;
+  if (dryRun === undefined) return await openStore({
+      stateDir,
+      databaseDir,
+      etcd,
+      log,
+      membership,
+      release,
+      stopStart,
+    });
   return { store: dryRun, follow: () => {}, close: () => dryRun.close() };
 }

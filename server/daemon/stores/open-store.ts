@@ -25,6 +25,8 @@ export interface OpenStoreOptions {
   readonly membership: Membership | undefined;
   /** Of this daemon. */
   readonly release: string;
+  /** Ends the wait for the store of a cluster. */
+  readonly stopStart?: AbortSignal | undefined;
 }
 
 export interface OpenedStore {
@@ -46,7 +48,7 @@ export const sqlitePath = (databaseDir: string): string => join(databaseDir, 'st
 
 export async function openStore(options: OpenStoreOptions): Promise<OpenedStore> {
   const { databaseDir, etcd, membership } = options;
-  if (membership !== undefined) return await openClusterStore(membership, options.log, options.release);
+  if (membership !== undefined) return await openClusterStore(membership, options);
   const note = await readNote(databaseDir);
   if (etcd !== undefined || note !== undefined) return await openEtcd(options, etcd ?? note?.etcd);
   const store = await openSqliteStore({ path: sqlitePath(databaseDir), history: noHistory });
@@ -122,15 +124,14 @@ export const writerOf = (member: number): string => `member-${member}`;
 /** The store that all members of the cluster write to. */
 export async function openClusterStore(
   { store: choice, number, clusterUuid }: Membership,
-  log: Log,
-  release: string,
+  { log, release, stopStart }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart'>,
 ): Promise<OpenedStore> {
   const [{ openEtcdStore }, { Compactor }] = await Promise.all([
     import('../../store/etcd/etcd.ts'),
     import('../../store/etcd/compactor.ts'),
   ]);
   const settings = await etcdSettings(choice);
-  const store = await untilAvailable(() => openEtcdStore({ ...settings, writer: writerOf(number) }), log);
+  const store = await untilAvailable(() => openEtcdStore({ ...settings, writer: writerOf(number) }), log, stopStart);
   try {
     await checkCluster(store, { clusterUuid, address: choice.address, release });
   } catch (error) {
@@ -141,17 +142,44 @@ export async function openClusterStore(
 }
 
 /** After a power cut all members start at once, and each one's etcd waits for the others. */
-async function untilAvailable<T>(open: () => Promise<T>, log: Log): Promise<T> {
+async function untilAvailable<T extends Pick<Store, 'close'>>(
+  open: () => Promise<T>,
+  log: Log,
+  stop: AbortSignal | undefined,
+): Promise<T> {
   const end = performance.now() + longestWaitMs;
   for (let isTold = false; ; isTold = true) {
     try {
-      return await open();
+      return await unlessStopped(open(), stop);
     } catch (error) {
       const isAway = error instanceof StoreError && error.code === 'Unavailable';
       if (!isAway || performance.now() > end) throw error;
       if (!isTold) log.warn(`Waiting for the store of the cluster: ${error.message}`);
-      await pause(1_000, undefined);
+      await pause(1_000, stop);
     }
+  }
+}
+
+/** Throws the reason of the signal at once; a store that opens after that is closed. */
+async function unlessStopped<T extends Pick<Store, 'close'>>(
+  opening: Promise<T>,
+  stop: AbortSignal | undefined,
+): Promise<T> {
+  if (stop === undefined) return await opening;
+  const stopped = new Promise<never>((_resolve, reject) => {
+    const refuse = (): void => reject(stop.reason as Error);
+    if (stop.aborted) refuse();
+    else stop.addEventListener('abort', refuse, { once: true });
+  });
+  try {
+    return await Promise.race([opening, stopped]);
+  } catch (error) {
+    if (stop.aborted)
+      opening.then(
+        (late) => late.close(),
+        () => {},
+      );
+    throw error;
   }
 }
 
