@@ -52,8 +52,8 @@ export interface ClientOptions {
   readonly project?: string;
   /** Sent with every call over TLS, instead of a client certificate. */
   readonly bearer?: BearerSource;
-  /** An answer was read from the memory of a member whose cluster has no majority. `since`: when its records answered last, in the form of the server. */
-  readonly onStale?: (since: string | undefined) => void;
+  /** An answer comes from the memory of a member that does not hear what the others change; `reason`: why, in words of the server. */
+  readonly onStale?: (reason: string | undefined) => void;
   /** Notices dead links to https hosts; injected by tests. */
   readonly link?: LinkWatch;
 }

@@ -16,8 +16,12 @@ export interface ClusterCalls {
   rename(name: string, to: string, signal?: AbortSignal): Promise<void>;
   /** The answer is an operation. */
   changeState(name: string, body: ClusterMemberStatePost, signal?: AbortSignal): Promise<Reply<unknown>>;
-  /** The answer is an operation. `isForced`: the member does not answer, and what it has is lost. */
-  remove(name: string, isForced: boolean, signal?: AbortSignal): Promise<Reply<unknown>>;
+  /** The answer is an operation. `isForced`: the member does not answer, and what it has is lost; `isEvenOnline`: also when it does answer. */
+  remove(
+    name: string,
+    removal: { readonly isForced: boolean; readonly isEvenOnline: boolean },
+    signal?: AbortSignal,
+  ): Promise<Reply<unknown>>;
 }
 
 const collection = '/1.0/cluster/members';
@@ -34,6 +38,8 @@ export const clusterCalls = (send: Send): ClusterCalls => ({
     await send({ method: 'POST', path: pathOf(name), json: { server_name: to } }, signal);
   },
   changeState: (name, json, signal) => send({ method: 'POST', path: `${pathOf(name)}/state`, json }, signal),
-  remove: (name, isForced, signal) =>
-    send({ method: 'DELETE', path: pathOf(name), query: { force: isForced ? 1 : undefined } }, signal),
+  remove: (name, { isForced, isEvenOnline }, signal) => {
+    const query = { force: isForced ? 1 : undefined, online: isEvenOnline ? 1 : undefined };
+    return send({ method: 'DELETE', path: pathOf(name), query }, signal);
+  },
 });

@@ -6,7 +6,7 @@ import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
 import type { StatusCode } from '../api/status.ts';
 import type { Store } from '../store/store.ts';
-import { silence } from './member-status.ts';
+import { removed, silence } from './member-status.ts';
 import { type Member, Members } from './members.ts';
 import type { MemberPair } from './keys/identity.ts';
 import { MemberCertificates } from './keys/member-certificates.ts';
@@ -103,7 +103,7 @@ export class Cluster {
 
   /** False: the store does not answer, and what is read may be old. */
   async readBarrier(): Promise<boolean> {
-    return !this.isOn || (await this.#barrier.pass());
+    return !this.isOn || (!this.isRemoved && (await this.#barrier.pass()));
   }
 
   /** When the store answered this member last; undefined: it answers, as far as the reads so far have shown. */
@@ -121,12 +121,24 @@ export class Cluster {
 
   /** False: the store did not answer the last read, or the last renewal, and does not answer now. */
   async takesChanges(): Promise<boolean> {
-    return !this.isOn || (await this.#barrier.answersChanges(this.#presence?.isOverdue === true));
+    if (!this.isOn) return true;
+    return !this.isRemoved && (await this.#barrier.answersChanges(this.#presence?.isOverdue === true));
   }
 
-  /** The answer to a change while the store does not answer. */
+  /** The answer to a change that is not taken. */
   refusal(): AppError {
-    return errors.unavailable(`${silence(this.silentSince)}, so nothing was changed: try again when they answer`);
+    return errors.unavailable(`Nothing was changed. ${this.doubt ?? 'Try again'}`);
+  }
+
+  /** The others have removed this member without its doing. */
+  get isRemoved(): boolean {
+    return this.isOn && this.members.byNumber(this.members.here) === undefined;
+  }
+
+  /** Why answers may be out of date, in words; undefined: they are not, as far as the reads so far have shown. */
+  get doubt(): string | undefined {
+    if (this.isRemoved) return removed;
+    return this.silentSince === undefined ? undefined : silence(this.silentSince);
   }
 
   /** Resolves when what any member has acknowledged is known here. Throws AppError unavailable when the store stays away for long; `doubt`

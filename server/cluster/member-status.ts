@@ -11,6 +11,9 @@ export interface ShownStatus {
 export const silence = (since: Date | undefined): string =>
   `The records of the cluster have not answered${since === undefined ? '' : ` since ${since.toISOString()}`} (most of the etcds that keep them cannot be reached)`;
 
+export const removed =
+  'This host was removed from its cluster, so it is read-only; its containers run on. Stop gantryd, make the host a single one with gantryd cluster leave, and start gantryd again';
+
 interface Circumstances {
   /** The release that every member must have at least. */
   readonly minVersion: string;

@@ -36,11 +36,18 @@ export function placeContainer(members: readonly Member[], wish: PlacementWish):
 export function placeVolume(members: readonly Member[], group: string): Member {
   const candidates = membersOf(members, group);
   const [best] = candidates
-    .filter(({ isPresent, document }) => isPresent && document.evacuated !== true)
+    .filter((member) => generalReason(member) === undefined)
     .toSorted((a, b) => Number(b.isHere) - Number(a.isHere) || (a.name < b.name ? -1 : 1));
   if (best !== undefined) return best;
-  const names = candidates.map(({ name, isPresent }) => `${name} is ${isPresent ? 'evacuated' : 'offline'}`);
+  const names = candidates.map((member) => `${member.name} ${generalReason(member) ?? ''}`);
   throw errors.badRequest(`No member of the group ${group.slice(1)} can take the volume: ${names.join('; ')}`);
+}
+
+/** What is known of every member; undefined: it takes things. */
+function generalReason({ isPresent, document, present }: Member): string | undefined {
+  if (!isPresent) return 'is offline';
+  if (document.evacuated === true) return 'is evacuated';
+  return present?.isReadOnly === true ? 'is read-only: its disk is full' : undefined;
 }
 
 /** Those that a target names: all without one. Throws AppError notFound. */
@@ -56,8 +63,8 @@ export function membersOf(members: readonly Member[], target: string): readonly 
 
 function reasonAgainst(member: Member, wish: PlacementWish, isChosen: boolean): string | undefined {
   const { document } = member;
-  if (!member.isPresent) return 'is offline';
-  if (document.evacuated === true) return 'is evacuated';
+  const general = generalReason(member);
+  if (general !== undefined) return general;
   const scheduled = document.config?.['scheduler.instance'] ?? 'all';
   if (!isChosen && scheduled === 'manual') return 'takes containers only as target (scheduler.instance: manual)';
   if (wish.target === '' && scheduled === 'group')

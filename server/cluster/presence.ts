@@ -292,6 +292,7 @@ function isOther(told: PresentSignal, now: PresentSignal): boolean {
     told.version !== now.version ||
     told.extensions !== now.extensions ||
     told.hasEtcd !== now.hasEtcd ||
+    told.isReadOnly !== now.isReadOnly ||
     told.certificates?.join() !== now.certificates?.join() ||
     told.warnings?.join() !== now.warnings?.join()
   );

@@ -17,6 +17,8 @@ export interface PresentSignal {
   readonly hasEtcd?: boolean;
   /** Fingerprints of the certificates that it takes other members by; it serves with the first one. */
   readonly certificates?: readonly string[];
+  /** It takes no changes: its disk is full. */
+  readonly isReadOnly?: boolean;
   /** What an operator has to know of the store, as this member sees it. */
   readonly warnings?: readonly string[];
 }
@@ -65,7 +67,7 @@ export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.fro
 /** Undefined for what another release wrote in a way that is not known here. */
 export function decodePresent(value: Uint8Array): PresentSignal | undefined {
   try {
-    const { version, extensions, load, hasEtcd, certificates, warnings } = JSON.parse(
+    const { version, extensions, load, hasEtcd, certificates, isReadOnly, warnings } = JSON.parse(
       Buffer.from(value).toString(),
     ) as Partial<PresentSignal>;
     if (typeof version !== 'string' || load === undefined) return undefined;
@@ -75,6 +77,7 @@ export function decodePresent(value: Uint8Array): PresentSignal | undefined {
       load,
       ...(hasEtcd === undefined ? {} : { hasEtcd }),
       ...(Array.isArray(certificates) ? { certificates: certificates.map(String) } : {}),
+      ...(isReadOnly === true ? { isReadOnly } : {}),
       warnings: Array.isArray(warnings) ? warnings.map(String) : [],
     };
   } catch {

@@ -34,6 +34,7 @@ export class ClusterPart {
   #listeners: Listeners | undefined;
   #isClosed = false;
   #isListed = true;
+  #isToldReadOnly = false;
 
   constructor(base: Foundation, services: Services) {
     this.#base = base;
@@ -117,7 +118,8 @@ export class ClusterPart {
         extensions: servedExtensions.length,
         hasEtcd: ownEtcd.hasProgram,
         certificates: certificates.fingerprints,
-        warnings: [...ownEtcd.warnings, ...this.#unmade()].slice(0, mostWarnings),
+        isReadOnly: this.#isReadOnly,
+        warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unmade()].slice(0, mostWarnings),
         load: {
           memoryTotalBytes: totalmem(),
           memoryFreeBytes: process.availableMemory(),
@@ -171,6 +173,10 @@ export class ClusterPart {
     if (this.#isClosed) return;
     const { fencing, goOn, healing } = this.#services;
     void fencing.tick();
+    if (this.#isReadOnly !== this.#isToldReadOnly) {
+      this.#isToldReadOnly = this.#isReadOnly;
+      void this.#base.cluster.tell();
+    }
     goOn.tick();
     void healing.tick();
     this.#lookLater();
@@ -191,6 +197,17 @@ export class ClusterPart {
     await this.#services.clusterPools.definitions.realise();
     await this.#services.clusterNetworks.definitions.realise();
     if (this.#unmade().join() !== before) await this.#base.cluster.tell();
+  }
+
+  get #isReadOnly(): boolean {
+    return this.#base.room?.reason() !== undefined;
+  }
+
+  #ownDisk(): readonly string[] {
+    const { dirs } = this.#base;
+    return this.#isReadOnly
+      ? [`The disk of ${dirs.database} is full: this member takes no changes until there is room`]
+      : [];
   }
 
   /** What this member lacks of the cluster. */

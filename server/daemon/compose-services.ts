@@ -197,7 +197,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     cluster: base.cluster,
     loop,
     listenForMembers: base.membership.listen,
-    readOnly: () => room?.reason(),
+    readOnly: () => room?.reason() ?? (cluster.isRemoved ? cluster.doubt : undefined),
     settled: () => base.traces.settled,
   });
   const clusterPools = new ClusterObjects({ ...inCluster, on: poolsOfAll });

@@ -170,7 +170,8 @@ async function openStoreOf(
   membership: Membership | undefined,
 ): Promise<OpenedStore> {
   const { dryRun, stateDir, etcd, release = version, stopStart } = options;
-  if (dryRun === undefined) return await openStore({
+  if (dryRun === undefined)
+    return await openStore({
       stateDir,
       databaseDir,
       etcd,

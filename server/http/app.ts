@@ -228,11 +228,6 @@ async function carryOut(
   checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
   const names = deps.namesIn(project);
   checkTarget(deps.cluster, query);
-  const refusal = deps.refusal(endpoint);
-  if (refusal !== undefined) {
-    await discardBody(request.raw);
-    throw refusal;
-  }
   if (handler === undefined) throw unservable(endpoint);
   const sight = identity.caller.projects === undefined ? undefined : deps.sightOf(identity.caller);
   const params = qualifiedParams(endpoint.path, request.params as Record<string, string>, names);
@@ -245,23 +240,27 @@ async function carryOut(
   };
   const elsewhere = isRouted ? deps.cluster.routing.memberFor(asked) : undefined;
   if (elsewhere !== undefined) return await passOn(elsewhere);
-  if (needsStore(endpoint) && !(await deps.cluster.takesChanges())) {
+  const takesChange = !needsStore(endpoint) || (await deps.cluster.takesChanges());
+  const refusal = takesChange ? deps.refusal(endpoint) : deps.cluster.refusal();
+  const isPlaced = isRouted && endpoint.id === 'containers.create';
+  // What is wrong with this member alone does not keep another one from taking a container.
+  if (refusal !== undefined && !(isPlaced && takesChange)) {
     await discardBody(request.raw);
-    throw deps.cluster.refusal();
+    throw refusal;
   }
   const body = await bodyOf(endpoint, request.raw);
   checkNamedProjects(identity.caller, body);
   // Where a container is made is decided by what it needs, which is in the body.
-  const place =
-    isRouted && endpoint.id === 'containers.create'
-      ? deps.placing.memberFor(caller, query['target'] ?? '', body as ContainerCreate | undefined)
-      : undefined;
+  const place = isPlaced
+    ? deps.placing.memberFor(caller, query['target'] ?? '', body as ContainerCreate | undefined)
+    : undefined;
   if (place !== undefined) return await passOn(place, { body });
+  if (refusal !== undefined) throw refusal;
   const isRead = endpoint.method === 'GET';
   // Whether a limit leaves room depends on what all members have.
   const needsNews = isRead ? isRouted : deps.cluster.isOn && deps.placing.isLimited(project);
   if (needsNews && !(await deps.cluster.readBarrier()) && isRead)
-    reply.headers(staleHeaders(deps.dialect.headerPrefix, deps.cluster.silentSince));
+    reply.headers(staleHeaders(deps.dialect.headerPrefix, deps.cluster.doubt));
   const context = new HandlerContext({
     identity,
     names,
@@ -286,10 +285,10 @@ async function carryOut(
   return answerResult(deps, endpoint, request, reply, shown);
 }
 
-/** An answer from memory, while the store of the cluster does not answer. */
-const staleHeaders = (prefix: string, since: Date | undefined): Readonly<Record<string, string>> => ({
+/** An answer from memory, while this member does not hear what the others change. */
+const staleHeaders = (prefix: string, reason: string | undefined): Readonly<Record<string, string>> => ({
   [`${prefix}stale`]: 'true',
-  ...(since === undefined ? {} : { [`${prefix}stale-since`]: since.toISOString() }),
+  ...(reason === undefined ? {} : { [`${prefix}stale-reason`]: reason }),
 });
 /** Throws AppError forbidden. Of a connection without TLS no browser is the other end. */
 export function checkOrigin(allowed: string, request: IncomingMessage, isEffective: boolean): void {

@@ -77,13 +77,13 @@ async function connectTo(context: CliContext<ConnectOptions>, host: string): Pro
 }
 
 /** One line for all answers of a command, with --json too: what is printed may be wrong. */
-function staleNotice({ io }: CliContext, host: string): (since: string | undefined) => void {
+function staleNotice({ io }: CliContext, host: string): (reason: string | undefined) => void {
   let isTold = false;
-  return (since) => {
+  return (reason) => {
     if (isTold) return;
     isTold = true;
-    const silence = `the records of its cluster have not answered${since === undefined ? '' : ` since ${since}`}`;
-    io.stderr.write(`${host} answers from its memory, which may be out of date: ${silence}\n`);
+    const why = reason === undefined ? '' : `. ${reason}`;
+    io.stderr.write(`${host} answers from its memory, which may be out of date${why}\n`);
   };
 }
 

@@ -94,10 +94,16 @@ export const clusterEndpoints = [
     ...clustering,
     body: ClusterMemberPost,
   }),
-  endpoint('members.delete', 'DELETE /1.0/cluster/members/:name', 'async', 'Remove it.', {
-    ...clustering,
-    query: ['force'],
-  }),
+  endpoint(
+    'members.delete',
+    'DELETE /1.0/cluster/members/:name',
+    'async',
+    'Remove it. With force also when it is offline, with online too also with what an online one has.',
+    {
+      ...clustering,
+      query: ['force', 'online'],
+    },
+  ),
   endpoint(
     'members.state.post',
     'POST /1.0/cluster/members/:name/state',

@@ -20,6 +20,10 @@ export const queryParameters = {
   timeout: { type: 'integer', description: 'Seconds to wait; without limit when absent.' },
   path: { type: 'string', description: 'Path of a file in the container, or name of a template.' },
   force: { type: 'integer', description: '1: remove the member even when it does not answer.' },
+  online: {
+    type: 'integer',
+    description: '1: with force, remove also a member that is online, with the containers and volumes that it has.',
+  },
 } as const satisfies Record<string, Json>;
 
 export function openApiDocument(): Json {

@@ -46,7 +46,7 @@ interface HttpDeps {
   };
   readonly timeoutMs: number;
   readonly project?: string;
-  readonly onStale?: (since: string | undefined) => void;
+  readonly onStale?: (reason: string | undefined) => void;
 }
 
 const attempts = 3;
@@ -119,7 +119,7 @@ async function sendOnce<T>(
   try {
     const { statusCode, headers, text } = await deps.transport.exchange(sent, limits, signal);
     span?.set('http.response.status_code', statusCode);
-    if (prefixedHeader(headers, 'stale') === 'true') deps.onStale?.(prefixedHeader(headers, 'stale-since'));
+    if (prefixedHeader(headers, 'stale') === 'true') deps.onStale?.(prefixedHeader(headers, 'stale-reason'));
     return parseReply<T>(statusCode, headers, text, whatOf(call));
   } catch (error) {
     throw await explained(deps, call, error, signal);

@@ -65,7 +65,9 @@ export function clusterRoutes(
     },
     // Clients of LXD take the answer for the end of it.
     'members.delete': async ({ caller, params, query }) => {
-      const operation = membership.remove(caller, params.name, isTrue(query.force));
+      // The command line of LXD asks before it forces.
+      const isEvenOnline = isTrue(query.online) || dialect === 'lxd';
+      const operation = membership.remove(caller, params.name, { isForced: isTrue(query.force), isEvenOnline });
       if (dialect !== 'lxd') return async_(operation);
       const { status_code: code, err } = await ended(operation);
       if (code !== statusCodes.success) throw errors.internal(err);

@@ -24,7 +24,7 @@ import { bootstrap } from './bootstrap.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { leave, settleAlone } from './leave.ts';
 import { checkEmpty, join, planJoin } from './join.ts';
-import { removeMember } from './remove.ts';
+import { type Removal, removeMember } from './remove.ts';
 import { renameMember } from './rename-member.ts';
 import { memberAddress } from './member-address.ts';
 import { askedOfHosts } from './joining/member-config.ts';
@@ -158,8 +158,8 @@ export class ClusterMembership {
     events.lifecycle('cluster-member-renamed', `/1.0/cluster/members/${to}`, { old_name: name }, caller.requestor);
   }
 
-  remove(caller: Caller, name: string, isForced: boolean): Operation {
-    return removeMember(this.#deps, caller, this.find(name), isForced);
+  remove(caller: Caller, name: string, removal: Removal): Operation {
+    return removeMember(this.#deps, caller, this.find(name), removal);
   }
 
   /** Throws AppError notFound; outside a cluster there are no members. */

@@ -10,26 +10,36 @@ import type { Caller } from '../caller.ts';
 import type { ClusterUseCaseDeps } from './deps.ts';
 import { stillHas } from './leave.ts';
 
+export interface Removal {
+  /** It may be offline, and what it has is lost to the cluster. */
+  readonly isForced: boolean;
+  /** Together with force: it is removed with what it has although it is online. */
+  readonly isEvenOnline?: boolean;
+}
+
 /** Throws AppError badRequest when it has what would be lost, unless that is wanted. */
-export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: Member, isForced: boolean): Operation {
+export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: Member, removal: Removal): Operation {
+  const { isForced } = removal;
   const { cluster, records, operations, events } = deps;
   const { name, number } = member;
   if (cluster.members.list().length === 1)
     throw errors.badRequest(`The member ${name} is the only one of its cluster: there would be none left`);
-  if (member.isHere) return removeThisOne(deps, member, isForced);
+  if (member.isHere) return removeThisOne(deps, member, removal);
   if (!isForced) {
     if (!member.isPresent)
       throw errors.badRequest(
         `The member ${name} is offline: with force it is removed, and what it had is lost to the cluster`,
       );
-    const held = [...records.others.of('containers', number)].map((entry) => `the container ${entry.name}`);
-    for (const entry of records.others.of('volumes', number)) held.push(`the storage volume ${entry.name}`);
+    const held = whatItHas(deps, number);
     if (held.length > 0) throw errors.badRequest(stillHas(name, held));
   }
+  checkNotOnline(deps, number, removal);
   return operations.start({
     description: 'Removing a cluster member',
     resources: { cluster: [] },
     run: async (_handle, signal) => {
+      // It may have come back meanwhile.
+      checkNotOnline(deps, number, removal);
       if (member.isPresent) {
         await deps.images.bringAllOf(member, isForced, signal);
         await askToLeave(deps, member, isForced);
@@ -46,14 +56,37 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
   });
 }
 
+/** In words. */
+function whatItHas({ records }: ClusterUseCaseDeps, number: number): readonly string[] {
+  return [
+    ...[...records.others.of('containers', number)].map((entry) => `the container ${entry.name}`),
+    ...[...records.others.of('volumes', number)].map((entry) => `the storage volume ${entry.name}`),
+  ];
+}
+
+/** Force is for members that are gone: one that holds its lease runs what would be lost. */
+function checkNotOnline(deps: ClusterUseCaseDeps, number: number, { isForced, isEvenOnline = false }: Removal): void {
+  const member = deps.cluster.members.byNumber(number);
+  if (!isForced || isEvenOnline || member?.isPresent !== true) return;
+  const held = whatItHas(deps, number);
+  if (held.length > 0)
+    throw errors.badRequest(
+      `${stillHas(member.name, held)}. It is online: force discards what it has only together with online=1 (gantry: --force --yes)`,
+    );
+}
+
 /** Another member removes this one, as it would when it were asked: of what this one had there is nobody else to clear away. */
-function removeThisOne({ cluster, operations }: ClusterUseCaseDeps, { name }: Member, isForced: boolean): Operation {
+function removeThisOne(
+  { cluster, operations }: ClusterUseCaseDeps,
+  { name }: Member,
+  { isForced, isEvenOnline = false }: Removal,
+): Operation {
   const [other] = cluster.members.reachable();
   if (other === undefined)
     throw errors.badRequest(
       `The member ${name} cannot leave while no other member can be reached: one of them takes its records off the list`,
     );
-  const query = isForced ? '?force=1' : '';
+  const query = isForced ? `?force=1${isEvenOnline ? '&online=1' : ''}` : '';
   return operations.start({
     description: 'Leaving the cluster',
     resources: { cluster: [] },

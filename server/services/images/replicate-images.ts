@@ -42,7 +42,11 @@ async function keep(
   const isOwn = records.images.has(image);
   const others = otherHolders(records, image).map(({ member }) => member);
   if (isOwn) return members.repair(image);
-  const fit = cluster.members.list().filter(({ isPresent, document }) => isPresent && document.evacuated !== true);
+  const fit = cluster.members
+    .list()
+    .filter(
+      ({ isPresent, document, present }) => isPresent && document.evacuated !== true && present?.isReadOnly !== true,
+    );
   const wish = {
     image,
     wanted: Number(settingOf(records, 'cluster.images_minimal_replica')),

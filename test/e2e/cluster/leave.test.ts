@@ -10,6 +10,7 @@ import { buildBusyboxImage } from '../../support/images/busybox.ts';
 import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
 import { makeCluster, type TestCluster, type TestMember, tokenOf } from '../../support/cluster/members.ts';
 import { makeDaemon } from '../../support/daemons/daemon.ts';
+import { cli } from '../../support/cli/io.ts';
 import { freePort } from '../../support/hosts/free-port.ts';
 import { etcdMissing } from '../../support/store/etcd.ts';
 import { until } from '../../support/until.ts';
@@ -130,6 +131,35 @@ describe.skipIf(missing !== undefined)('leaving a cluster', { timeout: 60_000 },
       expect.stringContaining('The member m2 still has the container c1'),
     ]);
     expect(await names(two)).toHaveLength(2);
+  });
+
+  test('force alone discards no member that is online with a container; with --yes that is removed, and goes read-only', async () => {
+    await one.call('POST', '/1.0/storage-pools', { name: 'default', driver: 'dir' });
+    const third = await cluster.add('m3');
+    const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
+    await third.ok('POST', '/1.0/containers?target=m3', { name: 'c1', source: { type: 'none' }, devices });
+    await until(async () => (await one.get('/1.0/containers')).includes('/1.0/containers/c1'));
+    const gantry = (...words: readonly string[]) =>
+      cli(['cluster', 'remove', 'm3', ...words, '--host', `unix://${one.socketPath}`]);
+    const refused = await gantry('--force');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/m3 still has the container c1: evacuate it first.*It is online.*--force --yes/s),
+    ]);
+    expect(await names(one)).toContain('/1.0/cluster/members/m3');
+    expect(await gantry('--yes')).toMatchObject({ code: 64 });
+
+    expect(await gantry('--force', '--yes')).toMatchObject({ code: 0 });
+    expect(await names(one)).not.toContain('/1.0/cluster/members/m3');
+    await until(async () => (await third.call('GET', '/1.0/profiles')).headers['x-svc-stale'] === 'true');
+    const change = await third.call('POST', '/1.0/profiles', { name: 'zombie' });
+    expect([change.status, change.metadata]).toMatchObject([
+      500,
+      { code: 'unavailable', message: expect.stringMatching(/was removed from its cluster, so it is read-only/) },
+    ]);
+    const shown = await cli(['get', 'profiles', '--host', `unix://${third.socketPath}`]);
+    expect([shown.code, shown.stderr]).toEqual([0, expect.stringContaining('was removed from its cluster')]);
+    expect((await third.get('/1.0')).environment.read_only).toContain('was removed from its cluster');
   });
 
   test('an image that only the member has is copied before it leaves', async () => {

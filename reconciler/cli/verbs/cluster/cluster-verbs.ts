@@ -78,6 +78,7 @@ export const clusterRemove = {
   flags: {
     ...hostFlags,
     force: toggle('--force', 'remove a member that does not answer too, with the records of its objects'),
+    yes: toggle('--yes', 'with --force: also a member that is online, with the containers and volumes that it has'),
   },
   examples: ['gantry cluster remove three', 'gantry cluster remove three --force'],
 } satisfies Verb;

@@ -77,9 +77,11 @@ export const renameMember: Run<ClusterRenameOptions> = async (context, [name = '
 
 export const removeMember: Run<ClusterRemoveOptions> = async (context, [name = '']) => {
   const isForced = context.options.force === true;
+  const isEvenOnline = context.options.yes === true;
+  if (isEvenOnline && !isForced) throw usageError('--yes is for --force: without it nothing of a member is lost');
   await withClient(context, async (client) => {
     await checkMembers(client, [name], context.stop);
-    await followOperation(context, client, () => client.cluster.remove(name, isForced, context.stop));
+    await followOperation(context, client, () => client.cluster.remove(name, { isForced, isEvenOnline }, context.stop));
     if (context.isJson) context.io.stdout.write(`${JSON.stringify({ server_name: name, removed: true })}\n`);
     context.out(name);
   });

@@ -67,7 +67,7 @@ describe.skipIf(etcdMissing() !== undefined)('a cluster without a majority', { t
     for (const { status, metadata } of answers)
       expect({ status, metadata }).toMatchObject({
         status: 500,
-        metadata: { code: 'unavailable', message: expect.stringContaining('nothing was changed') },
+        metadata: { code: 'unavailable', message: expect.stringContaining('Nothing was changed') },
       });
     expect(performance.now() - began).toBeLessThan(8_000);
   });

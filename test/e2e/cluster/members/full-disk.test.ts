@@ -1,0 +1,64 @@
+// A member whose disk is full takes no changes: containers are made on the others, and the list of members says why.
+import { execFileSync } from 'node:child_process';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
+import { etcdMissing } from '../../../support/store/etcd.ts';
+import { until } from '../../../support/until.ts';
+
+const isRoot = process.getuid?.() === 0;
+if (!isRoot) console.log('skipped: a cluster member with a full disk: mounting a small one needs root');
+
+describe.skipIf(!isRoot || etcdMissing() !== undefined)('a member with a full disk', { timeout: 60_000 }, () => {
+  let cluster: TestCluster;
+  let one: TestMember;
+  let two: TestMember;
+  let disk: string;
+  beforeAll(async () => {
+    cluster = await makeCluster(2);
+    [one, two] = cluster.members as [TestMember, TestMember];
+    await one.call('POST', '/1.0/storage-pools', { name: 'p', driver: 'dir' });
+    // Records are in the etcd: nothing of this cluster is in there.
+    disk = join(two.dir, 'database');
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', disk]);
+    writeFileSync(join(disk, 'filling'), Buffer.alloc(1024 * 1024));
+  }, 60_000);
+  afterAll(async () => {
+    execFileSync('umount', ['-l', disk]);
+    await cluster.cleanUp();
+  });
+
+  const statusOf = async (): Promise<{ readonly message: string }> => await one.get('/1.0/cluster/members/m2');
+  const devices = { root: { type: 'disk', path: '/', pool: 'p' } };
+  const create = (name: string, query = '', asked = one) =>
+    asked.call('POST', `/1.0/containers${query}`, { name, source: { type: 'none' }, devices });
+
+  test('says so to the others, and in a warning', async () => {
+    await until(async () => (await statusOf()).message.includes('is full: this member takes no changes'), 30_000);
+    expect(await one.get('/1.0/cluster/members/m1')).toMatchObject({ message: 'Fully operational' });
+  });
+
+  test('is not chosen for containers, also when it is the one that is asked', async () => {
+    for (const [index, asked] of [one, two, one, two].entries()) {
+      const answer = await create(`c${index}`, '', asked);
+      expect([answer.status, answer.metadata]).toMatchObject([202, {}]);
+      await one.wait(answer.body.operation as string);
+      expect(await one.get(`/1.0/containers/c${index}`)).toMatchObject({ location: 'm1' });
+    }
+  });
+
+  test('is refused as a target with the reason', async () => {
+    const refused = await create('late', '?target=m2');
+    expect([refused.status, JSON.stringify(refused.metadata)]).toEqual([
+      400,
+      expect.stringContaining('m2 is read-only: its disk is full'),
+    ]);
+  });
+
+  test('takes containers again when there is room', async () => {
+    rmSync(join(disk, 'filling'));
+    await until(async () => (await statusOf()).message === 'Fully operational', 30_000);
+    expect((await create('back', '?target=m2')).status).toBe(202);
+  });
+});
