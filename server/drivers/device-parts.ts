@@ -58,6 +58,8 @@ export interface MountRun {
   readonly within?: readonly string[];
   /** With `idmapped`: maps that its files may be in on disk, the recorded one first. Absent: not known. */
   readonly fileMaps?: readonly (readonly IdMapEntry[])[];
+  /** `source` is a block device: the file system on it is mounted, with these options of its own. */
+  readonly block?: { readonly fileSystem: string; readonly options: readonly string[] };
   /** Device nodes in it work. */
   readonly nodes?: boolean;
 }

@@ -34,6 +34,7 @@ const accepted: Record<string, readonly Device[]> = {
     { type: 'disk', path: '/mnt', source: '/srv', readonly: 'true', recursive: 'true', propagation: 'rslave' },
     { type: 'disk', path: '/data', source: 'volume', pool: 'default', optional: 'yes' },
     { type: 'disk', path: '/data', source: '/srv', required: 'false', 'raw.mount.options': 'noexec, nodev,noatime' },
+    { type: 'disk', path: '/data', source: '/dev/sdb1', 'raw.mount.options': 'noexec,discard,commit=60' },
     { type: 'disk', path: '/data', source: '/srv', required: 'no', optional: 'true' },
   ],
   'unix-char': [
@@ -111,6 +112,16 @@ const refused: readonly (readonly [string, Device, readonly string[]])[] = [
   [
     'two rules of access times',
     { type: 'disk', path: '/m', source: '/s', 'raw.mount.options': 'noatime,relatime' },
+    ['raw.mount.options'],
+  ],
+  [
+    'options of a file system for what is no device',
+    { type: 'disk', path: '/m', source: '/srv/dev', 'raw.mount.options': 'discard' },
+    ['raw.mount.options'],
+  ],
+  [
+    'a device in the options of another one',
+    { type: 'disk', path: '/m', source: '/dev/sdb1', 'raw.mount.options': 'source=/dev/sda1' },
     ['raw.mount.options'],
   ],
   ['mount options of the root', { ...root, 'raw.mount.options': 'noexec' }, ['raw.mount.options']],

@@ -3,7 +3,7 @@ import type { Problem } from '../problem.ts';
 import * as is from '../text/value-checks.ts';
 import { isSet, live, problem } from './device-schema.ts';
 import type { DeviceConfig, Devices, DeviceSchema } from './device-schema.ts';
-import { mountFlags, mountOptions } from './mount-flags.ts';
+import { fileSystemOptions, mountFlags, mountOptions } from './mount-flags.ts';
 
 const propagations = [
   'private',
@@ -26,7 +26,10 @@ export const disk: DeviceSchema = {
     path: live(is.mountPath, 'Where it is mounted in the container; without a leading slash as with one.', {
       required: true,
     }),
-    source: live(is.any, 'Path on the host, or with pool the name of a volume. Not for the root.'),
+    source: live(
+      is.any,
+      'Path on the host, or with pool the name of a volume. Of a block device the file system on it is mounted. Not for the root.',
+    ),
     pool: { check: is.any, effect: 'live', doc: 'Storage pool of the volume, or of the root file system.' },
     size: live(is.size, 'Size of the root file system. Unset: as the pool has it.'),
     readonly: live(is.bool, 'Mount it read-only.', { default: 'false' }),
@@ -39,7 +42,10 @@ export const disk: DeviceSchema = {
     shift: live(is.bool, 'Files on disk have the ids that the container sees: mount through its id map.', {
       default: 'false',
     }),
-    'raw.mount.options': live(mountOptions, `Options of the mount, separated by commas: ${mountFlags.join(', ')}.`),
+    'raw.mount.options': live(
+      mountOptions,
+      `Options of the mount, separated by commas: ${mountFlags.join(', ')}; with a block device also those of its file system.`,
+    ),
     'limits.read': live(is.diskRate, 'Most bytes a second, or operations (500iops), when reading.'),
     'limits.write': live(is.diskRate, 'Most bytes a second, or operations (500iops), when writing.'),
     'limits.max': live(is.diskRate, 'Both limits at once.'),
@@ -116,6 +122,14 @@ function mountRules(device: DeviceConfig): Problem[] {
     const broken = is.judge(is.absolutePath, source, 'word');
     if (broken !== undefined) problems.push(problem('source', `${broken}; the name of a volume needs pool`));
   }
+  const [option] = fileSystemOptions(device['raw.mount.options']);
+  if (option !== undefined && (isSet(device, 'pool') || !source.startsWith('/dev/')))
+    problems.push(
+      problem(
+        'raw.mount.options',
+        `has ${is.shown(option)}, which is none of ${mountFlags.join(', ')}: options of a file system are for sources below /dev`,
+      ),
+    );
   if (isSet(device, 'size')) problems.push(problem('size', 'is only for the root disk (path /): set it on the volume'));
   if (isSet(device, 'required') && isSet(device, 'optional') && isRequired(device) === is.isTrue(device['optional'])) {
     problems.push(problem('required', 'contradicts optional, its older name: give one of them'));

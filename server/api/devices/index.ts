@@ -15,7 +15,7 @@ import { unixBlock, unixChar } from './unix.ts';
 
 export type { DeviceConfig, DeviceEffect, Devices, DeviceSchema } from './device-schema.ts';
 export { isRequired, isRoot, rootDisk, sharedPaths } from './disk.ts';
-export { flagsOf, type MountFlag } from './mount-flags.ts';
+export { fileSystemOptions, flagsOf, type MountFlag } from './mount-flags.ts';
 export { listensInside, parseProxyAddress, type ProxyAddress } from './proxy.ts';
 export { unixPaths } from './unix.ts';
 

@@ -1,4 +1,4 @@
-// The options that a disk's mount can have: a disk here is a second mount of files of the host, so only those of the mount itself.
+// The options that a disk's mount can have: flags of the mount itself, and those of the file system where the source is a block device.
 import * as is from '../text/value-checks.ts';
 import type { Check } from '../text/value-checks.ts';
 
@@ -18,16 +18,27 @@ export type MountFlag = (typeof mountFlags)[number];
 
 const times: readonly string[] = ['noatime', 'relatime', 'strictatime'];
 
-/** A comma list of flags, of which at most one sets how access times are kept. */
+const wordsOf = (value: string | undefined): readonly string[] =>
+  (value ?? '')
+    .split(',')
+    .map((word) => word.trim())
+    .filter((word) => word !== '');
+
+const isFlag = (word: string): word is MountFlag => mountFlags.some((flag) => flag === word);
+
+/** A comma list of words, NAME or NAME=VALUE, of which at most one sets how access times are kept. */
 export const mountOptions: Check = (value) => {
-  const broken = is.listOf(is.oneOf(...mountFlags))(value);
-  if (broken !== undefined) return `${broken}; options of the file system itself belong where the host mounts it`;
+  const bad = wordsOf(value).find((word) => !/^[a-z0-9_.-]+(=[!-~]+)?$/i.test(word));
+  if (bad !== undefined) return `has ${is.shown(bad)} where NAME or NAME=VALUE belongs`;
+  if (wordsOf(value).some((word) => /^source(=|$)/i.test(word))) return 'must not have source: the disk has its own';
   const kept = flagsOf(value).filter((flag) => times.includes(flag));
   return new Set(kept).size > 1 ? `must have one of ${times.join(', ')} at most` : undefined;
 };
 
+/** Options that are not of the mount but of the file system on a block device. */
+export const fileSystemOptions = (value: string | undefined): readonly string[] =>
+  wordsOf(value).filter((word) => !isFlag(word));
+
 /** The flags of a valid list. */
-export const flagsOf = (value: string | undefined): readonly MountFlag[] => {
-  const words = (value ?? '').split(',').map((word) => word.trim());
-  return mountFlags.filter((flag) => words.includes(flag));
-};
+export const flagsOf = (value: string | undefined): readonly MountFlag[] =>
+  mountFlags.filter((flag) => wordsOf(value).includes(flag));

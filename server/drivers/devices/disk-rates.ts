@@ -43,7 +43,7 @@ export function parseRates(properties: ConfigMap): Omit<DiskRate, 'device' | 'ma
 async function blockDevice(path: string, host: HostPaths): Promise<{ major: number; minor: number } | undefined> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return undefined;
-  let { major, minor } = splitDev(found.dev);
+  let { major, minor } = splitDev(found.isBlockDevice() ? found.rdev : found.dev);
   if (major === 0) {
     // btrfs and the like have a number of their own; what they lie on is named by the mount.
     const source = mountSource(await readFile('/proc/self/mountinfo', 'utf8'), `${major}:${minor}`);

@@ -1,10 +1,11 @@
 // Disks: the root disk (made by storage; only its throughput is set here) and volumes and host paths shown inside the container.
 import { stat } from 'node:fs/promises';
-import { flagsOf, isRequired } from '../../api/devices/index.ts';
+import { fileSystemOptions, flagsOf, isRequired } from '../../api/devices/index.ts';
 import { isTrue } from '../../api/text/value-checks.ts';
 import { DriverError } from '../driver-error.ts';
-import type { DiskRate } from '../device-parts.ts';
+import type { DiskRate, MountRun } from '../device-parts.ts';
 import { nothing, type DeviceContext, type DeviceRun, type DeviceHandler, type HostVolume } from './device.ts';
+import { blockContent, unmountable } from './block-file-system.ts';
 import { diskRates } from './disk-rates.ts';
 
 export const diskDevice: DeviceHandler = {
@@ -25,6 +26,7 @@ export const diskDevice: DeviceHandler = {
       throw new DriverError('NotFound', `disk ${context.device}: ${what}`);
     }
     const flags = flagsOf(context.properties['raw.mount.options']);
+    const block = await blockOf(context, volume.path);
     const recursive = isTrue(context.properties['recursive']) && found.isDirectory();
     return {
       ...nothing,
@@ -38,7 +40,8 @@ export const diskDevice: DeviceHandler = {
           ...(isVolume || context.shownPaths === undefined ? {} : { within: context.shownPaths }),
           ...(volume.fileMaps === undefined ? {} : { fileMaps: volume.fileMaps }),
           target: path.startsWith('/') ? path : `/${path}`,
-          kind: found.isDirectory() ? 'dir' : 'file',
+          kind: found.isDirectory() || block !== undefined ? 'dir' : 'file',
+          ...(block === undefined ? {} : { block }),
           readonly: isTrue(context.properties['readonly']),
           optional,
           recursive,
@@ -49,6 +52,22 @@ export const diskDevice: DeviceHandler = {
     };
   },
 };
+
+/** The file system on the source, when that is a block device. Throws DriverError Invalid. */
+async function blockOf({ device, properties }: DeviceContext, source: string): Promise<MountRun['block']> {
+  const found = await blockContent(source);
+  const options = fileSystemOptions(properties['raw.mount.options']);
+  const refuse = (why: string): never => {
+    throw new DriverError('Invalid', `disk ${device}: ${why}`);
+  };
+  if (found === undefined)
+    return options.length === 0
+      ? undefined
+      : refuse(`raw.mount.options has ${options.join(',')}, which is for block devices, and ${source} is none`);
+  const { content } = found;
+  if (content === undefined || !('fileSystem' in content)) return refuse(unmountable(source, content));
+  return { fileSystem: content.fileSystem, options };
+}
 
 type Rates = Pick<DeviceRun, 'warnings'> & { readonly diskRates: readonly DiskRate[] };
 

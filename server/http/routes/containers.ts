@@ -40,15 +40,15 @@ export function containerRoutes({ containers, migrations, memberCopies, clusterM
       const { caller, body } = context;
       if (isBackupUpload(context.request)) return restore(context);
       const wanted = await memberCopies.creationHere(caller, body);
-      return async_(migrations.createContainer(caller, wanted) ?? containers.create(caller, wanted));
+      return async_(migrations.createContainer(caller, wanted) ?? (await containers.create(caller, wanted)));
     },
     'containers.get': async (context) => {
       const name = context.params.name;
       const { object, etag } = recursionOf(context.query) > 0 ? await containers.getFull(name) : containers.get(name);
       return sync(object, etag);
     },
-    'containers.put': (context) =>
-      async_(containers.put(context.caller, context.params.name, context.body, context.ifMatch)),
+    'containers.put': async (context) =>
+      async_(await containers.put(context.caller, context.params.name, context.body, context.ifMatch)),
     'containers.patch': async (context) => {
       await containers.patch(context.caller, context.params.name, context.body, context.ifMatch);
       return done;

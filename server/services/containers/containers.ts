@@ -20,7 +20,9 @@ import { ownedBy } from '../owned-records.ts';
 import { ofProject } from '../project-scope.ts';
 import { createContainer } from './life/create.ts';
 import { lockOf, anyContainer } from './find.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, qualifiedName } from '../../api/project/project-names.ts';
+import { replaceDevices } from '../patch.ts';
+import { refuseUnmountable } from './devices/block-sources.ts';
 import { shutdownSeconds, stopForHost } from './life/host-shutdown.ts';
 import { moveContainer } from './life/move.ts';
 import { deleteContainer, removeNow, renameContainer } from './life/remove.ts';
@@ -92,20 +94,29 @@ export class Containers {
     return this.#deps.view.state(name);
   }
 
-  create(caller: Caller, body: ContainerCreate): Operation {
+  async create(caller: Caller, body: ContainerCreate): Promise<Operation> {
+    const { records } = this.#deps;
+    await refuseUnmountable(records, qualifiedName(caller.project, body.name ?? ''), replaceDevices(body.devices));
     return createContainer(this.#deps, caller, body);
   }
 
-  put(caller: Caller, name: string, body: ContainerPut, ifMatch: string | undefined): Operation {
+  async put(caller: Caller, name: string, body: ContainerPut, ifMatch: string | undefined): Promise<Operation> {
     const { restore } = body;
+    await this.#checkDevices(name, body);
     if (restore !== undefined && restore !== '') {
       return restoreSnapshot(this.#deps, caller, name, { ...body, restore }, ifMatch);
     }
     return putContainer(this.#deps, caller, name, body, ifMatch);
   }
 
-  patch(caller: Caller, name: string, body: ContainerPut, ifMatch: string | undefined): Promise<void> {
+  async patch(caller: Caller, name: string, body: ContainerPut, ifMatch: string | undefined): Promise<void> {
+    await this.#checkDevices(name, body);
     return patchContainer(this.#deps, caller, name, body, ifMatch);
+  }
+
+  #checkDevices(name: string, { devices }: Pick<ContainerPut, 'devices'>): Promise<void> {
+    const { document } = anyContainer(this.#deps.records, name);
+    return refuseUnmountable(this.#deps.records, name, replaceDevices(devices), document.devices);
   }
 
   rename(caller: Caller, name: string, to: string): Operation {

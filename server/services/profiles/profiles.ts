@@ -1,4 +1,5 @@
 // Profiles: the use cases of the API.
+import { refuseUnmountable } from '../containers/devices/block-sources.ts';
 import { profileName } from '../../api/names.ts';
 import { containerUrl, plainName, profileUrl, projectOf, qualifiedName } from '../../api/project/project-names.ts';
 import type { Profile, ProfileCreate, ProfilePut } from '../../api/container/profile.ts';
@@ -86,6 +87,7 @@ export class Profiles {
       devices: replaceDevices(body.devices),
     };
     checkProfile(name, document);
+    await refuseUnmountable(this.#deps.records, name, document.devices);
     await this.#deps.records.retry((changes) => {
       if (this.#deps.records.profiles.has(name)) throw errors.exists('profile', name);
       requireProject(this.#deps.records, changes, name);
@@ -94,7 +96,8 @@ export class Profiles {
     this.#deps.events.lifecycle('profile-created', profileUrl(name), undefined, caller.requestor);
   }
 
-  put(caller: Caller, name: string, body: ProfilePut, ifMatch: string | undefined): Promise<void> {
+  async put(caller: Caller, name: string, body: ProfilePut, ifMatch: string | undefined): Promise<void> {
+    await this.#checkDevices(name, body);
     return this.#change(caller, name, ifMatch, () => ({
       v: 1,
       description: body.description ?? '',
@@ -103,13 +106,18 @@ export class Profiles {
     }));
   }
 
-  patch(caller: Caller, name: string, body: ProfilePut, ifMatch: string | undefined): Promise<void> {
+  async patch(caller: Caller, name: string, body: ProfilePut, ifMatch: string | undefined): Promise<void> {
+    await this.#checkDevices(name, body);
     return this.#change(caller, name, ifMatch, (document) => ({
       v: 1,
       description: body.description ?? document.description,
       config: mergeConfig(document.config, body.config),
       devices: mergeDevices(document.devices, body.devices),
     }));
+  }
+
+  #checkDevices(name: string, { devices }: Pick<ProfilePut, 'devices'>): Promise<void> {
+    return refuseUnmountable(this.#deps.records, name, replaceDevices(devices), this.#find(name).document.devices);
   }
 
   /** Containers and their snapshots follow: in the same transaction where that has room for them, else batch by batch. */

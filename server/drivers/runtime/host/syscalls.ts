@@ -10,6 +10,11 @@ export interface Libc {
   mountSetAttr(fd: number, path: string, flags: number, attributes: Uint8Array): number;
   moveMount(fromFd: number, from: string, toFd: number, to: string, flags: number): number;
   umount2(path: string, flags: number): number;
+  fsopen(fileSystem: string, flags: number): number;
+  fsconfig(context: number, command: number, key: string, value: string | null): number;
+  /** Reads the file system; on a thread of its own, as that can take long. */
+  fsCreate(context: number): Promise<number>;
+  fsmount(context: number, flags: number): number;
   setns(fd: number, kind: number): number;
   socket(domain: number, type: number, protocol: number): number;
   /** Fills `value`; `length` holds its capacity before, and the number of filled bytes afterwards. */
@@ -54,6 +59,11 @@ async function load(): Promise<Libc | undefined> {
     const moveMount = libc.func(
       'long syscall(long number, int from, const char *path, int to, const char *target, uint flags)',
     );
+    const fsopen = libc.func('long syscall(long number, const char *name, uint flags)');
+    const fsconfig = libc.func(
+      'long syscall(long number, int fd, uint command, const char *key, const char *value, int aux)',
+    );
+    const fsmount = libc.func('long syscall(long number, int fd, uint flags, uint attributes)');
     const openat2 = libc.func('long syscall(long number, int dir, const char *path, uint64_t *how, ulong size)');
     return {
       // AT_FDCWD; O_PATH | O_CLOEXEC, no mode, RESOLVE_NO_MAGICLINKS.
@@ -63,6 +73,17 @@ async function load(): Promise<Libc | undefined> {
         Number(setAttr(442, fd, path, flags, attributes, attributes.length)),
       moveMount: (fromFd, from, toFd, to, flags) => Number(moveMount(429, fromFd, from, toFd, to, flags)),
       umount2: libc.func('int umount2(const char *path, int flags)'),
+      fsopen: (name, flags) => Number(fsopen(430, name, flags)),
+      fsconfig: (context, command, key, value) => Number(fsconfig(431, context, command, key, value, 0)),
+      // FSCONFIG_CMD_CREATE
+      fsCreate: (context) =>
+        new Promise((resolve, reject) => {
+          fsconfig.async(431, context, 6, null, null, 0, (error: unknown, done: unknown) => {
+            if (error === null || error === undefined) resolve(Number(done));
+            else reject(error instanceof Error ? error : new Error('fsconfig failed'));
+          });
+        }),
+      fsmount: (context, flags) => Number(fsmount(432, context, flags, 0)),
       setns: libc.func('int setns(int fd, int kind)'),
       socket: libc.func('int socket(int domain, int type, int protocol)'),
       getsockopt: libc.func(

@@ -69,6 +69,8 @@ export async function prepareFiles(deps: FileDeps, run: RunConfig, signal: Abort
       propagation,
       flags,
       within: mount.within,
+      block: mount.block,
+      readonly: mount.readonly,
     };
     mounts.push({ ...mount, source: await place(deps, run, second) });
   }
@@ -155,10 +157,14 @@ async function place(
   if (!isPlain && libc === undefined)
     throw new DriverError('NotSupported', 'raw.mount.options of disks needs koffi (npm)');
   const isFree = mount.within === undefined;
+  const isBlock = mount.block !== undefined;
+  if (isBlock && libc === undefined)
+    throw new DriverError('NotSupported', 'Disks that are block devices need koffi (npm)');
   if (!isFree && libc === undefined)
     throw new DriverError('NotSupported', 'Disks that show paths of the host in a restricted project need koffi (npm)');
   // Root of a privileged container can reach everything.
-  if ((run.idmap.length === 0 && mount.nodes !== true && isPlain && isFree) || libc === undefined) return mount.source;
+  if ((run.idmap.length === 0 && mount.nodes !== true && isPlain && isFree && !isBlock) || libc === undefined)
+    return mount.source;
   ownerOf(run, mount.source);
   unmount(libc, mount.target);
   clearPlace(mount.target, mount.kind);

@@ -6,6 +6,8 @@ import { DriverError } from '../../driver-error.ts';
 import type { IdMapEntry } from '../driver.ts';
 import type { Libc } from '../host/syscalls.ts';
 import type { UserNamespaces } from '../idmap/user-namespaces.ts';
+import type { MountRun } from '../driver.ts';
+import { mountBlock } from './block-mount.ts';
 import { holdSource } from './held-source.ts';
 
 const atFdcwd = -100;
@@ -59,6 +61,8 @@ export interface SecondMount {
   readonly propagation?: string;
   /** See MountRun. */
   readonly within?: readonly string[] | undefined;
+  readonly block?: MountRun['block'] | undefined;
+  readonly readonly?: boolean;
 }
 
 export interface TreeOptions extends Omit<SecondMount, 'target'> {
@@ -74,7 +78,7 @@ export async function openMountTree(
   const { recursive, source, propagation = 'private' } = options;
   const namespaceFd = options.map === undefined ? undefined : await deps.namespaces.fdOf(options.map);
   const depth = recursive ? atRecursive : 0;
-  const tree = cloneSource(libc, options, depth);
+  const tree = await takeSource(libc, options, depth);
   try {
     const fail = (what: string): never => {
       throw new DriverError('Failed', `The file system of ${source} cannot be mounted ${what}`);
@@ -95,10 +99,15 @@ export async function openMountTree(
   }
 }
 
-/** A detached copy of the source's mount. */
-function cloneSource(libc: Libc, { source, within }: Pick<SecondMount, 'source' | 'within'>, depth: number): number {
+type Source = Pick<SecondMount, 'source' | 'within' | 'block' | 'flags' | 'readonly'>;
+
+/** A detached copy of the source's mount, or a mount of the file system on it. */
+async function takeSource(libc: Libc, mount: Source, depth: number): Promise<number> {
+  const { source, within, block, flags = [] } = mount;
   const held = holdSource(libc, source, within);
   try {
+    const readonly = mount.readonly === true || flags.includes('ro');
+    if (block !== undefined) return await mountBlock(libc, { source: held.path, readonly, ...block });
     const tree = libc.openTree(atFdcwd, held.path, openTreeClone | openTreeCloexec | depth);
     if (tree < 0) throw new DriverError('Failed', `Cannot take ${source} for mounting`);
     return tree;
@@ -141,7 +150,7 @@ export async function mountAgain(
   const { libc } = deps;
   const namespaceFd = map === undefined ? undefined : await deps.namespaces.fdOf(map);
   const depth = recursive ? atRecursive : 0;
-  const tree = cloneSource(libc, mount, depth);
+  const tree = await takeSource(libc, mount, depth);
   try {
     // LXC can only hand on to the container what this mount still has of the source's.
     const alone = propagation.includes('private') || propagation.includes('unbindable');

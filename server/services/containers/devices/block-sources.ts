@@ -1,0 +1,42 @@
+// Refuses disks of block devices that cannot be mounted when they are configured, not at the next start.
+import { errors } from '../../../api/errors.ts';
+import { isSet } from '../../../api/devices/device-schema.ts';
+import type { Problem } from '../../../api/problem.ts';
+import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { blockContent, unmountable } from '../../../drivers/devices/block-file-system.ts';
+import type { Records } from '../../../records/records.ts';
+import { checkDisks } from '../../projects/limits/host-paths.ts';
+
+/**
+ * `name`: of a container or profile. `before`: its devices as they are, whose older choices must not block an unrelated change. What is not
+ * on this host is asked again at the start. Throws AppError.
+ */
+export async function refuseUnmountable(
+  records: Pick<Records, 'projects'>,
+  name: string,
+  sent: DeviceMap,
+  before: DeviceMap = {},
+): Promise<void> {
+  const changed = Object.entries(sent).filter(
+    ([device, { type, source = '', ...more }]) =>
+      type === 'disk' && !isSet(more, 'pool') && source.startsWith('/') && before[device]?.['source'] !== source,
+  );
+  const problems: Problem[] = [];
+  for (const [device, { source = '' }] of changed) {
+    const found = await blockContent(source).catch(() => undefined);
+    if (found === undefined || (found.content !== undefined && 'fileSystem' in found.content)) continue;
+    problems.push({ path: `devices.${device}.source`, message: unmountable(source, found.content) });
+  }
+  // Who may not show a path is not told what is there: that it may not is told with everything else.
+  if (problems.length > 0 && mayShow(records, name, Object.fromEntries(changed)))
+    throw errors.invalid(`devices of ${name}`, problems);
+}
+
+function mayShow(records: Pick<Records, 'projects'>, name: string, devices: DeviceMap): boolean {
+  try {
+    checkDisks(records, name, devices);
+    return true;
+  } catch {
+    return false;
+  }
+}
