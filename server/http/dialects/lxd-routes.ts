@@ -7,6 +7,7 @@ import { recursionOf, sync, type RouteContext, type RouteHandler, type RouteTabl
 import { warningUrl } from '../../api/server/warning.ts';
 import { volumeUrl } from '../../services/storage/volume-urls.ts';
 import { parseFilter } from './lxd-filter.ts';
+import { createWithName, renameWithName } from './lxd-names.ts';
 import { typed } from './lxd-spellings.ts';
 
 export function lxdRoutes(routes: RouteTable): RouteTable {
@@ -15,6 +16,8 @@ export function lxdRoutes(routes: RouteTable): RouteTable {
     ...replaced(routes, 'containers.list', (list) =>
       filtered(list, ({ name, project }) => containerUrl(qualifiedName(String(project), String(name)))),
     ),
+    ...replaced(routes, 'containers.create', createWithName),
+    ...replaced(routes, 'containers.post', renameWithName),
     ...replaced(routes, 'images.list', (list) =>
       filtered(list, ({ fingerprint, project }) => imageUrl(qualifiedName(String(project), String(fingerprint)))),
     ),

@@ -240,3 +240,35 @@ test('null means an absent member', async () => {
   const wrong = await lxd('POST', '/1.0/containers', { name: 'wrong', source: null });
   expect([wrong.status, wrong.body.error]).toEqual([400, expect.stringMatching(/source/)]);
 });
+
+describe('names of containers that real servers refuse', () => {
+  const bad = ['abc-', '-abc', '1abc', 'a.b', 'a_b', '12', 'x'.repeat(64)];
+  const empty = { type: 'none' };
+
+  test.each(bad)('as %j are refused in creations and renames by clients of LXD', async (name) => {
+    const made = await lxd('POST', '/1.0/containers', { name, source: empty });
+    expect([made.status, made.body.error]).toEqual([400, expect.stringMatching(/^Invalid container name .*must /)]);
+    expect((await lxd('POST', '/1.0/containers/two', { name })).status).toBe(400);
+  });
+
+  test('are taken from other clients, and such a container can be used by clients of LXD', async () => {
+    await createContainer(daemon, 'odd.name');
+    const patched = await lxd('PATCH', '/1.0/containers/odd.name', { config: { 'user.a': 'b' } });
+    expect(patched.status).toBe(200);
+    const copied = await lxd('POST', '/1.0/containers', { name: 'even', source: { type: 'copy', source: 'odd.name' } });
+    expect((await lxd('GET', `${copied.body.operation}/wait`)).metadata.status).toBe('Success');
+    await makeProject(daemon, 'elsewhere');
+    const moved = await lxd('POST', '/1.0/containers/odd.name', { name: 'odd.name', project: 'elsewhere' });
+    expect((await lxd('GET', `${moved.body.operation}/wait`)).metadata).toMatchObject({ status: 'Success', err: '' });
+    const renamed = await lxd('POST', '/1.0/containers/odd.name?project=elsewhere', { name: 'plain' });
+    expect((await lxd('GET', `${renamed.body.operation}/wait`)).metadata.status).toBe('Success');
+  });
+
+  test('are those that are no host names: the longest one is taken', async () => {
+    for (const name of ['y'.repeat(63), 'A-b0']) {
+      const made = await lxd('POST', '/1.0/containers', { name, source: empty });
+      expect([name, made.status]).toEqual([name, 202]);
+      await lxd('GET', `${made.body.operation}/wait`);
+    }
+  });
+});
