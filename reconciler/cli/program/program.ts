@@ -7,6 +7,7 @@ import { outputFlags, type OutputOptions } from '../flags/output-flags.ts';
 import type { OpenContext } from '../session/context.ts';
 import { groups, verbs, type VerbRow } from './verbs.ts';
 import { shapeHelp } from './help.ts';
+import { verbHint } from './unknown-verb.ts';
 import { version } from '../../../server/api/version.ts';
 
 /** Opens a context for the options, runs the command in it, and keeps its exit code. */
@@ -29,7 +30,22 @@ export function buildProgram(run: Runner): Command {
       addVerb(parent, second ?? first, one, run).helpGroup(second === undefined ? title : 'Commands:');
     }
   shapeHelp(program);
+  refuseUnknownVerbs(program, '');
   return program;
+}
+
+/** Of a group, or of the program. */
+function refuseUnknownVerbs(command: Command, group: string): void {
+  const { commands } = command;
+  const known = commands.flatMap((one) => [one.name(), ...one.aliases()]);
+  for (const one of commands) if (one.commands.length > 0) refuseUnknownVerbs(one, one.name());
+  // A verb that others stand below takes words itself.
+  if (group !== '' && groups[group] === undefined) return;
+  command.on('command:*', ([word = '']: readonly string[]) =>
+    command.error(`error: unknown command '${word}'${verbHint(group, word, known)}`, {
+      code: 'commander.unknownCommand',
+    }),
+  );
 }
 
 /** A group of verbs, or the verb that others stand below, such as `history`. */

@@ -9,6 +9,7 @@ import * as backups from '../verbs/containers/backup-verbs.ts';
 import * as containers from '../verbs/containers/container-verbs.ts';
 import * as snapshots from '../verbs/containers/snapshot-verbs.ts';
 import * as controlling from '../verbs/controller/controller-verbs.ts';
+import * as daily from '../verbs/daily/daily-verbs.ts';
 import * as images from '../verbs/images/image-verbs.ts';
 import * as objects from '../verbs/objects/object-verbs.ts';
 import * as planning from '../verbs/planning/planning-verbs.ts';
@@ -56,6 +57,9 @@ const history = () => import('../verbs/applying/history.ts');
 const lock = () => import('../verbs/applying/lock.ts');
 const lockFleet = () => import('../fleet/lock.ts');
 const adoption = () => import('../verbs/applying/adopt.ts');
+const power = () => import('../verbs/daily/power.ts');
+const deletion = () => import('../verbs/daily/delete.ts');
+const listing = () => import('../verbs/daily/list.ts');
 const exec = () => import('../verbs/containers/exec.ts');
 const copy = () => import('../verbs/containers/copy.ts');
 const snapshot = () => import('../verbs/containers/snapshot.ts');
@@ -151,6 +155,15 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(cluster.clusterRestore, [clusterMembers, 'restoreMember']),
   ],
   'Use containers and images:': [
+    row(daily.list, [listing, 'listContainers'], [listing, 'listOnHosts']),
+    row(daily.info, [() => import('../verbs/daily/info.ts'), 'info']),
+    row(daily.start, [power, 'startContainers'], [power, 'startOnHosts']),
+    row(daily.stop, [power, 'stopContainers'], [power, 'stopOnHosts']),
+    row(daily.restart, [power, 'restartContainers'], [power, 'restartOnHosts']),
+    row(daily.pause, [power, 'pauseContainers'], [power, 'pauseOnHosts']),
+    row(daily.deleteObjects, [deletion, 'deleteTargets'], [deletion, 'deleteOnHosts']),
+    row(daily.logs, [() => import('../verbs/daily/logs.ts'), 'logs']),
+    row(daily.shell, [() => import('../verbs/daily/shell.ts'), 'shell']),
     row(containers.exec, [exec, 'exec']),
     row(containers.attachConsole, [exec, 'attachConsole']),
     row(containers.filePull, [() => import('../verbs/containers/file-pull.ts'), 'pullFile']),

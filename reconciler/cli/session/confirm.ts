@@ -8,21 +8,25 @@ import { CliError, usageError } from '../errors/usage-error.ts';
 
 type ApprovalOptions = Pick<RunOptions, 'autoApprove' | 'yes'> & Pick<PlanFlagOptions, 'input'>;
 
-/** Throws unless approved. `question` ends with a question mark. */
-export async function confirm(context: CliContext<ApprovalOptions>, question: string): Promise<void> {
+/** Throws unless approved. `question` ends with a question mark; `what` needs the approval. */
+export async function confirm(
+  context: CliContext<ApprovalOptions>,
+  question: string,
+  what = 'The plan',
+): Promise<void> {
   const { io, options } = context;
   // A plan that could not be printed cannot be approved.
   await io.flush();
   context.stop.throwIfAborted();
   if (isApproved(options)) return;
   if (io.stdin.isTTY !== true || context.isJson || options.input === false) {
-    throw usageError('The plan needs approval: run in a terminal, or use --auto-approve');
+    throw usageError(`${what} needs approval: run in a terminal, or use --auto-approve`);
   }
   const answer = await ask(context, `\n${question}\n  Only 'yes' will be accepted to approve.\n\n  Enter a value: `);
   if (answer !== 'yes') throw new CliError('Not approved: nothing was changed', exitCodes.error);
 }
 
-function ask(context: CliContext, prompt: string): Promise<string> {
+export function ask(context: CliContext, prompt: string): Promise<string> {
   const lines = createInterface({ input: context.io.stdin, output: context.io.raw.stderr });
   return new Promise((resolve, reject) => {
     const interrupted = (): void => {

@@ -36,7 +36,7 @@ export function foreignGuard(address: Address, set: string, records: ReadonlyMap
     message: `${address} exists and belongs to ${whose}; the set ${set} does not own it and leaves it as it is`,
     remedy:
       owners.length === 0
-        ? 'make it part of this set with gantry adopt first'
+        ? 'make it part of this set with gantry adopt first, or delete it with gantry delete'
         : 'destroy it with --set of that set, from where it is declared',
   };
 }

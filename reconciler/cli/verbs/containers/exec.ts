@@ -1,8 +1,8 @@
 // `gantry exec NAME -- COMMAND...` and `gantry console NAME`: this program's streams or terminal, connected to a container.
-import type { Run } from '../../session/context.ts';
+import type { OpenContext, Run } from '../../session/context.ts';
 import { PassThrough, type Readable } from 'node:stream';
 import type { ExecSession, TerminalSize } from '../../../../server/client/channels/exec.ts';
-import { exitCodeOfCommand, exitCodes } from '../../errors/exit-codes.ts';
+import { exitCodeOfCommand, exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
 import type { CliIo } from '../../output/process-io.ts';
 import type { ShownIo } from '../../output/safe-io.ts';
 import type { HostOptions } from '../../flags/host-flags.ts';
@@ -15,8 +15,20 @@ const interruptSignal = 2;
 
 export const exec: Run<ExecOptions> = async (context, words) => {
   const [name, ...command] = words;
-  if (name === undefined || command.length === 0) throw usageError('usage: gantry exec NAME -- COMMAND...');
-  const { io, options: flags } = context;
+  if (name === undefined || command.length === 0) throw usageError('usage: gantry exec NAME [--] COMMAND...');
+  return runInside(context, name, command, context.options);
+};
+
+type ExecFlags = Pick<ExecOptions, 'tty' | 'env' | 'cwd' | 'user' | 'group'>;
+
+/** Ends with the exit code of the command. */
+export async function runInside(
+  context: OpenContext<HostOptions>,
+  name: string,
+  command: readonly string[],
+  flags: ExecFlags,
+): Promise<ExitCode> {
+  const { io } = context;
   const isTerminal = flags.tty ?? (io.stdin.isTTY === true && io.stdout.isTTY === true);
   const environment = {
     ...(isTerminal && io.env['TERM'] !== undefined ? { TERM: io.env['TERM'] } : {}),
@@ -58,7 +70,7 @@ export const exec: Run<ExecOptions> = async (context, words) => {
     }
   });
   return exitCodeOfCommand(code);
-};
+}
 
 function tellUnrunnable({ stderr }: CliIo, name: string, command: string, code: number): void {
   const why = code === 127 ? 'command not found' : code === 126 ? 'it cannot be executed' : undefined;

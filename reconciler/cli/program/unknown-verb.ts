@@ -1,0 +1,76 @@
+// Says which verb a user most likely means by a word that is none: by its meaning in other tools, or by its letters. Pure.
+import { nearestName } from '../../../server/api/text/nearest-word.ts';
+
+/** What users of docker, kubectl, lxc and terraform type, and the command line that does it here. Groups have their words after a blank. */
+const elsewhere: Readonly<Record<string, string>> = {
+  add: 'launch',
+  attach: 'console',
+  bash: 'shell',
+  build: 'image publish',
+  check: 'validate',
+  config: 'show, and gantry apply for changes',
+  create: 'launch',
+  describe: 'info',
+  edit: 'apply',
+  enter: 'shell',
+  format: 'fmt',
+  freeze: 'pause',
+  images: 'image list',
+  inspect: 'info',
+  instances: 'list',
+  kill: 'stop --force',
+  log: 'logs',
+  network: 'get network',
+  networks: 'get network',
+  operation: 'events',
+  output: 'show',
+  poweroff: 'stop',
+  profile: 'get profile',
+  profiles: 'get profile',
+  project: 'get project',
+  projects: 'get project',
+  ps: 'list',
+  publish: 'image publish',
+  pull: 'file pull, or gantry image copy',
+  push: 'file push',
+  query: 'show',
+  reboot: 'restart',
+  refresh: 'drift',
+  remove: 'delete',
+  rename: 'move',
+  restore: 'snapshot restore',
+  set: 'apply',
+  sh: 'shell',
+  shutdown: 'stop',
+  snapshots: 'snapshot list',
+  ssh: 'shell',
+  state: 'show',
+  storage: 'get storage_pool',
+  taint: 'apply --replace KIND/NAME',
+  test: 'validate',
+  thaw: 'start',
+  top: 'list',
+  unfreeze: 'start',
+  unpause: 'start',
+  volume: 'get storage_volume',
+  volumes: 'get storage_volume',
+  'file edit': 'file pull',
+  'image info': 'show image/NAME',
+  'image show': 'show image/NAME',
+  'snapshot info': 'snapshot show',
+};
+
+/** Short words are close to many: a hint for them misleads. */
+const shortest = 4;
+
+/** ` (did you mean gantry list?)`, or empty text. `group`: the words before it. */
+export function verbHint(group: string, word: string, known: readonly string[]): string {
+  const head = group === '' ? '' : `${group} `;
+  const path = `${head}${word}`;
+  const meant = Object.hasOwn(elsewhere, path) ? elsewhere[path] : undefined;
+  if (meant !== undefined) return ` (did you mean gantry ${meant}?)`;
+  const near =
+    word.length < shortest ? undefined : nearestName(word, [...known, ...(group === '' ? Object.keys(elsewhere) : [])]);
+  if (near === undefined) return '';
+  return ` (did you mean gantry ${known.includes(near) ? `${head}${near}` : (elsewhere[near] ?? near)}?)`;
+}

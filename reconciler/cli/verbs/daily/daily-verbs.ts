@@ -1,0 +1,101 @@
+// Declares the verbs of daily work: start, stop, restart, pause, delete, list, info, logs, shell.
+import { inSection, text, toggle } from '../../flags/flag.ts';
+import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-flags.ts';
+import { approveFlag } from '../../flags/plan-flags.ts';
+import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
+
+const containersArg: readonly Argument[] = [['<name...>', 'containers; * stands for any text', 'container']];
+const powerFlags = { ...hostFlags, ...hostSelectorFlag };
+const stopFlags = {
+  ...powerFlags,
+  force: toggle('-f, --force', 'kill its processes instead of asking them to end'),
+  grace: text('--grace <duration>', 'fail when it has not ended by itself after this long (default 30s)'),
+};
+
+export const start = {
+  name: 'start',
+  summary: 'start containers, or continue paused ones',
+  args: containersArg,
+  flags: powerFlags,
+} satisfies Verb;
+export type StartOptions = OptionsOf<typeof start>;
+
+export const stop = {
+  name: 'stop',
+  summary: 'stop containers',
+  args: containersArg,
+  flags: stopFlags,
+  examples: ['gantry stop web1', "gantry stop 'web*' --hosts hosts.yaml"],
+} satisfies Verb;
+export type StopOptions = OptionsOf<typeof stop>;
+
+export const restart = {
+  name: 'restart',
+  summary: 'stop containers and start them again',
+  args: containersArg,
+  flags: stopFlags,
+} satisfies Verb;
+
+export const pause = {
+  name: 'pause',
+  summary: 'freeze the processes of containers; start continues them',
+  args: containersArg,
+  flags: powerFlags,
+} satisfies Verb;
+
+export const deleteObjects = {
+  name: 'delete',
+  alias: 'rm',
+  summary: 'delete containers, or other objects as KIND/NAME; asks when a set declares them',
+  args: [['<name...>', 'containers, or KIND/NAME; * stands for any text', 'container']],
+  flags: {
+    ...powerFlags,
+    force: toggle('-f, --force', 'stop running containers first'),
+    ...approveFlag,
+    ...inSection('Execution:', { input: toggle('--no-input', 'never ask; what a set declares needs -y') }),
+  },
+  examples: ['gantry delete web1', 'gantry delete network/br0 profile/base'],
+} satisfies Verb;
+export type DeleteOptions = OptionsOf<typeof deleteObjects>;
+
+export const list = {
+  name: 'list',
+  alias: 'ls',
+  summary: 'list containers with their state, addresses and set',
+  args: [['[name...]', 'only these; * stands for any text', 'container']],
+  flags: {
+    ...hostFlags,
+    ...selectorFlags,
+    allProjects: toggle('-A, --all-projects', 'in every project of the server'),
+  },
+} satisfies Verb;
+export type ListOptions = OptionsOf<typeof list>;
+
+export const info = {
+  name: 'info',
+  summary: 'show the state of a container: addresses, use of memory and disk, snapshots, the set that declares it',
+  args: [['<name>', 'the container', 'container']],
+  flags: hostFlags,
+} satisfies Verb;
+
+export const logs = {
+  name: 'logs',
+  summary: "print what a container wrote to its console, or LXC's log of it",
+  args: [['<name>', 'the container', 'container']],
+  flags: {
+    ...hostFlags,
+    follow: toggle('-f, --follow', 'keep printing until the container stops'),
+    tail: text('-n, --tail <lines>', 'begin with the last lines only'),
+    log: text('--log <file>', 'print this log instead, such as lxc.log; list: the names of all'),
+  },
+  examples: ['gantry logs web1 -f', 'gantry logs web1 --log lxc.log'],
+} satisfies Verb;
+export type LogsOptions = OptionsOf<typeof logs>;
+
+export const shell = {
+  name: 'shell',
+  summary: 'open a shell in a container',
+  args: [['<name>', 'the container', 'container']],
+  flags: { ...hostFlags, user: text('--user <name>', 'log in as this user (default root)') },
+} satisfies Verb;
+export type ShellOptions = OptionsOf<typeof shell>;

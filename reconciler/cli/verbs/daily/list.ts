@@ -1,0 +1,109 @@
+// `gantry list`: the containers of a host, or of several, with state, addresses, image and set.
+import type { Container, ContainerFull } from '../../../../server/api/container/container.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { defaultProject } from '../../../../server/api/project/project-names.ts';
+import { globalAddresses } from '../../../../server/client/wait/describe-state.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { filterLive } from '../../flags/label-options.ts';
+import { selectObjects } from '../../flags/selector.ts';
+import { hostsToAsk } from '../../fleet/ask-hosts.ts';
+import type { RunOnHosts } from '../../fleet/choose-hosts.ts';
+import { eachHost, worstCode } from '../../fleet/each-host.ts';
+import { paintFor } from '../../output/paint.ts';
+import { renderTable } from '../../output/table.ts';
+import { withClient } from '../../session/connect.ts';
+import type { CliContext, Run } from '../../session/context.ts';
+import { shownName } from '../objects/columns.ts';
+import type { ListOptions } from './daily-verbs.ts';
+import { ownersOf } from './owners.ts';
+
+interface Row {
+  readonly kind: 'container';
+  readonly name: string;
+  readonly state: string;
+  readonly addresses: readonly string[];
+  readonly image: string;
+  readonly sets: readonly string[];
+  readonly host?: string;
+}
+
+export const listContainers: Run<ListOptions> = async (context, words) => {
+  const rows = await withClient(context, (client) => rowsOn(context, client));
+  show(context, select(words, rows));
+  return exitCodes.ok;
+};
+
+export const listOnHosts: RunOnHosts<ListOptions> = async (context, fleet, words) => {
+  const own = new Map(hostsToAsk(context, fleet).map((one) => [one.host, one.context]));
+  const answers = await eachHost(
+    fleet.chosen,
+    async (host) => {
+      const inner = own.get(host) ?? context;
+      const rows = await withClient(inner, (client) => rowsOn(inner, client));
+      return rows.map((row) => ({ host: host.name, ...row }));
+    },
+    context.stop,
+  );
+  for (const { host, failure } of answers) if (failure !== undefined) context.note(`${host.name}: ${failure.message}`);
+  const rows = answers.flatMap((one) => (one.failure === undefined ? one.value : []));
+  show(context, select(words, rows), true);
+  return worstCode(answers.flatMap(({ failure }) => failure?.code ?? []));
+};
+
+const select = (words: readonly string[], rows: readonly Row[]): readonly Row[] =>
+  selectObjects(
+    words.map((word) => (word.includes('/') ? word : `container/${word}`)),
+    rows,
+  );
+
+async function rowsOn({ options, stop }: CliContext<ListOptions>, client: Client): Promise<readonly Row[]> {
+  if (options.allProjects === true && options.project !== undefined)
+    throw usageError('--all-projects lists every project: it cannot be combined with --project');
+  const listed = async (one: Client): Promise<readonly Listed[]> => {
+    const call = { method: 'GET', path: '/1.0/containers', query: { recursion: 2 } } as const;
+    return (await one.http.send<readonly Listed[] | null>(call, stop)).metadata ?? [];
+  };
+  const all =
+    options.allProjects === true
+      ? await (await import('../objects/all-projects.ts')).listOfAllProjects(client, 'container', listed, stop)
+      : await listed(client);
+  return filterLive(options, all)
+    .map((one) => rowOf(one, options.allProjects === true ? (one.project ?? defaultProject) : defaultProject))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Older servers leave the state out. */
+type Listed = Container & Partial<Pick<ContainerFull, 'state'>> & { readonly project?: string };
+
+function rowOf(one: Listed, project: string): Row {
+  const { name, status, state } = one;
+  const config: Partial<Record<string, string>> = one.config;
+  const addresses = state === undefined || state === null ? [] : globalAddresses(state).map(({ address }) => address);
+  return {
+    kind: 'container',
+    name: shownName(name, project),
+    state: status,
+    addresses,
+    image: config['image.description'] ?? config['volatile.base_image']?.slice(0, 12) ?? '',
+    sets: ownersOf('container', name, one).map(({ set }) => set),
+  };
+}
+
+function show(context: CliContext, rows: readonly Row[], hasHosts = false): void {
+  if (context.isJson) {
+    for (const row of rows) context.io.stdout.write(`${JSON.stringify(row)}\n`);
+    return;
+  }
+  const head = [...(hasHosts ? ['HOST'] : []), 'NAME', 'STATE', 'ADDRESSES', 'IMAGE', 'SET'];
+  const texts = rows.map(({ host, name, state, addresses, image, sets }) => [
+    ...(hasHosts ? [host ?? ''] : []),
+    name,
+    state,
+    addresses.join(' '),
+    image,
+    sets.length === 0 ? '-' : sets.join(', '),
+  ]);
+  context.io.stdout.write(`${renderTable(head, texts, paintFor(context.color))}\n`);
+  if (rows.length === 0) context.note('No container yet: gantry launch IMAGE NAME makes one');
+}

@@ -1,0 +1,116 @@
+// `gantry logs NAME`: what a container wrote to its console, once or as it comes, and the log files that LXC and commands left.
+import { text as readText } from 'node:stream/consumers';
+import { containerPath } from '../../../../server/api/names.ts';
+import { isNotFound } from '../../../../server/client/client-error.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { pause } from '../../../../server/lib/shared/deadline.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { parseNumber } from '../../flags/parse-values.ts';
+import { withClient } from '../../session/connect.ts';
+import type { CliContext, OpenContext, Run } from '../../session/context.ts';
+import type { LogsOptions } from './daily-verbs.ts';
+
+const pollMs = 500;
+
+export const logs: Run<LogsOptions> = async (context, [word = '']) => {
+  const name = word.replace(/^container\//, '');
+  const { follow, tail, log } = context.options;
+  const lines = parseNumber('--tail', tail);
+  return withClient(context, async (client) => {
+    if (log === 'list') return listLogs(context, client, name);
+    const read = (): Promise<string> => readLog(client, name, log, context.stop);
+    const first = await read();
+    write(context, lines === undefined ? first : lastLines(first, lines));
+    if (follow === true) await followLog(context, client, name, first, read);
+    else if (first === '') context.note(await emptyNote(client, name, log, context.stop));
+    return context.stop.aborted ? exitCodes.interrupted : exitCodes.ok;
+  });
+};
+
+async function listLogs(context: CliContext, client: Client, name: string): Promise<0> {
+  const call = { method: 'GET', path: containerPath(name, 'logs') } as const;
+  const { metadata } = await client.http.send<readonly string[] | null>(call, context.stop).catch(missing(name));
+  for (const url of metadata ?? []) {
+    const file = decodeURIComponent(url.split('?', 1).join('').split('/').at(-1) ?? '');
+    context.io.stdout.write(`${context.isJson ? JSON.stringify({ name, log: file }) : file}\n`);
+  }
+  return exitCodes.ok;
+}
+
+async function readLog(client: Client, name: string, log: string | undefined, signal: AbortSignal): Promise<string> {
+  const path = log === undefined ? containerPath(name, 'console') : containerPath(name, 'logs', log);
+  const reply = await client.http.open({ method: 'GET', path }, signal).catch(async (error: unknown) => {
+    if (log === undefined || !isNotFound(error)) return missing(name)(error);
+    await client.get('container', name, signal).catch(missing(name));
+    throw new CliError(
+      `container/${name} has no log ${log}: gantry logs ${name} --log list shows what there is`,
+      exitCodes.error,
+      error,
+    );
+  });
+  return readText(reply.body);
+}
+
+const missing =
+  (name: string) =>
+  (error: unknown): never => {
+    throw isNotFound(error)
+      ? new CliError(`container/${name} does not exist: gantry list shows what there is`, exitCodes.error, error)
+      : error;
+  };
+
+/** Ends when the container has stopped and all was printed, or by Ctrl-C. */
+async function followLog(
+  context: OpenContext,
+  client: Client,
+  name: string,
+  first: string,
+  read: () => Promise<string>,
+): Promise<void> {
+  const stopWatching = context.io.watchReader();
+  try {
+    for (let last = first; ;) {
+      const { status } = (await client.containerState(name, context.stop)).metadata;
+      const now = await read();
+      write(context, newPart(last, now));
+      last = now;
+      if (status === 'Stopped') return;
+      await pause(pollMs, context.stop);
+    }
+  } catch (error) {
+    // The container was deleted, or Ctrl-C: both are ordinary ends.
+    if (!context.stop.aborted && !isNotFound(error)) throw error;
+  } finally {
+    stopWatching();
+  }
+}
+
+/** The server keeps the end of a long log: what follows the longest part that both have in common. */
+export function newPart(last: string, now: string): string {
+  if (now.startsWith(last)) return now.slice(last.length);
+  const tail = last.slice(-256);
+  const at = now.lastIndexOf(tail);
+  return at === -1 ? now : now.slice(at + tail.length);
+}
+
+export function lastLines(text: string, count: number): string {
+  if (count === 0) return '';
+  const body = text.endsWith('\n') ? text.slice(0, -1) : text;
+  return `${body.split('\n').slice(-count).join('\n')}${body === text ? '' : '\n'}`;
+}
+
+function write(context: CliContext, text: string): void {
+  if (text === '') return;
+  if (!context.isJson) context.io.stdout.write(text.replaceAll('\r\n', '\n'));
+  else
+    for (const line of text.split(/\r?\n/)) if (line !== '') context.io.stdout.write(`${JSON.stringify({ line })}\n`);
+}
+
+async function emptyNote(client: Client, name: string, log: string | undefined, signal: AbortSignal): Promise<string> {
+  if (log !== undefined) return `${log} of ${name} is empty`;
+  const { status } = (await client.containerState(name, signal)).metadata;
+  return status === 'Stopped'
+    ? `${name} is stopped and its console is empty: gantry logs ${name} --log lxc.log shows what LXC says`
+    : `${name} wrote nothing to its console yet; gantry shell ${name} looks inside`;
+}

@@ -1,0 +1,42 @@
+// Tells which sets own a live object, in words for people. Pure.
+import type { KindName } from '../../../../server/api/kinds.ts';
+import type { Address } from '../../../core/documents/document.ts';
+import { hasConfig, recordsIn } from '../../../core/ownership/owner-records.ts';
+import { readSetStates } from '../../../core/ownership/set-state.ts';
+
+export interface Owner {
+  readonly set: string;
+  /** The repository or folder that declares it. */
+  readonly place?: string;
+  /** The set created or adopted the object; otherwise it owns some of its keys. */
+  readonly isWhole: boolean;
+  readonly isProtected: boolean;
+}
+
+/** `serverConfig` has the records of kinds that have no config of their own. */
+export function ownersOf(
+  kind: KindName,
+  name: string,
+  live: object,
+  serverConfig: Readonly<Record<string, unknown>> = {},
+): readonly Owner[] {
+  const address: Address = `${kind}/${name}`;
+  const records = hasConfig(kind)
+    ? [...recordsIn(live)]
+    : [...readSetStates(serverConfig)].flatMap(([set, { inventory }]) => {
+        const record = inventory.get(address);
+        return record === undefined ? [] : [[set, record] as const];
+      });
+  return records.map(([set, { whole, place, policy }]) => ({
+    set,
+    isWhole: whole,
+    isProtected: policy.protect,
+    ...(place === undefined ? {} : { place }),
+  }));
+}
+
+/** `set web (declared in laptop:/srv/web)`; without owners `no set`. */
+export const ownerText = (owners: readonly Owner[]): string =>
+  owners.length === 0
+    ? 'no set'
+    : owners.map(({ set, place }) => `set ${set}${place === undefined ? '' : ` (declared in ${place})`}`).join(' and ');

@@ -1,0 +1,16 @@
+// `gantry shell NAME`: a login shell in a container, by the program of `gantry exec`.
+import type { Run } from '../../session/context.ts';
+import { runInside } from '../containers/exec.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import type { ShellOptions } from './daily-verbs.ts';
+
+/** The best shell that there is; busybox has no bash. */
+const login = 'cd "${HOME:-/}" 2>/dev/null; command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l';
+
+export const shell: Run<ShellOptions> = (context, [word = '']) => {
+  const name = word.replace(/^container\//, '');
+  const { user } = context.options;
+  if (user?.startsWith('-') === true) throw usageError(`--user ${JSON.stringify(user)} is not the name of a user`);
+  const command = user === undefined ? ['sh', '-c', login] : ['su', '-', user];
+  return runInside(context, name, command, {});
+};

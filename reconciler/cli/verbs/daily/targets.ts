@@ -1,0 +1,159 @@
+// Finds the live objects that a command line names, on one host or on several, and does one thing with each.
+import { kinds, nameOfObject, type KindName } from '../../../../server/api/kinds.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { codeOf, messageOf } from '../../errors/error-outcome.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import type { HostOptions } from '../../flags/host-flags.ts';
+import { parseAddress } from '../../flags/parse-values.ts';
+import { selectObjects } from '../../flags/selector.ts';
+import { hostsToAsk } from '../../fleet/ask-hosts.ts';
+import type { RunOnHosts } from '../../fleet/choose-hosts.ts';
+import { eachHost, worstCode } from '../../fleet/each-host.ts';
+import { withClient } from '../../session/connect.ts';
+import type { CliContext, OpenContext, Run } from '../../session/context.ts';
+import { ownersOf, type Owner } from './owners.ts';
+
+export interface Target {
+  readonly kind: KindName;
+  readonly name: string;
+  readonly owners: readonly Owner[];
+  /** `Running`; of containers. */
+  readonly status?: string;
+  /** Name of its host, when the command works on several. */
+  readonly host?: string;
+}
+
+export interface Done {
+  /** `container/web stopped`. */
+  readonly text: string;
+  /** Added to the name in JSON. */
+  readonly json: object;
+  /** What the user should know beside it. */
+  readonly note?: string;
+}
+
+export interface Action<O extends HostOptions> {
+  /** Kinds beside containers are allowed as KIND/NAME. */
+  readonly takesKinds?: boolean;
+  /** Throws when the work is not wanted, or makes no sense. */
+  readonly prepare?: (context: OpenContext<O>, targets: readonly Target[]) => Promise<void> | void;
+  readonly act: (context: CliContext<O>, client: Client, target: Target) => Promise<Done>;
+}
+
+export const addressOf = ({ kind, name, host }: Target): string =>
+  `${kind}/${name}${host === undefined ? '' : ` on ${host}`}`;
+
+/** On one host. */
+export const runOnTargets =
+  <O extends HostOptions>(action: Action<O>): Run<O> =>
+  async (context, args) => {
+    const words = args.map((word) => addressIn(word, action));
+    return withClient(context, async (client) => {
+      const targets = inOrder(selectObjects(words, await listTargets(client, words, context.stop)));
+      await action.prepare?.(context, targets);
+      return worstCode(await actOnEach(context, targets, (one) => action.act(context, client, one)));
+    });
+  };
+
+/** On every host that has one of the objects. Everything is found, and approved, before the first host is changed. */
+export const runOnTargetsOfHosts =
+  <O extends HostOptions>(action: Action<O>): RunOnHosts<O> =>
+  async (context, fleet, args) => {
+    const words = args.map((word) => addressIn(word, action));
+    const own = new Map(hostsToAsk(context, fleet).map((one) => [one.host, one.context]));
+    const contextOf = (host: (typeof fleet.chosen)[number]): OpenContext<O> => own.get(host) ?? context;
+    const found = await eachHost(
+      fleet.chosen,
+      (host) => withClient(contextOf(host), (client) => listTargets(client, words, context.stop, host.name)),
+      context.stop,
+    );
+    const silent = found.flatMap(({ host, failure }) => (failure === undefined ? [] : [{ host, failure }]));
+    for (const { host, failure } of silent) context.note(`${host.name}: ${failure.message}`);
+    const all = found.flatMap((one) => (one.failure === undefined ? one.value : []));
+    const where = silent.length === 0 ? 'no selected host has it' : 'no host that answered has it';
+    const targets = inOrder(selectObjects(words, all, where));
+    await action.prepare?.(context, targets);
+    const codes = await eachHost(
+      fleet.chosen.filter(({ name }) => targets.some(({ host }) => host === name)),
+      (host) =>
+        withClient(contextOf(host), (client) =>
+          actOnEach(
+            context,
+            targets.filter((one) => one.host === host.name),
+            (one) => action.act(contextOf(host), client, one),
+          ),
+        ),
+      context.stop,
+    );
+    return worstCode([
+      ...silent.map(({ failure }) => failure.code),
+      ...codes.flatMap((one) => (one.failure === undefined ? one.value : [one.failure.code])),
+    ]);
+  };
+
+/** A word without a slash is a container. */
+function addressIn(word: string, { takesKinds }: Action<never>): string {
+  const address = parseAddress(word.includes('/') ? word : `container/${word}`);
+  return takesKinds === true || address.startsWith('container/') ? address : parseAddress(`container/${word}`);
+}
+
+async function listTargets(
+  client: Client,
+  words: readonly string[],
+  signal: AbortSignal,
+  host?: string,
+): Promise<readonly Target[]> {
+  const wanted = [...new Set(words.map((word) => word.slice(0, word.indexOf('/')) as KindName))];
+  const { config } = (await client.server(signal)).metadata;
+  const lists = wanted.map(async (kind) => {
+    const objects: readonly object[] = await client.list(kind, signal);
+    return objects.map((live): Target => {
+      const name = nameOfObject(kind, live);
+      const { status } = live as { readonly status?: string };
+      return {
+        kind,
+        name,
+        owners: ownersOf(kind, name, live, config),
+        ...(kind === 'container' && status !== undefined ? { status } : {}),
+        ...(host === undefined ? {} : { host }),
+      };
+    });
+  });
+  return (await Promise.all(lists)).flat();
+}
+
+const order = Object.keys(kinds).reverse();
+
+/** Users of objects come before what they use. */
+const inOrder = (targets: readonly Target[]): readonly Target[] =>
+  targets.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+
+/** One after the other; a failure is reported and the others follow. */
+async function actOnEach(
+  context: OpenContext,
+  targets: readonly Target[],
+  act: (target: Target) => Promise<Done>,
+): Promise<readonly ExitCode[]> {
+  const codes: ExitCode[] = [];
+  for (const target of targets) {
+    context.stop.throwIfAborted();
+    try {
+      const done = await act(target);
+      tell(context, target, done);
+      codes.push(exitCodes.ok);
+    } catch (error) {
+      if (context.stop.aborted || (targets.length === 1 && target.host === undefined)) throw error;
+      const reason = messageOf(error);
+      tell(context, target, { text: '', json: { error: reason }, note: `${addressOf(target)}: ${reason}` });
+      codes.push(codeOf(error));
+    }
+  }
+  return codes;
+}
+
+function tell(context: OpenContext, { kind, name, host }: Target, { text, json, note }: Done): void {
+  const where = host === undefined ? {} : { host };
+  if (context.isJson) context.io.stdout.write(`${JSON.stringify({ ...where, kind, name, ...json })}\n`);
+  else if (text !== '') context.out(host === undefined ? text : `${host}: ${text}`);
+  if (note !== undefined) context.note(note);
+}

@@ -1,0 +1,259 @@
+// The verbs of daily work against a simulated daemon: power, deletion, lists, logs, and who declares what.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { lastLines, newPart } from '../../../reconciler/cli/verbs/daily/logs.ts';
+import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { container, stack } from '../../support/cli/imageless-stack.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+
+let daemon: TestDaemon;
+let manifest = '';
+beforeAll(async () => {
+  daemon = await makeDaemon();
+  manifest = join(daemon.dir, 'stack.yaml');
+});
+afterAll(() => daemon?.cleanUp());
+
+const gantry = (words: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+  cli(words, { ...setting, env: { GANTRY_SOCKET: daemon.socketPath, ...setting.env } });
+
+async function ok(words: readonly string[], setting: CliSetting = {}): Promise<CliRun> {
+  const ran = await gantry(words, setting);
+  expect([words.join(' '), ran.code, ran.stderr]).toEqual([words.join(' '), 0, ran.stderr]);
+  return ran;
+}
+
+/** `web` and `db` belong to the set default, `own` to none; only `web` runs. */
+async function begin(): Promise<void> {
+  writeFileSync(manifest, stack(container('web'), container('db', 'state: stopped\n')));
+  await ok(['apply', '-f', manifest, '-y']);
+  await daemon.ok('POST', '/1.0/containers', { name: 'own', profiles: ['small'], source: { type: 'none' } });
+}
+
+afterEach(async () => {
+  for (const { name, status } of (await daemon.get('/1.0/containers?recursion=1')) as {
+    name: string;
+    status: string;
+  }[]) {
+    if (status !== 'Stopped') await daemon.ok('PUT', `/1.0/containers/${name}/state`, { action: 'stop', force: true });
+    await daemon.ok('DELETE', `/1.0/containers/${name}`);
+  }
+});
+
+const statusOf = async (name: string): Promise<string> =>
+  ((await daemon.get(`/1.0/containers/${name}`)) as { status: string }).status;
+
+describe('power', () => {
+  test('start, stop, restart and pause change a container, and say so when it is there already', async () => {
+    await begin();
+    expect((await ok(['start', 'own'])).stdout).toBe('container/own started\n');
+    expect((await ok(['start', 'own'])).stdout).toBe('container/own runs already\n');
+    expect((await ok(['pause', 'own'])).stdout).toBe('container/own paused\n');
+    expect(await statusOf('own')).toBe('Frozen');
+    expect((await ok(['start', 'container/own'])).stdout).toBe('container/own started\n');
+    expect((await ok(['restart', 'own'])).stdout).toBe('container/own restarted\n');
+    expect((await ok(['pause', 'own'])).code).toBe(0);
+    expect(await ok(['stop', 'own'])).toMatchObject({ stdout: 'container/own stopped\n', stderr: '' });
+    expect((await ok(['stop', 'own'])).stdout).toBe('container/own is stopped already\n');
+    expect(await statusOf('own')).toBe('Stopped');
+  });
+
+  test('stop says that the set of a container will start it again, and takes patterns', async () => {
+    await begin();
+    const { stdout, stderr } = await ok(['stop', 'w*', 'own']);
+    expect(stdout).toBe('container/own is stopped already\ncontainer/web stopped\n');
+    expect(stderr).toContain('container/web belongs to set default: its next apply starts it again');
+  });
+
+  test('an unknown name stops nothing, names the nearest one and exits with 1', async () => {
+    await begin();
+    const ran = await gantry(['stop', 'web', 'owm']);
+    expect([ran.code, ran.stderr]).toEqual([1, expect.stringContaining('did you mean container/own?')]);
+    expect(await statusOf('web')).toBe('Running');
+    expect((await gantry(['stop', 'profile/small'])).code).toBe(1);
+  });
+
+  test('--json prints one object for each container, with the failure where there is one', async () => {
+    await begin();
+    await daemon.ok('PUT', '/1.0/containers/own/state', { action: 'start' });
+    const { stdout } = await ok(['stop', 'own', 'db', '--json']);
+    expect(
+      stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as object),
+    ).toEqual([
+      { kind: 'container', name: 'db', action: 'stop', changed: false },
+      { kind: 'container', name: 'own', action: 'stop', changed: true },
+    ]);
+  });
+});
+
+describe('delete', () => {
+  test('a container of no set is deleted at once and named as such', async () => {
+    await begin();
+    expect(await ok(['delete', 'own'])).toMatchObject({ stdout: 'container/own deleted (no set declared it)\n' });
+  });
+
+  test('a running container stays without --force', async () => {
+    await begin();
+    await daemon.ok('PUT', '/1.0/containers/own/state', { action: 'start' });
+    const refused = await gantry(['rm', 'own']);
+    expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('gantry stop own')]);
+    expect(await statusOf('own')).toBe('Running');
+    await ok(['rm', 'own', '--force']);
+  });
+
+  test('a declared container is deleted only after a question that says what the next apply does', async () => {
+    await begin();
+    const unasked = await gantry(['delete', 'db']);
+    expect([unasked.code, unasked.stderr]).toEqual([64, expect.stringContaining('--auto-approve')]);
+    expect(unasked.stderr).toContain('container/db belongs to set default (declared in tests)');
+    expect(unasked.stderr).toContain('creates it again as declared');
+    const refused = await gantry(['delete', 'db', 'own'], { typed: 'no\n' });
+    expect([refused.code, await statusOf('db'), await statusOf('own')]).toEqual([1, 'Stopped', 'Stopped']);
+    await ok(['delete', 'db'], { typed: 'yes\n' });
+    expect((await gantry(['plan', '-f', manifest, '--detailed-exitcode'])).code).toBe(2);
+    await ok(['apply', '-f', manifest, '-y']);
+    expect(await statusOf('db')).toBe('Stopped');
+    await ok(['delete', 'db', '-y']);
+  });
+
+  test('a protected container is refused with exit code 4', async () => {
+    writeFileSync(manifest, stack(container('kept', 'state: stopped\nmanage: { protect: true }\n')));
+    await ok(['apply', '-f', manifest, '-y']);
+    const refused = await gantry(['delete', 'kept', '-y', '--force']);
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining('manage.protect')]);
+    await ok(['release', 'container/kept']);
+    await daemon.call('PATCH', '/1.0/containers/kept', { config: { 'security.protection.delete': '' } });
+    await ok(['delete', 'kept']);
+  });
+
+  test('users go before what they use, whatever their order on the command line', async () => {
+    await daemon.call('POST', '/1.0/profiles', { name: 'passing' });
+    await daemon.ok('POST', '/1.0/containers', {
+      name: 'user',
+      profiles: ['small', 'passing'],
+      source: { type: 'none' },
+    });
+    const { stdout } = await ok(['delete', 'profile/passing', 'user']);
+    expect(stdout.split('\n').map((line) => line.split(' ')[0])).toEqual(['container/user', 'profile/passing', '']);
+  });
+});
+
+describe('list and info', () => {
+  test('list shows each container with its state and set', async () => {
+    await begin();
+    const { stdout } = await ok(['list']);
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    expect(rows.map(([name, state]) => [name, state])).toEqual([
+      ['NAME', 'STATE'],
+      ['db', 'Stopped'],
+      ['own', 'Stopped'],
+      ['web', 'Running'],
+    ]);
+    expect(rows.map((row) => row.at(-1))).toEqual(['SET', 'default', '-', 'default']);
+    const json = (await ok(['ls', 'own', '--json'])).stdout;
+    expect(JSON.parse(json)).toMatchObject({ kind: 'container', name: 'own', state: 'Stopped', sets: [] });
+  });
+
+  test('info shows state, set and snapshots of a container', async () => {
+    await begin();
+    await ok(['snapshot', 'create', 'web/before']);
+    const { stdout } = await ok(['info', 'web']);
+    for (const text of ['Running', 'set default (declared in tests)', 'small', 'before'])
+      expect(stdout).toContain(text);
+    expect((await ok(['info', 'own'])).stdout).toMatch(/Declared by: +no set/);
+    const json = JSON.parse((await ok(['info', 'web', '--json'])).stdout) as object;
+    expect(json).toMatchObject({ name: 'web', state: { status: 'Running' }, owners: [{ set: 'default' }] });
+    const missing = await gantry(['info', 'nothing']);
+    expect([missing.code, missing.stderr]).toEqual([1, expect.stringContaining('gantry list')]);
+  });
+});
+
+describe('several hosts', () => {
+  test('power, lists and deletion reach the hosts that have the container, and exit with 7 for one that is away', async () => {
+    await begin();
+    const other = await makeDaemon();
+    try {
+      const hosts = join(daemon.dir, 'hosts.yaml');
+      const address = (socket: string): string => `address: unix://${socket}`;
+      writeFileSync(
+        hosts,
+        `kind: hosts\nhosts:\n  - { name: one, ${address(daemon.socketPath)} }\n  - { name: two, ${address(other.socketPath)} }\n`,
+      );
+      const on = (...words: string[]): Promise<CliRun> => gantry([...words, '--hosts', hosts]);
+      expect(await on('start', 'own')).toMatchObject({ code: 0, stdout: 'one: container/own started\n' });
+      expect((await on('list')).stdout).toMatch(/one +own +Running/);
+      expect((await on('start', 'nowhere')).stderr).toContain('no selected host has it');
+      const declared = await on('delete', 'db');
+      expect([declared.code, declared.stderr]).toEqual([64, expect.stringContaining('container/db on one belongs')]);
+      await other.stop();
+      const partly = await on('stop', 'own', '--json');
+      expect([partly.code, JSON.parse(partly.stdout)]).toEqual([
+        7,
+        { host: 'one', kind: 'container', name: 'own', action: 'stop', changed: true },
+      ]);
+    } finally {
+      await other.cleanUp();
+      rmSync(join(daemon.dir, 'hosts.yaml'), { force: true });
+    }
+  });
+});
+
+describe('logs', () => {
+  test('logs prints the console, its last lines, and the names of other logs', async () => {
+    await begin();
+    mkdirSync(join(daemon.dir, 'logs/web'), { recursive: true });
+    writeFileSync(join(daemon.dir, 'logs/web/console.log'), 'one\r\ntwo\r\n');
+    expect((await ok(['logs', 'web'])).stdout).toBe('one\ntwo\n');
+    expect((await ok(['logs', 'web', '--tail', '1'])).stdout).toBe('two\n');
+    expect((await ok(['logs', 'web', '--json'])).stdout).toBe('{"line":"one"}\n{"line":"two"}\n');
+    expect((await ok(['logs', 'web', '--log', 'list'])).stdout).toContain('console.log\n');
+    expect((await ok(['logs', 'own'])).stderr).toMatch(/is stopped and its console is empty/);
+    const unknown = await gantry(['logs', 'web', '--log', 'exec_nothing.stdout']);
+    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining('--log list shows what there is')]);
+    expect((await gantry(['logs', 'nothing'])).stderr).toContain('container/nothing does not exist');
+  });
+
+  test('a log that goes on is followed by its new part, also when the server dropped its beginning', () => {
+    expect(newPart('one\n', 'one\ntwo\n')).toBe('two\n');
+    expect(newPart('one\ntwo\n', 'two\nthree\n')).toBe('two\nthree\n');
+    const long = 'x'.repeat(300);
+    expect(newPart(`one\n${long}`, `${long}three`)).toBe('three');
+    expect([lastLines('a\nb\nc\n', 2), lastLines('a\nb', 1), lastLines('a\n', 5)]).toEqual(['b\nc\n', 'b', 'a\n']);
+  });
+
+  test('logs -f ends when the container stops', async () => {
+    await begin();
+    const following = gantry(['logs', 'web', '-f']);
+    await daemon.ok('PUT', '/1.0/containers/web/state', { action: 'stop', force: true });
+    expect((await following).code).toBe(0);
+  });
+});
+
+describe('a verb that is none', () => {
+  test.each([
+    ['ps', 'gantry list'],
+    ['kill', 'gantry stop --force'],
+    ['remove', 'gantry delete'],
+    ['bash', 'gantry shell'],
+    ['inspect', 'gantry info'],
+    ['delte', 'gantry delete'],
+    ['lisst', 'gantry list'],
+  ])('%s is answered with the verb that does it', async (word, meant) => {
+    const ran = await gantry([word, 'web']);
+    expect([ran.code, ran.stderr]).toEqual([64, expect.stringContaining(`(did you mean ${meant}?)`)]);
+  });
+
+  test('a word that is close to none gets no suggestion, and a group names its own verbs', async () => {
+    expect((await gantry(['frobnicate'])).stderr).not.toContain('did you mean');
+    expect((await gantry(['bi'])).stderr).not.toContain('did you mean');
+    expect((await gantry(['image', 'lisst'])).stderr).toContain('did you mean gantry image list?');
+    expect((await gantry(['snapshot', 'frobnicate'])).stderr).not.toContain('did you mean');
+  });
+});
