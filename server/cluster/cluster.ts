@@ -1,6 +1,7 @@
 // The part that this host plays in a cluster, for all rooms above: who the members are, who has what, how they are reached. Outside a
 // cluster it says so, and everything is here.
 import { type AppError, errors } from '../api/errors.ts';
+import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { operationIdOf, Routing } from './routing.ts';
 import type { Log } from '../lib/log.ts';
 import type { Records } from '../records/records.ts';
@@ -193,8 +194,13 @@ export class Cluster {
     await this.#presence?.retime();
   }
 
-  /** When it resolves, other members can see what containers do here. Never throws: they will see it later. */
-  async settle(): Promise<void> {
+  /** When it resolves, other members can see what containers do here: those at these URLs, and those that were touched. Never throws: they
+   *  will see it later. */
+  async settle(urls: readonly string[] = []): Promise<void> {
+    for (const url of urls) {
+      const container = containerOfUrl(url);
+      if (container !== undefined) this.#presence?.mark(container);
+    }
     await this.#presence?.flush().catch(() => {});
   }
 

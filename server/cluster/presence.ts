@@ -112,9 +112,14 @@ export class Presence {
     return this.#isToldFenced;
   }
 
+  /** Its status may have changed; the others hear of it with the next `flush`. */
+  mark(container: string): void {
+    this.#dirty.add(container);
+  }
+
   /** Its status may have changed; the others hear of it soon, or with the next `flush`. */
   touch(container: string): void {
-    this.#dirty.add(container);
+    this.mark(container);
     setImmediate(() => void this.flush().catch(() => {}));
   }
 

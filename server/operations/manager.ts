@@ -71,11 +71,14 @@ export interface OperationPlace {
   readonly ownName: string;
   /** The id of an operation that begins here, from a random one. */
   operationId(random: string): string;
-  /** When it resolves, other members see what the operation did. */
-  settle(): Promise<void>;
+  /** When it resolves, other members see what the operation did to these objects, by URL, and to those of which events have told. */
+  settle(urls: readonly string[]): Promise<void>;
 }
 
 const alone: OperationPlace = { ownName: 'none', operationId: (random) => random, settle: () => Promise.resolve() };
+
+const urlsOf = ({ state }: { readonly state: OperationState }): readonly string[] =>
+  Object.values(state.resources).flat();
 
 export class Operations {
   readonly #running = new Map<string, Running>();
@@ -155,7 +158,7 @@ export class Operations {
   about(id: string): { readonly urls: readonly string[]; readonly owner?: string } | undefined {
     const operation = this.#running.get(id);
     if (operation === undefined) return undefined;
-    const urls = Object.values(operation.state.resources).flat();
+    const urls = urlsOf(operation);
     return { urls, ...(operation.owner === undefined ? {} : { owner: operation.owner }) };
   }
 
@@ -235,10 +238,10 @@ export class Operations {
         return request.run(handle, operation.abort.signal);
       });
       if (metadata !== undefined) this.#set(operation, { metadata: { ...operation.state.metadata, ...metadata } });
-      await this.#place.settle();
+      await this.#place.settle(urlsOf(operation));
       this.#step(operation, 'succeed');
     } catch (error) {
-      await this.#place.settle();
+      await this.#place.settle(urlsOf(operation));
       this.#fail(operation, error);
     } finally {
       leave?.();
