@@ -261,6 +261,11 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'e2e/cluster/volumes.test.ts',
     'location',
   ],
+  cluster_internal_copy: [
+    'services/cluster/member-copies.ts',
+    'e2e/cluster/members/lxc-copy.test.ts',
+    'cluster_internal_copy',
+  ],
   custom_volume_snapshot_expiry: [
     'services/storage/volume-snapshots.ts',
     'server/services/storage/volume-schedules.test.ts',

@@ -47,6 +47,7 @@ const laterExtensions = [
   'volume_snapshot_scheduling',
   'custom_volume_snapshot_expiry',
   'cluster_internal_custom_volume_copy',
+  'cluster_internal_copy',
   'cloud_init',
   'network_dns_search',
   'network_nat_address',

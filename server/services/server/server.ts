@@ -124,7 +124,11 @@ export class ServerSettings {
 
   /** Where clients of the dialect may connect: each HOST:PORT. */
   addresses(dialect: string): readonly string[] {
-    return this.#listeners.addresses(dialect);
+    const listening = this.#listeners.addresses(dialect);
+    const { ownAddress } = this.#deps.cluster;
+    // Clients are served where the other members reach this one, too, in the dialect of the members.
+    const isServedThere = dialect === 'svc' && listening.length === 0 && ownAddress !== undefined;
+    return isServedThere ? [ownAddress] : listening;
   }
 
   async get(caller: Caller, dialect: string): Promise<{ readonly object: Partial<Server>; readonly etag?: string }> {
@@ -137,7 +141,7 @@ export class ServerSettings {
   /** Read by every client before anything else: made anew only when what it is made from has changed. */
   #trustedView(dialect: string, project: string): TrustedView {
     const stored = this.#config();
-    const addresses = this.#listeners.addresses(dialect);
+    const addresses = this.addresses(dialect);
     const { generation } = this.#deps.records.pools;
     const { longestMs, overLimit } = this.#deps.loop.figures;
     const readOnly = this.#deps.readOnly();
