@@ -56,6 +56,10 @@ export class Cluster {
       own: () => this.#ownPair(),
       certificateOf: (name) => this.certificates.of(name),
     });
+    this.members.onPresence((number, isPresent) => {
+      const member = this.members.byNumber(number);
+      if (!isPresent && member?.isHere === false) this.links.giveUp(member);
+    });
     this.#barrier = new ReadBarrier({ store: deps.store, contents: deps.records.contents });
   }
 

@@ -24,7 +24,8 @@ export interface PeerLinksDeps {
   readonly certificateOf: (name: string) => string | undefined;
 }
 
-type Peer = Pick<Member, 'name' | 'address'>;
+/** `isPresent`: unknown counts as true. */
+type Peer = Pick<Member, 'name' | 'address'> & Partial<Pick<Member, 'isPresent'>>;
 
 export interface PeerRequest {
   readonly method: string;
@@ -45,6 +46,8 @@ export interface PeerAnswer {
 
 /** A member that does not take a connection in this time does not answer. */
 const connectMs = 3_000;
+/** A member without a lease answers in this time, or is taken for frozen: the kernel of a frozen one takes connections. */
+const absentMs = 5_000;
 const maxConnections = 128;
 
 export class PeerLinks {
@@ -67,7 +70,7 @@ export class PeerLinks {
         method: request.method,
         headers: request.headers,
         body: request.body ?? null,
-        headersTimeout: request.timeoutMs ?? 0,
+        headersTimeout: request.timeoutMs ?? (member.isPresent === false ? absentMs : 0),
         bodyTimeout: 0,
         ...(request.signal === undefined ? {} : { signal: request.signal }),
       });
@@ -75,6 +78,18 @@ export class PeerLinks {
     } catch (error) {
       throw unreachable(member.name, error);
     }
+  }
+
+  /** Ends what it was asked: it has lost its lease, and may be frozen. */
+  giveUp({ name, address }: Peer): void {
+    const kept = this.#agents.get(address);
+    if (kept === undefined) return;
+    this.#agents.delete(address);
+    void kept.agent.destroy(
+      errors.unavailable(
+        `The cluster member ${name} has stopped renewing its lease, and did not answer: whether it did what it was asked is not known`,
+      ),
+    );
   }
 
   /** What the other member answers in its own dialect, of a request by a member. Throws AppError as it answered. */

@@ -1,7 +1,7 @@
-// An operation ends only when every member shows what it did to the container, whatever the action was and whether an event told of it.
+// Every member shows what an operation did to a container as soon as it has ended, with or without an event about it.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeCluster, type TestCluster, type TestMember } from '../../support/cluster/members.ts';
-import { etcdMissing } from '../../support/store/etcd.ts';
+import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
+import { etcdMissing } from '../../../support/store/etcd.ts';
 
 describe.skipIf(etcdMissing() !== undefined)('the status of a container of another member', { timeout: 60_000 }, () => {
   let cluster: TestCluster;
@@ -27,7 +27,7 @@ describe.skipIf(etcdMissing() !== undefined)('the status of a container of anoth
     ['stop', { action: 'stop', force: true }, 'Stopped'],
   ];
 
-  test('is known to the other member when the operation has ended: of each action', async () => {
+  test('is known to the other member when the operation has ended: for each action', async () => {
     const seen: string[] = [];
     for (const asked of [two, one])
       for (const [what, body] of steps) {
