@@ -150,6 +150,8 @@ export interface CertificateDocument {
   readonly pem: string;
   /** The only projects that its client may use; absent: all, and the server itself. */
   readonly projects?: readonly string[];
+  /** Projects that were written beside `restricted: false`: shown, and what a later restriction begins with. They limit nothing. */
+  readonly listed?: readonly string[];
 }
 
 /** Objects of a project are stored by names that hold the project's (`qualifiedName`). */

@@ -47,7 +47,12 @@ export const etagOf = {
   alias: (a: AliasDocument) => canonicalHash([a.description, a.target]),
   project: (p: ProjectDocument) => canonicalHash([p.config, p.description]),
   certificate: (c: CertificateDocument) =>
-    canonicalHash([c.name, c.type, ...(c.projects === undefined ? [] : [c.projects])]),
+    canonicalHash([
+      c.name,
+      c.type,
+      ...(c.projects === undefined ? [] : [c.projects]),
+      ...(c.listed === undefined ? [] : ['listed', c.listed]),
+    ]),
   cluster: (c: Cluster) => canonicalHash(c),
   memberGroup: (group: ClusterGroup) => canonicalHash([group.description, group.members]),
   member: (m: ClusterMember) => canonicalHash([m.config, m.description, m.failure_domain, m.groups]),

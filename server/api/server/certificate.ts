@@ -57,9 +57,11 @@ export const CertificateCreate = Type.Object({
   ),
   ...restriction,
 });
+/** `certificate`: another one, as PEM or base64 of its DER, takes the place; absent: it stays. */
 export const CertificatePut = Type.Object({
   type: Type.Optional(Type.String()),
   name: Type.Optional(Type.String()),
+  certificate: Type.Optional(Type.String()),
   ...restriction,
 });
 export type CertificateCreate = Static<typeof CertificateCreate>;

@@ -177,8 +177,9 @@ function keepOwnProfile(records: Records, changes: Changes, project: string, con
 /** A certificate that is restricted to the project stays restricted, to the others that it names. */
 function dropFromCertificates(records: Records, changes: Changes, project: string): void {
   for (const { name, document } of records.certificates.list())
-    if (document.projects?.includes(project) === true)
-      changes.put('certificates', name, { ...document, projects: document.projects.filter((one) => one !== project) });
+    for (const list of ['projects', 'listed'] as const)
+      if (document[list]?.includes(project) === true)
+        changes.put('certificates', name, { ...document, [list]: document[list].filter((one) => one !== project) });
 }
 
 function render({ name, document }: Entry<ProjectDocument>, contents: readonly Held[]): Project {

@@ -1,32 +1,33 @@
 // Reads what clients write of certificates: projects that restrict one, and the request for a token. Pure.
 import { isCertificateType, type CertificateCreate, type CertificatePut } from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
+import type { CertificateDocument } from '../../records/documents.ts';
 
 export type Restriction = Pick<CertificatePut, 'restricted' | 'projects'>;
 
-/** The projects of a certificate; without `projects` in the result it is good for all, and for the server itself. Throws AppError badRequest. */
+/** `projects`: what the certificate is restricted to; without it it is good for all, and for the server itself. */
+type Grants = Pick<CertificateDocument, 'projects' | 'listed'>;
+
+/** Throws AppError badRequest. */
 export function restrictionOf(
   { restricted, projects }: Restriction,
-  before: readonly string[] | undefined,
+  before: Grants,
   hasProject: (name: string) => boolean,
-): { readonly projects?: readonly string[] } {
+): Grants {
   // Values that are not sent stay: a client that does not know of projects must not give all of them.
-  const isRestricted = restricted ?? before !== undefined;
-  const listed = [...new Set(projects ?? (isRestricted ? before : undefined))];
-  const unknown = listed.filter((project) => !hasProject(project));
+  const isRestricted = restricted ?? before.projects !== undefined;
+  const listed = [...new Set(projects ?? before.projects ?? before.listed)];
+  const unknown = projects === undefined ? [] : listed.filter((project) => !hasProject(project));
+  const isMisled = projects !== undefined && projects.length > 0 && !isRestricted && restricted === undefined;
+  const limitsNothing =
+    'limits nothing without restricted: true; leave it empty, or say whether the certificate is restricted';
   const problems = [
     ...unknown.map((project) => ({ path: 'projects', message: `there is no project ${JSON.stringify(project)}` })),
-    ...(isRestricted || listed.length === 0
-      ? []
-      : [
-          {
-            path: 'projects',
-            message: 'limits nothing without restricted: true; leave it empty, or restrict the certificate',
-          },
-        ]),
+    ...(isMisled ? [{ path: 'projects', message: limitsNothing }] : []),
   ];
   if (problems.length > 0) throw errors.invalid('certificate', problems);
-  return isRestricted ? { projects: listed } : {};
+  if (isRestricted) return { projects: listed };
+  return projects === undefined || listed.length === 0 ? {} : { listed };
 }
 
 /** The client lost a project. Undefined: all projects, and the server. */

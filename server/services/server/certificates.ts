@@ -6,8 +6,15 @@ import { decodeTrustToken } from '../../api/server/trust-token.ts';
 import type { Certificate, CertificateCreate, CertificatePut } from '../../api/server/certificate.ts';
 import { errors } from '../../api/errors.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
-import { checkTrustPassword, parseCertificate, planTrust, waitForTurn, type TrustEntry } from '../../auth/trust.ts';
-import type { TrustGrant, TrustTokens } from '../../auth/trust-tokens.ts';
+import {
+  checkTrustPassword,
+  parseCertificate,
+  planTrust,
+  waitForTurn,
+  type ParsedCertificate,
+  type TrustEntry,
+} from '../../auth/trust.ts';
+import type { TrustTokens } from '../../auth/trust-tokens.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -105,7 +112,7 @@ export class Certificates {
     );
     const isKnown = (fingerprint: string) => this.#isKnown(fingerprint);
     // Only who is trusted may say for which projects a certificate is good.
-    const grant = caller.class === 'trusted' ? this.#restriction(body, undefined) : {};
+    const grant = caller.class === 'trusted' ? this.#restriction(body, {}) : {};
     return this.#add(caller, planTrust({ body, ...connection, isKnown }), grant);
   }
 
@@ -115,7 +122,7 @@ export class Certificates {
     const request = tokenRequest(body);
     const expiry = parseExpiry(records.server.get('config')?.document.config['core.remote_token_expiry'] ?? '');
     const expiresAt = expiry === undefined ? undefined : applyExpiry(expiry, new Date(clock.nowMs()));
-    const issued = tokens.issue({ name: request.name, ...this.#restriction(body, undefined) }, expiresAt?.getTime());
+    const issued = tokens.issue({ name: request.name, ...this.#restriction(body, {}) }, expiresAt?.getTime());
     if (issued === undefined) throw errors.badRequest('Too many tokens wait to be used: withdraw some of them first');
     return operations.start({
       class: 'token',
@@ -169,7 +176,11 @@ export class Certificates {
     return added;
   }
 
-  async #add(caller: Caller, entry: TrustEntry, { projects }: Pick<TrustGrant, 'projects'>): Promise<string> {
+  async #add(
+    caller: Caller,
+    entry: TrustEntry,
+    grant: Pick<CertificateDocument, 'projects' | 'listed'>,
+  ): Promise<string> {
     const { type, name, certificate: pem, fingerprint } = entry;
     await this.#deps.records.retry((changes) => {
       if (this.#isKnown(fingerprint)) throw errors.exists('certificate', fingerprint);
@@ -178,7 +189,8 @@ export class Certificates {
         type,
         name,
         pem,
-        ...(projects === undefined ? {} : { projects }),
+        ...(grant.projects === undefined ? {} : { projects: grant.projects }),
+        ...(grant.listed === undefined ? {} : { listed: grant.listed }),
       });
     });
     this.#deps.events.lifecycle('certificate-created', certificateUrl(fingerprint), undefined, caller.requestor);
@@ -218,20 +230,29 @@ export class Certificates {
     body: CertificatePut,
   ): Promise<string | undefined> {
     const { name } = this.#find(prefix);
+    const next = certificateIn(body) ?? { fingerprint: name };
     const isNarrower = await this.#deps.records.retry((changes) => {
       const { document } = this.#find(name);
       checkType(document.type, body.type);
       checkIfMatch(ifMatch, etagOf.certificate(document), 'certificate', name);
-      const { projects: before, ...rest } = document;
-      const wanted = { ...rest, name: body.name ?? document.name, ...this.#restriction(body, before) };
-      changes.put('certificates', name, wanted);
-      return isNarrowed(before, wanted.projects);
+      const { projects, listed: _listed, ...rest } = document;
+      const pem = 'pem' in next ? next.pem : document.pem;
+      const wanted = { ...rest, pem, name: body.name ?? document.name, ...this.#restriction(body, document) };
+      if (next.fingerprint !== name) {
+        if (this.#isKnown(next.fingerprint)) throw errors.exists('certificate', next.fingerprint);
+        changes.delete('certificates', name);
+      }
+      changes.put('certificates', next.fingerprint, wanted);
+      return next.fingerprint !== name || isNarrowed(projects, wanted.projects);
     });
-    this.#deps.events.lifecycle('certificate-updated', certificateUrl(name), undefined, caller.requestor);
+    this.#deps.events.lifecycle('certificate-updated', certificateUrl(next.fingerprint), undefined, caller.requestor);
     return isNarrower ? name : undefined;
   }
 
-  #restriction(body: Restriction, before: readonly string[] | undefined): Pick<TrustGrant, 'projects'> {
+  #restriction(
+    body: Restriction,
+    before: Pick<CertificateDocument, 'projects' | 'listed'>,
+  ): Pick<CertificateDocument, 'projects' | 'listed'> {
     return restrictionOf(body, before, (project) => this.#deps.records.projects.has(project));
   }
 
@@ -248,6 +269,15 @@ export class Certificates {
   }
 }
 
+/** The certificate that is to take the place; undefined: none was sent. Throws AppError badRequest. */
+function certificateIn({ certificate = '' }: CertificatePut): ParsedCertificate | undefined {
+  if (certificate.trim() === '') return undefined;
+  const parsed = parseCertificate(certificate);
+  if (parsed !== undefined) return parsed;
+  const message = 'must be one x509 certificate, as PEM or as base64 of its DER';
+  throw errors.invalid('certificate', [{ path: 'certificate', message }]);
+}
+
 function render({ name, document }: Entry<CertificateDocument>): Certificate {
   return {
     type: document.type,
@@ -255,6 +285,6 @@ function render({ name, document }: Entry<CertificateDocument>): Certificate {
     name: document.name,
     fingerprint: name,
     restricted: document.projects !== undefined,
-    projects: [...(document.projects ?? [])],
+    projects: [...(document.projects ?? document.listed ?? [])],
   };
 }

@@ -305,6 +305,57 @@ describe('trusting certificates', () => {
   });
 });
 
+describe('a trusted certificate', () => {
+  const read = (fingerprint: string): Promise<Json> => daemon.get(`/1.0/certificates/${fingerprint}`);
+
+  test.each(['PUT', 'PATCH'])(
+    'is replaced by the one in a %s: the new client is trusted, the old one no more',
+    async (how) => {
+      const [old, next] = await Promise.all([makeClient('old'), makeClient('next')]);
+      await daemon.call('POST', '/1.0/certificates', { type: 'client', name: how, certificate: old.certPem });
+      const trustOf = async (client: ClientCertificate) =>
+        (await callTls(address(), 'GET', '/1.0', undefined, { client })).metadata.auth;
+      expect([await trustOf(old), await trustOf(next)]).toEqual(['trusted', 'untrusted']);
+      const path = `/1.0/certificates/${old.fingerprint}`;
+      const broken = await daemon.call(how, path, { name: how, type: 'client', certificate: 'zzz' });
+      expect([broken.status, broken.metadata.details[0].path]).toEqual([400, 'certificate']);
+      const taken = await daemon.call(how, path, { name: how, type: 'client', certificate: trusted.certPem });
+      expect(taken.status).toBe(409);
+      const sent = { name: how, type: 'client', certificate: next.certPem };
+      expect((await daemon.call(how, path, sent)).status).toBe(200);
+      expect([await trustOf(old), await trustOf(next)]).toEqual(['untrusted', 'trusted']);
+      expect(await read(next.fingerprint)).toMatchObject({
+        name: how,
+        fingerprint: next.fingerprint,
+        restricted: false,
+      });
+      expect((await daemon.call('GET', path)).status).toBe(404);
+      // The same one again is no change.
+      expect((await daemon.call(how, `/1.0/certificates/${next.fingerprint}`, sent)).status).toBe(200);
+      expect(await trustOf(next)).toBe('trusted');
+    },
+  );
+
+  test('keeps the projects beside restricted: false, which limit nothing until it is restricted', async () => {
+    const client = await makeClient('listed');
+    await daemon.call('POST', '/1.0/projects', { name: 'listed' });
+    await daemon.call('POST', '/1.0/certificates', { type: 'client', name: 'l', certificate: client.certPem });
+    const path = `/1.0/certificates/${client.fingerprint}`;
+    const misled = await daemon.call('PATCH', path, { projects: ['listed'] });
+    expect([misled.status, misled.metadata.message]).toEqual([400, expect.stringMatching(/limits nothing/)]);
+    const put = { name: 'l', type: 'client', restricted: false, projects: ['listed'] };
+    expect((await daemon.call('PUT', path, put)).status).toBe(200);
+    expect(await read(client.fingerprint)).toMatchObject({ restricted: false, projects: ['listed'] });
+    expect((await callTls(address(), 'GET', '/1.0/certificates', undefined, { client })).status).toBe(200);
+    expect((await daemon.call('PATCH', path, { restricted: true })).status).toBe(200);
+    expect(await read(client.fingerprint)).toMatchObject({ restricted: true, projects: ['listed'] });
+    expect((await callTls(address(), 'GET', '/1.0/containers', undefined, { client })).status).toBe(404);
+    await daemon.call('PATCH', path, { restricted: false, projects: ['listed'] });
+    await daemon.call('DELETE', '/1.0/projects/listed');
+    expect(await read(client.fingerprint)).toMatchObject({ restricted: false, projects: [] });
+  });
+});
+
 describe('the TLS listener', () => {
   test('refuses TLS 1.1 and accepts 1.2', async () => {
     await expect(callTls(address(), 'GET', '/1.0', undefined, { maxVersion: 'TLSv1.1' })).rejects.toThrow(

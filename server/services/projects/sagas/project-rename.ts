@@ -129,9 +129,10 @@ async function moveRecord(
 /** Clients that are restricted to the project stay so. */
 function renameInCertificates(records: Records, changes: Changes, from: string, to: string): void {
   for (const { name, document } of records.certificates.list())
-    if (document.projects?.includes(from) === true)
-      changes.put('certificates', name, {
-        ...document,
-        projects: document.projects.map((project) => (project === from ? to : project)),
-      });
+    for (const list of ['projects', 'listed'] as const)
+      if (document[list]?.includes(from) === true)
+        changes.put('certificates', name, {
+          ...document,
+          [list]: document[list].map((project) => (project === from ? to : project)),
+        });
 }
