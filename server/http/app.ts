@@ -18,7 +18,7 @@ import { discardBody } from './discard-body.ts';
 import { logRequest } from './log-request.ts';
 import { admitBearer, identityOf, type Bearers, type Identify, type Identity } from './caller-identity.ts';
 import { toAppError } from '../services/translate-errors.ts';
-import type { ProjectNames } from '../services/project-scope.ts';
+import { namesForStrangers, type ProjectNames } from '../services/project-scope.ts';
 import { hopsOf, lookAgain } from './second-look.ts';
 import { qualifiedParams } from './project-params.ts';
 import { isTrustedCaller, type Caller } from '../services/caller.ts';
@@ -226,7 +226,7 @@ async function carryOut(
 ): Promise<FastifyReply> {
   const query = request.query as Record<string, string>;
   checkOrigin(deps.allowedOrigin(), request.raw, endpoint.method !== 'GET');
-  const names = deps.namesIn(project);
+  const names = isTrustedCaller(identity.caller) ? deps.namesIn(project) : namesForStrangers(project);
   checkTarget(deps.cluster, query);
   if (handler === undefined) throw unservable(endpoint);
   const sight = identity.caller.projects === undefined ? undefined : deps.sightOf(identity.caller);

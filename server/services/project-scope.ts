@@ -91,6 +91,12 @@ export function requireProject(records: Records, changes: Changes, qualified: st
   if (project !== defaultProject) changes.require('projects', project);
 }
 
+/** For callers without trust: every project is there and has objects of its own, so that none is told from one that does not exist. */
+export function namesForStrangers(project: string): ProjectNames {
+  const own = (name: string): string => qualifiedName(project, name);
+  return { project, container: own, profile: own, image: own, alias: own, volume: own };
+}
+
 /** Throws AppError notFound when there is no such project. */
 export function namesIn(records: Records, project: string): ProjectNames {
   needProject(records, project);

@@ -224,6 +224,7 @@ describe('restrictions of devices', () => {
       { nictype: 'bridged', parent: 'lan' },
       false,
     ],
+    ['a name on the host', {}, { network: 'lan', host_name: 'eth0' }, false],
     ['routes on the host', {}, { network: 'lan', 'ipv4.routes': '10.0.0.0/8' }, false],
   ])('a nic on %s', (_what, config, device, isAllowed) => {
     expect(withDevice(config, nic(device)).length === 0).toBe(isAllowed);

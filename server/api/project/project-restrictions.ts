@@ -176,9 +176,9 @@ function nicProblems(contents: ProjectContents, device: ConfigMap): readonly Fou
     barred.push({ path, message: `${shown(used)} ${refusal(contents, 'restricted.networks.access')}` });
   }
   if (value === 'allow') return barred;
-  // Routes on the host reach past the network.
-  const routes = ['ipv4.routes', 'ipv6.routes'].filter((property) => (device[property] ?? '') !== '');
-  return [...barred, ...routes.map((property) => ({ path: `.${property}`, message: refusal(contents, key) }))];
+  // Routes on the host reach past the network, and a name that is taken tells of other interfaces of the host.
+  const onHost = ['ipv4.routes', 'ipv6.routes', 'host_name'].filter((property) => (device[property] ?? '') !== '');
+  return [...barred, ...onHost.map((property) => ({ path: `.${property}`, message: refusal(contents, key) }))];
 }
 
 function diskProblems(contents: ProjectContents, device: ConfigMap, resolve: ResolvePath): readonly Found[] {

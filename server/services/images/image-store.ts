@@ -35,10 +35,11 @@ export class ImageStore {
     this.#deps = deps;
   }
 
-  /** Those that the project uses, by qualified name. `trusted` false: public images only. */
+  /** Those that the project uses, by qualified name. `trusted` false: public images of its own, which say nothing of whether it exists. */
   list(project: string, trusted: boolean): readonly { readonly name: string; readonly object: Image }[] {
     const { records } = this.#deps;
-    return this.#shown(ofProject(imagesOfCluster(records), projectWith(records, project, 'features.images')), trusted);
+    const owner = trusted ? projectWith(records, project, 'features.images') : project;
+    return this.#shown(ofProject(imagesOfCluster(records), owner), trusted);
   }
 
   /** Of all projects. */
@@ -78,9 +79,16 @@ export class ImageStore {
 
   /** Private images that the caller may not see count for nothing, also not for whether a prefix is unique. */
   visible(prefix: string, trusted: boolean, secret?: string): Entry<ImageDocument> {
-    const isOpen = ({ name, document }: Entry<ImageDocument>): boolean =>
-      trusted || document.public || (secret !== undefined && this.#deps.secrets.use(name, secret));
-    return this.#only(prefix, this.#matching(prefix).filter(isOpen));
+    const isOpened = ({ name }: Entry<ImageDocument>): boolean =>
+      secret !== undefined && this.#deps.secrets.use(name, secret);
+    const own = this.#matching(prefix).filter((entry) => trusted || entry.document.public || isOpened(entry));
+    return this.#only(prefix, trusted || own.length > 0 ? own : this.#inherited(prefix).filter(isOpened));
+  }
+
+  /** Images that the project of the name uses without having them. */
+  #inherited(prefix: string): readonly Entry<ImageDocument>[] {
+    const image = imageIn(this.#deps.records, projectOf(prefix), plainName(prefix));
+    return image === prefix ? [] : this.#matching(image);
   }
 
   /** By fingerprint or a unique prefix of it. */

@@ -7,7 +7,7 @@ import { findProgram } from '../host/programs.ts';
 import { type NetLink, parseIpJson, parseNetlink, netlinkDump, toInterfaceStates } from './netlink.ts';
 import { loadLibc, type Libc } from '../host/syscalls.ts';
 
-/** `hostNames`: name inside -> name of the host end, for when the kernel cannot be asked. */
+/** `hostNames`: name inside -> name of the host end, as the daemon made them. */
 export async function readInterfaces(
   pid: number,
   hostNames: Readonly<Record<string, string>>,
@@ -16,9 +16,13 @@ export async function readInterfaces(
   const links = libc === undefined ? await linksByIp(pid) : linksByNetlink(libc, pid);
   return toInterfaceStates(links, (link) => {
     const asked = libc === undefined || link.peerIndex === undefined ? '' : nameOfIndex(libc, link.peerIndex);
-    return asked === '' ? (hostNames[link.name] ?? '') : asked;
+    return asked === '' ? (hostNames[link.name] ?? '') : ownHostName(asked, hostNames);
   });
 }
+
+/** Root of the container makes links with any index of a peer: it learns no other name of the host by it. */
+export const ownHostName = (asked: string, hostNames: Readonly<Record<string, string>>): string =>
+  Object.values(hostNames).includes(asked) ? asked : '';
 
 const cloneNewnet = 0x4000_0000;
 const afNetlink = 16;
