@@ -2,11 +2,11 @@
 // nothing of what listens there.
 import { lookup } from 'node:dns/promises';
 import { afterEach, describe, expect, test } from 'vitest';
-import { findDirect } from '../../../server/drivers/remote/direct-protocol.ts';
-import { defaultLimits } from '../../../server/drivers/remote/driver.ts';
-import { useSharedHost } from '../../support/hostile/shared-host-suite.ts';
-import { imageTar } from '../../support/hostile/shared-host.ts';
-import { metadataFile, tarOf } from '../../support/images/hostile.ts';
+import { findDirect } from '../../../../server/drivers/remote/direct-protocol.ts';
+import { defaultLimits } from '../../../../server/drivers/remote/driver.ts';
+import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
+import { imageTar } from '../../../support/hostile/shared-host.ts';
+import { metadataFile, tarOf } from '../../../support/images/hostile.ts';
 import {
   fakeServer,
   serveDirect,
@@ -15,7 +15,7 @@ import {
   streamTree,
   type FakeServer,
   type Handler,
-} from '../../support/images/remotes.ts';
+} from '../../../support/images/remotes.ts';
 
 const suite = useSharedHost('conn');
 const servers: FakeServer[] = [];

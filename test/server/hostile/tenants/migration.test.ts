@@ -4,10 +4,10 @@ import { existsSync, lstatSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import type { Operation } from '../../../server/api/operation.ts';
-import { useSharedHost } from '../../support/hostile/shared-host-suite.ts';
-import { tarOf, type TarPiece } from '../../support/images/hostile.ts';
-import { until } from '../../support/until.ts';
+import type { Operation } from '../../../../server/api/operation.ts';
+import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
+import { tarOf, type TarPiece } from '../../../support/images/hostile.ts';
+import { until } from '../../../support/until.ts';
 
 const isRoot = process.getuid?.() === 0;
 if (!isRoot) console.warn('skipped: device nodes, owners and btrfs need root');

@@ -3,10 +3,10 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../../server/api/operation.ts';
-import { backupByHand, type ByHand } from '../../support/hostile/backups.ts';
-import { useSharedHost } from '../../support/hostile/shared-host-suite.ts';
-import type { TarPiece } from '../../support/images/hostile.ts';
+import type { Operation } from '../../../../server/api/operation.ts';
+import { backupByHand, type ByHand } from '../../../support/hostile/backups.ts';
+import { useSharedHost } from '../../../support/hostile/shared-host-suite.ts';
+import type { TarPiece } from '../../../support/images/hostile.ts';
 
 const suite = useSharedHost('back');
 const { outside, fresh } = suite;
@@ -127,7 +127,7 @@ describe('a backup is refused, and nothing is made of it', () => {
     ['by a name that climbs', [file('backup/container/rootfs/../../../../evil')]],
     ['by an absolute name', [file(join(outside, 'evil'))]],
     ['through a hard link', [{ name: 'backup/container/rootfs/h', flag: '1', link: join(outside, 'target') }]],
-    ['through a hard link that climbs', [{ name: 'backup/container/rootfs/h', flag: '1', link: '../../../target' }]],
+    ['through a hard link that climbs', [{ name: 'backup/container/rootfs/h', flag: '1', link: '../../../../target' }]],
     ['beside its parts', [file('backup/theirs%victim/rootfs/x')]],
     ['in an unlisted snapshot', [file('backup/snapshots/other/rootfs/x')]],
   ])('with files %s', async (_what, files) => {

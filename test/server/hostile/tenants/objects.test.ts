@@ -1,7 +1,7 @@
 // A tenant within its own project tries to reach objects of another team: by names, sources, devices, addresses, images, operations and
 // what the server tells. Each attempt meets its exact refusal, and the other team's world stays as it is, byte for byte.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openSharedHost, type SharedHost } from '../../support/hostile/shared-host.ts';
+import { openSharedHost, type SharedHost } from '../../../support/hostile/shared-host.ts';
 
 let host: SharedHost;
 let before = '';

@@ -1,9 +1,9 @@
 // A tenant with a restricted certificate, at every endpoint of the table: the project of another team answers like one that does not
 // exist, what belongs to the server is refused, and the other team's world stays as it is.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Endpoint } from '../../../server/api/endpoints/endpoint.ts';
-import { endpoints } from '../../../server/api/endpoints/endpoint-table.ts';
-import { openSharedHost, type SharedHost } from '../../support/hostile/shared-host.ts';
+import type { Endpoint } from '../../../../server/api/endpoints/endpoint.ts';
+import { endpoints } from '../../../../server/api/endpoints/endpoint-table.ts';
+import { openSharedHost, type SharedHost } from '../../../support/hostile/shared-host.ts';
 
 let host: SharedHost;
 let before = '';

@@ -2,9 +2,9 @@
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { call, listenOn, type Answer } from '../../support/daemons/daemon.ts';
-import { openSharedHost, type SharedHost } from '../../support/hostile/shared-host.ts';
-import { until } from '../../support/until.ts';
+import { call, listenOn, type Answer } from '../../../support/daemons/daemon.ts';
+import { openSharedHost, type SharedHost } from '../../../support/hostile/shared-host.ts';
+import { until } from '../../../support/until.ts';
 
 let host: SharedHost;
 beforeAll(async () => {
