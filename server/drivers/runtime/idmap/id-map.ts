@@ -49,7 +49,7 @@ export interface HostIds {
   /** Of the default map, which is all of it. */
   readonly uids: IdRange;
   readonly gids: IdRange;
-  /** Ids that a container may have besides, when it names them: every entry of root. */
+  /** Ids that a container may have besides, when it names them: root's own, and every entry of root. */
   readonly allowed: { readonly uid: readonly IdRange[]; readonly gid: readonly IdRange[] };
 }
 
@@ -62,6 +62,8 @@ export interface IdMapSources {
 }
 
 const rootNames = ['root', '0'] as const;
+/** Whoever may write id maps may give its own id, without a line in any file. */
+const ownId: IdRange = { start: 0, count: 1 };
 
 /** What the host lends, or why nothing and what to do about it. */
 export function decideHostIds(sources: IdMapSources): HostIds | { readonly problem: string } {
@@ -69,8 +71,10 @@ export function decideHostIds(sources: IdMapSources): HostIds | { readonly probl
   if ('problem' in uids) return uids;
   const gids = decideRange('/etc/subgid', sources.subgid, sources.gidMap);
   if ('problem' in gids) return gids;
-  const entries = (text: string | undefined, range: IdRange): readonly IdRange[] =>
-    text === undefined ? [range] : parseAllSubIds(text, rootNames);
+  const entries = (text: string | undefined, range: IdRange): readonly IdRange[] => [
+    ownId,
+    ...(text === undefined ? [range] : parseAllSubIds(text, rootNames)),
+  ];
   return { uids, gids, allowed: { uid: entries(sources.subuid, uids), gid: entries(sources.subgid, gids) } };
 }
 

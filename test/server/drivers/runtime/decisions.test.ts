@@ -70,6 +70,7 @@ describe('id maps', () => {
     const ids = decideHostIds({ subuid: file, subgid: `root:5:1\n${file}`, uidMap: '', gidMap: '' });
     if ('problem' in ids) throw new Error(ids.problem);
     expect(ids.allowed.gid).toEqual([
+      { start: 0, count: 1 },
       { start: 5, count: 1 },
       { start: 100_000, count: 10_000_001 },
     ]);

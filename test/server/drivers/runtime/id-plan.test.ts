@@ -99,7 +99,12 @@ describe('the map of a container', () => {
       'security.idmap.size',
       /no 900000 ids in a row.*subuid/,
     ],
-    ['host ids that are not to give', { 'raw.idmap': 'both 0 0' }, 'raw.idmap', /"both 0 0".*root:0:1.*\/etc\/subuid/],
+    [
+      'host ids that are not to give',
+      { 'raw.idmap': 'both 0-1 0-1' },
+      'raw.idmap',
+      /"both 0-1 0-1".*root:0:2.*\/etc\/subuid/,
+    ],
     ['half of them', { 'raw.idmap': 'gid 1005-1015 0-10' }, 'raw.idmap', /root:1005:11.*\/etc\/subgid/],
     [
       'one container id twice',

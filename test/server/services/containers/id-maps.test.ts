@@ -149,7 +149,7 @@ describe('recorded id maps', () => {
   test.each<[string, Record<string, string>, RegExp]>([
     ['too small a map', { ...isolated, 'security.idmap.size': '1000' }, /security\.idmap\.size.*"1000".*65536/],
     ['a base outside the range of the host', { ...isolated, 'security.idmap.base': '7' }, /security\.idmap\.base.*"7"/],
-    ['host ids that are not to give', { 'raw.idmap': 'both 0 0' }, /raw\.idmap.*both 0 0.*subuid/],
+    ['host ids that are not to give', { 'raw.idmap': 'both 1 1' }, /raw\.idmap.*both 1 1.*subuid/],
     ['ids mapped twice', { 'raw.idmap': 'both 1000 1000\nuid 1000 5' }, /raw\.idmap.*twice/],
   ])(
     '%s is refused at once, with key, value and rule, and nothing is created or changed',
@@ -345,6 +345,24 @@ describe.skipIf(missing !== undefined)('id maps of real containers', () => {
     expect([statSync(join(rootfs(name), 'root/own')).uid, statSync(join(rootfs(name), 'root/other')).uid]).toEqual([
       1000, 999,
     ]);
+    expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
+  });
+
+  test('raw.idmap gives root of the host, which needs no line in any file, and the others as without it', async () => {
+    const name = fresh();
+    const mine = join(base, 'of-root');
+    mkdirSync(mine, { mode: 0o700 });
+    const devices = { mine: { type: 'disk', source: mine, path: '/mine' } };
+    await make(name, { config: { 'raw.idmap': 'both 0 0' }, devices });
+    await start(name);
+    const [own, rest] = kernelSees(name, 'uid')
+      .split('\n')
+      .map((line) => line.trim().split(/\s+/).map(Number));
+    expect([own, rest?.[0]]).toEqual([[0, 0, 1], 1]);
+    expect(await inside(name, 'touch /mine/made /root/own; chown 5 /root/own; stat -c %u /mine/made /root/own')).toBe(
+      '0\n5',
+    );
+    expect([statSync(join(mine, 'made')).uid, statSync(join(rootfs(name), 'root/own')).uid]).toEqual([0, 5]);
     expect((await setState(daemon, name, 'stop', { force: true })).err).toBe('');
   });
 
