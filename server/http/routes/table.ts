@@ -126,7 +126,7 @@ export function routesOf(
     ...serverRoutes(services.server, services.metrics, dialect),
     ...certificateRoutes({
       certificates: services.certificates,
-      addresses: () => services.server.addresses(dialect.name),
+      addresses: () => addressesFor(services.server, dialect),
       endTrust,
       spare,
     }),
@@ -160,4 +160,12 @@ export function routesOf(
     ...warningRoutes(services.warnings),
   };
   return withOtherMembers(routes, cluster, services.absentMembers);
+}
+
+const lxdName = 'lxd';
+
+/** Where a client that has a token can go: those of Gantry's own talk to listeners for clients of LXD, too. */
+function addressesFor(server: Pick<ServerSettings, 'addresses'>, { name }: Pick<Dialect, 'name'>): readonly string[] {
+  const own = server.addresses(name);
+  return own.length > 0 || name === lxdName ? own : server.addresses(lxdName);
 }

@@ -120,6 +120,10 @@ export class Certificates {
   makeToken({ project }: Caller, body: CertificateCreate, addresses: readonly string[]): Operation {
     const { tokens, clock, operations, records, serverFingerprint } = this.#deps;
     const request = tokenRequest(body);
+    if (addresses.length === 0)
+      throw errors.badRequest(
+        'A token cannot be made: this server listens on no network address, where a client could use it; set core.https_address first',
+      );
     const expiry = parseExpiry(records.server.get('config')?.document.config['core.remote_token_expiry'] ?? '');
     const expiresAt = expiry === undefined ? undefined : applyExpiry(expiry, new Date(clock.nowMs()));
     const issued = tokens.issue({ name: request.name, ...this.#restriction(body, {}) }, expiresAt?.getTime());

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decodeTrustToken, encodeTrustToken, type TrustToken } from '../../../server/api/server/trust-token.ts';
 import { TrustTokens } from '../../../server/auth/trust-tokens.ts';
-import { makeDaemon, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { makeDaemon, withDaemon, type Json, type TestDaemon } from '../../support/daemons/daemon.ts';
 import { callTls, makeClient, type ClientCertificate } from '../../support/daemons/tls.ts';
 import { until } from '../../support/until.ts';
 
@@ -193,5 +193,17 @@ describe('over the API', () => {
     const { token } = await made();
     await daemon.restart();
     expect((await join(clients[0], token)).status).toBe(403);
+  });
+});
+
+test('a server without a network address makes no token, and one for clients of LXD alone makes those of Gantry, too', async () => {
+  const body = { type: 'client', name: 'x', token: true };
+  await withDaemon({}, async (deaf) => {
+    const { status, metadata } = await deaf.call('POST', '/1.0/certificates', body);
+    expect([status, metadata.message]).toEqual([400, expect.stringMatching(/no network address.*core\.https_address/)]);
+  });
+  await withDaemon({ lxd: { https: '127.0.0.1:0' } }, async (other) => {
+    const { status, metadata } = await other.call('POST', '/1.0/certificates', body);
+    expect([status, metadata.metadata.addresses]).toEqual([202, [other.daemon.lxdHttpsAddress()]]);
   });
 });

@@ -13,7 +13,7 @@ import { goodMetadata, rootfsDirectory, tarOf } from '../../../support/images/ho
 
 let daemon: TestDaemon;
 beforeAll(async () => {
-  daemon = await makeDaemon();
+  daemon = await makeDaemon({ https: '127.0.0.1:0' });
   await seed(daemon);
   await makeProject(daemon, 'p', { 'features.images': 'false', 'features.storage.volumes': 'false' });
   await daemon.call('POST', `${volumes}?project=p`, { name: 'v', type: 'custom' });
