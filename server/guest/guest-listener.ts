@@ -158,7 +158,9 @@ async function send(request: IncomingMessage, response: ServerResponse, answer: 
   const { status, headers, body } = answer;
   // Bodies are not wanted; an unread one would be taken for the next request of the connection.
   const hasBody = (request.headers['content-length'] ?? '0') !== '0' || 'transfer-encoding' in request.headers;
-  response.writeHead(status, { ...headers, ...(hasBody ? { connection: 'close' } : {}) });
+  // Small programs in guests do not read chunks.
+  const length = typeof body === 'string' ? { 'content-length': String(Buffer.byteLength(body)) } : {};
+  response.writeHead(status, { ...headers, ...length, ...(hasBody ? { connection: 'close' } : {}) });
   if (hasBody) response.once('finish', () => request.socket.destroySoon());
   if (typeof body === 'string') response.end(body);
   else if (request.method === 'HEAD') {

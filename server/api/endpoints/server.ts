@@ -41,6 +41,13 @@ export const serverEndpoints = [
   endpoint('metrics.get', 'GET /1.0/metrics', 'raw', 'Figures of containers and of the server, as Prometheus text.', {
     scope: 'shared',
   }),
+  endpoint(
+    'server.gc',
+    'GET /internal/gc',
+    'sync',
+    'Nothing to be done: memory is freed as it goes. Clients of LXD ask for it.',
+    {},
+  ),
   endpoint('events.get', 'GET /1.0/events', 'websocket', 'The stream of notifications.', {
     query: ['type', 'all-projects'],
     scope: 'project',

@@ -18,6 +18,8 @@ const words: Readonly<Record<string, Words>> = {
   'containers.get': typed,
   'images.list': listOf(typed),
   'images.get': typed,
+  'profiles.list': listOf(described),
+  'profiles.get': described,
   'volumes.list': listOf(ofFiles),
   'volumes.listType': listOf(ofFiles),
   'volumes.get': ofFiles,
@@ -49,6 +51,14 @@ export function typed(object: unknown): unknown {
 }
 
 const typedRecord = keepDerived((object) => ({ ...object, type: 'container' }));
+
+/** Scripts know the profile that nobody has described yet by these words. */
+function described(profile: unknown): unknown {
+  if (!isRecord(profile) || profile['name'] !== 'default') return profile;
+  const [, project] = /^Default profile(?: of the project (.+))?$/.exec(String(profile['description'])) ?? [];
+  if (profile['description'] === 'Default profile') return { ...profile, description: 'Default LXD profile' };
+  return project === undefined ? profile : { ...profile, description: `Default LXD profile for project ${project}` };
+}
 
 /** Later releases have volumes of blocks, too. */
 function ofFiles(volume: unknown): unknown {

@@ -23,6 +23,7 @@ export function serverRoutes(
 ) {
   return {
     'root.get': () => sync(['/1.0']),
+    'server.gc': () => sync({}),
     'server.get': async ({ caller }) => {
       const { object, etag } = await server.get(caller, dialect);
       return { ...sync(object, etag), headers: issuerHeaders(server.oidc(), headerPrefix) };

@@ -38,8 +38,7 @@ export function checkHostAccess(parts: SavedParts, isAllowed: boolean): void {
   const shown = found.slice(0, 20).join('; ');
   const more = found.length > 20 ? `; and ${found.length - 20} more` : '';
   throw errors.badRequest(
-    `The backup brings access to the host: ${shown}${more}. If you trust where it comes from, import it with ` +
-      '--allow-host-access (header allow-host-access: true), or set backups.allow_host_access of the server to true ' +
-      'while other clients import it',
+    `The backup brings access to the host: ${shown}${more}. If you trust where it comes from, set ` +
+      'backups.allow_host_access of the server to true while you import it, or import it with gantry and --allow-host-access',
   );
 }

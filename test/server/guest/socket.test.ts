@@ -114,6 +114,14 @@ describe('the guest socket returns', () => {
     expect((await daemon.get('/1.0')).api_extensions).toContain('cloud_init');
   });
 
+  test('answers with their length, since small programs in guests read no chunks', async () => {
+    const name = await running({ config: { 'user.long': 'ü'.repeat(70_000) } });
+    for (const path of ['/1.0', '/1.0/meta-data', '/1.0/config/user.long', '/1.0/nowhere']) {
+      const { headers, bytes } = await ask(name, path);
+      expect([headers['content-length'], headers['transfer-encoding']]).toEqual([String(bytes.length), undefined]);
+    }
+  });
+
   test('403 for every other key, set or not, and 404 for an unset one', async () => {
     const name = await running({ config: { 'limits.processes': '7' } });
     for (const key of ['limits.processes', 'volatile.last_state.power', 'image.os', 'raw.lxc', 'userx', '']) {

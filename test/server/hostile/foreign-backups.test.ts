@@ -49,7 +49,7 @@ describe('a backup is refused, and nothing is made of it', () => {
     const answer = await upload(backupOf('evil', what));
     expect(answer.status).toBe(400);
     expect(answer.body.metadata.message).toMatch(message);
-    expect(answer.body.metadata.message).toMatch(/--allow-host-access.*backups\.allow_host_access/);
+    expect(answer.body.metadata.message).toMatch(/set backups\.allow_host_access.*with gantry and --allow-host-access/);
     expect((await daemon.call('GET', '/1.0/containers/evil')).status).toBe(404);
   });
 

@@ -165,6 +165,7 @@ const good: Partial<Record<EndpointId, () => Promise<Answer>>> = {
   'server.put': on('PUT', () => '/1.0', { config: {} }),
   'server.patch': on('PATCH', () => '/1.0', { config: { 'core.trust_password': 'x' } }),
   'resources.get': get('/1.0/resources'),
+  'server.gc': get('/internal/gc'),
   'metrics.get': get('/1.0/metrics'),
   'cluster.get': get('/1.0/cluster'),
   'members.list': get('/1.0/cluster/members'),

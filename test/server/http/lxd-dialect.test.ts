@@ -290,3 +290,26 @@ test('PUT of a snapshot of a custom volume replaces it: without an end it has no
     expires_at: '0001-01-01T00:00:00Z',
   });
 });
+
+test('the default profiles are described in the words of LXD until somebody describes them', async () => {
+  await lxd('POST', '/1.0/projects', { name: 'worded' });
+  const of = async (query: string): Promise<unknown> => (await lxd('GET', `/1.0/profiles${query}`)).metadata;
+  expect(await of('/default?project=worded')).toMatchObject({ description: 'Default LXD profile for project worded' });
+  expect(await of('?recursion=1&project=worded')).toMatchObject([
+    { description: 'Default LXD profile for project worded' },
+  ]);
+  await lxd('PATCH', '/1.0/profiles/default?project=worded', { description: 'mine' });
+  expect(await of('/default?project=worded')).toMatchObject({ description: 'mine' });
+  // As a daemon makes it at its first start.
+  await daemon.call('PATCH', '/1.0/profiles/default', { description: 'Default profile' });
+  expect((await daemon.get('/1.0/profiles/default')).description).toBe('Default profile');
+  expect(await of('/default')).toMatchObject({ description: 'Default LXD profile' });
+});
+
+test('an unknown architecture is refused for a container without an image, and ignored where an image says it', async () => {
+  const made = await lxd('POST', '/1.0/containers', { name: 'odd', architecture: '2', source: { type: 'none' } });
+  expect([made.status, made.body.error]).toEqual([400, expect.stringMatching(/architecture: "2" is not a known/)]);
+  const source = { type: 'copy', source: 'two' };
+  const copied = await lxd('POST', '/1.0/containers', { name: 'copied', architecture: '2', source });
+  expect((await lxd('GET', `${copied.body.operation}/wait`)).metadata.status).toBe('Success');
+});

@@ -24,8 +24,8 @@ function syscallKey(config: Config, key: (typeof syscallNames)[number][0]): stri
 /** Whether 32-bit system calls are refused. */
 export const deniesCompat = (config: Config): boolean => isTrue(syscallKey(config, 'security.syscalls.deny_compat'));
 
-/** LXC's format: version, kind of list, then one call a line. security.syscalls.deny_compat: native-abi-filter.ts. */
-export function renderSeccomp(config: Config): string {
+/** LXC's format: version, kind of list, then one call a line; undefined: nothing is filtered. security.syscalls.deny_compat: native-abi-filter.ts. */
+export function renderSeccomp(config: Config): string | undefined {
   const raw = config['raw.seccomp'] ?? '';
   const allowed = syscallKey(config, 'security.syscalls.allow');
   const denied = syscallKey(config, 'security.syscalls.deny');
@@ -42,11 +42,9 @@ export function renderSeccomp(config: Config): string {
     }
     return `2\nwhitelist\n[all]\n${allowed}\n`;
   }
-  return [
-    '2',
-    'blacklist',
-    ...(byDefault === '' || isTrue(byDefault) ? defaultDenied : ['[all]']),
-    ...(denied === '' ? [] : ['[all]', denied]),
-    '',
-  ].join('\n');
+  const hasDefault = byDefault === '' || isTrue(byDefault);
+  if (!hasDefault && denied === '') return undefined;
+  return ['2', 'blacklist', ...(hasDefault ? defaultDenied : []), ...(denied === '' ? [] : ['[all]', denied]), ''].join(
+    '\n',
+  );
 }

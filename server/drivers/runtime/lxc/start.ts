@@ -179,6 +179,7 @@ function writeFiles(
   }
   const host = readHostFacts(tree);
   const limits = readLimits(run.config, host, deps.cpus);
+  const seccomp = renderSeccomp(run.config);
   const config = renderLxcConfig(run, {
     postStopHook: deps.spool.hookCommand(paths.key(run.name)),
     cgroup: {
@@ -188,11 +189,11 @@ function writeFiles(
     },
     cgroup1: cgroup1Values(limits, host, false),
     cgroup2: cgroup2Values(limits, false),
-    seccompProfile: paths.seccompFile(run.name),
+    seccompProfile: seccomp === undefined ? undefined : paths.seccompFile(run.name),
     apparmorLabel,
     lxcfsFiles: findLxcfsFiles(),
   });
-  writeFileSync(paths.seccompFile(run.name), renderSeccomp(run.config), { mode: 0o600 });
+  if (seccomp !== undefined) writeFileSync(paths.seccompFile(run.name), seccomp, { mode: 0o600 });
   writeFileSync(paths.configFile(run.name), config, { mode: 0o600 });
   mkdirSync(run.logDir, { recursive: true });
   // For people who look for the cause of a failure: LXC itself reads the other one.

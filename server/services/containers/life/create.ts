@@ -12,7 +12,7 @@ import type { Caller } from '../../caller.ts';
 import { remoteImageOf, type RemoteSource } from '../../images/remote-source.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { replaceConfig, replaceDevices } from '../../patch.ts';
-import { architectureOf, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
+import { architectureOf, checkArchitecture, checkDraft, freeName, withHardwareAddresses } from './draft.ts';
 import { applyTemplateKey } from '../files/apply-templates.ts';
 import { copyOrigin, copyVolumeSource, type CopyFrom } from './copy.ts';
 import type { ContainerDeps } from '../deps.ts';
@@ -158,7 +158,10 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
   const sent = withoutHostKeys(deps.records, name, sizedConfig(body), body.source.type === 'copy');
   const devices = { ...origin.base.devices, ...replaceDevices(body.devices) };
   const draft = {
-    architecture: architectureOf(body.architecture, origin.base.architecture, deps.architecture),
+    architecture:
+      body.source.type === 'none'
+        ? checkArchitecture(body.architecture, deps.architecture)
+        : architectureOf(body.architecture, origin.base.architecture, deps.architecture),
     profiles: body.profiles ?? origin.base.profiles ?? ['default'],
     config: { ...origin.base.config, ...sent },
     devices,
