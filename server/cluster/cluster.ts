@@ -14,6 +14,7 @@ import { MemberCertificates } from './keys/member-certificates.ts';
 import { peerHeaders } from './peer-headers.ts';
 import { PeerLinks, type ClusterCertificate } from './peer-links.ts';
 import { Presence } from './presence.ts';
+import { rejoinSpreadMs } from './presence-rules.ts';
 import { ReadBarrier } from './read-barrier.ts';
 import type { PresentSignal } from './signals.ts';
 
@@ -58,7 +59,8 @@ export class Cluster {
     });
     this.members.onPresence((number, isPresent) => {
       const member = this.members.byNumber(number);
-      if (!isPresent && member?.isHere === false) this.links.giveUp(member);
+      // A host that leaves its cluster hears no more of anybody.
+      if (this.isOn && !isPresent && member?.isHere === false) this.links.giveUp(member);
     });
     this.#barrier = new ReadBarrier({ store: deps.store, contents: deps.records.contents });
   }
@@ -161,6 +163,7 @@ export class Cluster {
       store: store(),
       member: this.members.here,
       ttlSeconds: self.ttlSeconds,
+      spreadMs: () => rejoinSpreadMs(records.members.size, self.ttlSeconds(), Math.random()),
       isFenced: self.isFenced,
       beforeTelling: self.beforeTelling,
       present: self.present,

@@ -36,6 +36,8 @@ export interface PeerRequest {
   readonly signal?: AbortSignal;
   /** Until the headers of the answer are there; default: as long as it takes. */
   readonly timeoutMs?: number;
+  /** The member gives up its lease while it carries the request out. */
+  readonly outlivesLease?: boolean;
 }
 
 export interface PeerAnswer {
@@ -52,6 +54,8 @@ const maxConnections = 128;
 
 export class PeerLinks {
   readonly #deps: PeerLinksDeps;
+  /** Requests whose answers are not complete, by address. */
+  readonly #asked = new Map<string, Set<AbortController>>();
   /** By address. */
   readonly #agents = new Map<string, { readonly of: string; readonly agent: Agent }>();
 
@@ -61,6 +65,7 @@ export class PeerLinks {
 
   /** Throws AppError unavailable, with the name of the member, when it cannot be reached. */
   async request(member: Peer, request: PeerRequest): Promise<PeerAnswer> {
+    const asked = this.#enter(member, request);
     try {
       const { statusCode, headers, body } = await (
         await this.#agentFor(member)
@@ -72,24 +77,33 @@ export class PeerLinks {
         body: request.body ?? null,
         headersTimeout: request.timeoutMs ?? (member.isPresent === false ? absentMs : 0),
         bodyTimeout: 0,
-        ...(request.signal === undefined ? {} : { signal: request.signal }),
+        signal: asked.signal,
       });
+      body.once('close', asked.leave);
       return { status: statusCode, headers, body };
     } catch (error) {
+      asked.leave();
       throw unreachable(member.name, error);
     }
   }
 
   /** Ends what it was asked: it has lost its lease, and may be frozen. */
   giveUp({ name, address }: Peer): void {
-    const kept = this.#agents.get(address);
-    if (kept === undefined) return;
-    this.#agents.delete(address);
-    void kept.agent.destroy(
-      errors.unavailable(
-        `The cluster member ${name} has stopped renewing its lease, and did not answer: whether it did what it was asked is not known`,
-      ),
+    const reason = errors.unavailable(
+      `The cluster member ${name} has stopped renewing its lease, and did not answer: whether it did what it was asked is not known`,
     );
+    for (const asked of this.#asked.get(address) ?? []) asked.abort(reason);
+  }
+
+  #enter({ address }: Peer, { signal, outlivesLease = false }: PeerRequest) {
+    const asked = new AbortController();
+    const all = this.#asked.get(address) ?? new Set();
+    if (!outlivesLease) this.#asked.set(address, all.add(asked));
+    const leave = (): void => {
+      all.delete(asked);
+      if (all.size === 0 && this.#asked.get(address) === all) this.#asked.delete(address);
+    };
+    return { signal: signal === undefined ? asked.signal : AbortSignal.any([asked.signal, signal]), leave };
   }
 
   /** What the other member answers in its own dialect, of a request by a member. Throws AppError as it answered. */

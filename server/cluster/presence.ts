@@ -6,7 +6,7 @@ import type { Log } from '../lib/log.ts';
 import { errorText } from '../lib/shared/reason.ts';
 import { pause } from '../lib/shared/deadline.ts';
 import type { Lease, Op, Store } from '../store/store.ts';
-import { isMemoryScarce } from './placement.ts';
+import { isOther } from './presence-rules.ts';
 import {
   encodeFence,
   encodePresent,
@@ -28,6 +28,8 @@ export interface PresenceDeps {
   /** What a container does now; actions under way do not count. */
   readonly statusOf: (container: string) => StatusCode;
   readonly log: Log;
+  /** Before a lost lease is asked for: others that lost theirs at the same time are to ask at other moments. */
+  readonly spreadMs: () => number;
   /** The lease has ended although this member still runs. `ended`: when it was noticed that the others may act. */
   readonly onLost?: () => void;
   /** What ends here in time when the lease does is ended by others than this daemon, too. */
@@ -45,8 +47,6 @@ const longestStopMs = 2000;
 const againMs = 500;
 /** Of the time to live; three renewals are sent in it. */
 const overdueShare = 0.5;
-/** A smaller change of free memory, as a share of all, is told only when memory becomes scarce or ceases to be: everybody hears it. */
-const loadStep = 0.25;
 
 export class Presence {
   readonly #deps: PresenceDeps;
@@ -224,6 +224,8 @@ export class Presence {
       this.#deps.log.warn('The lease of this member has ended: the others count it as offline until it is renewed');
       this.#deps.onLost?.();
       while (this.#lease === undefined && !this.#ended.signal.aborted) {
+        await pause(this.#deps.spreadMs(), this.#ended.signal).catch(() => {});
+        if (this.#ended.signal.aborted) return;
         await this.#grant().catch(() => {
           this.#lease = undefined;
         });
@@ -286,19 +288,4 @@ export class Presence {
     }
     return ops;
   }
-}
-
-function isOther(told: PresentSignal, now: PresentSignal): boolean {
-  const { memoryTotalBytes, memoryFreeBytes } = now.load;
-  const moved = Math.abs(memoryFreeBytes - told.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
-  return (
-    moved ||
-    isMemoryScarce(told.load) !== isMemoryScarce(now.load) ||
-    told.version !== now.version ||
-    told.extensions !== now.extensions ||
-    told.hasEtcd !== now.hasEtcd ||
-    told.isReadOnly !== now.isReadOnly ||
-    told.certificates?.join() !== now.certificates?.join() ||
-    told.warnings?.join() !== now.warnings?.join()
-  );
 }

@@ -219,8 +219,9 @@ export interface DefinitionDocument {
   readonly config: ConfigMap;
   /** What holds on one, by its number. */
   readonly overrides: Readonly<Record<string, ConfigMap>>;
-  /** pending: only members were named so far; creating: its members are being asked, by the one with the number `by`. */
-  readonly state: 'pending' | 'creating' | 'created';
+  /** pending: only members were named so far; creating: its members are being asked, by the one with the number `by`; deleted: members that
+   *  were offline still have it, and delete it when they are back. */
+  readonly state: 'pending' | 'creating' | 'created' | 'deleted';
   readonly by?: number;
 }
 

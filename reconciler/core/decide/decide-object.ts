@@ -73,7 +73,7 @@ function decideWhole({ document, live, isAside, diff, before, placement, context
 
 /** A change of what every member has waits until all are there. */
 function whileAway(document: Document, { change, sketches }: Decision, { observed }: PlanContext): Decision {
-  const guard = sketches.length === 0 ? undefined : guardWhole(document, 'changed', observed.members);
+  const guard = sketches.length === 0 ? undefined : guardWhole(document, 'changed', observed);
   return guard === undefined ? { change, sketches } : { change: { guard, ...change }, sketches: [] };
 }
 

@@ -14,8 +14,9 @@ export const offlineGuard = ({ address }: Document, member: string): Guard => ({
 });
 
 /** Why nothing can be created on the member that the document names. */
-export function guardCreate(document: Document, { members }: Observed): Guard | undefined {
-  if (!isPlaced(document)) return guardWhole(document, 'created', members);
+export function guardCreate(document: Document, observed: Observed): Guard | undefined {
+  const { members } = observed;
+  if (!isPlaced(document)) return guardWhole(document, 'created', observed);
   const target = textOf(document.values['target']) ?? '';
   const hidden = [...(members ?? [])].find(([, { status }]) => status === 'Offline')?.[0];
   if (document.kind === 'storage_volume' && hidden !== undefined && !members?.has(target))
@@ -42,13 +43,13 @@ const unseen = ({ address }: Document, member: string): Guard => ({
   remedy: `bring ${member} online and plan again, or name another member as its target`,
 });
 
-/** Every member has the pools and networks: the cluster changes them on all members or on none. */
+/** Every member has the pools and networks. LXD changes them on all members or on none; members of gantryd follow when they are back. */
 export function guardWhole(
   { kind, address }: Document,
   verb: 'created' | 'changed' | 'deleted',
-  members: Observed['members'],
+  { members, server }: Pick<Observed, 'members' | 'server'>,
 ): Guard | undefined {
-  const away = isMemberKind(kind) ? offlineIn(members) : [];
+  const away = isMemberKind(kind) && server.isGantry !== true ? offlineIn(members) : [];
   if (away.length === 0) return undefined;
   const names = away.join(', ');
   return {
@@ -60,11 +61,8 @@ export function guardWhole(
 }
 
 /** Why it cannot be deleted now. `live`: absent for what no member that answers has. */
-export function guardDelete(
-  document: Document,
-  live: JsonObject | undefined,
-  { members }: Observed,
-): Guard | undefined {
+export function guardDelete(document: Document, live: JsonObject | undefined, observed: Observed): Guard | undefined {
+  const { members } = observed;
   if (members === undefined) return undefined;
   const { address, kind } = document;
   const guard = (message: string, member: string): Guard => ({
@@ -84,7 +82,7 @@ export function guardDelete(
   const location = textOf(live['location']) ?? '';
   return isPlaced(document) && members.get(location)?.status === 'Offline'
     ? guard(`cannot be deleted: its member ${location} is offline`, location)
-    : guardWhole(document, 'deleted', members);
+    : guardWhole(document, 'deleted', observed);
 }
 
 /** All copies of an image are deleted, or none. */

@@ -63,16 +63,15 @@ export class Definitions {
     this.#on = deps.on;
   }
 
+  /** Undefined also for one that is deleted and only waits for members that are offline. */
   get(name: string): DefinitionDocument | undefined {
-    return this.#records[this.#on.kind].get(name)?.document;
+    const document = this.#records[this.#on.kind].get(name)?.document;
+    return document?.state === 'deleted' ? undefined : document;
   }
 
   /** Names of the members that have it. */
   locations(name: string): readonly string[] {
-    return this.#members
-      .list()
-      .filter(({ number }) => this.#partOf(number, name) !== undefined)
-      .map((member) => member.name);
+    return this.#holders(name).map((member) => member.name);
   }
 
   /** Config for one member of an object that is created later, as clients of LXD send it. */
@@ -83,6 +82,7 @@ export class Definitions {
       throw errors.invalid(`${what} ${name}`, [
         { path: `config.${foreign}`, message: 'is for all members: leave it to the request without target' },
       ]);
+    this.#needFree(name);
     await this.#records.retry((changes) => {
       const known = this.get(name);
       if (known !== undefined && known.state !== 'pending') throw errors.exists(what, name);
@@ -97,7 +97,7 @@ export class Definitions {
     });
   }
 
-  /** On all members, or on none. */
+  /** On all members that are online, or on none; the others make it when they are back. */
   async create(object: NewObject): Promise<void> {
     const { name } = object;
     if (this.#beingCreated.has(name)) throw errors.exists(this.#on.what, name);
@@ -111,7 +111,7 @@ export class Definitions {
 
   async #create({ name, type, config, description, overrides }: NewObject): Promise<void> {
     const { what, kind, keys } = this.#on;
-    this.#needAll(`creating the ${what} ${name}`);
+    this.#needFree(name);
     const { shared, own } = keys.split(config);
     const given = this.#numbered(name, overrides);
     const definition = await this.#records.retry((changes): DefinitionDocument => {
@@ -137,7 +137,7 @@ export class Definitions {
     });
     const made: Member[] = [];
     try {
-      const [here, ...others] = this.#all();
+      const [here, ...others] = this.#present();
       if (here === undefined) throw errors.internal('The cluster has no members');
       await this.#on.create(here, name, type, partOf(definition, here.number));
       made.push(here);
@@ -162,11 +162,10 @@ export class Definitions {
     }
   }
 
-  /** `next`: the part of this member as it shall be; what it says of keys of all members holds for all of them. */
+  /** What `applyHere` leaves in keys of all members holds for all of them; those that are offline follow when they are back. */
   async change(name: string, applyHere: () => Promise<void>): Promise<void> {
-    const { what, keys } = this.#on;
+    const { keys } = this.#on;
     const definition = this.#created(name);
-    this.#needAll(`changing the ${what} ${name}`);
     const before = this.#on.here(name);
     await applyHere();
     const now = this.#on.here(name);
@@ -178,7 +177,7 @@ export class Definitions {
       description: now.description,
       overrides: { ...definition.overrides, [this.#members.here]: own },
     };
-    const [here, ...others] = this.#all();
+    const [here, ...others] = this.#present();
     const changed: Member[] = [];
     try {
       for (const member of others) {
@@ -199,21 +198,21 @@ export class Definitions {
     }
   }
 
-  /** From all members; refused while anything uses it. */
+  /** From all members, those that are offline when they are back; refused while anything uses it. */
   async remove(name: string): Promise<void> {
     const { what, users } = this.#on;
     const definition = this.get(name);
     if (definition === undefined) throw errors.notFound(what, name);
     if (definition.state === 'pending') return await this.#forget(name);
-    this.#needAll(`deleting the ${what} ${name}`);
     const found = users(name);
     if (found.length > 0) throw errors.inUse(what, name, found);
-    for (const member of this.#all().toReversed())
+    for (const member of this.#present().toReversed())
       if (this.#partOf(member.number, name) !== undefined)
         await this.#on.remove(member, name).catch((error: unknown) => {
           throw ofMember(member.name, error);
         });
-    await this.#forget(name);
+    if (this.#holders(name).length === 0) await this.#forget(name);
+    else await this.#put(name, { ...definition, state: 'deleted' });
   }
 
   /** What this member lacks, or has otherwise than the cluster defines it, since the last attempt: by name, a sentence. */
@@ -236,6 +235,7 @@ export class Definitions {
         if (document.state === 'creating' && document.by === here.number && !this.#beingCreated.has(name))
           await this.#undo(name);
         else if (document.state === 'created') await this.#realiseOne(here, name, document);
+        else if (document.state === 'deleted') await this.#finishRemoval(here, name);
       } catch (error) {
         const what = `The ${this.#on.what} ${name} of the cluster`;
         this.#problems.note(name, `${what} is not as defined on this member: ${errorText(error)}`);
@@ -255,6 +255,12 @@ export class Definitions {
     if (!isSame) await this.#on.change(here, name, wanted);
   }
 
+  /** The last member that had it takes the definition away. */
+  async #finishRemoval(here: Member, name: string): Promise<void> {
+    if (this.#on.here(name) !== undefined) await this.#on.remove(here, name);
+    if (this.#holders(name).length === 0) await this.#forget(name);
+  }
+
   /** The daemon ended while it asked the members: none of them keeps it. */
   async #undo(name: string): Promise<void> {
     for (const member of this.#all())
@@ -268,13 +274,23 @@ export class Definitions {
     return definition;
   }
 
-  /** This member first. Throws AppError unavailable while one is offline: it would miss the change. */
-  #needAll(doing: string): void {
-    const away = this.#members.list().filter(({ isPresent }) => !isPresent);
-    if (away.length > 0)
-      throw errors.unavailable(
-        `The cluster refuses ${doing} while ${away.map(({ name }) => name).join(', ')} is offline: bring it back, or remove it from the cluster`,
-      );
+  /** Throws AppError unavailable while members that are offline still have a deleted one of this name. */
+  #needFree(name: string): void {
+    const holders = this.#holders(name);
+    if (this.#records[this.#on.kind].get(name)?.document.state !== 'deleted' || holders.length === 0) return;
+    throw errors.unavailable(
+      `A deleted ${this.#on.what} ${name} is still on ${holders.map((member) => member.name).join(', ')}, which was offline: bring it back, or remove it from the cluster`,
+    );
+  }
+
+  /** Members that have it. */
+  #holders(name: string): readonly Member[] {
+    return this.#members.list().filter(({ number }) => this.#partOf(number, name) !== undefined);
+  }
+
+  /** This member first. */
+  #present(): readonly Member[] {
+    return this.#all().filter(({ isPresent }) => isPresent);
   }
 
   #all(): readonly Member[] {
@@ -319,7 +335,7 @@ export class Definitions {
 
   async #forget(name: string): Promise<void> {
     await this.#records.retry((changes) => {
-      if (this.get(name) !== undefined) changes.delete(this.#on.kind, name);
+      if (this.#records[this.#on.kind].has(name)) changes.delete(this.#on.kind, name);
     });
   }
 

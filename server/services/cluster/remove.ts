@@ -3,6 +3,7 @@ import { errors } from '../../api/errors.ts';
 import type { Operation } from '../../api/operation.ts';
 import { statusCodes } from '../../api/status.ts';
 import type { Member } from '../../cluster/members.ts';
+import { peerHeaders } from '../../cluster/peer-headers.ts';
 import { fenceKey } from '../../cluster/signals.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import { KeySpace, nameKey } from '../../records/key-space.ts';
@@ -106,7 +107,13 @@ function removeThisOne(
 /** It becomes a single host. With force it is removed also when it cannot, and starts no more as a member. */
 async function askToLeave({ cluster, log }: ClusterUseCaseDeps, member: Member, isForced: boolean): Promise<void> {
   try {
-    await cluster.ask(member, 'PUT', '/1.0/cluster', { server_name: '', enabled: false });
+    await cluster.links.json(member, {
+      method: 'PUT',
+      path: '/1.0/cluster',
+      headers: { ...peerHeaders(cluster.ownName), 'content-type': 'application/json' },
+      body: JSON.stringify({ server_name: '', enabled: false }),
+      outlivesLease: true,
+    });
   } catch (error) {
     // Of two members it may have the only vote in the etcd that they run: without it nobody could write.
     if (!isForced || cluster.members.list().length === 2) throw error;

@@ -115,13 +115,44 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     expect(await one?.get('/1.0/networks/net0')).toMatchObject({ locations: [...names, 'm4'] });
   });
 
-  test('a change is refused while a member is offline, with its name', async () => {
-    await cluster.members[3]?.stop();
+  test('what is made, changed and deleted while a member is offline reaches it when it is back', async () => {
+    const four = cluster.members[3] as TestMember;
+    const made = async (member: TestMember | undefined, kind: string): Promise<string[]> =>
+      (((await member?.get(`/1.0/${kind}`)) ?? []) as string[]).map((url) => url.replace(`/1.0/${kind}/`, ''));
+    const network = { name: 'gone', type: 'bridge', config: { 'ipv4.address': 'none', 'ipv6.address': 'none' } };
+    expect((await one?.call('POST', '/1.0/networks', network))?.status).toBe(200);
+    expect(await made(four, 'networks')).toContain('gone');
+    await four.stop();
     await until(async () => {
       const members = (await one?.get('/1.0/cluster/members?recursion=1')) as { status: string }[];
       return members.at(-1)?.status === 'Offline';
     });
-    const refused = await one?.call('POST', '/1.0/storage-pools', { name: 'later', driver: 'dir' });
-    expect(refused?.bytes.toString()).toContain('while m4 is offline');
+    const later = { name: 'later', driver: 'dir', description: 'before', member_overrides: {} };
+    expect((await one?.call('POST', '/1.0/storage-pools', later))?.status).toBe(200);
+    expect((await two?.call('PATCH', '/1.0/storage-pools/later', { description: 'after' }))?.status).toBe(200);
+    expect((await one?.call('PATCH', '/1.0/networks/net0', { description: 'changed' }))?.status).toBe(200);
+    expect((await three?.call('DELETE', '/1.0/networks/gone'))?.status).toBeLessThan(300);
+    expect(await made(one, 'networks')).not.toContain('gone');
+    expect(await one?.get('/1.0/storage-pools/later')).toMatchObject({ locations: names });
+    // Its former self is still on a member.
+    const again = await one?.call('POST', '/1.0/networks', network);
+    expect(again?.metadata).toMatchObject({ code: 'unavailable', message: expect.stringContaining('is still on m4') });
+
+    await four.restart();
+    expect(await made(four, 'networks')).not.toContain('gone');
+    expect(await four.get('/1.0/storage-pools/later?target=m4')).toMatchObject({ description: 'after' });
+    expect(await four.get('/1.0/networks/net0?target=m4')).toMatchObject({ description: 'changed' });
+    expect(await one?.get('/1.0/storage-pools/later')).toMatchObject({ locations: [...names, 'm4'] });
+    expect((await one?.call('POST', '/1.0/networks', network))?.status).toBe(200);
+    expect(await made(four, 'networks')).toContain('gone');
+  });
+
+  test('the name of a deleted one is free when the member that still had it was removed', async () => {
+    const four = cluster.members[3] as TestMember;
+    await four.stop();
+    await until(async () => (await one?.get('/1.0/cluster/members/m4'))?.status === 'Offline');
+    expect((await one?.call('DELETE', '/1.0/storage-pools/later'))?.status).toBeLessThan(300);
+    await one?.ok('DELETE', '/1.0/cluster/members/m4?force=1');
+    expect((await one?.call('POST', '/1.0/storage-pools', { name: 'later', driver: 'dir' }))?.status).toBe(200);
   });
 });

@@ -170,4 +170,11 @@ describe('a member is offline', () => {
     ]);
     expect(guards(plan(cluster(offline), pool))).toEqual([]);
   });
+
+  test('pools are made and changed by a gantryd, whose members follow when they are back', () => {
+    const found = cluster(offline);
+    const ofGantry = { ...found, server: { ...found.server, isGantry: true } };
+    const more = document('storage_pool', 'more', { driver: 'dir' });
+    expect(guards(plan(ofGantry, more))).toEqual([]);
+  });
 });

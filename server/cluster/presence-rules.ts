@@ -1,0 +1,29 @@
+// When a member publishes what it says of itself, and when it asks for a lost lease again. Pure.
+import { isMemoryScarce } from './placement.ts';
+import type { PresentSignal } from './signals.ts';
+
+/** Publish free memory only if it changed by this share of all or crossed the line to scarce: every member receives each update. */
+const loadStep = 0.25;
+
+export function isOther(told: PresentSignal, now: PresentSignal): boolean {
+  const { memoryTotalBytes, memoryFreeBytes } = now.load;
+  const moved = Math.abs(memoryFreeBytes - told.load.memoryFreeBytes) > memoryTotalBytes * loadStep;
+  return (
+    moved ||
+    isMemoryScarce(told.load) !== isMemoryScarce(now.load) ||
+    told.version !== now.version ||
+    told.extensions !== now.extensions ||
+    told.hasEtcd !== now.hasEtcd ||
+    told.isReadOnly !== now.isReadOnly ||
+    told.certificates?.join() !== now.certificates?.join() ||
+    told.warnings?.join() !== now.warnings?.join()
+  );
+}
+
+/** One renewed member costs the store this much time, roughly; a wait is never longer than half the time to live. */
+const memberMs = 10;
+
+/** A store that stalls for longer than the time to live ends the leases of all members at once, and each then writes all that it says anew.
+ *  `random`: from 0 to 1. Pure. */
+export const rejoinSpreadMs = (members: number, ttlSeconds: number, random: number): number =>
+  random * Math.min(members * memberMs, ttlSeconds * 500);
