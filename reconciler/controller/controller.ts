@@ -11,6 +11,7 @@ import type {
   Overview,
   Preview,
   PreviewRequest,
+  PruneRequest,
   ResumeRequest,
   Resumed,
   RollbackRequest,
@@ -46,6 +47,8 @@ export interface Controller {
   suspend(set: string, request: SuspendRequest, by: string): Promise<Suspension>;
   resume(set: string, request: ResumeRequest, by: string): Promise<Resumed>;
   rollback(set: string, request: RollbackRequest, by: string): Promise<Operation>;
+  /** The revision may delete more than the limit of the set. */
+  approvePrune(set: string, request: PruneRequest, by: string): Promise<Operation>;
   /** Changes nothing. */
   preview(set: string, request: PreviewRequest, signal?: AbortSignal): Promise<Preview>;
 

@@ -13,6 +13,7 @@ import type {
   Overview,
   Preview,
   PreviewRequest,
+  PruneRequest,
   ResumeRequest,
   Resumed,
   RollbackRequest,
@@ -171,6 +172,11 @@ export class Engine implements Controller {
     const found = this.#set(set);
     requireHosts(found, request.hosts);
     return found.rollback({ ...request, by }, this.#end.signal);
+  }
+
+  async approvePrune(set: string, request: PruneRequest, by: string): Promise<Operation> {
+    this.#requireActive();
+    return this.#set(set).approvePrune(request, by);
   }
 
   async preview(set: string, { ref, hosts }: PreviewRequest, signal: AbortSignal = this.#end.signal): Promise<Preview> {

@@ -111,6 +111,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(controlling.controllerSync, [controllerChange, 'sync']),
     row(controlling.controllerSuspend, [controllerChange, 'suspend']),
     row(controlling.controllerResume, [controllerChange, 'resume']),
+    row(controlling.controllerPrune, [() => import('../verbs/controller/prune.ts'), 'prune']),
     row(controlling.controllerRollback, [controllerChange, 'rollback']),
     row(controlling.ui, [() => import('../verbs/controller/ui.ts'), 'showHost']),
   ],

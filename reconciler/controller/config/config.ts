@@ -72,6 +72,8 @@ export interface SetConfig {
   readonly windows: Windows;
   readonly disruptive: Windows;
   readonly rollout: Rollout;
+  /** How many earlier revisions the set can go back to. */
+  readonly keepRevisions: number;
   readonly notify: readonly string[];
   readonly images?: ImageAutomation;
   /** The reason. */

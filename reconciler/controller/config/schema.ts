@@ -175,6 +175,10 @@ export const SetSchema = object({
       ),
     }),
   ),
+  keepRevisions: optional(
+    Type.Integer({ minimum: 1, maximum: 1000 }),
+    'Earlier revisions that are kept, and that a rollback can go back to; default 20.',
+  ),
   images: optional(
     object({
       interval: optional(duration('Time between two looks for newer images; default 1h')),

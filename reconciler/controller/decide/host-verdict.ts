@@ -20,7 +20,7 @@ export interface HostFacts {
   readonly errors: readonly string[];
   /** All that is refused waits for the window of disruptive changes. */
   readonly waitsForWindow: boolean;
-  /** All that is refused waits for another object. */
+  /** All that is refused waits for another object, or for the approval of a person. */
   readonly waitsForOther: boolean;
   readonly hasReportedDrift: boolean;
   /** Time until a window for disruptive changes opens. 0: it is open. Infinity: none opens. */
@@ -68,7 +68,7 @@ function neededSets({ waitsFor }: HostFacts): Verdict | undefined {
 function refused({ refusals, waitsForWindow, waitsForOther, calmMs }: HostFacts): Verdict {
   const why = refusals.slice(0, 3).join('; ');
   const opens = calmMs > 0 ? opening(calmMs) : {};
-  if (waitsForOther) return { kind: 'refused', status: 'waiting', why };
+  if (waitsForOther && !waitsForWindow) return { kind: 'refused', status: 'waiting', why, ...opens };
   return waitsForWindow
     ? { kind: 'refused', status: 'waiting', why: `Waits for a window for disruptive changes: ${why}`, ...opens }
     : { kind: 'refused', status: 'failed', why: `Refused: ${why}`, ...opens };

@@ -1,10 +1,11 @@
 // The objects of a set on one host, as the API shows them, from its plan. Pure.
 import type { Document } from '../../core/documents/document.ts';
 import type { Plan, ResourceChange } from '../../core/plan/plan.ts';
-import { isForWindow, refusalText } from './restrain.ts';
+import { isForWindow, isGate, refusalText, remedyOf } from './restrain.ts';
 import type { ObjectCounts, ObjectStatusName, ObjectSummary } from '../http/contract.ts';
 
 export interface ObjectView {
+  readonly set: string;
   readonly host: string;
   readonly plan: Plan;
   readonly documents: readonly Document[];
@@ -59,11 +60,16 @@ function statusOf(change: ResourceChange, view: ObjectView): Status {
   const failure = view.failed.get(address);
   if (failure !== undefined) return { status: 'failed', message: failure };
   if (guard !== undefined && view.isCalm === true && isForWindow(guard))
-    return { status: 'waiting', message: `${refusalText(guard, true)}: it waits for a window for disruptive changes` };
+    return {
+      status: 'waiting',
+      message: `${refusalText(guard, true, view.set)}: it waits for a window for disruptive changes`,
+    };
   if (guard !== undefined && view.waits !== undefined && guard.code === 'invalid')
     return { status: 'waiting', message: view.waits };
+  if (guard !== undefined && isGate(guard, view.isCalm === true))
+    return { status: 'waiting', message: refusalText(guard, false, view.set) };
   if (guard?.code === 'dependency') return { status: 'waiting', message: guard.message };
-  if (guard !== undefined) return { status: 'failed', message: `${guard.message}: ${guard.remedy}` };
+  if (guard !== undefined) return { status: 'failed', message: `${guard.message}: ${remedyOf(guard)}` };
   const isSame = change.action === 'no-op' && change.power === undefined && !view.reported.has(address);
   if (isSame || change.isTakeover === true) return { status: 'synced' };
   if (view.isSyncing) return { status: 'syncing' };

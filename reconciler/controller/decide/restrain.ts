@@ -53,11 +53,27 @@ export const isForWindow = ({ code }: Guard): boolean => code === 'disruption' |
 /** Guards that are there no more when another object is ready. */
 export const isForOther = ({ code }: Guard): boolean => code === 'dependency';
 
+/** A person opens this gate. */
+export const isGate = ({ code }: Guard, isCalm: boolean): boolean => code === 'prune-limit' && !isCalm;
+
+/** What the controller offers instead of the flags of the command line. */
+const remedies: Partial<Readonly<Record<Guard['code'], string>>> = {
+  data: 'set prune.data: true in gantry.yaml, or apply it with manage.prune: true before it is removed from the source',
+  disruption:
+    'set manage.disruption in its document, or allow.restart or allow.recreate in gantry.yaml, or revert the change',
+  conflict:
+    'agree on one value, leave the keys to the other set, or take them over with allow.conflicts in gantry.yaml',
+};
+
+export const remedyOf = ({ code, remedy }: Guard): string => remedies[code] ?? remedy;
+
 /** What a guard says; in a calm time pruning is not too much, but too early. */
-export const refusalText = ({ code, message }: Guard, isCalm: boolean): string =>
-  isCalm && code === 'prune-limit'
+export function refusalText({ code, message }: Guard, isCalm: boolean, set: string): string {
+  if (code !== 'prune-limit') return message;
+  return isCalm
     ? 'objects that are no longer declared are deleted when a window for disruptive changes opens'
-    : message;
+    : `${message}; when the source has all manifests, approve it for this revision on the page or with: gantry controller prune ${set} --approve`;
+}
 
 function restrainedDocument(document: Document, restraint: Restraint): Document {
   const { objects, paths, isCalm, skipsWaits, waitMs } = restraint;

@@ -3,6 +3,7 @@ import type { SetConfig } from '../config/config.ts';
 import type { SetStatus, SetStatusName, Suspension } from '../http/contract.ts';
 import type { SetOnHost } from '../sets/on-host/set-on-host.ts';
 import type { SetState } from '../sets/set-state.ts';
+import { gateOf } from './prune-gate.ts';
 import { short } from './short-revision.ts';
 
 /** The worst first. */
@@ -11,7 +12,7 @@ const order: readonly SetStatusName[] = ['failed', 'syncing', 'waiting', 'drifte
 export interface SetFacts {
   readonly config: SetConfig;
   readonly state: SetState;
-  readonly hosts: readonly Pick<SetOnHost, 'status' | 'nextOpenMs'>[];
+  readonly hosts: readonly Pick<SetOnHost, 'name' | 'status' | 'nextOpenMs' | 'heldByGate'>[];
   readonly suspensions: readonly Suspension[];
   readonly problems: readonly string[];
   readonly message: string | undefined;
@@ -27,6 +28,7 @@ export function statusOfSet({ config, state, hosts: on, suspensions, problems, m
     problems.length === 0 ? undefined : 'The newest revision has errors; the last good one stays in force.';
   const why = pinned ?? message ?? broken ?? hosts.find((host) => host.status === status)?.error;
   const revision = pin?.revision ?? current?.revision;
+  const gate = gateOf(revision, on);
   return {
     name: config.name,
     source: config.source,
@@ -40,6 +42,7 @@ export function statusOfSet({ config, state, hosts: on, suspensions, problems, m
     suspensions: [...suspensions],
     ...(opens.length === 0 ? {} : { nextWindow: new Date(Math.min(...opens)).toISOString() }),
     dependsOn: [...config.dependsOn],
+    ...(gate === undefined ? {} : { pruneGate: gate }),
   };
 }
 

@@ -127,6 +127,17 @@ export const endpoints = [
     doc: 'Go back to a revision, and stay there until the set is resumed.',
   },
   {
+    id: 'prune',
+    method: 'POST',
+    path: set('prune'),
+    access: 'operate',
+    mode: 'json',
+    body: contract.PruneRequest,
+    result: contract.Operation,
+    status: 202,
+    doc: 'Approve, for one revision, the deletion of more objects than prune.max.',
+  },
+  {
     id: 'preview',
     method: 'POST',
     path: set('preview'),

@@ -52,6 +52,7 @@ export function routesOf(deps: RouteDeps): Handlers {
     },
     resume: (call) => controller.resume(call.params.set, call.body, byOf(call)),
     rollback: (call) => controller.rollback(call.params.set, call.body, byOf(call)),
+    prune: (call) => controller.approvePrune(call.params.set, call.body, byOf(call)),
     preview: ({ params, body, signal }) => controller.preview(params.set, body, signal),
     ...sessionRoutes(deps),
     webhook: (call) => receiveWebhook(deps, call),

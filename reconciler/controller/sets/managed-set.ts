@@ -3,7 +3,17 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import type { SetConfig } from '../config/config.ts';
 import type { HostLink } from '../hosts/host-link.ts';
 import type { Hub } from '../hub.ts';
-import type { DriftRecord, ObjectChange, Operation, RunRecord, SetStatus, Suspension } from '../http/contract.ts';
+import { ControllerError } from '../controller.ts';
+import { short } from '../decide/short-revision.ts';
+import type {
+  DriftRecord,
+  ObjectChange,
+  Operation,
+  PruneRequest,
+  RunRecord,
+  SetStatus,
+  Suspension,
+} from '../http/contract.ts';
 import { placeInRepository } from '../../core/ownership/place.ts';
 import type { Source } from '../sources/source.ts';
 import { firing } from '../reload/task.ts';
@@ -64,7 +74,7 @@ export class ManagedSet {
     this.#deps = deps;
     this.#self = `controller ${deps.controller}`;
     this.#reports = new SetReports(config.name, hub, (notice) => deps.notice(notice, config));
-    this.#stored = new StoredSet(stateDir, config.name);
+    this.#stored = new StoredSet(stateDir, config.name, config.keepRevisions);
     this.#records = new SetRecords(stateDir, config.name, links.length, hub);
     this.#rules = new DriftRules(config.mode, config.rules);
     this.#hosts = new SetHosts({ links, make: (link) => this.#on(link), drift: () => this.#records.allDrift() });
@@ -112,6 +122,7 @@ export class ManagedSet {
         isActive: deps.isActive,
         stored: () => this.#stored.flush(),
         waitsFor: (host, revision) => deps.waitsFor(config, host, revision),
+        isPruneApproved: (revision) => this.#stored.state.pruneApproval?.revision === revision,
         beginOwn: (planned, late) =>
           this.#begin({ ...(late?.start ?? { kind: 'heal', reason: 'drift', by: this.#self }), planned }),
         onState: () => this.#stateChanged(),
@@ -223,6 +234,23 @@ export class ManagedSet {
     return run.operation;
   }
 
+  /** Lets the revision in force delete more objects than the limit. Another revision needs another approval. */
+  async approvePrune({ revision, reason }: PruneRequest, by: string): Promise<Operation> {
+    const { name } = this.config;
+    const { pruneGate } = this.status;
+    if (pruneGate === undefined)
+      throw new ControllerError('conflict', `no deletion of the set ${name} waits for an approval`);
+    if (!pruneGate.revision.startsWith(revision))
+      throw new ControllerError(
+        'conflict',
+        `the set ${name} has the revision ${short(pruneGate.revision)} now: look at what it would delete, and approve that`,
+      );
+    const at = new Date(this.#deps.nowMs()).toISOString();
+    await this.#stored.change({ pruneApproval: { revision: pruneGate.revision, by, reason, at } });
+    this.#reports.log('info', `${by} approved what ${short(pruneGate.revision)} deletes: ${reason}`);
+    return this.sync(undefined, `prune approved: ${reason}`, by);
+  }
+
   get status(): SetStatus {
     const { config, hosts, suspensions } = this;
     const { state } = this.#stored;
@@ -240,7 +268,8 @@ export class ManagedSet {
   }
 
   history(limit: number): readonly RunRecord[] {
-    return this.#records.runs.history(limit);
+    const kept = new Set(this.#stored.known);
+    return this.#records.runs.history(limit).map((run) => (kept.has(run.revision) ? { ...run, isKept: true } : run));
   }
 
   /** What its runs did to one object, newest first. */

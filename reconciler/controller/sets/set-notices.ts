@@ -1,5 +1,5 @@
 // The notices about a set that people get: errors of a revision, drift, failures, and recoveries.
-import type { DriftRecord, SetStatus, SetStatusName } from '../http/contract.ts';
+import type { DriftRecord, SetStatus } from '../http/contract.ts';
 import type { Notice } from '../notify/notice.ts';
 import { short } from '../decide/short-revision.ts';
 
@@ -7,7 +7,7 @@ export type SetNotice = Omit<Notice, 'controller' | 'set' | 'at'>;
 
 export class SetNotices {
   readonly #send: (notice: SetNotice) => void;
-  #last: SetStatusName | undefined;
+  #last: string | undefined;
 
   constructor(send: (notice: SetNotice) => void) {
     this.#send = send;
@@ -38,12 +38,19 @@ export class SetNotices {
   }
 
   /** A new status is reported once; that all is well only after something else. */
-  status({ status, revision, message }: SetStatus): void {
-    if (status === 'syncing' || status === this.#last) return;
+  status({ status, revision, message, pruneGate }: SetStatus): void {
+    const next = pruneGate === undefined ? status : `gate ${pruneGate.revision}`;
+    if (status === 'syncing' || next === this.#last) return;
     const before = this.#last;
-    this.#last = status;
+    this.#last = next;
     const about = revision === undefined ? {} : { revision };
-    if (status === 'failed') this.#send({ kind: 'failed', hosts: [], message: message ?? 'The set failed.', ...about });
+    if (status === 'failed' || pruneGate !== undefined)
+      this.#send({
+        kind: 'failed',
+        hosts: [],
+        message: message ?? (pruneGate === undefined ? 'The set failed.' : 'A deletion waits for an approval.'),
+        ...about,
+      });
     if (status === 'synced' && before !== undefined)
       this.#send({
         kind: 'synced',

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ControllerError } from '../controller.ts';
+import type { PruneApproval } from '../decide/prune-gate.ts';
 import { short } from '../decide/short-revision.ts';
 import type { Applied } from './on-host/host-target.ts';
 import { readState, StateFile } from './state-file.ts';
@@ -33,22 +34,27 @@ export interface SetState {
   /** The rollout of this revision was stopped and taken back. */
   readonly withdrawn?: string;
   readonly pin?: Pin;
+  /** A revision may delete more than the limit; another revision ends it. */
+  readonly pruneApproval?: PruneApproval | undefined;
   /** What each host has in full. */
   readonly hosts: Readonly<Record<string, Applied>>;
   /** The revision that each host was given last, which it may have in part; older states do not have it. */
   readonly given: Readonly<Record<string, string>>;
 }
 
-const mostEarlier = 20;
+/** Older revisions that a set can go back to, unless its config says otherwise. */
+export const standardKept = 20;
 const empty: SetState = { earlier: [], hosts: {}, given: {} };
 
 export class StoredSet {
   readonly #set: string;
   readonly #file: string;
   readonly #store: StateFile;
+  readonly #most: number;
   #state = empty;
 
-  constructor(stateDir: string, set: string) {
+  constructor(stateDir: string, set: string, most = standardKept) {
+    this.#most = most;
     this.#set = set;
     this.#file = join(stateDir, 'sets', set, 'state.json');
     this.#store = new StateFile(this.#file);
@@ -90,10 +96,15 @@ export class StoredSet {
     return revision === current?.revision ? earlier[0]?.revision : current?.revision;
   }
 
+  /** The revisions that the set can go back to, newest first. */
+  get known(): readonly string[] {
+    const { current, earlier } = this.#state;
+    return [...(current === undefined ? [] : [current]), ...earlier].map(({ revision }) => revision);
+  }
+
   /** The only known revision that begins so. Throws when there is none, or more than one. */
   named(start: string): string {
-    const { current, earlier } = this.#state;
-    const known = [...(current === undefined ? [] : [current]), ...earlier].map(({ revision }) => revision);
+    const { known } = this;
     const [found, ...others] = known.filter((revision) => revision.startsWith(start));
     if (found !== undefined && others.length === 0) return found;
     const list = known.slice(0, 10).map(short).join(', ');
@@ -127,8 +138,8 @@ export class StoredSet {
   async advance(next: KnownRevision): Promise<void> {
     const { current, earlier } = this.#state;
     const before = current === undefined || current.revision === next.revision ? earlier : [current, ...earlier];
-    const others = before.filter(({ revision }) => revision !== next.revision).slice(0, mostEarlier);
-    const { withdrawn: _withdrawn, ...rest } = this.#state;
+    const others = before.filter(({ revision }) => revision !== next.revision).slice(0, this.#most);
+    const { withdrawn: _withdrawn, pruneApproval: _pruneApproval, ...rest } = this.#state;
     const isGood = [current, ...earlier].some((one) => one?.revision === next.revision && one.isGood === true);
     this.#state = { ...rest, current: { ...next, ...(isGood ? { isGood } : {}) }, earlier: others };
     await this.#store.write(this.#state);
@@ -145,7 +156,7 @@ export class StoredSet {
   async withdraw(revision: string, last: KnownRevision): Promise<void> {
     const { earlier } = this.#state;
     const rest = earlier.slice(earlier.findIndex((one) => one.revision === last.revision) + 1);
-    await this.change({ current: last, earlier: rest, withdrawn: revision });
+    await this.change({ current: last, earlier: rest, withdrawn: revision, pruneApproval: undefined });
   }
 
   async flush(): Promise<void> {
@@ -153,7 +164,7 @@ export class StoredSet {
   }
 
   async unpin(): Promise<void> {
-    const { pin: _pin, ...rest } = this.#state;
+    const { pin: _pin, pruneApproval: _pruneApproval, ...rest } = this.#state;
     this.#state = rest;
     await this.#store.write(this.#state);
   }

@@ -39,7 +39,7 @@ function declaredObjects({ host, declared }: HostView): readonly (readonly [stri
   if (declared === undefined) return [];
   const { plan, documents } = declared;
   const { needs } = buildGraph(normalizeDocuments(documents).objects, undefined);
-  const none = { suspended: new Map(), failed: new Map(), reported: new Set<string>(), isSyncing: false };
+  const none = { set: '', suspended: new Map(), failed: new Map(), reported: new Set<string>(), isSyncing: false };
   const live = new Map(plan.changes.map((change) => [change.address as string, change.live]));
   return [...objectsOf({ host, plan, documents, needs, ...none })].map(([address, summary]) => {
     const object = live.get(address);

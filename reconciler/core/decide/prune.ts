@@ -95,7 +95,9 @@ const leastLimit = 3;
 
 function limitOf({ pruneLimit }: PlanOptions, owned: number): number {
   if (pruneLimit === undefined) return Math.max(leastLimit, Math.floor(owned / 2));
-  return 'count' in pruneLimit ? pruneLimit.count : Math.floor((owned * pruneLimit.percent) / 100);
+  if ('count' in pruneLimit) return pruneLimit.count;
+  // A share of a small set is not nothing: else its last objects could never be pruned.
+  return pruneLimit.percent === 0 ? 0 : Math.max(1, Math.floor((owned * pruneLimit.percent) / 100));
 }
 
 function refused(going: readonly Document[], context: PlanContext, owned: number): Omit<Pruned, 'orphans'> {

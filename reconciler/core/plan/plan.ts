@@ -253,7 +253,7 @@ export interface PlanOptions {
   readonly forceConflicts?: boolean;
   /** Delete objects that the set owns and no document declares. */
   readonly prune?: boolean;
-  /** The most that a prune may delete; default half of what the set owns, at least 3. */
+  /** The most that a prune may delete; default half of what the set owns, at least 3. A share is at least 1. */
   readonly pruneLimit?: { readonly count: number } | { readonly percent: number };
 }
 

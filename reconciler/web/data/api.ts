@@ -10,6 +10,7 @@ import type {
   Overview,
   Preview,
   PreviewRequest,
+  PruneRequest,
   Resumed,
   ResumeRequest,
   RollbackRequest,
@@ -103,6 +104,7 @@ export const api = {
   suspend: (set: string, body: SuspendRequest) => post<Suspension>(inSet(set, 'suspend'), body),
   resume: (set: string, body: ResumeRequest) => post<Resumed>(inSet(set, 'resume'), body),
   rollback: (set: string, body: RollbackRequest) => post<Operation>(inSet(set, 'rollback'), body),
+  prune: (set: string, body: PruneRequest) => post<Operation>(inSet(set, 'prune'), body),
   preview: (set: string, body: PreviewRequest) => post<Preview>(inSet(set, 'preview'), body),
 };
 

@@ -97,13 +97,45 @@ afterAll(async () => {
 describe('gates', { timeout: 60_000 }, () => {
   test('more objects than prune.max are left, with the reason, and fewer are deleted', async () => {
     write('pruned', profiles('p1', 'p2'));
-    await hasStatus(world, 'pruned', 'failed');
-    expect(set('pruned').hosts[0]?.error).toContain('3 of the 5 objects of the set are no longer declared');
+    await hasStatus(world, 'pruned', 'waiting');
+    expect(set('pruned').hosts[0]?.error).toMatch(
+      /3 of the 5 objects of the set are no longer declared.*gantry controller prune pruned --approve/,
+    );
+    expect(set('pruned').pruneGate).toEqual({
+      revision: set('pruned').revision,
+      hosts: [{ host: 'h2', count: 3, objects: ['profile/p3', 'profile/p4', 'profile/p5'] }],
+    });
     for (const name of ['p3', 'p4', 'p5']) expect(await world.profile(2, name)).toBeDefined();
     write('pruned', profiles('p1', 'p2', 'p3'));
     await hasStatus(world, 'pruned', 'synced');
     await until(async () => (await world.profile(2, 'p5')) === undefined, waitMs);
     expect([await world.profile(2, 'p3'), await world.profile(2, 'p4')]).toEqual([expect.anything(), undefined]);
+  });
+
+  test('a person opens the gate of prune.max for one revision, and the next one needs its own approval', async () => {
+    write('pruned', profiles('p1', 'p2', 'p3', 'p6', 'p7', 'p8'));
+    await until(async () => (await world.profile(2, 'p8')) !== undefined, waitMs);
+    await hasStatus(world, 'pruned', 'synced');
+    const old = set('pruned').revision;
+    const approve = (revision = '') =>
+      world.engine.approvePrune('pruned', { revision, reason: 'the shop moved' }, 'ann');
+    await expect(approve(old)).rejects.toThrow('no deletion of the set pruned waits for an approval');
+    write('pruned', profiles('p1', 'p2', 'p3'));
+    await hasStatus(world, 'pruned', 'waiting');
+    await expect(approve(old)).rejects.toThrow(/has the revision [0-9a-f]{12} now: look at what it would delete/);
+    await approve(set('pruned').revision);
+    await hasStatus(world, 'pruned', 'synced');
+    expect([await world.profile(2, 'p6'), await world.profile(2, 'p8')]).toEqual([undefined, undefined]);
+    expect(set('pruned').pruneGate).toBeUndefined();
+    expect(world.engine.history('pruned').map(({ reason }) => reason)).toContain('prune approved: the shop moved');
+    write('pruned', profiles('p1', 'p2', 'p3', 'p4', 'p5', 'p6'));
+    await until(async () => (await world.profile(2, 'p6')) !== undefined, waitMs);
+    await hasStatus(world, 'pruned', 'synced');
+    write('pruned', profiles('p1', 'p2', 'p3'));
+    await hasStatus(world, 'pruned', 'waiting');
+    expect(await world.profile(2, 'p6')).toBeDefined();
+    write('pruned', profiles('p1', 'p2', 'p3', 'p4', 'p5', 'p6'));
+    await hasStatus(world, 'pruned', 'synced');
   });
 
   test('a failed host is tried again after pauses that grow up to the longest, and succeeds when the fault is gone', async () => {

@@ -167,6 +167,7 @@ const elsewhere: Readonly<Record<string, string>> = {
   'controller sync': 'wants a running controller',
   'controller suspend': 'wants a running controller',
   'controller resume': 'wants a running controller',
+  'controller prune': 'wants a running controller',
   'controller rollback': 'wants a running controller',
   login: 'wants a server of logins',
   logout: 'wants a server of logins',

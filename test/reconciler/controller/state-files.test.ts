@@ -55,3 +55,11 @@ test('a failed revision goes back to the newest good one; what older states say 
   expect([await other.load(), await other.load()]).toEqual([true, false]);
   expect(other.wanted).toBe('two');
 });
+
+test('as many earlier revisions are kept as the set asks for, and no rollback goes to others', async () => {
+  const set = new StoredSet(folder, 'web', 2);
+  await set.load();
+  for (const revision of ['one', 'two', 'three', 'four']) await set.advance({ revision, at: '2026-01-01T00:00:00Z' });
+  expect(set.known).toEqual(['four', 'three', 'two']);
+  expect(() => set.named('one')).toThrow('the set web has no revision one: it has four, three, two');
+});

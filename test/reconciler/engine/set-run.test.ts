@@ -143,6 +143,20 @@ describe('prune', () => {
     expect((await apply(file, '--set', 'site', '--prune')).stdout).toContain('No changes');
   });
 
+  test('A share of a set is at least one object, so that the last of a small set can be pruned', async () => {
+    await apply(here.manifest('kind: profile\nname: one\n---\nkind: profile\nname: two\n'), '--set', 'site');
+    const less = await apply(
+      here.manifest('kind: profile\nname: one\n'),
+      '--set',
+      'site',
+      '--prune',
+      '--prune-limit',
+      '20%',
+    );
+    expect(less.code).toBe(0);
+    expect([...here.world.objects.profile.keys()]).toEqual(['default', 'one']);
+  });
+
   test('Prune stops at its limit, and obeys the former manage: of a removed document', async () => {
     await apply(here.manifest(two.replace('config: {}', 'config: {}\nmanage: {on_delete: orphan}')), '--set', 'site');
     const file = here.manifest('kind: profile\nname: other\n');

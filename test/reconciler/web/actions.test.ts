@@ -141,6 +141,29 @@ describe.skipIf(chromiumPath === undefined)('the page', () => {
       ]);
     }));
 
+  test('offers the way back to kept revisions only, and once to each', () =>
+    visiting({ place: '#/sets/web/history' }, async ({ page }) => {
+      await page.getByText('commit: First version').waitFor();
+      expect(await page.getByRole('button', { name: /^Roll back to/ }).allInnerTexts()).toHaveLength(1);
+    }));
+
+  test('approves a deletion beyond the limit for the revision that was shown', () =>
+    visiting({ place: '#/sets/base' }, async ({ page, server }) => {
+      await page.getByText('profile/old, network/old and 58 more').waitFor({ state: 'attached' });
+      expect(await axeFindings(page)).toEqual([]);
+      await button(page, 'Approve deletion').click();
+      await page.getByLabel('Reason').fill('the shop moved');
+      expect(await axeFindings(page)).toEqual([]);
+      await dialog(page).getByRole('button', { name: 'Delete them' }).click();
+      await page.getByText('The deletion in base is approved.').waitFor();
+      expect(server.asked).toEqual([
+        {
+          path: '/api/v1/sets/base/prune',
+          body: { revision: '7d3f0c1a9be2445d8e7701c2b3a4d5e6f7081920', reason: 'the shop moved' },
+        },
+      ]);
+    }));
+
   test('previews a branch, and says why a branch has no preview', () =>
     visiting({ place: '#/sets/web/preview' }, async ({ page }) => {
       await page.getByLabel('Branch, tag or revision').fill('no-such-branch');

@@ -143,6 +143,10 @@ export class FakeController implements Controller {
     return this.#start('rollback', set, request, by);
   }
 
+  async approvePrune(set: string, request: unknown, by: string) {
+    return this.#start('prune', set, request, by);
+  }
+
   async preview(set: string, request: { readonly ref: string }) {
     this.#start('preview', set, request);
     return { revision: request.ref, problems: [], hosts: [] };

@@ -2,6 +2,7 @@
 import type {
   ControllerEvent,
   Operation,
+  PruneRequest,
   ResumeRequest,
   RollbackRequest,
   SetStatus,
@@ -89,6 +90,8 @@ function change(world: PageWorld, set: SetStatus, what: string, body: unknown): 
   switch (what) {
     case 'sync':
       return begin(world, set, 'sync', (body as SyncRequest).reason, set.revision);
+    case 'prune':
+      return begin(world, set, 'resync', `prune approved: ${(body as PruneRequest).reason}`, set.revision);
     case 'rollback':
       return begin(world, set, 'rollback', (body as RollbackRequest).reason, (body as RollbackRequest).revision);
     case 'suspend': {
@@ -121,7 +124,7 @@ function change(world: PageWorld, set: SetStatus, what: string, body: unknown): 
 function begin(
   world: PageWorld,
   set: SetStatus,
-  kind: 'sync' | 'rollback',
+  kind: 'sync' | 'resync' | 'rollback',
   reason: string | undefined,
   revision: string | undefined,
 ): Answer {

@@ -110,6 +110,12 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
             ]
           : [],
       dependsOn: name === 'web' ? ['base'] : [],
+      ...(name === 'base' && {
+        pruneGate: {
+          revision,
+          hosts: [{ host: hosts[0] ?? '', count: 60, objects: [word('profile/old'), word('network/old')] }],
+        },
+      }),
     };
   }
   const hostList: HostStatus[] = hosts.map((name, at) => ({
@@ -161,6 +167,7 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
           run('r3', 4 * minute, revision, before, 'commit: Give the shop more memory', 'done'),
           run('r2', 90 * minute, before, '9a8b7c6d5e4f', 'drift of container/web2', 'partial'),
           run('r1', 3000 * minute, '9a8b7c6d5e4f', undefined, 'commit: First version', 'failed'),
+          run('r0', 9000 * minute, before, undefined, 'drift of container/web1', 'done'),
         ],
       ],
     ]),
@@ -208,6 +215,7 @@ function makeWorld(start: number, word: Word, size: Size): PageWorld {
       outcome,
       hosts,
       changes: { create: 1, update: 3, delete: outcome === 'failed' ? 2 : 0 },
+      ...(to !== '9a8b7c6d5e4f' && { isKept: true }),
       ...(outcome !== 'done' && { message: word('container/web3: the image is not there') }),
     };
   }

@@ -92,6 +92,21 @@ export const controllerResume = {
   flags: apiFlags,
 } satisfies Verb;
 
+export const controllerPrune = {
+  name: 'controller prune',
+  summary: 'show what a set would delete beyond its limit, or approve that',
+  args: setArgs,
+  flags: {
+    ...apiFlags,
+    ...reasonFlag,
+    ...inSection('Execution:', {
+      approve: toggle('--approve', 'delete these objects, for the revision in force only'),
+    }),
+  },
+  examples: ['gantry controller prune web --approve --reason "the shop moved"'],
+} satisfies Verb;
+export type PruneOptions = OptionsOf<typeof controllerPrune>;
+
 export const controllerRollback = {
   name: 'controller rollback',
   summary: 'go back to a revision of a set, and stay there until it is resumed',

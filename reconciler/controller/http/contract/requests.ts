@@ -40,6 +40,11 @@ export const RollbackRequest = Type.Object(
   strict,
 );
 export type RollbackRequest = Shape<typeof RollbackRequest>;
+export const PruneRequest = Type.Object(
+  { revision: asked('The revision of the pruneGate that was shown; the start of it is enough.'), reason: Reason },
+  strict,
+);
+export type PruneRequest = Shape<typeof PruneRequest>;
 export const PreviewRequest = Type.Object({ ref: asked('A branch, a tag, a revision.', 255), hosts: Hosts }, strict);
 export type PreviewRequest = Shape<typeof PreviewRequest>;
 

@@ -17,6 +17,7 @@ export const RunRecord = Type.Object({
   hosts: Texts,
   changes: ChangeCounts,
   message: Type.Optional(Text),
+  isKept: Type.Optional(Type.Boolean({ description: 'The set can go back to its revision; absent: it cannot.' })),
 });
 export type RunRecord = Shape<typeof RunRecord>;
 

@@ -86,6 +86,17 @@ export const Suspension = Type.Object({
 });
 export type Suspension = Shape<typeof Suspension>;
 
+export const PruneGate = Type.Object(
+  {
+    revision: says('The revision that no longer declares them; an approval is for it alone.'),
+    hosts: Type.Array(
+      Type.Object({ host: Text, count: Count, objects: Type.Array(Text, { description: 'The first 50 addresses.' }) }),
+    ),
+  },
+  { description: 'Objects that are deleted after an approval only: they are more than prune.max.' },
+);
+export type PruneGate = Shape<typeof PruneGate>;
+
 export const SetStatus = Type.Object({
   name: Text,
   source: Text,
@@ -99,6 +110,7 @@ export const SetStatus = Type.Object({
   suspensions: Type.Array(Suspension),
   nextWindow: Type.Optional(when('When changes are next allowed; absent: now.')),
   dependsOn: Texts,
+  pruneGate: Type.Optional(PruneGate),
 });
 export type SetStatus = Shape<typeof SetStatus>;
 

@@ -1,9 +1,10 @@
 // Compares a host with its target: the plan, its drift, and the plan that is left when drift, suspensions and rests hold parts back.
 import { findDrift } from '../../../core/drift/drift.ts';
+import type { Guard } from '../../../core/plan/plan.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { joinedRestraint, judgeDrift, suspendedOn, type Judged } from '../../decide/judge-drift.ts';
-import { isForOther, isForWindow, refusalText, type Restraint } from '../../decide/restrain.ts';
+import { isForOther, isForWindow, isGate, refusalText, type Restraint } from '../../decide/restrain.ts';
 import { opensInMs } from '../../decide/windows.ts';
 import type { Suspension } from '../../http/contract.ts';
 import { driftOfSuspended, isNothing, withSuspended } from '../../decide/suspended-drift.ts';
@@ -20,6 +21,8 @@ export interface Compared {
   readonly isNew: boolean;
   readonly asked: readonly Suspension[];
   readonly wasDrift: (address: string, path: string) => boolean;
+  /** A person allowed this revision to delete more than the limit. */
+  readonly isPruneApproved: boolean;
 }
 
 type Objects = Restraint['objects'];
@@ -38,13 +41,15 @@ export class Comparison {
   readonly suspendedDrift: ReadonlyMap<string, readonly string[]>;
   /** How long disruptive changes must wait; 0: they need not. */
   readonly calmMs: number;
+  readonly #set: string;
   readonly #plan: (...parts: readonly Partial<Restraint>[]) => MadePlan;
 
   constructor(
     { config, link, rules, place, nowMs }: Pick<SetOnHostDeps, 'config' | 'link' | 'rules' | 'place' | 'nowMs'>,
-    { target, observed, set, isNew, asked, wasDrift }: Compared,
+    { target, observed, set, isNew, asked, wasDrift, isPruneApproved }: Compared,
   ) {
     this.target = target;
+    this.#set = config.name;
     this.isNew = isNew;
     this.asked = asked;
     const { documents } = target.loaded.loaded;
@@ -57,10 +62,11 @@ export class Comparison {
       skipsWaits: !config.health.wait,
       ...(config.health.timeoutMs === undefined ? {} : { waitMs: config.health.timeoutMs }),
     };
+    const options = isPruneApproved ? { ...config.plan, pruneLimit: { percent: 100 } } : config.plan;
     const planWith = (...parts: readonly Partial<Restraint>[]): MadePlan => {
       const restraint = joinedRestraint(basis, ...parts);
       const { loaded } = target;
-      return planTarget(observed, { loaded, set, options: config.plan, restraint, place, nowMs: nowMs() });
+      return planTarget(observed, { loaded, set, options, restraint, place, nowMs: nowMs() });
     };
     this.#plan = (...parts) => planWith(suspended, ...parts);
     const judge = (made: MadePlan): Judged =>
@@ -87,12 +93,15 @@ export class Comparison {
   refusals({ plan }: MadePlan): readonly string[] {
     const waiting = plan.guards.filter(isForOther);
     const others = plan.guards.filter((guard) => !isForOther(guard));
-    return [...others, ...waiting].map((guard) => refusalText(guard, this.calmMs > 0));
+    return [...others, ...waiting].map((guard) => refusalText(guard, this.calmMs > 0, this.#set));
   }
 
-  /** All that is refused waits for another object. */
+  /** All that is refused waits: for another object, a person, or a window beside these. */
   waitsForOther({ plan }: MadePlan): boolean {
-    return plan.guards.length > 0 && plan.guards.every(isForOther);
+    const isCalm = this.calmMs > 0;
+    const waits = (guard: Guard): boolean =>
+      isForOther(guard) || isGate(guard, isCalm) || (isCalm && isForWindow(guard));
+    return plan.guards.length > 0 && plan.guards.every(waits);
   }
 
   /** All that is refused waits for the window of disruptive changes. */

@@ -1,5 +1,6 @@
 // A set on one host as people see it: its status, its objects, and the plan of its last comparison.
 import type { MadePlan } from '../../../engine/runs/make-plan.ts';
+import { heldByGate } from '../../decide/prune-gate.ts';
 import { countsOf } from '../../decide/object-status.ts';
 import type { HostStatus, ObjectSummary, SetHostStatus, SetStatusName } from '../../http/contract.ts';
 import type { Comparison } from './comparison.ts';
@@ -16,13 +17,16 @@ export interface HostState {
 }
 
 export class HostDisplay {
+  readonly #set: string;
   readonly #host: string;
   readonly #onObjects: OnObjects;
   readonly #board = new ObjectBoard();
   #made: MadePlan | undefined;
+  #heldByGate: readonly string[] = [];
   state: HostState = { status: 'unknown' };
 
-  constructor(host: string, onObjects: OnObjects) {
+  constructor(set: string, host: string, onObjects: OnObjects) {
+    this.#set = set;
     this.#host = host;
     this.#onObjects = onObjects;
   }
@@ -34,6 +38,11 @@ export class HostDisplay {
   /** The last comparison. */
   get made(): MadePlan | undefined {
     return this.#made;
+  }
+
+  /** Objects whose deletion waits for an approval. */
+  get heldByGate(): readonly string[] {
+    return this.#heldByGate;
   }
 
   /** `link`: the connection to the host. */
@@ -60,7 +69,9 @@ export class HostDisplay {
     const { target, judged, suspended, suspendedDrift, calmMs, isHeld, whole } = compared;
     this.state = state;
     this.#made = isHeld ? whole : made;
+    this.#heldByGate = calmMs > 0 ? [] : heldByGate(this.#made.plan);
     const { changed, gone } = this.#board.show({
+      set: this.#set,
       host: this.#host,
       plan: this.#made.plan,
       documents: target.loaded.loaded.documents,

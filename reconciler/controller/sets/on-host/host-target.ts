@@ -37,6 +37,8 @@ export interface SetOnHostDeps {
   readonly stored: () => Promise<void>;
   /** Why the host must wait with a new revision: sets that this one needs. */
   readonly waitsFor: (host: string, revision: string) => Hindrance | undefined;
+  /** A person allowed this revision to delete more than the limit. */
+  readonly isPruneApproved: (revision: string) => boolean;
   /** A run of this host alone: a repair, or a rollout that came by while the host could not take it (`late`). */
   readonly beginOwn: (planned: Planned, late: Run | undefined) => Run;
   readonly onState: () => void;

@@ -98,7 +98,9 @@ export class HostReconciler {
     const observed = await this.#deps.turn(() => this.#observe(target, signal));
     const asked = this.#deps.suspensions();
     const wasDrift = (...path: readonly [string, string]): boolean => this.#drift.isReported(...path);
-    return new Comparison(this.#deps, { target, observed, set: this.#setName(), isNew, asked, wasDrift });
+    const isPruneApproved = this.#deps.isPruneApproved(target.revision);
+    const found = { target, observed, set: this.#setName(), isNew, asked, wasDrift, isPruneApproved };
+    return new Comparison(this.#deps, found);
   }
 
   async #observe({ loaded }: HostTarget, signal: AbortSignal): Promise<Observed> {

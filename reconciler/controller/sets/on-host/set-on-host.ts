@@ -22,7 +22,7 @@ export class SetOnHost {
   constructor(deps: SetOnHostDeps, applied: () => Applied | undefined) {
     this.#deps = deps;
     this.#appliedOf = applied;
-    const display = new HostDisplay(deps.link.host.name, deps.onObjects);
+    const display = new HostDisplay(deps.config.name, deps.link.host.name, deps.onObjects);
     this.#display = display;
     this.#reconciler = new HostReconciler({ ...deps, display, applied, look: () => this.look() });
     this.#stopListening = deps.link.listen((occasion) => this.#heard(occasion));
@@ -51,6 +51,11 @@ export class SetOnHost {
   /** The last comparison. */
   get made(): MadePlan | undefined {
     return this.#display.made;
+  }
+
+  /** Objects whose deletion waits for an approval. */
+  get heldByGate(): readonly string[] {
+    return this.#display.heldByGate;
   }
 
   /** When changes are next allowed; undefined: now. */

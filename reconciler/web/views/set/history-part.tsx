@@ -19,7 +19,7 @@ export function HistoryPart({ set }: { readonly set: string }) {
     return <Trouble title="The history could not be read" message={error} again={again} />;
   }
   if (data.length === 0) return <Empty title="No run yet" />;
-  const present = setOf(set)?.revision;
+  const back = waysBack(data, setOf(set)?.revision);
   return (
     <section class="card" aria-label="History">
       <ol class="runs">
@@ -50,7 +50,7 @@ export function HistoryPart({ set }: { readonly set: string }) {
             <span class="soft small">
               <Ago at={run.at} />
             </span>
-            {canOperate.value && run.revision !== present && (
+            {canOperate.value && back.has(run.id) && (
               <button
                 class="button"
                 aria-label={`Roll back to ${shortRevision(run.revision)}`}
@@ -64,6 +64,14 @@ export function HistoryPart({ set }: { readonly set: string }) {
       </ol>
     </section>
   );
+}
+
+/** The newest run of each revision that the set can go back to. */
+function waysBack(runs: readonly RunRecord[], present: string | undefined): ReadonlySet<string> {
+  const newest = new Map<string, string>();
+  for (const { id, revision, isKept } of runs)
+    if (isKept === true && revision !== present && !newest.has(revision)) newest.set(revision, id);
+  return new Set(newest.values());
 }
 
 /** Red is for what needs a person. */

@@ -1,6 +1,7 @@
 // The questions before something is changed: sync, suspend, resume, rollback. Each says what will happen and where.
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import type { PruneGate } from '../../../controller/http/contract.ts';
 import { api } from '../../data/api.ts';
 import { readOverview, takeOperation } from '../../data/store.ts';
 import { Confirm } from '../../parts/dialog.tsx';
@@ -17,6 +18,7 @@ export type Question =
       readonly path?: string;
     }
   | { readonly kind: 'resume'; readonly set: string; readonly id?: string; readonly what: string }
+  | { readonly kind: 'prune'; readonly set: string; readonly gate: PruneGate }
   | { readonly kind: 'rollback'; readonly set: string; readonly revision: string };
 
 const question = signal<Question | undefined>(undefined);
@@ -39,6 +41,8 @@ export function OpenQuestion() {
       return <SuspendQuestion {...asked} close={close} />;
     case 'resume':
       return <ResumeQuestion {...asked} close={close} />;
+    case 'prune':
+      return <PruneQuestion {...asked} close={close} />;
     case 'rollback':
       return <RollbackQuestion {...asked} close={close} />;
   }
@@ -125,6 +129,25 @@ function ResumeQuestion({ set, id, what, close }: Asked<'resume'>) {
   return (
     <Confirm title={`Resume ${what}`} verb="Resume" close={close} act={act}>
       <p>The suspension ends. Differences that are there by now are applied as the mode of the set says.</p>
+    </Confirm>
+  );
+}
+
+function PruneQuestion({ set, gate, close }: Asked<'prune'>) {
+  const act = async (form: FormData): Promise<void> => {
+    const operation = await api.prune(set, { revision: gate.revision, reason: text(form, 'reason') });
+    takeOperation(operation);
+    notify(`The deletion in ${set} is approved.`);
+  };
+  const count = gate.hosts.reduce((sum, one) => sum + one.count, 0);
+  return (
+    <Confirm title={`Delete ${count} objects of ${set}`} verb="Delete them" isDangerous close={close} act={act}>
+      <p>
+        <code>{shortRevision(gate.revision)}</code> no longer declares them. The approval is for this revision only.
+      </p>
+      <Field label="Reason">
+        <input class="input" name="reason" required maxLength={1000} />
+      </Field>
     </Confirm>
   );
 }

@@ -11,6 +11,7 @@ import { place, to } from '../../shell/router.ts';
 import { ObjectDrawer } from '../object/object-drawer.tsx';
 import { Revision } from '../plain/revision.tsx';
 import { DriftList } from '../plain/drift-list.tsx';
+import { GatePart } from './gate-part.tsx';
 import { GraphPart } from './graph-part.tsx';
 import { HistoryPart } from './history-part.tsx';
 import { ObjectsPart } from './objects-part.tsx';
@@ -87,7 +88,7 @@ function Head({ set }: { readonly set: SetStatus }) {
         <h1>
           {set.name} <StatusMark status={set.status} />
         </h1>
-        {set.message !== undefined && !isSaidBySuspension(set, set.message) && <p>{set.message}</p>}
+        {set.message !== undefined && !isSaidBelow(set, set.message) && <p>{set.message}</p>}
         <p class="soft small facts">
           <span>
             source {set.source} {set.path}
@@ -111,6 +112,7 @@ function Head({ set }: { readonly set: SetStatus }) {
       </div>
       {canOperate.value && <Actions set={set} />}
       <Problems set={set} />
+      {set.pruneGate !== undefined && <GatePart set={set.name} gate={set.pruneGate} />}
       <Suspensions set={set} />
     </header>
   );
@@ -139,7 +141,8 @@ function Actions({ set }: { readonly set: SetStatus }) {
 
 function Problems({ set }: { readonly set: SetStatus }) {
   const failing = set.hosts.filter(
-    ({ status, error }) => error !== undefined && status !== 'suspended' && !isSaidBySuspension(set, error),
+    ({ status, error }) =>
+      error !== undefined && (status === 'failed' || status === 'unknown') && !isSaidBelow(set, error),
   );
   if (set.problems.length === 0 && failing.length === 0) return null;
   return (
@@ -173,9 +176,9 @@ function Problems({ set }: { readonly set: SetStatus }) {
   );
 }
 
-/** The list of suspensions below says it, with who and until when. */
-const isSaidBySuspension = ({ suspensions }: SetStatus, text: string): boolean =>
-  suspensions.some(({ reason }) => text.includes(reason));
+/** The list of suspensions below says it, with who and until when; or the gate, with the objects. */
+const isSaidBelow = ({ suspensions, status, pruneGate }: SetStatus, text: string): boolean =>
+  suspensions.some(({ reason }) => text.includes(reason)) || (status === 'waiting' && pruneGate !== undefined);
 
 function Suspensions({ set }: { readonly set: SetStatus }) {
   if (set.suspensions.length === 0) return null;

@@ -26,6 +26,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   suspend: { reason: 'test' },
   resume: {},
   rollback: { revision: 'c0ffee', reason: 'test' },
+  prune: { revision: 'c0ffee', reason: 'test' },
   preview: { ref: 'main' },
   login: { token: tokens.view },
 };
