@@ -97,6 +97,12 @@ export const warningTypes = {
     seen: 'An image with `auto_update` could not be brought up to date.',
     over: 'The next update succeeds.',
   },
+  rootSize: {
+    text: 'Size of root disks not enforced',
+    severity: 'moderate',
+    seen: 'Root disks have a `size`, and the driver of their pool cannot limit a directory: containers can fill the pool.',
+    over: 'No root disk in the pool has a size any more.',
+  },
   apparmor: {
     text: 'AppArmor support has been disabled',
     severity: 'low',

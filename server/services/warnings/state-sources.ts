@@ -3,6 +3,7 @@ import type { WarningType } from '../../api/server/warning-types.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
 import type { HostFeature, RuntimeDriver } from '../../drivers/runtime/driver.ts';
 import type { Records } from '../../records/records.ts';
+import { canLimit, limitingDrivers, rootSize } from '../containers/devices/root-size.ts';
 import type { ContainerView } from '../containers/view.ts';
 import type { FoundState, WarningBook } from './warning-book.ts';
 import type { StateSource } from './warning-watch.ts';
@@ -40,6 +41,7 @@ export function stateSources(deps: StateSourcesDeps): readonly StateSource[] {
     { types: ['store'], find: () => storeStates(deps) },
     ofMember('guard', deps, () => listOf(fencing.problem)),
     ofMember('clusterCertificate', deps, () => listOf(certificate.problem)),
+    { types: ['rootSize'], find: () => sizesWithoutEffect(deps) },
     { types: featureTypes, find: () => missingFeatures(deps) },
   ];
 }
@@ -153,8 +155,26 @@ function missingFeatures({ runtime, records, view }: StateSourcesDeps): readonly
       .filter((entry) => keys.some((key) => (view.expanded(entry).config[key] ?? '') !== ''))
       .map(({ name }) => name);
     if (users.length === 0) return [];
-    const more = users.length > namedAtMost ? ` and ${users.length - namedAtMost} more` : '';
-    const named = `${users.slice(0, namedAtMost).join(', ')}${more}`;
-    return [{ type, message: `The kernel has not ${what}, so ${keys.join(' and ')} of ${named} have no effect` }];
+    return [
+      { type, message: `The kernel has not ${what}, so ${keys.join(' and ')} of ${named(users)} have no effect` },
+    ];
+  });
+}
+
+function named(users: readonly string[]): string {
+  const more = users.length > namedAtMost ? ` and ${users.length - namedAtMost} more` : '';
+  return `${users.slice(0, namedAtMost).join(', ')}${more}`;
+}
+
+function sizesWithoutEffect({ records, view }: StateSourcesDeps): readonly FoundState[] {
+  return records.pools.list().flatMap(({ name: pool, document: { driver } }): readonly FoundState[] => {
+    if (canLimit(driver)) return [];
+    const users = records.containers
+      .list()
+      .filter((entry) => entry.document.pool === pool && rootSize(view.expanded(entry).devices) !== undefined)
+      .map(({ name }) => name);
+    if (users.length === 0) return [];
+    const message = `The pool ${pool} of driver ${driver} cannot limit directories, so size of the root disks of ${named(users)} has no effect; use one of ${limitingDrivers.join(', ')}`;
+    return [{ type: 'rootSize', entity: { kind: 'pools', name: pool }, message }];
   });
 }

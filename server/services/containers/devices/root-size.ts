@@ -1,8 +1,15 @@
 // The size that a container's root disk asks for, and telling it to the pool that keeps the volume.
 import { parseBytes } from '../../../api/text/byte-size.ts';
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { volumeConfigKeys } from '../../../api/storage/storage-config.ts';
 import { rootDisk } from '../../../api/devices/index.ts';
 import type { Pools } from '../../storage/pools.ts';
+
+/** Drivers of pools whose volumes have a limit that holds. */
+export const limitingDrivers: readonly string[] = volumeConfigKeys.size.drivers;
+
+/** A pool that is not known is asked elsewhere. */
+export const canLimit = (driver: string): boolean => driver === '' || limitingDrivers.includes(driver);
 
 /** Undefined: no limit. */
 export function rootSize(devices: DeviceMap): number | undefined {
@@ -11,7 +18,7 @@ export function rootSize(devices: DeviceMap): number | undefined {
   return bytes === 0 ? undefined : bytes;
 }
 
-/** For a volume that has no limit yet. Pools that cannot limit have refused the size where it was written. */
+/** For a volume that has no limit yet. In pools that cannot limit it has no effect, of which the server warns. */
 export async function limitNewRoot(
   pools: Pools,
   pool: string,

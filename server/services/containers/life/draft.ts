@@ -10,13 +10,13 @@ import { errors } from '../../../api/errors.ts';
 import { containerName } from '../../../api/names.ts';
 import { nearestName } from '../../../api/text/nearest-word.ts';
 import type { Problem } from '../../../api/problem.ts';
-import { volumeConfigKeys } from '../../../api/storage/storage-config.ts';
+import { poolOfLimit, setLimits } from '../../../api/project/project-limits.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Records } from '../../../records/records.ts';
 import { containersWith } from '../../used-by.ts';
 import { attachedVolumes, devicePools, expand, nicNetworks } from '../../expand.ts';
 import { generatedName } from './generated-name.ts';
-import { rootSize } from '../devices/root-size.ts';
+import { canLimit, limitingDrivers, rootSize } from '../devices/root-size.ts';
 import { ofProject, profileIn, profilesOf, projectWith, requireProject, volumeKeyIn } from '../../project-scope.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
 
@@ -52,7 +52,7 @@ export function checkDescription(
     }),
     ...rawLxcProblems(draft.config, previous?.config),
     ...validateDevices(draft.devices),
-    ...rootProblems(records, expanded.devices, root?.pool, previous),
+    ...rootProblems(records, projectOf(name), expanded.devices, root?.pool, previous),
     ...networkProblems(records, expanded.devices),
   ];
   problems.push(...newlyShared(expanded.devices, previous && expand(previous, profileOf).devices, problems));
@@ -192,11 +192,9 @@ function profileProblems(records: Records, project: string, profiles: readonly s
   return problems;
 }
 
-const canLimit = (driver: string): boolean =>
-  driver === '' || volumeConfigKeys.size.drivers.some((known) => known === driver);
-
 function rootProblems(
   records: Records,
+  project: string,
   devices: DeviceMap,
   pool: string | undefined,
   previous: ContainerDocument | undefined,
@@ -213,9 +211,12 @@ function rootProblems(
   }
   const root = rootDisk(devices);
   const driver = records.pools.get(pool)?.document.driver ?? '';
-  // Told once, where it is written: a pool of this driver will not learn it.
-  if (root !== undefined && rootSize(devices) !== undefined && !canLimit(driver)) {
-    const message = `the pool ${pool} of driver ${driver} cannot limit sizes; use one of ${volumeConfigKeys.size.drivers.join(', ')}`;
+  const limit = setLimits(records.projects.get(project)?.document.config ?? {}).find(
+    (key) => key === 'limits.disk' || poolOfLimit(key) === pool,
+  );
+  // Elsewhere a size that does not hold is a warning of the server, as with LXD: here others rely on it.
+  if (root !== undefined && limit !== undefined && rootSize(devices) !== undefined && !canLimit(driver)) {
+    const message = `the pool ${pool} of driver ${driver} cannot limit sizes, which ${limit} of the project ${project} needs; use one of ${limitingDrivers.join(', ')}`;
     return [{ path: `devices.${root.name}.size`, message }];
   }
   const unknown = Object.entries(devices)

@@ -144,6 +144,33 @@ describe('what is warned of', () => {
     await warning(pids, '', 'resolved');
   });
 
+  test('sizes of root disks that a pool cannot enforce, until there is none, and no project relies on one', async () => {
+    const text = 'Size of root disks not enforced';
+    const devices = { root: { type: 'disk', path: '/', pool: 'default', size: '1GiB' } };
+    minutes.pass(minuteMs);
+    expect(await find(text)).toBeUndefined();
+    await createContainer(daemon, 'sized', { devices });
+    minutes.pass(minuteMs);
+    const seen = await warning(text, '/1.0/storage-pools/default', 'new');
+    expect([seen.severity, seen.last_message]).toEqual([
+      'moderate',
+      expect.stringMatching(/of driver dir .* of sized has no/),
+    ]);
+    for (const limit of ['limits.disk', 'limits.disk.pool.default']) {
+      const project = limit.replaceAll('.', '-');
+      await daemon.call('POST', '/1.0/projects', {
+        name: project,
+        config: { 'features.images': 'false', [limit]: '5GiB' },
+      });
+      const body = { name: 'x', source: emptySource, devices };
+      const refused = await daemon.call('POST', `/1.0/containers?project=${project}`, body);
+      expect([refused.status, refused.bytes.toString()]).toEqual([400, expect.stringContaining('devices.root.size')]);
+    }
+    await daemon.ok('DELETE', '/1.0/containers/sized');
+    minutes.pass(minuteMs);
+    await warning(text, '/1.0/storage-pools/default', 'resolved');
+  });
+
   test('an address of the config on which the server cannot listen', async () => {
     await daemon.call('PATCH', '/1.0', { config: { 'core.metrics_address': '192.0.2.1:9100' } });
     minutes.pass(minuteMs);
