@@ -58,7 +58,8 @@ export async function keepClusterPair(
   const files = clusterCertificateFiles(stateDir);
   const [cert, key] = [await readIfThere(files.cert), await readIfThere(files.key)];
   if (cert === certPem && key === keyPem) return false;
-  if (isAuthority && key !== undefined && (await readIfThere(etcdAuthorityPath(stateDir))) === undefined)
+  const hasKeys = (await readIfThere(join(clusterDir(stateDir), 'keys.json'))) !== undefined;
+  if (isAuthority && !hasKeys && key !== undefined && (await readIfThere(etcdAuthorityPath(stateDir))) === undefined)
     await writeDurably(etcdAuthorityPath(stateDir), key, 0o600);
   await writeDurably(files.key, keyPem, 0o600);
   await writeDurably(files.cert, certPem, 0o644);

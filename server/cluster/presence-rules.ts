@@ -16,6 +16,8 @@ export function isOther(told: PresentSignal, now: PresentSignal): boolean {
     told.hasEtcd !== now.hasEtcd ||
     told.isReadOnly !== now.isReadOnly ||
     told.certificates?.join() !== now.certificates?.join() ||
+    told.keys?.generation !== now.keys?.generation ||
+    told.keys?.phase !== now.keys?.phase ||
     told.warnings?.join() !== now.warnings?.join()
   );
 }

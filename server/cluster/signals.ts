@@ -1,5 +1,6 @@
 // What a member tells the others for as long as its lease holds: that it is there, and what its containers do. Keys and values. Pure.
 import type { StatusCode } from '../api/status.ts';
+import type { Progress } from './keys/keyring.ts';
 
 /** How loaded a member is; sizes in bytes. */
 export interface MemberLoad {
@@ -19,6 +20,8 @@ export interface PresentSignal {
   readonly certificates?: readonly string[];
   /** It takes no changes: its disk is full. */
   readonly isReadOnly?: boolean;
+  /** How far it has followed a change of the keys of the cluster. */
+  readonly keys?: Progress;
   /** What an operator has to know of the store, as this member sees it. */
   readonly warnings?: readonly string[];
 }
@@ -67,7 +70,7 @@ export const decodeStatus = (value: Uint8Array): StatusCode => Number(Buffer.fro
 /** Undefined for what another release wrote in a way that is not known here. */
 export function decodePresent(value: Uint8Array): PresentSignal | undefined {
   try {
-    const { version, extensions, load, hasEtcd, certificates, isReadOnly, warnings } = JSON.parse(
+    const { version, extensions, load, hasEtcd, certificates, isReadOnly, keys, warnings } = JSON.parse(
       Buffer.from(value).toString(),
     ) as Partial<PresentSignal>;
     if (typeof version !== 'string' || load === undefined) return undefined;
@@ -78,6 +81,7 @@ export function decodePresent(value: Uint8Array): PresentSignal | undefined {
       ...(hasEtcd === undefined ? {} : { hasEtcd }),
       ...(Array.isArray(certificates) ? { certificates: certificates.map(String) } : {}),
       ...(isReadOnly === true ? { isReadOnly } : {}),
+      ...(typeof keys?.generation === 'number' ? { keys } : {}),
       warnings: Array.isArray(warnings) ? warnings.map(String) : [],
     };
   } catch {

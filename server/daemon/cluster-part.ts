@@ -61,6 +61,7 @@ export class ClusterPart {
     this.#unfollowSettings = base.records.onShared((kind) => {
       if (kind === 'server') this.#settingsChanged();
       if (kind === 'cluster') services.certificateChange.look();
+      if (kind === 'clusterKeys' || kind === 'members') services.keyChange.look();
       if (kind === 'members') {
         void this.#raiseRelease();
         base.ownEtcd.lookSoon();
@@ -92,6 +93,7 @@ export class ClusterPart {
     this.#isClosed = true;
     clearTimeout(this.#looking);
     this.#services.certificateChange.close();
+    await this.#services.keyChange.close();
     this.#services.fencing.close();
     this.relay.close();
     await this.#base.cluster.disappear();
@@ -99,7 +101,7 @@ export class ClusterPart {
 
   async #become(): Promise<void> {
     const { cluster, records, ownEtcd, release, log, certificates } = this.#base;
-    const { view } = this.#services;
+    const { view, keyChange } = this.#services;
     await this.#listen(cluster.members.byNumber(cluster.members.here)?.address);
     await this.#realise();
     this.#watchEtcds();
@@ -119,6 +121,7 @@ export class ClusterPart {
         hasEtcd: ownEtcd.hasProgram,
         certificates: certificates.fingerprints,
         isReadOnly: this.#isReadOnly,
+        ...(keyChange.told === undefined ? {} : { keys: keyChange.told }),
         warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unmade()].slice(0, mostWarnings),
         load: {
           memoryTotalBytes: totalmem(),
@@ -127,6 +130,7 @@ export class ClusterPart {
         },
       }),
     });
+    keyChange.begin();
     this.#lookAfter();
   }
 

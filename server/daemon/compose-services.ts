@@ -47,6 +47,8 @@ import { Placing } from '../services/cluster/placing.ts';
 import { ClusterMoves } from '../services/cluster/moves/moves.ts';
 import { MemberCopies } from '../services/cluster/member-copies.ts';
 import { AbsentMembers } from '../services/cluster/absent-members.ts';
+import { readEtcdAuthority } from '../cluster/membership.ts';
+import { KeyChange } from '../services/cluster/keys/key-change.ts';
 import { CertificateChange } from '../services/cluster/certificate/certificate-change.ts';
 import { ClusterMembership } from '../services/cluster/cluster-membership.ts';
 import { Certificates } from '../services/server/certificates.ts';
@@ -166,6 +168,17 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   const inCluster = { records, cluster, log };
   const poolsOfAll = poolRealisation(inCluster, storagePools);
   const networksOfAll = networkRealisation(inCluster, networks);
+  const keyChange = new KeyChange({
+    ...common,
+    cluster: base.cluster,
+    keys: base.keys,
+    identity: base.identity,
+    runsEtcd: (address) => base.ownEtcd.roleOf(address) !== 'none',
+    use: base.useKeys,
+    formerAuthority: () => readEtcdAuthority(options.stateDir),
+    renew: (signal) => base.stores.renew(signal),
+    nowMs: () => performance.now(),
+  });
   const clusterMembership = new ClusterMembership({
     ...common,
     stateDir: options.stateDir,
@@ -176,6 +189,8 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     fence: base.clusterStores,
     certificates: base.certificates,
     identity: base.identity,
+    keys: base.keys,
+    keyChange,
     attempts,
     architecture,
     etcdRoleOf: (address) => base.ownEtcd.roleOf(address),
@@ -215,6 +230,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
   });
   return {
     certificateChange,
+    keyChange,
     absentMembers: new AbsentMembers({ records, cluster, containers, pools }),
     aliases: new Aliases({ ...common, images }),
     backups,

@@ -13,7 +13,7 @@ import { type EtcdChoice, readStoreFlags, storeFlagOptions } from './stores/stor
 export const daemonUsage = `Usage: gantryd --state-dir DIR [options]
        gantryd shutdown --state-dir DIR [--timeout SECONDS]
        gantryd store migrate --state-dir DIR --to etcd://... | backup FILE | restore FILE [--replace]
-       gantryd cluster list|show|leave|recover-from-quorum-loss --state-dir DIR [--yes]
+       gantryd cluster list|show|leave|recover-from-quorum-loss|rotate-ca --state-dir DIR [--yes]
        gantryd openapi
 
 shutdown stops all containers, in order, and then the daemon, as for a host that goes down; the next start of the daemon

@@ -3,6 +3,7 @@ import { version } from '../api/version.ts';
 import { PkiWatch } from '../auth/pki-watch.ts';
 import { ServingCertificate } from '../auth/serving-certificate.ts';
 import { Cluster } from '../cluster/cluster.ts';
+import { ClusterKeys } from '../cluster/keys/cluster-keys.ts';
 import { MemberIdentity } from '../cluster/keys/identity.ts';
 import { keepClusterPair, readMembership, type Membership } from '../cluster/membership.ts';
 import { EventHub } from '../events/hub.ts';
@@ -25,6 +26,7 @@ import { openHostDrivers } from './host-drivers.ts';
 import { EtcdClusterStores } from './stores/cluster-stores.ts';
 import { MembershipHooks } from './membership-hooks.ts';
 import { OwnEtcd } from './stores/own-etcd.ts';
+import { KeyUse } from './stores/key-use.ts';
 import { CurrentStore } from './stores/current-store.ts';
 import { SingleStoreFiles } from './stores/single-store.ts';
 import { lockState, stateInUse } from './stores/state-lock.ts';
@@ -73,11 +75,15 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   open.add(() => room?.close());
   const identity = new MemberIdentity(stateDir);
   if (membership !== undefined) await identity.ensure(new Date(clock.nowMs()));
-  const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath });
+  const keys = new ClusterKeys({ stateDir, identity });
+  const keyUse = new KeyUse({ stateDir, keys, identity, log });
+  const ownEtcd = new OwnEtcd({ stateDir, log, etcdPath: options.etcdPath, issuers: () => keyUse.issuers() });
   open.add(() => ownEtcd.stop());
   if (membership !== undefined) await checkOwnAddress(membership, stateDir);
+  if (membership !== undefined) await keyUse.begin(membership, ownEtcd);
   if (membership?.store.own === true) await ownEtcd.resume();
-  const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership), log);
+  const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership, keyUse), log);
+  keyUse.stores = stores;
   open.add(() => stores.close());
   // A daemon that was ending had it before.
   if (!isDryRun) lock ??= await lockState(stateDir, lockMs);
@@ -130,10 +136,19 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     host,
     certificates,
     identity,
+    keys,
+    useKeys: () => keyUse.use(ownEtcd),
     stores,
     cluster: joined,
     ownEtcd,
-    clusterStores: new EtcdClusterStores({ stateDir, given: options.clusterStore, own: ownEtcd, current: stores, log }),
+    clusterStores: new EtcdClusterStores({
+      stateDir,
+      given: options.clusterStore,
+      own: ownEtcd,
+      keys,
+      current: stores,
+      log,
+    }),
     singleStores: new SingleStoreFiles(dirs.database, stores),
     membership: new MembershipHooks(),
     pki,
@@ -168,6 +183,7 @@ async function openStoreOf(
   databaseDir: string,
   log: Log,
   membership: Membership | undefined,
+  keys: KeyUse,
 ): Promise<OpenedStore> {
   const { dryRun, stateDir, etcd, release = version, stopStart } = options;
   if (dryRun === undefined)
@@ -178,6 +194,7 @@ async function openStoreOf(
       log,
       membership,
       release,
+      keys,
       stopStart,
     });
   return { store: dryRun, follow: () => {}, close: () => dryRun.close() };

@@ -20,6 +20,7 @@ const newestVersion: { readonly [K in Kind]: number } = {
   members: 1,
   cluster: 1,
   memberConfig: 1,
+  clusterKeys: 1,
   joinTokens: 1,
   memberGroups: 1,
   poolDefinitions: 1,

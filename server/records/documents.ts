@@ -209,6 +209,26 @@ export interface ClusterDocument {
   readonly certificate?: { readonly certPem: string; readonly keyPem: string };
 }
 
+/** See server/cluster/keys. */
+export type KeyPhase = 'trust' | 'show' | 'drop' | 'done';
+
+/** The keys of the cluster, sealed for each member, and how far their change is. One record, named `current`. */
+export interface ClusterKeysDocument {
+  readonly v: 1;
+  readonly generation: number;
+  readonly phase: KeyPhase;
+  /** Generations before it that members may still trust, or show. */
+  readonly trusted: readonly number[];
+  /** The one that is used until all trust the new one. */
+  readonly shown: number;
+  /** Base64 of all keys, encrypted with a key that each share holds. */
+  readonly keyring: string;
+  /** By the number of the member that can open it. */
+  readonly shares: Readonly<Record<string, string>>;
+  /** No value is left that an earlier generation has encrypted, or none. */
+  readonly rewritten?: boolean;
+}
+
 /** A pool or network as the whole cluster has it; each member has a record of its own that realises it. */
 export interface DefinitionDocument {
   readonly v: 1;
@@ -291,6 +311,7 @@ export interface Documents {
   readonly members: MemberDocument;
   readonly cluster: ClusterDocument;
   readonly memberConfig: MemberConfigDocument;
+  readonly clusterKeys: ClusterKeysDocument;
   readonly joinTokens: JoinTokenDocument;
   readonly memberGroups: MemberGroupDocument;
   readonly poolDefinitions: DefinitionDocument;
@@ -318,6 +339,7 @@ export const kindNames = [
   'members',
   'cluster',
   'memberConfig',
+  'clusterKeys',
   'joinTokens',
   'memberGroups',
   'poolDefinitions',

@@ -134,6 +134,9 @@ export class Records {
   get memberGroups(): Collection<'memberGroups'> {
     return this.#collections.memberGroups;
   }
+  get clusterKeys(): Collection<'clusterKeys'> {
+    return this.#collections.clusterKeys;
+  }
   get joinTokens(): Collection<'joinTokens'> {
     return this.#collections.joinTokens;
   }

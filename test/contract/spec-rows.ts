@@ -144,6 +144,8 @@ export const furtherRoutes: readonly string[] = [
   'POST /1.0/cluster/groups/NAME',
   'DELETE /1.0/cluster/groups/NAME',
   'POST /internal/cluster/accept',
+  'GET /internal/cluster/keys',
+  'POST /internal/cluster/keys',
   'POST /internal/cluster/arrivals',
   'POST /internal/cluster/returns',
   'POST /1.0/cluster/members/NAME/state',

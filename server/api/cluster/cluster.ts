@@ -118,6 +118,19 @@ export const ClusterAccept = Type.Object({
 });
 export type ClusterAccept = Static<typeof ClusterAccept>;
 
+/** The keys of the cluster, each share sealed for the certificate of one member. */
+export const ClusterKeys = Type.Object({
+  v: Type.Literal(1),
+  generation: Type.Integer(),
+  phase: Type.Union([Type.Literal('trust'), Type.Literal('show'), Type.Literal('drop'), Type.Literal('done')]),
+  trusted: Type.Array(Type.Integer()),
+  shown: Type.Integer(),
+  keyring: Type.String(),
+  shares: Type.Record(Type.String(), Type.String()),
+  rewritten: Type.Optional(Type.Boolean()),
+});
+export type ClusterKeys = Static<typeof ClusterKeys>;
+
 /** What the host gets. */
 export const ClusterAccepted = Type.Object({
   number: Type.Integer(),
@@ -134,5 +147,6 @@ export const ClusterAccepted = Type.Object({
     /** The key that signs certificates of the members' own etcds. */
     authority: Type.Optional(Type.String(facts({ secret: true }))),
   }),
+  keys: Type.Optional(ClusterKeys),
 });
 export type ClusterAccepted = Static<typeof ClusterAccepted>;

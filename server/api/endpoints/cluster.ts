@@ -5,6 +5,7 @@ import {
   ClusterAccepted,
   ClusterArrival,
   ClusterCertificatePut,
+  ClusterKeys,
   ClusterMember,
   ClusterMemberPost,
   ClusterMemberPut,
@@ -119,6 +120,17 @@ export const clusterEndpoints = [
     ...clustering,
     body: ClusterArrival,
   }),
+  endpoint(
+    'cluster.keys.get',
+    'GET /internal/cluster/keys',
+    'sync',
+    'Keys of the cluster, for a member that was away.',
+    {
+      ...clustering,
+      result: ClusterKeys,
+    },
+  ),
+  endpoint('cluster.keys.post', 'POST /internal/cluster/keys', 'async', 'Give the cluster other keys.', clustering),
   endpoint(
     'cluster.accept',
     'POST /internal/cluster/accept',

@@ -1,4 +1,4 @@
-// The certificates with which members' etcds know each other, made of a secret that all members share: the first key of the cluster.
+// The certificates with which members' etcds know each other, made of the authority that all members share.
 import { createPrivateKey } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -21,43 +21,67 @@ const dayMs = 24 * 60 * 60_000;
 /** Clocks of members may differ. */
 const earlierMs = dayMs;
 const validMs = 10 * 365 * dayMs;
-const names = { commonName: 'etcd of the cluster', organization: 'gantry' };
+const organization = 'gantry';
+
+export interface EtcdIssuer {
+  /** 0: the authority of a cluster of an older release, its first key. */
+  readonly generation: number;
+  readonly keyPem: string;
+}
+
+export interface EtcdIssuers {
+  readonly trusted: readonly EtcdIssuer[];
+  /** It has signed what is shown. */
+  readonly shown: EtcdIssuer;
+}
+
+export const onlyIssuer = (keyPem: string, generation = 0): EtcdIssuers => {
+  const shown = { generation, keyPem };
+  return { trusted: [shown], shown };
+};
+
+/** TLS finds an authority by its name: each has another one. */
+const issuerOf = ({ generation, keyPem }: EtcdIssuer): Issuer => ({
+  commonName: generation === 0 ? 'etcd of the cluster' : `etcd of the cluster, keys ${generation}`,
+  organization,
+  privateKey: createPrivateKey(keyPem),
+});
 
 /**
  * etcd takes a self-signed certificate as its own authority only when that may serve both ends, and compares its names with the address
- * of each member. So the first key of the cluster is the authority, and each member has a certificate for its own addresses.
+ * of each member. So the cluster has an authority, and each member a certificate for its own addresses.
  */
 export async function makeEtcdCertificates(
-  clusterKeyPem: string,
+  { trusted, shown }: EtcdIssuers,
   member: { readonly name: string; readonly hosts: readonly string[] },
   now: Date,
 ): Promise<EtcdCertificates> {
-  const issuer: Issuer = { ...names, privateKey: createPrivateKey(clusterKeyPem) };
   const notBefore = new Date(now.getTime() - earlierMs);
   const notAfter = new Date(now.getTime() + validMs);
   const { certPem, keyPem } = await makeSigned(
     {
       commonName: member.name,
-      organization: names.organization,
+      organization,
       subjectAltNames: [...member.hosts, 'localhost', '127.0.0.1', '::1'],
       notBefore,
       notAfter,
       usage: 'peer',
       curve: 'P-256',
     },
-    issuer,
+    issuerOf(shown),
   );
-  return { caPem: makeAuthority(issuer, { notBefore, notAfter }), certPem, keyPem };
+  const caPem = trusted.map((each) => makeAuthority(issuerOf(each), { notBefore, notAfter })).join('');
+  return { caPem, certPem, keyPem };
 }
 
-/** Makes them anew, for an address or a cluster key that has changed. The directory is for its owner only. */
+/** Makes them anew, for an address or an authority that has changed. The directory is for its owner only. */
 export async function writeEtcdCertificates(
   dir: string,
-  clusterKeyPem: string,
+  issuers: EtcdIssuers,
   member: { readonly name: string; readonly hosts: readonly string[] },
   now = new Date(),
 ): Promise<EtcdTlsFiles> {
-  const { caPem, certPem, keyPem } = await makeEtcdCertificates(clusterKeyPem, member, now);
+  const { caPem, certPem, keyPem } = await makeEtcdCertificates(issuers, member, now);
   await mkdir(dir, { recursive: true, mode: 0o700 });
   const files = { ca: join(dir, 'ca.crt'), cert: join(dir, 'member.crt'), key: join(dir, 'member.key') };
   await writeDurably(files.ca, caPem, 0o600);

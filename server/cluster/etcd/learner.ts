@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path';
 import { exec } from '../../lib/exec.ts';
 import { silentLog } from '../../lib/log.ts';
 import { pause } from '../../lib/shared/deadline.ts';
-import { writeEtcdCertificates } from './certificates.ts';
+import { onlyIssuer, writeEtcdCertificates } from './certificates.ts';
 import type { EtcdStart } from './etcd-flags.ts';
 import { EtcdProcess } from './etcd-process.ts';
 import { findTool } from './etcd-program.ts';
@@ -36,7 +36,7 @@ export async function replay(start: EtcdStart, { etcdPath }: Program): Promise<{
   const keyPem = stranger.export({ type: 'pkcs8', format: 'pem' }).toString();
   const etcd = new EtcdProcess({ log: silentLog, ...(etcdPath === undefined ? {} : { etcdPath }) });
   try {
-    const tls = await writeEtcdCertificates(tlsDir, keyPem, { name: start.name, hosts: ['127.0.0.1'] });
+    const tls = await writeEtcdCertificates(tlsDir, onlyIssuer(keyPem), { name: start.name, hosts: ['127.0.0.1'] });
     await etcd.start({ ...start, ...alone, tls });
     return await settled(metricsAddress);
   } finally {

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { errorText } from '../../lib/shared/reason.ts';
+import { rotateKeys } from './rotate-keys.ts';
 import { type ClusterTask, leaveAlone, listMembers, recover, showMember } from './cluster-tasks.ts';
 
 const exitCodes = { ok: 0, failed: 1, usage: 64 } as const;
@@ -10,11 +11,13 @@ const clusterUsage = `Usage: gantryd cluster list --state-dir DIR
        gantryd cluster show --state-dir DIR
        gantryd cluster leave --state-dir DIR --yes
        gantryd cluster recover-from-quorum-loss --state-dir DIR --yes
+       gantryd cluster rotate-ca --state-dir DIR
 
 list names the members as the records of the cluster have them; without a majority, as the copy on this host has them.
 show says what this host knows of its own membership.
 leave makes a host single again whose cluster is gone, or has gone on without it. Its records are those from before it joined.
 recover-from-quorum-loss makes this host the only keeper of the records when most members that kept them are lost for good.
+rotate-ca asks the running daemon to give the cluster a new authority for its etcds, and a new key that encrypts the records.
 
 Options:
   --state-dir DIR   the state directory of gantryd
@@ -45,6 +48,7 @@ const verbs: Readonly<Record<string, { readonly run: (task: ClusterTask) => Prom
   {
     list: { run: listMembers },
     show: { run: showMember },
+    'rotate-ca': { run: rotateKeys },
     leave: { run: leaveAlone, asks: true },
     'recover-from-quorum-loss': { run: recover, asks: true },
   };

@@ -11,6 +11,7 @@ import {
 import { decodeDocument, encodeDocument } from '../../records/codec.ts';
 import type { Store } from '../../store/store.ts';
 import { lockState, type StateLock, stateInUse } from '../stores/state-lock.ts';
+import { keysOf } from '../stores/keys-of.ts';
 import { etcdSettings } from '../stores/store-choice.ts';
 import { hasOwnCopy, ownCopyOf, recoverCopy } from './own-copy.ts';
 
@@ -36,7 +37,7 @@ export async function showMember({ stateDir }: ClusterTask): Promise<string> {
 
 export async function listMembers(task: ClusterTask): Promise<string> {
   const membership = await membershipOf(task.stateDir);
-  const away = await readFrom(membership, membersIn).catch((error: unknown) => error as Error);
+  const away = await readFrom(task.stateDir, membership, membersIn).catch((error: unknown) => error as Error);
   if (typeof away === 'string') return away;
   if (membership.store.own !== true || !hasOwnCopy(task.stateDir)) throw away;
   const list = await alone(task.stateDir, () => ownCopyOf(task, membersIn));
@@ -99,9 +100,11 @@ async function membersIn(store: Store): Promise<string> {
   return rows.join('\n');
 }
 
-async function readFrom<T>(membership: Membership, read: (store: Store) => Promise<T>): Promise<T> {
+async function readFrom<T>(stateDir: string, membership: Membership, read: (store: Store) => Promise<T>): Promise<T> {
   const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
-  const store = await openEtcdStore({ ...(await etcdSettings(membership.store)), attemptMs: 1_000, totalMs: lookMs });
+  const { SealedStore } = await import('../../store/sealed.ts');
+  const settings = { ...(await etcdSettings(membership.store)), attemptMs: 1_000, totalMs: lookMs };
+  const store = new SealedStore(await openEtcdStore(settings), await keysOf(stateDir));
   try {
     return await read(store);
   } finally {

@@ -2,7 +2,7 @@
 import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
+import { onlyIssuer, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
 import type { EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
 import { freeAddress } from '../../cluster/etcd/free-address.ts';
@@ -12,6 +12,7 @@ import { silentLog } from '../../lib/log.ts';
 import type { Store } from '../../store/store.ts';
 import { etcdNotePath, etcdStartOf, readEtcdNote, storeName } from '../stores/etcd-note.ts';
 import { etcdSettings } from '../stores/store-choice.ts';
+import { keysOf } from '../stores/keys-of.ts';
 
 interface OwnCopy {
   readonly stateDir: string;
@@ -31,9 +32,9 @@ export async function ownCopyOf<T>(copy: OwnCopy, read: (store: Store) => Promis
     const start = etcdStartOf(stateDir, noted);
     await finishExchange(start.dir);
     await cp(join(start.dir, 'data'), join(dir, 'etcd', 'data'), { recursive: true });
-    const keyPem = await readEtcdAuthority(stateDir);
+    const issuers = (await keysOf(stateDir)).issuers ?? onlyIssuer(await readEtcdAuthority(stateDir));
     const [clientAddress, peerAddress] = [await freeAddress(), await freeAddress()];
-    const tls = await writeEtcdCertificates(join(dir, 'tls'), keyPem, { name: noted.name, hosts: ['127.0.0.1'] });
+    const tls = await writeEtcdCertificates(join(dir, 'tls'), issuers, { name: noted.name, hosts: ['127.0.0.1'] });
     return await runAlone({ ...start, dir: join(dir, 'etcd'), clientAddress, peerAddress, tls }, copy, read);
   } finally {
     await rm(dir, { recursive: true, force: true });
@@ -64,9 +65,10 @@ async function runAlone<T>(start: EtcdStart, copy: OwnCopy, work: (store: Store)
   await etcd.start({ ...start, isAlone: !isLearner });
   try {
     const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
+    const { SealedStore } = await import('../../store/sealed.ts');
     const { ca, cert, key } = start.tls;
     const settings = await etcdSettings({ address: `etcd://${start.clientAddress}/${storeName}`, ca, cert, key });
-    const store = await openEtcdStore(settings);
+    const store = new SealedStore(await openEtcdStore(settings), await keysOf(copy.stateDir));
     try {
       return await work(store);
     } finally {

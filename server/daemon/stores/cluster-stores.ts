@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
+import type { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
 import { clusterDir, etcdAuthorityPath, readEtcdAuthority, type ClusterStore } from '../../cluster/membership.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
@@ -18,6 +19,7 @@ export interface ClusterStoresDeps {
   /** The etcd that was given for the cluster. */
   readonly given: EtcdChoice | undefined;
   readonly own: OwnEtcd;
+  readonly keys: ClusterKeys;
   readonly current: CurrentStore;
   readonly log: Log;
 }
@@ -34,11 +36,11 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
     this.#deps = deps;
   }
 
-  async found(address: string, keyPem: string): Promise<ClusterStore> {
+  async found(address: string): Promise<ClusterStore> {
     const { given, own } = this.#deps;
     await this.#keepAuthority(undefined);
     if (given !== undefined) return absolute(given);
-    return await own.found(address, keyPem, randomUUID()).catch((error: unknown) => {
+    return await own.found(address, randomUUID()).catch((error: unknown) => {
       throw errors.badRequest(
         `A cluster keeps its records in etcd: ${errorText(error)}; or start gantryd with --cluster-store and the address of one`,
       );
@@ -47,12 +49,16 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
 
   async open(choice: ClusterStore, member: number): Promise<OpenedClusterStore> {
     const { current, log } = this.#deps;
-    const [{ openEtcdStore }, { Compactor }] = await Promise.all([
+    const [{ openEtcdStore }, { SealedStore }, { Compactor }] = await Promise.all([
       import('../../store/etcd/etcd.ts'),
+      import('../../store/sealed.ts'),
       import('../../store/etcd/compactor.ts'),
     ]);
     const settings = await etcdSettings(choice);
-    const store = await openEtcdStore({ ...settings, writer: writerOf(member), forImport: true });
+    const store = new SealedStore(
+      await openEtcdStore({ ...settings, writer: writerOf(member), forImport: true }),
+      this.#deps.keys,
+    );
     return {
       store,
       begin: () => store.beginImport(false),
@@ -68,8 +74,9 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
 
   async share(choice: ClusterStore): Promise<Awaited<ReturnType<ClusterStores['share']>>> {
     if (choice.own === true) {
-      const authority = await readEtcdAuthority(this.#deps.stateDir);
-      return { address: choice.address, own: true, authority };
+      // Members of a cluster with keys take the authority from these.
+      if (this.#deps.keys.followed !== undefined) return { address: choice.address, own: true };
+      return { address: choice.address, own: true, authority: await readEtcdAuthority(this.#deps.stateDir) };
     }
     const contents = await Promise.all(
       flags.map(async (flag) => {
@@ -83,11 +90,9 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
   async keep(
     { address, own, authority = '', ...shared }: Awaited<ReturnType<ClusterStores['share']>>,
     memberAddress: string,
-    keyPem: string,
   ): Promise<ClusterStore> {
-    const isOther = authority !== '' && authority !== keyPem;
-    await this.#keepAuthority(isOther ? authority : undefined);
-    if (own === true) return await this.#deps.own.storeFor(memberAddress, isOther ? authority : keyPem, address);
+    await this.#keepAuthority(authority === '' ? undefined : authority);
+    if (own === true) return await this.#deps.own.storeFor(memberAddress, address);
     const dir = clusterDir(this.#deps.stateDir);
     await mkdir(dir, { recursive: true, mode: 0o700 });
     await chmod(dir, 0o700);
@@ -108,12 +113,13 @@ export class EtcdClusterStores implements ClusterStores, MemberFence {
 
   async forget(): Promise<void> {
     await this.#deps.own.forget();
+    await this.#deps.keys.forget();
     const dir = clusterDir(this.#deps.stateDir);
     for (const name of Object.values(files)) await rm(join(dir, name), { force: true });
     await this.#keepAuthority(undefined);
   }
 
-  /** Undefined: the key of the cluster is the authority. */
+  /** Of a cluster without keys; undefined: it has keys, or its first one is the authority. */
   async #keepAuthority(keyPem: string | undefined): Promise<void> {
     const path = etcdAuthorityPath(this.#deps.stateDir);
     if (keyPem === undefined) await rm(path, { force: true });

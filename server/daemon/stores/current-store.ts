@@ -2,6 +2,7 @@
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
 import type { Records } from '../../records/records.ts';
+import type { MemberOptions } from '../../store/etcd/member.ts';
 import type { Store } from '../../store/store.ts';
 import type { OpenedStore } from './open-store.ts';
 
@@ -57,6 +58,16 @@ export class CurrentStore {
   /** Of the store of a cluster whose etcds have changed. */
   useEndpoints(endpoints: readonly string[]): void {
     this.#opened.useEndpoints?.(endpoints);
+  }
+
+  /** Of the store of a cluster whose authority has changed. */
+  useTls(tls: MemberOptions['tls']): void {
+    this.#opened.useTls?.(tls);
+  }
+
+  /** Encrypts anew what an older key has encrypted; 0 for the store of a single host. */
+  async renew(signal: AbortSignal): Promise<number> {
+    return (await this.#opened.renew?.(signal)) ?? 0;
   }
 
   close(): Promise<void> {

@@ -9,6 +9,8 @@ import type { Records } from '../../records/records.ts';
 import { openSqliteStore } from '../../store/sqlite.ts';
 import type { Compactor } from '../../store/etcd/compactor.ts';
 import type { EtcdBackend } from '../../store/etcd/etcd.ts';
+import type { MemberOptions } from '../../store/etcd/member.ts';
+import type { SealedStore, Vault } from '../../store/sealed.ts';
 import { pause } from '../../lib/shared/deadline.ts';
 import { type Store, StoreError } from '../../store/store.ts';
 import { hasProcessEnded, processIdentity } from '../process-identity.ts';
@@ -23,6 +25,8 @@ export interface OpenStoreOptions {
   readonly log: Log;
   /** Of a host in a cluster: its records are in the store of that. */
   readonly membership: Membership | undefined;
+  /** What such a host knows of the keys of its cluster. */
+  readonly keys: ClusterKeysAtStart;
   /** Of this daemon. */
   readonly release: string;
   /** Ends the wait for the store of a cluster. */
@@ -34,6 +38,9 @@ export interface OpenedStore {
   /** Of the store of a cluster: ends the writes of another member. */
   readonly fenceOut?: (writer: string) => Promise<void>;
   readonly useEndpoints?: (endpoints: readonly string[]) => void;
+  readonly useTls?: (tls: MemberOptions['tls']) => void;
+  /** Encrypts anew what an older key has encrypted. */
+  readonly renew?: (signal: AbortSignal) => Promise<number>;
   /** What an operator has to know of it. */
   readonly problem?: () => string | undefined;
   /** Keeps the records as the store has them; for a store that only this process can reach there is nothing to do. */
@@ -94,7 +101,7 @@ async function openEtcd(options: OpenStoreOptions, choice: EtcdChoice | undefine
 
 /** Follows the store while others write to it, too. */
 export function followedStore(
-  store: EtcdBackend,
+  store: EtcdBackend & Partial<Pick<SealedStore, 'renew'>>,
   compactor: Pick<Compactor, 'stop' | 'problem'>,
   log: Log,
 ): OpenedStore {
@@ -104,6 +111,8 @@ export function followedStore(
     store,
     fenceOut: (writer) => store.fenceOut(writer),
     useEndpoints: (endpoints) => store.useEndpoints(endpoints),
+    useTls: (tls) => store.useTls(tls),
+    renew: async (signal) => (await store.renew?.(signal)) ?? 0,
     problem: () => compactor.problem,
     follow: (records) => {
       followed = records.follow(following.signal, (error) =>
@@ -124,14 +133,20 @@ export const writerOf = (member: number): string => `member-${member}`;
 /** The store that all members of the cluster write to. */
 export async function openClusterStore(
   { store: choice, number, clusterUuid }: Membership,
-  { log, release, stopStart }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart'>,
+  { log, release, stopStart, keys }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart' | 'keys'>,
 ): Promise<OpenedStore> {
-  const [{ openEtcdStore }, { Compactor }] = await Promise.all([
+  const [{ openEtcdStore }, { SealedStore: Sealed }, { Compactor }] = await Promise.all([
     import('../../store/etcd/etcd.ts'),
+    import('../../store/sealed.ts'),
     import('../../store/etcd/compactor.ts'),
   ]);
-  const settings = await etcdSettings(choice);
-  const store = await untilAvailable(() => openEtcdStore({ ...settings, writer: writerOf(number) }), log, stopStart);
+  const open = async (): Promise<EtcdBackend> =>
+    await openEtcdStore({ ...(await etcdSettings(choice)), writer: writerOf(number) }).catch(async (error: unknown) => {
+      // Its authority may have been dropped while this member was away.
+      await keys.catchUp();
+      throw error;
+    });
+  const store = new Sealed(await untilAvailable(open, log, stopStart), keys.vault);
   try {
     await checkCluster(store, { clusterUuid, address: choice.address, release });
   } catch (error) {
@@ -139,6 +154,12 @@ export async function openClusterStore(
     throw error;
   }
   return followedStore(store, new Compactor({ store, log }), log);
+}
+
+export interface ClusterKeysAtStart {
+  readonly vault: Vault;
+  /** Asks the other members for newer ones. Never throws. */
+  readonly catchUp: () => Promise<void>;
 }
 
 /** After a power cut all members start at once, and each one's etcd waits for the others. */

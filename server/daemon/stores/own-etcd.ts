@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errors } from '../../api/errors.ts';
 import { EtcdCare } from '../../cluster/etcd/care.ts';
-import { writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
+import { type EtcdIssuers, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
 import { etcdQuotaBytes, type EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../cluster/etcd/etcd-process.ts';
 import { findEtcd } from '../../cluster/etcd/etcd-program.ts';
@@ -14,6 +14,7 @@ import type { Members } from '../../cluster/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
+import { pause } from '../../lib/shared/deadline.ts';
 import { type Rest, RestlessLoop } from '../../lib/restless-loop.ts';
 import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
 import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';
@@ -24,6 +25,8 @@ export interface OwnEtcdDeps {
   readonly log: Log;
   /** The program; undefined: that of PATH. */
   readonly etcdPath: string | undefined;
+  /** Who signs certificates of the etcds, and whom they trust, as it is now. */
+  readonly issuers: () => Promise<EtcdIssuers>;
 }
 
 /** What a member has of the records: a vote and a copy, a copy, or nothing. */
@@ -45,6 +48,9 @@ const restlessMs = 30_000;
 const promoteMs = 1_500;
 /** A program that was missing is looked for again after this time. */
 const programEveryMs = 60_000;
+/** After it was started again; the others must agree on a leader. */
+const serveMs = 30_000;
+const serveEveryMs = 100;
 
 export class OwnEtcd {
   readonly #deps: OwnEtcdDeps;
@@ -56,6 +62,10 @@ export class OwnEtcd {
   /** To the etcds of that address of the store. */
   #link: { readonly address: string; readonly membership: EtcdMembership } | undefined;
   #isStopped = false;
+  /** Generations of the authorities that the etcd of this host trusts since its start. */
+  #trusted = '';
+  /** Looks and changes of keys follow each other. */
+  #turn: Promise<unknown> = Promise.resolve();
   /** Those of the cluster when they were last looked at. */
   #found: readonly EtcdMember[] | undefined;
   /** Why this host can run no etcd, and when that was found out. */
@@ -68,31 +78,50 @@ export class OwnEtcd {
   }
 
   /** For a new cluster, at the two ports after that of the first member. Throws an Error that says why etcd cannot run. */
-  async found(address: string, keyPem: string, token: string): Promise<ClusterStore> {
-    const store = await this.storeFor(address, keyPem, `etcd://${clientOf(address)}/${storeName}`);
+  async found(address: string, token: string): Promise<ClusterStore> {
+    const store = await this.storeFor(address, `etcd://${clientOf(address)}/${storeName}`);
     await rm(this.#dir('etcd'), { recursive: true, force: true });
     const noted = { name: nameOf(address), ...addressesOf(address), first: { kind: 'new' as const, token } };
-    const process = this.#newProcess();
+    const process = await this.#newProcess();
     await process.start(this.#startOf(noted));
     this.#process = process;
     await this.#note(noted);
     return store;
   }
 
-  /** What a member needs to reach the etcds: made of the key that all members share. */
-  async storeFor(address: string, keyPem: string, etcds: string): Promise<ClusterStore> {
-    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), keyPem, {
+  /** What a member needs to reach the etcds, signed by the authority as it is now. */
+  async storeFor(address: string, etcds: string): Promise<ClusterStore> {
+    const { ca, cert, key } = await writeEtcdCertificates(this.#dir('tls'), await this.#deps.issuers(), {
       name: nameOf(address),
       hosts: [hostOf(address)],
     });
     return { address: etcds, own: true, ca, cert, key };
   }
 
+  /**
+   * The authority, or whom it trusts, is another one: the files are written before `relink`, and an etcd that trusts others than before is
+   * started again. Throws when it does not serve then; it can be repeated.
+   */
+  async renew(address: string, relink: () => Promise<void>): Promise<void> {
+    await this.#inTurn(async () => {
+      const { store } = (await readMembership(this.#deps.stateDir)) ?? {};
+      if (store?.own !== true) return;
+      await this.storeFor(address, store.address);
+      this.#closeLink();
+      await this.#endCare();
+      await relink();
+      const noted = await readEtcdNote(this.#deps.stateDir);
+      if (this.#process === undefined || noted === undefined) return;
+      if (this.#trusted !== (await this.#trustedNow())) await this.#startAgain(noted, store);
+      await this.#untilServing(noted, store);
+    });
+  }
+
   /** At daemon start, before the store is opened. The etcd of this host serves once most of them run. */
   async resume(): Promise<void> {
     const noted = await readEtcdNote(this.#deps.stateDir);
     if (noted === undefined) return;
-    this.#process = this.#newProcess();
+    this.#process = await this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
   }
 
@@ -102,7 +131,7 @@ export class OwnEtcd {
     void this.#loop?.stop();
     const look = async (): Promise<Rest> => {
       try {
-        return await this.#look(deps);
+        return await this.#inTurn(() => this.#look(deps));
       } catch (error) {
         this.#deps.log.debug(`Looking after the etcds of the cluster failed: ${errorText(error)}`);
         this.#closeLink();
@@ -154,8 +183,7 @@ export class OwnEtcd {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#endWatch();
-    await this.#care?.stop();
-    this.#careLink?.close();
+    await this.#endCare();
     await this.#process?.stop();
   }
 
@@ -181,10 +209,7 @@ export class OwnEtcd {
   /** The host is in no cluster any more. */
   async forget(): Promise<void> {
     await this.#endWatch();
-    await this.#care?.stop();
-    this.#care = undefined;
-    this.#careLink?.close();
-    this.#careLink = undefined;
+    await this.#endCare();
     this.#found = undefined;
     this.#isLeaving = false;
     await this.#process?.stop();
@@ -272,7 +297,7 @@ export class OwnEtcd {
     const noted = { name: nameOf(address), ...addresses, first: { kind: 'join' as const, peers: started } };
     await rm(this.#dir('etcd'), { recursive: true, force: true });
     await this.#note(noted);
-    this.#process = this.#newProcess();
+    this.#process = await this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
     this.#deps.log.info(`This member runs an etcd of the cluster now, at ${addresses.clientAddress}`);
     return 'restless';
@@ -310,7 +335,54 @@ export class OwnEtcd {
     this.#care = new EtcdCare({ membership, quotaBytes: etcdQuotaBytes, log: this.#deps.log });
   }
 
-  #newProcess(): EtcdProcess {
+  async #endCare(): Promise<void> {
+    await this.#care?.stop();
+    this.#care = undefined;
+    this.#careLink?.close();
+    this.#careLink = undefined;
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  /** It reads whom it trusts only at its start. */
+  async #startAgain(noted: EtcdNote, store: ClusterStore): Promise<void> {
+    const link = await membershipOf(store);
+    await link.moveLeaderAway(noted.clientAddress).catch(() => false);
+    link.close();
+    await this.#process?.stop();
+    if (this.#isStopped) return;
+    this.#process = await this.#newProcess();
+    await this.#process.keepRunning(this.#startOf(noted));
+  }
+
+  /** One that the others have taken off their list ends by itself. */
+  async #untilServing({ clientAddress }: EtcdNote, store: ClusterStore): Promise<void> {
+    const untilMs = performance.now() + serveMs;
+    const link = await membershipOf(store);
+    try {
+      for (;;) {
+        const status = await link.statusOf(clientAddress).catch(() => undefined);
+        const hasEnded = this.#process?.status.state === 'failed' || this.#isStopped;
+        if (hasEnded || (status !== undefined && status.leader !== '0')) return;
+        if (performance.now() > untilMs)
+          throw new Error('the etcd of this host does not serve since the keys of the cluster have changed');
+        await pause(serveEveryMs, undefined);
+      }
+    } finally {
+      link.close();
+    }
+  }
+
+  async #trustedNow(): Promise<string> {
+    return (await this.#deps.issuers()).trusted.map(({ generation }) => generation).join();
+  }
+
+  async #newProcess(): Promise<EtcdProcess> {
+    this.#trusted = await this.#trustedNow();
     const { log, etcdPath } = this.#deps;
     return new EtcdProcess({ log, ...(etcdPath === undefined ? {} : { etcdPath }) });
   }

@@ -11,6 +11,7 @@ import { type Store, StoreError } from '../../store/store.ts';
 import { daemonPid, untilEnded } from '../daemon-process.ts';
 import { absolute, holderOf, sqlitePath } from './open-store.ts';
 import { type EtcdChoice, etcdSettings } from './store-choice.ts';
+import { keysOf } from './keys-of.ts';
 import { readNote, writeNote } from './store-note.ts';
 import { readMembership } from '../../cluster/membership.ts';
 
@@ -167,7 +168,8 @@ async function openSource({ stateDir, databaseDir, etcd }: StoreTask): Promise<S
   const choice = etcd ?? (await readMembership(stateDir))?.store ?? (await readNote(databaseDir))?.etcd;
   if (choice !== undefined) {
     const { openEtcdStore } = await import('../../store/etcd/etcd.ts');
-    return await openEtcdStore(await etcdSettings(choice));
+    const { SealedStore } = await import('../../store/sealed.ts');
+    return new SealedStore(await openEtcdStore(await etcdSettings(choice)), await keysOf(stateDir));
   }
   if (!existsSync(sqlitePath(databaseDir))) throw new Error(`there are no records in ${databaseDir}`);
   return await openSqliteStore({ path: sqlitePath(databaseDir) });

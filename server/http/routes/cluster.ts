@@ -1,5 +1,6 @@
 // Cluster endpoints: requests to use cases and back.
 import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
+import type { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { ClusterMembership } from '../../services/cluster/cluster-membership.ts';
 import { errors } from '../../api/errors.ts';
@@ -18,6 +19,7 @@ export function clusterRoutes(
   membership: ClusterMembership,
   moves: ClusterMoves,
   certificate: CertificateChange,
+  keys: KeyChange,
   { dialect, ended }: ClusterRouteEdge,
 ) {
   return {
@@ -47,6 +49,11 @@ export function clusterRoutes(
       if (!isMember(context)) throw errors.forbidden('Only members of the cluster send containers to each other');
       return async_(await moves.arrive(context.body));
     },
+    'cluster.keys.get': (context) => {
+      if (!isMember(context)) throw errors.forbidden('Only members of the cluster get its keys from each other');
+      return sync(keys.get());
+    },
+    'cluster.keys.post': ({ caller }) => async_(keys.rotate(caller)),
     'cluster.accept': async ({ caller, body, signal }) => sync(await membership.accept(caller, body, signal)),
     'members.list': ({ query }) =>
       collection(

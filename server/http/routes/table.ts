@@ -21,6 +21,7 @@ import type { Aliases } from '../../services/images/aliases.ts';
 import type { ImageRefresh } from '../../services/images/image-refresh.ts';
 import type { ImageStore } from '../../services/images/image-store.ts';
 import type { CertificateChange } from '../../services/cluster/certificate/certificate-change.ts';
+import type { KeyChange } from '../../services/cluster/keys/key-change.ts';
 import type { ClusterMoves } from '../../services/cluster/moves/moves.ts';
 import type { MemberGroups } from '../../services/cluster/member-groups.ts';
 import type { MemberSettings } from '../../services/cluster/member-settings.ts';
@@ -76,6 +77,7 @@ export interface RoutedServices {
   readonly images: ImageStore;
   readonly makeImage: (caller: Caller, body: ImagePost, project: string) => Promise<Operation>;
   readonly clusterMoves: ClusterMoves;
+  readonly keyChange: KeyChange;
   readonly certificateChange: CertificateChange;
   readonly memberCopies: MemberCopies;
   readonly memberVolumes: MemberVolumes;
@@ -132,10 +134,16 @@ export function routesOf(
     }),
     ...containerRoutes({ ...services, restore: (context) => receiveBackup(uploads, context) }),
     ...backupRoutes(services),
-    ...clusterRoutes(services.clusterMembership, services.clusterMoves, services.certificateChange, {
-      dialect: dialect.name,
-      ended: ({ id }) => operations.wait(id, undefined),
-    }),
+    ...clusterRoutes(
+      services.clusterMembership,
+      services.clusterMoves,
+      services.certificateChange,
+      services.keyChange,
+      {
+        dialect: dialect.name,
+        ended: ({ id }) => operations.wait(id, undefined),
+      },
+    ),
     ...clusterGroupRoutes(services.memberGroups, services.memberSettings),
     ...containerSessionRoutes(services.sessions),
     ...containerMetadataRoutes(services.containerMetadata),

@@ -40,7 +40,7 @@ export async function accept(
   const membership = await readMembership(stateDir);
   const config = records.cluster.get('config')?.document;
   if (membership === undefined || config === undefined) throw errors.internal('The cluster has no description');
-  const number = await records.retry((changes) => {
+  const { number, keys } = await records.retry((changes) => {
     if (records.members.has(name)) throw errors.exists('cluster member', name);
     const taken = records.members.list().find(({ document }) => document.address === address);
     if (taken !== undefined)
@@ -60,7 +60,10 @@ export async function accept(
     });
     takeMemberConfig(records, changes, nextNumber, own.values);
     if (token !== undefined) changes.delete('joinTokens', token);
-    return nextNumber;
+    const shared = records.clusterKeys.get('current')?.document;
+    const keys = shared && { ...shared, ...deps.keyChange.withShare(shared, { number: nextNumber, certificate }) };
+    if (keys !== undefined) changes.put('clusterKeys', 'current', keys);
+    return { number: nextNumber, keys };
   });
   deps.log.info(`The host ${name} at ${address} may join the cluster as member ${number}`);
   deps.events.lifecycle('cluster-member-added', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
@@ -72,6 +75,7 @@ export async function accept(
     certificate: certPem,
     key: keyPem,
     store: await stores.share(membership.store),
+    ...(keys === undefined ? {} : { keys: { ...keys, trusted: [...keys.trusted] } }),
   };
 }
 

@@ -9,10 +9,11 @@ import type { ClusterUseCaseDeps } from './deps.ts';
 const firstNumber = 1;
 
 export async function bootstrap(deps: ClusterUseCaseDeps, name: string, address: string): Promise<void> {
-  const { stores, certificates, architecture, version, clock, identity } = deps;
+  const { stores, certificates, architecture, version, clock, identity, keys } = deps;
   await becomeMember(deps, address, async () => {
     const { certPem, keyPem } = certificates.current;
     const uuid = randomUUID();
+    const { certPem: certificate } = await identity.ensure();
     const document: MemberDocument = {
       v: 1,
       number: firstNumber,
@@ -20,11 +21,11 @@ export async function bootstrap(deps: ClusterUseCaseDeps, name: string, address:
       architecture,
       joinedAt: clock.timestamp(),
       release: version,
-      certificate: (await identity.ensure()).certPem,
+      certificate,
     };
-    const founding = foundingRecords(uuid, version, { name, document });
+    const founding = foundingRecords(uuid, version, { name, document }, await keys.found(firstNumber, certificate));
     return {
-      membership: { number: firstNumber, clusterUuid: uuid, store: await stores.found(address, keyPem) },
+      membership: { number: firstNumber, clusterUuid: uuid, store: await stores.found(address) },
       certPem,
       keyPem,
       async fill(opened, from) {

@@ -2,7 +2,13 @@
 // but for reading the store.
 import { decodeDocument, encodeDocument } from '../../records/codec.ts';
 import { networkKeys, poolKeys } from './member-keys.ts';
-import type { DefinitionDocument, Kind, MemberDocument, ServerDocument } from '../../records/documents.ts';
+import type {
+  ClusterKeysDocument,
+  DefinitionDocument,
+  Kind,
+  MemberDocument,
+  ServerDocument,
+} from '../../records/documents.ts';
 import { KeySpace, memberKinds, meaningOf, nameKey } from '../../records/key-space.ts';
 import { readAll } from '../../store/load.ts';
 import type { Store } from '../../store/store.ts';
@@ -60,6 +66,7 @@ export async function* asSingle(from: Store, number: number): AsyncGenerator<Pai
 const ofClusters: ReadonlySet<Kind> = new Set<Kind>([
   'members',
   'cluster',
+  'clusterKeys',
   'joinTokens',
   'memberGroups',
   'poolDefinitions',
@@ -71,7 +78,9 @@ export function* foundingRecords(
   uuid: string,
   version: string,
   member: { readonly name: string; readonly document: MemberDocument },
+  keys: ClusterKeysDocument,
 ): Generator<Pair> {
+  yield { key: '/clusterKeys/current', value: encodeDocument<'clusterKeys'>(keys) };
   yield {
     key: '/cluster/config',
     value: encodeDocument<'cluster'>({ v: 1, uuid, nextNumber: member.document.number + 1, minVersion: version }),

@@ -3,6 +3,7 @@ import type { ServingCertificate } from '../../auth/serving-certificate.ts';
 import type { PasswordAttempts } from '../../auth/password-attempts.ts';
 import type { Cluster } from '../../cluster/cluster.ts';
 import type { MemberIdentity } from '../../cluster/keys/identity.ts';
+import type { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
 import type { ClusterStore } from '../../cluster/membership.ts';
 import type { EventHub } from '../../events/hub.ts';
 import type { Clock } from '../../lib/clock.ts';
@@ -10,6 +11,7 @@ import type { Log } from '../../lib/log.ts';
 import type { Operations } from '../../operations/manager.ts';
 import type { Records } from '../../records/records.ts';
 import type { ClusterAccepted } from '../../api/cluster/cluster.ts';
+import type { KeyChange } from './keys/key-change.ts';
 import type { MemberImages } from '../images/member-images.ts';
 import type { Store } from '../../store/store.ts';
 
@@ -48,12 +50,12 @@ export interface MemberFence {
 /** Where stores of clusters come from: an etcd that was given, or one that daemons run themselves. */
 export interface ClusterStores {
   /** An empty one for a new cluster, whose first member is at this address. */
-  found(address: string, keyPem: string): Promise<ClusterStore>;
+  found(address: string): Promise<ClusterStore>;
   open(store: ClusterStore, member: number): Promise<OpenedClusterStore>;
   /** What another host needs to open it. */
   share(store: ClusterStore): Promise<ClusterAccepted['store']>;
   /** Keeps what this host was told; its files are for root only. */
-  keep(shared: ClusterAccepted['store'], address: string, keyPem: string): Promise<ClusterStore>;
+  keep(shared: ClusterAccepted['store'], address: string): Promise<ClusterStore>;
   /** The other members keep the records without this host, whose address among them this is. Throws when they cannot. */
   withdraw(memberAddress: string): Promise<void>;
   /** This host is in no cluster any more. */
@@ -69,6 +71,8 @@ export interface ClusterUseCaseDeps {
   readonly fence: MemberFence;
   readonly certificates: ServingCertificate;
   readonly identity: MemberIdentity;
+  readonly keys: ClusterKeys;
+  readonly keyChange: KeyChange;
   readonly operations: Operations;
   readonly events: EventHub;
   readonly clock: Clock;

@@ -72,7 +72,7 @@ async function checkLetIn(store: Store, name: string, number: number): Promise<v
 }
 
 export async function join(deps: ClusterUseCaseDeps, name: string, address: string, plan: JoinPlan): Promise<void> {
-  const { stores, certificates, architecture, version, identity } = deps;
+  const { stores, certificates, architecture, version, identity, keys } = deps;
   await becomeMember(deps, address, async () => {
     const accepted = await askToJoin(plan.known, {
       server_name: name,
@@ -85,7 +85,9 @@ export async function join(deps: ClusterUseCaseDeps, name: string, address: stri
       ...(plan.memberConfig.length === 0 ? {} : { member_config: [...plan.memberConfig] }),
     });
     const { number, cluster_uuid: clusterUuid, certificate: certPem, key: keyPem } = accepted;
-    const store = await stores.keep(accepted.store, address, keyPem);
+    // A cluster in which a member has an older release has none.
+    if (accepted.keys !== undefined) await keys.join(number, accepted.keys);
+    const store = await stores.keep(accepted.store, address);
     return {
       membership: { number, clusterUuid, store },
       certPem,

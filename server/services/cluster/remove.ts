@@ -48,11 +48,14 @@ export function removeMember(deps: ClusterUseCaseDeps, caller: Caller, member: M
       await deps.fence.fenceOut(number);
       await forgetMember(deps, number);
       await records.retry((changes) => {
-        if (records.members.has(name)) changes.delete('members', name);
+        if (!records.members.has(name)) return;
+        changes.delete('members', name);
+        deps.keyChange.put(changes, number);
       });
       // A host that was still joining had no fence before; it looks for its record after it has taken one.
       await deps.fence.fenceOut(number);
       events.lifecycle('cluster-member-removed', `/1.0/cluster/members/${name}`, undefined, caller.requestor);
+      await deps.keyChange.settled();
     },
   });
 }

@@ -40,6 +40,7 @@ export function undoLocksOf(records: Records, { kind, name }: RecordName): reado
     case 'members':
     case 'cluster':
     case 'memberConfig':
+    case 'clusterKeys':
     case 'joinTokens':
     case 'memberGroups':
     case 'poolDefinitions':

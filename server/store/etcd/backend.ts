@@ -1,8 +1,10 @@
 // What a store in etcd is opened with, and what it offers beyond the contract of all stores.
 import type { LeaseClock } from '../leases.ts';
-import type { Store } from '../store.ts';
+import type { Writable } from 'node:stream';
+import type { Rev, Store, StoreRecord } from '../store.ts';
 import type { ExclusiveOptions } from './holder.ts';
 import type { LinkOptions } from './link.ts';
+import type { MemberOptions } from './member.ts';
 
 export interface EtcdStoreOptions extends LinkOptions {
   /** Its keys start with /NAME/. */
@@ -27,6 +29,13 @@ export interface EtcdBackend extends Store {
   fenceOut(writer: string): Promise<void>;
   /** The members of etcd, HOST:PORT each, are these from now on. */
   useEndpoints(endpoints: readonly string[]): void;
+  /** Certificates and authorities are these from now on. */
+  useTls(tls: MemberOptions['tls']): void;
+  /** `read`: what is written of the records of a page. */
+  snapshot(
+    sink: Writable,
+    read?: (records: readonly StoreRecord[]) => Promise<readonly StoreRecord[]>,
+  ): Promise<{ readonly rev: Rev }>;
   /** Empties the store, which is refused to others until the import is finished. Without `replace`, throws Invalid when it has records. */
   beginImport(replace: boolean): Promise<void>;
   /** From now on it is another store, of the next epoch. */

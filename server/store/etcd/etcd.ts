@@ -18,6 +18,7 @@ import { Keyspace, Revisions } from './keyspace.ts';
 import { beginImport, finishImport, type ImportDeps } from './import.ts';
 import { EtcdLeases } from './leases.ts';
 import { EtcdLink } from './link.ts';
+import type { MemberOptions } from './member.ts';
 import { probe, readHealth } from './probe.ts';
 import { Reader } from './reader.ts';
 import { openMeta, type StoreMeta } from './store-meta.ts';
@@ -182,11 +183,17 @@ class EtcdStore implements EtcdBackend {
     return this.#run(() => this.#reader.lastWrite());
   }
 
-  snapshot(sink: Writable): Promise<{ rev: Rev }> {
+  snapshot(
+    sink: Writable,
+    read: (records: readonly StoreRecord[]) => Promise<readonly StoreRecord[]> = (records) => Promise.resolve(records),
+  ): Promise<{ rev: Rev }> {
     return this.#run(async () => {
       const { revision } = await this.#reader.count();
       const rev = this.#revisions.fromEtcd(revision);
-      const pages = (): AsyncIterable<readonly StoreRecord[]> => this.#reader.lasting(revision);
+      const reader = this.#reader;
+      async function* pages(): AsyncGenerator<readonly StoreRecord[]> {
+        for await (const page of reader.lasting(revision)) yield await read(page);
+      }
       return await writeSnapshot(sink, { storeUuid: this.#meta.storeUuid, rev, pages });
     });
   }
@@ -198,6 +205,10 @@ class EtcdStore implements EtcdBackend {
 
   useEndpoints(endpoints: readonly string[]): void {
     this.#link.useEndpoints(endpoints);
+  }
+
+  useTls(tls: MemberOptions['tls']): void {
+    this.#link.useTls(tls);
   }
 
   fenceOut(writer: string): Promise<void> {

@@ -24,7 +24,7 @@ export class EtcdLink {
   readonly attemptMs: number;
   readonly totalMs: number;
   #members: readonly Member[];
-  readonly #options: LinkOptions;
+  #options: LinkOptions;
   readonly #login: LinkOptions['login'];
   #at = 0;
   #token: Promise<string> | undefined;
@@ -62,6 +62,18 @@ export class EtcdLink {
     this.#members = [...kept, ...added.map((endpoint) => new Member(endpoint, this.#options))];
     this.#at = Math.max(0, this.#members.indexOf(current));
     for (const member of gone) {
+      member.endStreams();
+      member.close();
+    }
+  }
+
+  /** Certificates and authorities are these from now on; calls under way end where they are. */
+  useTls(tls: MemberOptions['tls']): void {
+    const { tls: _former, ...options } = this.#options;
+    this.#options = { ...options, ...(tls === undefined ? {} : { tls }) };
+    const former = this.#members;
+    this.#members = former.map(({ endpoint }) => new Member(endpoint, this.#options));
+    for (const member of former) {
       member.endStreams();
       member.close();
     }

@@ -1,5 +1,8 @@
 // The members of a cluster are upgraded one after the other: the cluster needs the new release only when all run it, and from then on
 // an older one does not open the records.
+import { keysOf } from '../../../server/daemon/stores/keys-of.ts';
+import { openEtcdStore } from '../../../server/store/etcd/etcd.ts';
+import { SealedStore } from '../../../server/store/sealed.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { statusOfMember } from '../../../server/cluster/member-status.ts';
 import type { Member } from '../../../server/cluster/members.ts';
@@ -36,16 +39,15 @@ describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_
   });
   afterAll(() => cluster.cleanUp());
 
-  const needed = (): string =>
-    (
-      JSON.parse(
-        cluster.etcd
-          .ctl('get', '/east/data/cluster/config', '--print-value-only')
-          // The bytes of the envelope before the document are random: one may be a brace.
-          .replace(/^[^]*?(?=\{")/, '')
-          .replace(/[^}]*$/, ''),
-      ) as { minVersion: string }
-    ).minVersion;
+  const needed = async (): Promise<string> => {
+    const etcd = await openEtcdStore({ endpoints: cluster.etcd.endpoints, name: 'east' });
+    try {
+      const record = await new SealedStore(etcd, await keysOf(one.dir)).get('/cluster/config');
+      return (JSON.parse(Buffer.from(record?.value ?? []).toString()) as { minVersion: string }).minVersion;
+    } finally {
+      await etcd.close();
+    }
+  };
   const shown = async () =>
     ((await one.get('/1.0/cluster/members?recursion=1')) as { status: string; message: string }[]).map(
       ({ status, message }) => [status, message],
@@ -57,7 +59,7 @@ describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_
     await two.restart();
     await until(async () => (await shown())[1]?.[0] === 'Blocked');
     expect(await shown()).toEqual([fine, ['Blocked', expect.stringMatching(/0\.2\.0.*m1.*upgrade that one/)]]);
-    expect(needed()).toBe('0.1.0');
+    expect(await needed()).toBe('0.1.0');
     releases['m2'] = '0.1.0';
     await two.restart();
     await until(async () => (await shown())[1]?.[0] === 'Online');
@@ -68,7 +70,7 @@ describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_
   test('when all run it, an older one starts no more, and says what to install', async () => {
     releases['m1'] = '0.2.0';
     await one.restart();
-    await until(() => needed() === '0.2.0');
+    await until(async () => (await needed()) === '0.2.0');
     await until(async () => (await shown()).every(([status]) => status === 'Online'));
     releases['m1'] = '0.1.0';
     await one.restart().then(
@@ -78,6 +80,6 @@ describe.skipIf(etcdMissing() !== undefined)('a rolling upgrade', { timeout: 60_
     releases['m1'] = '0.3.0';
     await one.restart();
     expect((await one.call('POST', '/1.0/profiles', { name: 'on' })).status).toBe(200);
-    expect(needed()).toBe('0.2.0');
+    expect(await needed()).toBe('0.2.0');
   });
 });

@@ -374,6 +374,8 @@ describe('every endpoint of this release', () => {
       'cluster.certificate.put',
       'cluster.accept',
       'cluster.arrivals',
+      'cluster.keys.get',
+      'cluster.keys.post',
       'cluster.returns',
       'members.state.post',
       'members.create',

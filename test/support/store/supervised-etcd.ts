@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type EtcdTlsFiles, writeEtcdCertificates } from '../../../server/cluster/etcd/certificates.ts';
+import { onlyIssuer, type EtcdTlsFiles, writeEtcdCertificates } from '../../../server/cluster/etcd/certificates.ts';
 import type { EtcdFirstStart, EtcdStart, EtcdTuning } from '../../../server/cluster/etcd/etcd-flags.ts';
 import { EtcdProcess } from '../../../server/cluster/etcd/etcd-process.ts';
 import { makeSelfSigned } from '../../../server/lib/self-signed.ts';
@@ -39,7 +39,7 @@ export async function openEtcdNest(): Promise<EtcdNest> {
   const write = (level: string) => (message: string) => void logged.push(`${level} ${message}`);
   const log = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') };
   const members: SupervisedEtcd[] = [];
-  const files = await writeEtcdCertificates(join(dir, 'client'), keyPem, { name: 'client', hosts: [] });
+  const files = await writeEtcdCertificates(join(dir, 'client'), onlyIssuer(keyPem), { name: 'client', hosts: [] });
   const tls = { ca: readFileSync(files.ca), cert: readFileSync(files.cert), key: readFileSync(files.key) };
   return {
     dir,
@@ -54,7 +54,7 @@ export async function openEtcdNest(): Promise<EtcdNest> {
         clientAddress: `127.0.0.1:${await freePort()}`,
         peerAddress: `127.0.0.1:${await freePort()}`,
         first,
-        tls: await writeEtcdCertificates(join(own, 'tls'), keyPem, { name, hosts: ['127.0.0.1'] }),
+        tls: await writeEtcdCertificates(join(own, 'tls'), onlyIssuer(keyPem), { name, hosts: ['127.0.0.1'] }),
         ...(tuning === undefined ? {} : { tuning }),
       };
       const member = { process: new EtcdProcess({ log, firstPauseMs: 100 }), start };

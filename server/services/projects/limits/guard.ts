@@ -92,6 +92,7 @@ function projectsOf(view: RecordView, put: Put): readonly string[] {
     case 'members':
     case 'cluster':
     case 'memberConfig':
+    case 'clusterKeys':
     case 'joinTokens':
     case 'memberGroups':
     case 'poolDefinitions':

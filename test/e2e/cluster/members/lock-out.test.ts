@@ -1,10 +1,13 @@
 // A removed member cannot be let in again with a copy of what it had: neither by the other members nor by their etcds.
+import { execFile } from 'node:child_process';
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { clusterCertificateFiles, memberPairFiles } from '../../../../server/cluster/membership.ts';
 import type { KeyAndCertificate } from '../../../../server/lib/self-signed.ts';
+import { clientOf } from '../../../../server/daemon/stores/etcd-place.ts';
 import { makeCluster, type TestCluster, type TestMember } from '../../../support/cluster/members.ts';
 import { callTls } from '../../../support/daemons/tls.ts';
 import { etcdMissing } from '../../../support/store/etcd.ts';
@@ -21,12 +24,26 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
   /** Of the state directory of the third member, from before its removal. */
   const copy = mkdtempSync(join(tmpdir(), 'lock-out-'));
 
+  let etcds: readonly string[] = [];
+  let before = '';
+
   beforeAll(async () => {
     cluster = await makeCluster(3, 'own');
     [one, two, three] = cluster.members as unknown as [TestMember, TestMember, TestMember];
+    etcds = [one, two].map(({ address }) => clientOf(address));
     for (const name of ['cluster.crt', 'cluster.key']) cpSync(join(three.dir, name), join(copy, name));
     cpSync(join(three.dir, 'cluster'), join(copy, 'cluster'), { recursive: true });
   }, 120_000);
+  /** What it prints, or that the connection was refused. */
+  const etcdctl = async (address: string, ...args: readonly string[]): Promise<string> => {
+    const tls = join(copy, 'cluster', 'tls');
+    const flags = [`--cacert=${tls}/ca.crt`, `--cert=${tls}/member.crt`, `--key=${tls}/member.key`];
+    const argv = [`--endpoints=https://${address}`, ...flags, '--dial-timeout=2s', '--command-timeout=4s', ...args];
+    return await promisify(execFile)('etcdctl', argv, { env: { ...process.env, ETCDCTL_API: '3' } }).then(
+      ({ stdout }) => stdout,
+      () => 'refused',
+    );
+  };
   afterAll(async () => {
     await cluster?.cleanUp();
     rmSync(copy, { recursive: true, force: true });
@@ -49,6 +66,7 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
   });
 
   test('has no request accepted by the others with a copy of its certificates, and they go on', async () => {
+    before = await etcdctl(etcds[0] ?? '', 'get', '--prefix', '/gantry', '--keys-only');
     await one.ok('DELETE', '/1.0/cluster/members/m3');
     await until(async () => ((await two.get('/1.0/cluster/members')) as unknown[]).length === 2);
     for (const member of [one, two])
@@ -57,5 +75,13 @@ describe.skipIf(etcdMissing() !== undefined)('a member that was removed', { time
     expect((await one.call('POST', '/1.0/profiles', { name: 'after' })).status).toBeLessThan(300);
     expect(await two.get('/1.0/profiles')).toContain('/1.0/profiles/after');
     expect(await three.get('/1.0/cluster')).toMatchObject({ enabled: false });
+  });
+
+  test('reaches no etcd any more with a copy of its files, which read and wrote everything before', async () => {
+    expect(before).toContain('/gantry/data/clusterKeys/current');
+    for (const address of etcds)
+      expect(await etcdctl(address, 'get', '--prefix', '/gantry', '--keys-only')).toBe('refused');
+    for (const address of etcds)
+      expect(await etcdctl(address, 'put', '/gantry/data/profiles/evil', 'x')).toBe('refused');
   });
 });

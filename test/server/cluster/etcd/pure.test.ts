@@ -1,7 +1,7 @@
 // The pure parts of the etcd of a cluster: its command line, its log, why it ended, when it is started again, its certificates.
 import { X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { makeEtcdCertificates } from '../../../../server/cluster/etcd/certificates.ts';
+import { onlyIssuer, makeEtcdCertificates } from '../../../../server/cluster/etcd/certificates.ts';
 import { etcdFlags, type EtcdStart } from '../../../../server/cluster/etcd/etcd-flags.ts';
 import { endReason, EtcdLog, readEtcdLine } from '../../../../server/cluster/etcd/etcd-log.ts';
 import { restartPauseMs } from '../../../../server/cluster/etcd/etcd-process.ts';
@@ -141,10 +141,14 @@ describe('certificates', () => {
   test('that two members make of one cluster key fit each other; another key does not fit', async () => {
     const keyPem = await clusterKey();
     const [a, b] = [
-      await makeEtcdCertificates(keyPem, { name: 'a', hosts: ['10.0.0.1'] }, now),
-      await makeEtcdCertificates(keyPem, { name: 'b', hosts: ['b.example'] }, now),
+      await makeEtcdCertificates(onlyIssuer(keyPem), { name: 'a', hosts: ['10.0.0.1'] }, now),
+      await makeEtcdCertificates(onlyIssuer(keyPem), { name: 'b', hosts: ['b.example'] }, now),
     ];
-    const stranger = await makeEtcdCertificates(await clusterKey(), { name: 'b', hosts: ['b.example'] }, now);
+    const stranger = await makeEtcdCertificates(
+      onlyIssuer(await clusterKey()),
+      { name: 'b', hosts: ['b.example'] },
+      now,
+    );
     const authority = new X509Certificate(a.caPem);
     expect(authority.ca).toBe(true);
     for (const { certPem } of [a, b]) {

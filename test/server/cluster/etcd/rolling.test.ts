@@ -90,13 +90,13 @@ describe.skipIf(missing !== undefined)('etcds of a cluster', () => {
         notAfter: new Date(),
         usage: 'server',
       });
-      const { makeEtcdCertificates } = await import('../../../../server/cluster/etcd/certificates.ts');
+      const { makeEtcdCertificates, onlyIssuer } = await import('../../../../server/cluster/etcd/certificates.ts');
       const issuer = {
         commonName: 'etcd of the cluster',
         organization: 'gantry',
         privateKey: createPrivateKey(keyPem),
       };
-      const good = await makeEtcdCertificates(keyPem, { name: 'client', hosts: [] }, new Date());
+      const good = await makeEtcdCertificates(onlyIssuer(keyPem), { name: 'client', hosts: [] }, new Date());
       const bad =
         what === 'another name'
           ? await makeSigned(
@@ -110,7 +110,7 @@ describe.skipIf(missing !== undefined)('etcds of a cluster', () => {
               },
               issuer,
             )
-          : await makeEtcdCertificates(keyPem, { name: 'wrong', hosts: [] }, new Date('2010-01-01'));
+          : await makeEtcdCertificates(onlyIssuer(keyPem), { name: 'wrong', hosts: [] }, new Date('2010-01-01'));
       for (const [{ start }, pair] of [
         [right, good],
         [wrong, bad],

@@ -1,0 +1,27 @@
+// Asks the other members for the keys of the cluster: a member that was away while they changed reaches no etcd with those that it has.
+import type { ClusterKeysDocument } from '../../records/documents.ts';
+import { peerHeaders } from '../peer-headers.ts';
+import { PeerLinks } from '../peer-links.ts';
+import type { MemberPair } from './identity.ts';
+import type { KeyPeer } from './key-file.ts';
+import { compareStates } from './keyring.ts';
+
+const answerMs = 3_000;
+export const keysPath = '/internal/cluster/keys';
+
+/** The newest that any of them has; undefined: none of them answers. */
+export async function askPeers(pair: MemberPair, peers: readonly KeyPeer[]): Promise<ClusterKeysDocument | undefined> {
+  const links = new PeerLinks({
+    shared: () => pair,
+    own: () => pair,
+    certificateOf: (name) => peers.find((peer) => peer.name === name)?.certificate,
+  });
+  try {
+    const request = { method: 'GET', path: keysPath, headers: peerHeaders(''), timeoutMs: answerMs };
+    const asked = peers.map((peer) => links.json<ClusterKeysDocument>(peer, request).catch(() => undefined));
+    const answers = (await Promise.all(asked)).filter((answer) => answer !== undefined);
+    return answers.sort((a, b) => compareStates(b, a))[0];
+  } finally {
+    await links.close();
+  }
+}

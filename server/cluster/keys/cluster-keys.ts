@@ -1,0 +1,171 @@
+// The keys of the cluster on this host: kept in a file, opened from the record that is sealed for this member, used for values and certificates.
+import { rm } from 'node:fs/promises';
+import { StoreError } from '../../store/store.ts';
+import type { ClusterKeysDocument } from '../../records/documents.ts';
+import type { EtcdIssuers } from '../etcd/certificates.ts';
+import type { Vault } from '../../store/sealed.ts';
+import type { MemberIdentity } from './identity.ts';
+import { keyFilePath, type KeyPeer, type KeptKeys, readKeyFile, writeKeyFile } from './key-file.ts';
+import { compareStates, type Keyring, type KeyState, newGeneration, trustedIn, usedIn } from './keyring.ts';
+import { openKeyring, sealKeyring } from './seal.ts';
+import { generationOf, isPlainKey, openValue, sealValue } from './vault.ts';
+
+export interface ClusterKeysDeps {
+  readonly stateDir: string;
+  readonly identity: Pick<MemberIdentity, 'current'>;
+}
+
+export const keysRecord = '/clusterKeys/current';
+
+export class ClusterKeys implements Vault {
+  readonly record = keysRecord;
+  readonly #deps: ClusterKeysDeps;
+  #kept: KeptKeys | undefined;
+  #learned: Keyring = [];
+  /** Of this member; undefined outside a cluster. */
+  #number: number | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(deps: ClusterKeysDeps) {
+    this.#deps = deps;
+  }
+
+  /** At the start of a member. */
+  async load(number: number): Promise<void> {
+    this.#number = number;
+    this.#kept = await readKeyFile(this.#deps.stateDir);
+  }
+
+  /** What this member has done; undefined: the cluster has no keys of its own yet. */
+  get followed(): KeyState | undefined {
+    return this.#kept?.state;
+  }
+
+  get peers(): readonly KeyPeer[] {
+    return this.#kept?.peers ?? [];
+  }
+
+  /** Of a new cluster, whose first member this is. */
+  async found(number: number, certificate: string): Promise<ClusterKeysDocument> {
+    const keyring = [newGeneration(1)];
+    const state = { generation: 1, phase: 'done' as const, trusted: [1], shown: 1 };
+    this.#number = number;
+    await this.#keep({ keyring, state, peers: [] });
+    return { v: 1, ...state, ...sealKeyring(keyring, [{ number, certificate }]), rewritten: true };
+  }
+
+  /** Of a cluster that this host joins as that member: it begins where the others are. Throws an Error when they are not for it. */
+  async join(number: number, document: ClusterKeysDocument): Promise<void> {
+    this.#number = number;
+    await this.take(document);
+    await this.follow(document);
+  }
+
+  /** Has them from now on, and goes on using those before. Throws an Error when they are not for this member. */
+  async take(document: ClusterKeysDocument): Promise<void> {
+    const newest = Math.max(0, ...(this.#kept?.keyring ?? []).map(({ generation }) => generation));
+    if (this.#kept !== undefined && document.generation < newest) return;
+    const keyring = this.open(document);
+    const state = this.#kept?.state ?? stateOf(document);
+    await this.#keep({ keyring, state, peers: this.peers });
+  }
+
+  /** Uses them as this state says, from now on and after a crash. */
+  async follow(state: KeyState): Promise<void> {
+    if (this.#kept === undefined) throw new Error('this member has no keys of the cluster');
+    await this.#keep({ ...this.#kept, state: stateOf(state) });
+  }
+
+  /** Newer than what this member has followed. */
+  isNewer(document: KeyState): boolean {
+    return this.#kept === undefined || compareStates(document, this.#kept.state) > 0;
+  }
+
+  async notePeers(peers: readonly KeyPeer[]): Promise<void> {
+    if (this.#kept === undefined || JSON.stringify(peers) === JSON.stringify(this.#kept.peers)) return;
+    await this.#keep({ ...this.#kept, peers });
+  }
+
+  /** The host is in no cluster any more. */
+  async forget(): Promise<void> {
+    this.#kept = undefined;
+    this.#learned = [];
+    this.#number = undefined;
+    await this.#writing;
+    await rm(keyFilePath(this.#deps.stateDir), { force: true });
+  }
+
+  /** All that is in the record. Throws an Error when it is not for this member. */
+  open(document: ClusterKeysDocument): Keyring {
+    const found = this.#opened(document);
+    if (found === undefined) throw new Error('the keys of the cluster are not for this member');
+    return found;
+  }
+
+  #opened(document: ClusterKeysDocument): Keyring | undefined {
+    const keyPem = this.#deps.identity.current?.keyPem;
+    const number = this.#number;
+    return keyPem === undefined || number === undefined ? undefined : openKeyring(document, { number, keyPem });
+  }
+
+  /** Who signs for the etcds, and whom they trust. Undefined: the authority is that of before. */
+  get issuers(): EtcdIssuers | undefined {
+    if (this.#kept === undefined) return undefined;
+    const { keyring, state } = this.#kept;
+    const issuerOf = (wanted: number) =>
+      keyring
+        .filter(({ generation }) => generation === wanted)
+        .map(({ authority: keyPem, generation }) => ({ generation, keyPem }));
+    const [shown] = issuerOf(usedIn(state));
+    return shown && { trusted: trustedIn(state).flatMap(issuerOf), shown };
+  }
+
+  seal(key: string, value: Uint8Array): Uint8Array {
+    const generation = this.#kept === undefined ? 0 : usedIn(this.#kept.state);
+    const data = this.#dataOf(generation);
+    return data === undefined || isPlainKey(key) ? value : sealValue(key, value, generation, data);
+  }
+
+  /** Undefined: this member lacks the key that has encrypted it. Throws StoreError Corrupt. */
+  unseal(key: string, value: Uint8Array): Uint8Array | undefined {
+    const generation = isPlainKey(key) ? undefined : generationOf(value);
+    if (generation === undefined) return value;
+    const data = this.#dataOf(generation);
+    if (data === undefined) return undefined;
+    try {
+      return openValue(key, value, data);
+    } catch (cause) {
+      throw new StoreError('Corrupt', `The value of ${key} was not encrypted by a member for this record`, { cause });
+    }
+  }
+
+  /** For reading only: it is used when this member follows the change. */
+  learn(record: Uint8Array): void {
+    this.#learned = this.#opened(JSON.parse(Buffer.from(record).toString()) as ClusterKeysDocument) ?? [];
+  }
+
+  /** The key for new values has not encrypted it. */
+  isOld(key: string, value: Uint8Array): boolean {
+    if (this.#kept === undefined || isPlainKey(key)) return false;
+    return (generationOf(value) ?? 0) !== usedIn(this.#kept.state);
+  }
+
+  #dataOf(wanted: number): Buffer | undefined {
+    const known = [...(this.#kept?.keyring ?? []), ...this.#learned];
+    const data = known.find(({ generation }) => generation === wanted)?.data;
+    return data === undefined ? undefined : Buffer.from(data, 'base64');
+  }
+
+  /** Counts at once here; on the disk when it resolves. */
+  async #keep(kept: KeptKeys): Promise<void> {
+    this.#kept = kept;
+    const write = async (): Promise<void> => {
+      if (this.#kept !== undefined) await writeKeyFile(this.#deps.stateDir, this.#kept);
+    };
+    const written = this.#writing.then(write);
+    this.#writing = written.catch(() => {});
+    await written;
+  }
+}
+
+const stateOf = ({ generation, phase, trusted, shown }: KeyState): KeyState => ({ generation, phase, trusted, shown });

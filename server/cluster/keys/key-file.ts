@@ -1,0 +1,38 @@
+// DIR/cluster/keys.json: the keys of the cluster as this member has them, how far it has followed their change, and whom it asks for newer ones.
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { writeDurably } from '../../lib/durable-files.ts';
+import { clusterDir } from '../membership.ts';
+import type { Keyring, KeyState } from './keyring.ts';
+
+export interface KeyPeer {
+  readonly name: string;
+  readonly address: string;
+  /** PEM */
+  readonly certificate: string;
+}
+
+export interface KeptKeys {
+  readonly keyring: Keyring;
+  readonly state: KeyState;
+  readonly peers: readonly KeyPeer[];
+}
+
+export const keyFilePath = (stateDir: string): string => join(clusterDir(stateDir), 'keys.json');
+
+/** Undefined: the cluster has no keys of its own yet. Throws an Error that names the file when it is damaged. */
+export async function readKeyFile(stateDir: string): Promise<KeptKeys | undefined> {
+  const path = keyFilePath(stateDir);
+  try {
+    const { v, keyring, state, peers } = JSON.parse(await readFile(path, 'utf8')) as Partial<KeptKeys> & { v?: number };
+    if (v !== 1 || keyring === undefined || state === undefined) throw new Error('it holds no keys of a cluster');
+    return { keyring, state, peers: peers ?? [] };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw new Error(`Reading ${path} failed`, { cause: error });
+  }
+}
+
+export async function writeKeyFile(stateDir: string, kept: KeptKeys): Promise<void> {
+  await writeDurably(keyFilePath(stateDir), `${JSON.stringify({ v: 1, ...kept })}\n`, 0o600);
+}

@@ -1,0 +1,82 @@
+// The keys of the cluster in this daemon: at its start, also after it was away while they changed, and while it runs.
+import { askPeers } from '../../cluster/keys/ask-peers.ts';
+import type { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
+import type { MemberIdentity } from '../../cluster/keys/identity.ts';
+import { type EtcdIssuers, onlyIssuer } from '../../cluster/etcd/certificates.ts';
+import { type Membership, readEtcdAuthority, readMembership } from '../../cluster/membership.ts';
+import type { Log } from '../../lib/log.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import type { CurrentStore } from './current-store.ts';
+import type { OwnEtcd } from './own-etcd.ts';
+import { etcdSettings } from './store-choice.ts';
+
+export interface KeyUseDeps {
+  readonly stateDir: string;
+  readonly keys: ClusterKeys;
+  readonly identity: Pick<MemberIdentity, 'current'>;
+  readonly log: Log;
+}
+
+export class KeyUse {
+  readonly #deps: KeyUseDeps;
+  /** Undefined while it is opened for the first time. */
+  stores: CurrentStore | undefined;
+  #ownEtcd: OwnEtcd | undefined;
+
+  constructor(deps: KeyUseDeps) {
+    this.#deps = deps;
+  }
+
+  get vault(): ClusterKeys {
+    return this.#deps.keys;
+  }
+
+  /** A cluster of an older release has its first key for that. */
+  async issuers(): Promise<EtcdIssuers> {
+    return this.#deps.keys.issuers ?? onlyIssuer(await readEtcdAuthority(this.#deps.stateDir));
+  }
+
+  /** Before the etcd of this host runs, and the store is opened. */
+  async begin({ number, address, store }: Membership, ownEtcd: OwnEtcd): Promise<void> {
+    const { keys } = this.#deps;
+    this.#ownEtcd = ownEtcd;
+    await keys.load(number);
+    await this.#takeNewer();
+    // A crash may have come between the keys and the files that are made of them.
+    if (store.own === true && keys.followed !== undefined && address !== undefined)
+      await ownEtcd.storeFor(address, store.address);
+  }
+
+  /** While the store is waited for: without an answer of another member nothing changes. */
+  readonly catchUp = async (): Promise<void> => {
+    try {
+      if ((await this.#takeNewer()) && this.#ownEtcd !== undefined) await this.use(this.#ownEtcd);
+    } catch (error) {
+      this.#deps.log.warn(`Taking the newer keys of the cluster failed: ${errorText(error)}`);
+    }
+  };
+
+  /** The keys have changed. Throws when the etcd of this host does not serve with them. */
+  async use(ownEtcd: OwnEtcd): Promise<void> {
+    const { address } = (await readMembership(this.#deps.stateDir)) ?? {};
+    if (address === undefined) return;
+    await ownEtcd.renew(address, async () => {
+      const { store } = (await readMembership(this.#deps.stateDir)) ?? {};
+      if (store?.own === true) this.stores?.useTls((await etcdSettings(store)).tls);
+    });
+  }
+
+  /** True: this member has other keys now. */
+  async #takeNewer(): Promise<boolean> {
+    const { keys, identity, log } = this.#deps;
+    if (identity.current === undefined || keys.peers.length === 0) return false;
+    const found = await askPeers(identity.current, keys.peers);
+    if (found === undefined || !keys.isNewer(found)) return false;
+    await keys.take(found);
+    await keys.follow(found);
+    log.info(
+      `The keys of the cluster have changed while this member was away: it has taken those of generation ${found.generation}`,
+    );
+    return true;
+  }
+}

@@ -1,0 +1,13 @@
+// The keys of the cluster for commands that work beside the daemon, or without it.
+import { ClusterKeys } from '../../cluster/keys/cluster-keys.ts';
+import { readMemberPair } from '../../cluster/keys/identity.ts';
+import { readMembership } from '../../cluster/membership.ts';
+
+/** Of the member of this state directory. On a single host there are none, and every value is read as it is. */
+export async function keysOf(stateDir: string): Promise<ClusterKeys> {
+  const current = await readMemberPair(stateDir);
+  const keys = new ClusterKeys({ stateDir, identity: { current } });
+  const membership = await readMembership(stateDir);
+  if (membership !== undefined) await keys.load(membership.number);
+  return keys;
+}

@@ -1,0 +1,272 @@
+// Gives the cluster new keys, and follows such a change with the other members: a removed member, and a copy of its files, is good for nothing after it.
+import type { Caller } from '../../caller.ts';
+import { AppError, errors } from '../../../api/errors.ts';
+import type { Operation } from '../../../api/operation.ts';
+import type { Cluster } from '../../../cluster/cluster.ts';
+import { askPeers } from '../../../cluster/keys/ask-peers.ts';
+import type { ClusterKeys } from '../../../cluster/keys/cluster-keys.ts';
+import type { MemberIdentity } from '../../../cluster/keys/identity.ts';
+import { nextKeyStep } from '../../../cluster/keys/key-plan.ts';
+import { nextPhase, type Progress } from '../../../cluster/keys/keyring.ts';
+import { type Receiver, type SealedKeyring, withShare } from '../../../cluster/keys/seal.ts';
+import type { EventHub } from '../../../events/hub.ts';
+import { pause } from '../../../lib/shared/deadline.ts';
+import type { Log } from '../../../lib/log.ts';
+import { type Rest, RestlessLoop } from '../../../lib/restless-loop.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import type { Operations } from '../../../operations/manager.ts';
+import type { Changes, Records } from '../../../records/records.ts';
+import type { ClusterKeysDocument } from '../../../records/documents.ts';
+import { changedKeys, firstKeys } from './next-keys.ts';
+
+export interface KeyChangeDeps {
+  readonly records: Records;
+  readonly cluster: Cluster;
+  readonly keys: ClusterKeys;
+  readonly identity: Pick<MemberIdentity, 'current'>;
+  /** The member at this address runs an etcd of the cluster, or that is not known. */
+  readonly runsEtcd: (address: string) => boolean;
+  /** From now on the etcds are reached, and the one of this host runs, with the keys as they are. Throws when that cannot be yet. */
+  readonly use: () => Promise<void>;
+  /** PEM of what signed for the etcds before the cluster had keys. */
+  readonly formerAuthority: () => Promise<string>;
+  /** Encrypts anew what older keys have encrypted. Returns how many there were. */
+  readonly renew: (signal: AbortSignal) => Promise<number>;
+  readonly operations: Operations;
+  readonly events: EventHub;
+  readonly log: Log;
+  /** A clock that nobody sets. */
+  readonly nowMs: () => number;
+}
+
+const lookEveryMs = { restless: 200, settled: 15_000 };
+const restlessMs = 1_000;
+/** Who waits for the end of a change. */
+const endMs = 120_000;
+const askEveryMs = 3_000;
+
+export class KeyChange {
+  readonly #deps: KeyChangeDeps;
+  #loop: RestlessLoop | undefined;
+  /** What this member tells the others that it has done. */
+  #told: Progress | undefined;
+  readonly #closing = new AbortController();
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #problem: string | undefined;
+
+  constructor(deps: KeyChangeDeps) {
+    this.#deps = deps;
+  }
+
+  get told(): Progress | undefined {
+    return this.#told ?? this.#deps.keys.followed;
+  }
+
+  /** Why this member does not follow a change of keys; undefined: it does. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  /** The host is a member, and uses the keys that it has. */
+  begin(): void {
+    this.#told = this.#deps.keys.followed;
+    void this.#loop?.stop();
+    this.#loop = new RestlessLoop({ look: () => this.#look(), everyMs: lookEveryMs, restlessMs });
+    this.look();
+  }
+
+  /** The keys or the members may be others now. */
+  look(): void {
+    this.#loop?.soon();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#loop?.stop();
+  }
+
+  /** What another member gets that was away. Throws AppError. */
+  get(): ClusterKeysDocument {
+    const found = this.#document;
+    if (found === undefined) throw new AppError('notFound', 'The cluster has no keys of its own yet');
+    return found;
+  }
+
+  /** In the transaction that removes that member; false: the cluster cannot have keys yet. */
+  put(changes: Changes, without?: number): boolean {
+    const { keys } = this.#deps;
+    const now = this.#document;
+    const receivers = this.#receivers(without);
+    if (now === undefined || receivers === undefined) return false;
+    changes.put('clusterKeys', 'current', changedKeys(now, keys.open(now), receivers));
+    return true;
+  }
+
+  /** For a host that joins as that member. Throws an Error when this member has no share itself. */
+  withShare(document: ClusterKeysDocument, receiver: Receiver): SealedKeyring {
+    const keyPem = this.#deps.identity.current?.keyPem ?? '';
+    return withShare(document, { number: this.#deps.cluster.members.here, keyPem }, receiver);
+  }
+
+  /** An operation that ends when every member that is there uses other keys. Throws AppError. */
+  rotate(caller: Caller): Operation {
+    const { cluster, operations, records, events } = this.#deps;
+    if (!cluster.isOn) throw errors.notClustered('This server is not part of a cluster');
+    return operations.start({
+      description: 'Changing the keys of the cluster',
+      resources: { cluster: [] },
+      run: async () => {
+        const hasBegun = await records.retry((changes) => this.put(changes));
+        if (!hasBegun)
+          throw errors.badRequest(
+            'The cluster has no keys of its own yet: that begins when all members, those that are offline too, run this release',
+          );
+        this.look();
+        await this.settled();
+        events.lifecycle('cluster-certificate-updated', '/1.0/cluster/certificate', undefined, caller.requestor);
+      },
+    });
+  }
+
+  /** Resolves when every member that is there uses the newest keys. Throws AppError unavailable when that takes too long; it goes on then. */
+  async settled(): Promise<void> {
+    const untilMs = this.#deps.nowMs() + endMs;
+    this.look();
+    while (this.#document !== undefined && this.#document.phase !== 'done') {
+      if (this.#deps.nowMs() > untilMs)
+        throw errors.unavailable(
+          `The members have not all taken the new keys of the cluster in ${endMs / 1000} s: that goes on, and until it ends a removed member may still reach the records${this.#problem === undefined ? '' : ` (${this.#problem})`}`,
+        );
+      await pause(lookEveryMs.restless, this.#closing.signal);
+    }
+  }
+
+  get #document(): ClusterKeysDocument | undefined {
+    return this.#deps.records.clusterKeys.get('current')?.document;
+  }
+
+  /** Undefined: one has no certificate, for it has an older release. */
+  #receivers(without?: number): readonly Receiver[] | undefined {
+    const all = this.#deps.records.members.list().filter(({ document }) => document.number !== without);
+    const found = all.flatMap(({ document: { number, certificate } }) =>
+      certificate === undefined ? [] : [{ number, certificate }],
+    );
+    return found.length === all.length ? found : undefined;
+  }
+
+  async #look(): Promise<Rest> {
+    try {
+      const rest = await this.#step();
+      this.#problem = undefined;
+      return rest;
+    } catch (error) {
+      const problem = `This member does not follow the change of the keys of the cluster: ${errorText(error)}`;
+      if (!this.#closing.signal.aborted && problem !== this.#problem) this.#deps.log.warn(problem);
+      this.#problem = problem;
+      return 'restless';
+    }
+  }
+
+  async #step(): Promise<Rest> {
+    const { cluster, nowMs } = this.#deps;
+    if (this.#closing.signal.aborted) return 'over';
+    if (!cluster.isOn) return 'settled';
+    if (cluster.heldUntilMs < nowMs()) return await this.#askOthers();
+    await this.#notePeers();
+    const wanted = this.#document;
+    if (wanted === undefined) return await this.#first();
+    const members = cluster.members.list().map(({ number, isHere, isPresent, present, address }) => ({
+      number,
+      isPresent,
+      followed: isHere ? this.told : present?.keys,
+      runsEtcd: this.#deps.runsEtcd(address),
+    }));
+    const step = nextKeyStep(wanted, this.told, members, cluster.members.here);
+    if (step === 'wait') return 'restless';
+    if (step === 'follow') await this.#follow(wanted);
+    else if (step === 'advance') await this.#advance(wanted);
+    else return await this.#finish(wanted);
+    return 'restless';
+  }
+
+  async #follow(wanted: ClusterKeysDocument): Promise<void> {
+    const { keys, use, cluster, log } = this.#deps;
+    await keys.take(wanted);
+    await keys.follow(wanted);
+    await use();
+    this.#told = { generation: wanted.generation, phase: wanted.phase };
+    log.info(`This member follows the change of the keys of the cluster: ${wanted.generation}, ${wanted.phase}`);
+    await cluster.tell();
+  }
+
+  async #advance(from: ClusterKeysDocument): Promise<void> {
+    const { records } = this.#deps;
+    await records.retry((changes) => {
+      const now = this.#document;
+      if (now?.generation !== from.generation || now.phase !== from.phase) return;
+      const phase = nextPhase(now);
+      const ended = phase === 'done' ? { trusted: [now.generation], shown: now.generation } : {};
+      changes.put('clusterKeys', 'current', { ...now, phase, ...ended });
+    });
+  }
+
+  /** The first member there is encrypts anew what older keys have encrypted. */
+  async #finish(wanted: ClusterKeysDocument): Promise<Rest> {
+    if (wanted.rewritten === true || !this.#isFirst) return 'settled';
+    const renewed = await this.#deps.renew(this.#closing.signal);
+    if (this.#closing.signal.aborted) return 'over';
+    await this.#deps.records.retry((changes) => {
+      const now = this.#document;
+      if (now?.generation === wanted.generation && now.phase === 'done')
+        changes.put('clusterKeys', 'current', { ...now, rewritten: true });
+    });
+    this.#deps.log.info(
+      `The records of the cluster are encrypted with its newest key: ${renewed} had to be written anew`,
+    );
+    return 'settled';
+  }
+
+  /** A cluster of an older release gets its first keys when all members can have them. */
+  async #first(): Promise<Rest> {
+    const { cluster, records, formerAuthority, log } = this.#deps;
+    const isEveryoneThere = cluster.members.list().every(({ isPresent }) => isPresent);
+    if (!this.#isFirst || !isEveryoneThere || this.#receivers() === undefined) return 'settled';
+    const authority = await formerAuthority();
+    await records.retry((changes) => {
+      const receivers = this.#receivers();
+      if (this.#document !== undefined || receivers === undefined) return;
+      changes.put('clusterKeys', 'current', firstKeys(authority, receivers));
+    });
+    log.info(`All members of the cluster can have its keys: ${cluster.ownName} has made the first ones`);
+    return 'restless';
+  }
+
+  /** Without its lease this member may be one that the etcds do not let in any more. */
+  async #askOthers(): Promise<Rest> {
+    const { identity, keys, nowMs, use } = this.#deps;
+    if (nowMs() - this.#askedAtMs < askEveryMs || identity.current === undefined) return 'restless';
+    this.#askedAtMs = nowMs();
+    const found = await askPeers(identity.current, keys.peers);
+    if (found === undefined || !keys.isNewer(found)) return 'restless';
+    await keys.take(found);
+    await keys.follow(found);
+    await use();
+    this.#told = { generation: found.generation, phase: found.phase };
+    return 'restless';
+  }
+
+  async #notePeers(): Promise<void> {
+    const { cluster, keys } = this.#deps;
+    const peers = cluster.members
+      .list()
+      .flatMap(({ name, address, isHere, document: { certificate } }) =>
+        isHere || certificate === undefined ? [] : [{ name, address, certificate }],
+      );
+    await keys.notePeers(peers);
+  }
+
+  get #isFirst(): boolean {
+    const { members } = this.#deps.cluster;
+    return members.list().every(({ number, isPresent }) => !isPresent || number >= members.here);
+  }
+}

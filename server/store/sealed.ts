@@ -1,0 +1,140 @@
+// A store whose values are encrypted before they go to etcd. The vault knows the keys; etcd never has them.
+import type { Writable } from 'node:stream';
+import type { Compare, Lease, Op, RangeOptions, Rev, StoreEvent, StoreRecord, StoreStatus } from './store.ts';
+import { StoreError, storeLimits } from './store.ts';
+import type { EtcdBackend, EtcdHealth } from './etcd/backend.ts';
+import type { MemberOptions } from './etcd/member.ts';
+
+export interface Vault {
+  /** Also the value itself, where nothing is to be hidden. */
+  seal(key: string, value: Uint8Array): Uint8Array;
+  /** Undefined: its key is not known here. */
+  unseal(key: string, value: Uint8Array): Uint8Array | undefined;
+  /** The record that is never encrypted and tells newer keys. */
+  readonly record: string;
+  learn(record: Uint8Array): void;
+  /** The newest key has not encrypted it. */
+  isOld(key: string, value: Uint8Array): boolean;
+}
+
+export class SealedStore implements EtcdBackend {
+  readonly #store: EtcdBackend;
+  readonly #vault: Vault;
+
+  constructor(store: EtcdBackend, vault: Vault) {
+    this.#store = store;
+    this.#vault = vault;
+  }
+
+  async get(key: string): Promise<StoreRecord | undefined> {
+    const record = await this.#store.get(key);
+    return record && (await this.#opened(record));
+  }
+
+  async range(prefix: string, options?: RangeOptions): Promise<{ rev: Rev; records: readonly StoreRecord[] }> {
+    const { rev, records } = await this.#store.range(prefix, options);
+    return { rev, records: await this.#allOpened(records) };
+  }
+
+  txn(ifAll: readonly Compare[], then: readonly Op[]): Promise<{ readonly ok: boolean; readonly rev: Rev }> {
+    const sealed = then.map((op) => ('put' in op ? { ...op, value: this.#vault.seal(op.put, op.value) } : op));
+    return this.#store.txn(ifAll, sealed);
+  }
+
+  async *watch(
+    prefix: string,
+    fromRev: Rev,
+    signal: AbortSignal,
+  ): AsyncGenerator<{ rev: Rev; events: readonly StoreEvent[] }, void, undefined> {
+    for await (const { rev, events } of this.#store.watch(prefix, fromRev, signal)) {
+      const opened: StoreEvent[] = [];
+      for (const event of events)
+        opened.push(event.type === 'put' ? { ...event, record: await this.#opened(event.record) } : event);
+      yield { rev, events: opened };
+    }
+  }
+
+  /** Encrypts anew what an older key has encrypted, or none. Others may write meanwhile: what they write is new. Returns how many there were. */
+  async renew(signal: AbortSignal): Promise<number> {
+    let renewed = 0;
+    for (let after: string | undefined; !signal.aborted;) {
+      const { records } = await this.#store.range('/', {
+        limit: pageRecords,
+        ...(after === undefined ? {} : { after }),
+      });
+      for (const record of records) {
+        if (signal.aborted) break;
+        if (!this.#vault.isOld(record.key, record.value)) continue;
+        const { key, modRev, value } = await this.#opened(record);
+        await this.txn([{ key, modRev }], [{ put: key, value }]);
+        renewed += 1;
+      }
+      after = records.at(-1)?.key;
+      if (records.length < pageRecords) break;
+    }
+    return renewed;
+  }
+
+  /** As it is without encryption: a backup must be good for who has lost the keys. */
+  snapshot(sink: Writable): Promise<{ readonly rev: Rev }> {
+    return this.#store.snapshot(sink, (records) => this.#allOpened(records));
+  }
+
+  get epoch(): number {
+    return this.#store.epoch;
+  }
+  lease(ttlSeconds: number): Promise<Lease> {
+    return this.#store.lease(ttlSeconds);
+  }
+  compact(keepFrom: Rev): Promise<void> {
+    return this.#store.compact(keepFrom);
+  }
+  status(): Promise<StoreStatus> {
+    return this.#store.status();
+  }
+  lastWrite(): Promise<Rev> {
+    return this.#store.lastWrite();
+  }
+  health(): Promise<EtcdHealth> {
+    return this.#store.health();
+  }
+  fenceOut(writer: string): Promise<void> {
+    return this.#store.fenceOut(writer);
+  }
+  useEndpoints(endpoints: readonly string[]): void {
+    this.#store.useEndpoints(endpoints);
+  }
+  useTls(tls: MemberOptions['tls']): void {
+    this.#store.useTls(tls);
+  }
+  beginImport(replace: boolean): Promise<void> {
+    return this.#store.beginImport(replace);
+  }
+  finishImport(): Promise<{ readonly storeUuid: string; readonly epoch: number }> {
+    return this.#store.finishImport();
+  }
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  async #allOpened(records: readonly StoreRecord[]): Promise<readonly StoreRecord[]> {
+    const opened: StoreRecord[] = [];
+    for (const record of records) opened.push(await this.#opened(record));
+    return opened;
+  }
+
+  /** Another member may use a newer key already: the record of the keys, which is older than that, tells it. */
+  async #opened(record: StoreRecord): Promise<StoreRecord> {
+    const { key, value } = record;
+    const known = this.#vault.unseal(key, value);
+    if (known !== undefined) return known === value ? record : { ...record, value: known };
+    const keys = await this.#store.get(this.#vault.record);
+    if (keys !== undefined) this.#vault.learn(keys.value);
+    const learned = this.#vault.unseal(key, value);
+    if (learned === undefined)
+      throw new StoreError('Corrupt', `The value of ${key} is encrypted with a key that this host does not have`);
+    return { ...record, value: learned };
+  }
+}
+
+const pageRecords = Math.min(100, storeLimits.opsPerTxn);
