@@ -25,6 +25,8 @@ export interface ClusterDeps {
   /** By which the other members know this one. */
   readonly identity: () => MemberPair | undefined;
   readonly log: Log;
+  /** The records are those that this member kept at that time: it waits for a majority. */
+  readonly keptAt?: Date | undefined;
 }
 
 /** What this member tells the others. */
@@ -110,11 +112,13 @@ export class Cluster {
 
   /** False: the store does not answer, and what is read may be old. */
   async readBarrier(): Promise<boolean> {
+    if (this.#deps.keptAt !== undefined) return false;
     return !this.isOn || (!this.isRemoved && (await this.#barrier.pass()));
   }
 
   /** When the store answered this member last; undefined: it answers, as far as the reads so far have shown. */
   get silentSince(): Date | undefined {
+    if (this.#deps.keptAt !== undefined) return this.#deps.keptAt;
     const readMs = this.#barrier.silentSinceMs;
     if (!this.isOn || readMs === undefined) return undefined;
     const heardMs = Math.max(readMs, this.#presence?.renewedMs ?? readMs);
@@ -123,12 +127,14 @@ export class Cluster {
 
   /** The store does not answer and the lease of this member is over: the leases of the others may be over as well. */
   get #isCutOff(): boolean {
+    if (this.#deps.keptAt !== undefined) return true;
     return this.#barrier.silentSinceMs !== undefined && performance.now() > this.heldUntilMs;
   }
 
   /** False: the store did not answer the last read, or the last renewal, and does not answer now. */
   async takesChanges(): Promise<boolean> {
     if (!this.isOn) return true;
+    if (this.#deps.keptAt !== undefined) return false;
     return !this.isRemoved && (await this.#barrier.answersChanges(this.#presence?.isOverdue === true));
   }
 

@@ -75,6 +75,9 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
+/** What the member has of the records, for a start without a majority. */
+export const keptRecordsPath = (stateDir: string): string => join(clusterDir(stateDir), 'kept-records.json');
+
 /** Undefined: the host is in no cluster. Throws an Error that names the file when it is damaged. */
 export async function readMembership(stateDir: string): Promise<Membership | undefined> {
   const text = await readIfThere(membershipPath(stateDir));
@@ -99,6 +102,7 @@ export async function writeMembership(stateDir: string, membership: Membership):
 /** From now on the host is in no cluster, also after a crash. */
 export async function removeMembership(stateDir: string): Promise<void> {
   await rm(membershipPath(stateDir), { force: true });
+  await rm(keptRecordsPath(stateDir), { force: true });
   await syncDirectory(clusterDir(stateDir));
   const { cert, key } = clusterCertificateFiles(stateDir);
   const own = memberPairFiles(stateDir);

@@ -4,6 +4,7 @@ import { servedExtensions } from '../api/server/extensions.ts';
 import { statusCodes } from '../api/status.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
 import { containerOfUrl } from '../api/project/project-of-url.ts';
+import { RecordKeeper } from './cluster/kept-records.ts';
 import { EventRelay } from '../cluster/event-relay.ts';
 import { peerHeaders } from '../cluster/peer-headers.ts';
 import { errorText } from '../lib/shared/reason.ts';
@@ -34,12 +35,14 @@ export class ClusterPart {
   #listeners: Listeners | undefined;
   #isClosed = false;
   #isListed = true;
+  readonly #keeper: RecordKeeper;
   #isToldReadOnly = false;
 
   constructor(base: Foundation, services: Services) {
     this.#base = base;
     this.#services = services;
     const { cluster, events, log } = base;
+    this.#keeper = new RecordKeeper({ stateDir: base.stateDir, records: base.records, log });
     this.relay = new EventRelay({
       members: cluster.members,
       links: cluster.links,
@@ -96,6 +99,7 @@ export class ClusterPart {
     await this.#services.keyChange.close();
     this.#services.fencing.close();
     this.relay.close();
+    await this.#keeper.close();
     await this.#base.cluster.disappear();
   }
 
@@ -177,6 +181,7 @@ export class ClusterPart {
     if (this.#isClosed) return;
     const { fencing, goOn, healing } = this.#services;
     void fencing.tick();
+    this.#keeper.look();
     if (this.#isReadOnly !== this.#isToldReadOnly) {
       this.#isToldReadOnly = this.#isReadOnly;
       void this.#base.cluster.tell();

@@ -8,6 +8,7 @@ import type { Listeners } from './listeners.ts';
 import { openListeners } from './open-listeners.ts';
 import { OpenParts } from './open-parts.ts';
 import { ClusterPart } from './cluster-part.ts';
+import { serveMeanwhile } from './cluster/meanwhile.ts';
 import { recover } from './recovery.ts';
 import { followTraces } from './follow-traces.ts';
 
@@ -15,7 +16,7 @@ import { followTraces } from './follow-traces.ts';
 export async function startDaemon(options: DaemonOptions): Promise<Daemon> {
   const open = new OpenParts();
   try {
-    const base = await openFoundation(options, open);
+    const base = await openFoundation(options, open, undefined, serveMeanwhile);
     open.add(await followTraces(base));
     const services = composeServices(base, options);
     open.add(() => services.warningBook.close());

@@ -40,7 +40,21 @@ const lockMs = 3_000;
 
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>;
 
-export async function openFoundation(options: DaemonOptions, open: OpenParts) {
+/** A member that waits for a majority: its number, and when its records were kept. */
+interface Waiting {
+  readonly member: number;
+  readonly at: Date;
+}
+
+/** What serves while the store of the cluster does not answer yet. */
+export type Meanwhile = (options: DaemonOptions, number: number) => Promise<() => Promise<void>>;
+
+export async function openFoundation(
+  options: DaemonOptions,
+  open: OpenParts,
+  waiting?: Waiting,
+  meanwhile?: Meanwhile,
+) {
   const { stateDir } = options;
   const isDryRun = options.dryRun !== undefined;
   const dirs = await makeDirectories(stateDir);
@@ -82,12 +96,12 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   if (membership !== undefined) await checkOwnAddress(membership, stateDir);
   if (membership !== undefined) await keyUse.begin(membership, ownEtcd);
   if (membership?.store.own === true) await ownEtcd.resume();
-  const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership, keyUse), log);
+  const stores = new CurrentStore(await openStoreOf(options, dirs.database, log, membership, keyUse, meanwhile), log);
   keyUse.stores = stores;
   open.add(() => stores.close());
   // A daemon that was ending had it before.
   if (!isDryRun) lock ??= await lockState(stateDir, lockMs);
-  const records = await Records.open(stores.store, membership?.number);
+  const records = await Records.open(stores.store, membership?.number ?? waiting?.member);
   if (membership !== undefined) checkStillMember(records, membership.number, stateDir);
   stores.follow(records);
   const guards = [
@@ -117,6 +131,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
     certificate: () => shownTo(certificates),
     identity: () => identity.current,
     log,
+    keptAt: waiting?.at,
   });
   cluster = joined;
   open.add(() => joined.close());
@@ -124,6 +139,7 @@ export async function openFoundation(options: DaemonOptions, open: OpenParts) {
   return {
     release: options.release ?? version,
     isDryRun,
+    stateDir,
     unprivilegedOnly: options.unprivilegedOnly === true,
     dirs,
     clock,
@@ -184,6 +200,7 @@ async function openStoreOf(
   log: Log,
   membership: Membership | undefined,
   keys: KeyUse,
+  meanwhile: Meanwhile | undefined,
 ): Promise<OpenedStore> {
   const { dryRun, stateDir, etcd, release = version, stopStart } = options;
   if (dryRun === undefined)
@@ -196,6 +213,7 @@ async function openStoreOf(
       release,
       keys,
       stopStart,
+      meanwhile: meanwhile && ((number) => meanwhile(options, number)),
     });
   return { store: dryRun, follow: () => {}, close: () => dryRun.close() };
 }

@@ -32,7 +32,7 @@ export const longFiles: readonly string[] = [
   'test/server/hostile/event-loop-bodies.test.ts',
   'test/server/durability/etcd-daemon.test.ts',
   'test/e2e/cluster/healing.test.ts',
-  'test/e2e/cluster/recovery/stop-before-majority.test.ts',
+  'test/e2e/cluster/recovery/start-without-majority.test.ts',
   'test/e2e/kill/steps.test.ts',
   'test/server/durability/store-command.test.ts',
   'test/e2e/kill/apply-loses-member.test.ts',

@@ -29,6 +29,8 @@ export interface OpenStoreOptions {
   readonly keys: ClusterKeysAtStart;
   /** Of this daemon. */
   readonly release: string;
+  /** Called when the store of a cluster does not answer at first; the result, when it does. */
+  readonly meanwhile?: ((number: number) => Promise<() => Promise<void>>) | undefined;
   /** Ends the wait for the store of a cluster. */
   readonly stopStart?: AbortSignal | undefined;
 }
@@ -133,7 +135,13 @@ export const writerOf = (member: number): string => `member-${member}`;
 /** The store that all members of the cluster write to. */
 export async function openClusterStore(
   { store: choice, number, clusterUuid }: Membership,
-  { log, release, stopStart, keys }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart' | 'keys'>,
+  {
+    log,
+    release,
+    stopStart,
+    keys,
+    meanwhile,
+  }: Pick<OpenStoreOptions, 'log' | 'release' | 'stopStart' | 'keys' | 'meanwhile'>,
 ): Promise<OpenedStore> {
   const [{ openEtcdStore }, { SealedStore: Sealed }, { Compactor }] = await Promise.all([
     import('../../store/etcd/etcd.ts'),
@@ -146,7 +154,19 @@ export async function openClusterStore(
       await keys.catchUp();
       throw error;
     });
-  const store = new Sealed(await untilAvailable(open, log, stopStart), keys.vault);
+  let serving: Promise<() => Promise<void>> | undefined;
+  const onWait = (): void => {
+    log.warn(`Waiting for the store of the cluster: ${choice.address} does not answer`);
+    serving = meanwhile?.(number);
+  };
+  let opened: EtcdBackend;
+  try {
+    opened = await untilAvailable(open, { stop: stopStart, onWait });
+  } finally {
+    const end = await serving;
+    await end?.();
+  }
+  const store = new Sealed(opened, keys.vault);
   try {
     await checkCluster(store, { clusterUuid, address: choice.address, release });
   } catch (error) {
@@ -162,24 +182,30 @@ export interface ClusterKeysAtStart {
   readonly catchUp: () => Promise<void>;
 }
 
-/** After a power cut all members start at once, and each one's etcd waits for the others. */
+/** After a power cut all members start at once, and each one's etcd waits for the others. `onWait`: once, when that takes a while. */
 async function untilAvailable<T extends Pick<Store, 'close'>>(
   open: () => Promise<T>,
-  log: Log,
-  stop: AbortSignal | undefined,
+  { stop, onWait }: { readonly stop: AbortSignal | undefined; readonly onWait: () => void },
 ): Promise<T> {
   const end = performance.now() + longestWaitMs;
-  for (let isTold = false; ; isTold = true) {
-    try {
-      return await unlessStopped(open(), stop);
-    } catch (error) {
-      const isAway = error instanceof StoreError && error.code === 'Unavailable';
-      if (!isAway || performance.now() > end) throw error;
-      if (!isTold) log.warn(`Waiting for the store of the cluster: ${error.message}`);
-      await pause(1_000, stop);
+  const waiting = setTimeout(onWait, noticedMs);
+  try {
+    for (;;) {
+      try {
+        return await unlessStopped(open(), stop);
+      } catch (error) {
+        const isAway = error instanceof StoreError && error.code === 'Unavailable';
+        if (!isAway || performance.now() > end) throw error;
+        await pause(1_000, stop);
+      }
     }
+  } finally {
+    clearTimeout(waiting);
   }
 }
+
+/** Longer than the election of a leader takes. */
+const noticedMs = 4_000;
 
 /** Throws the reason of the signal at once; a store that opens after that is closed. */
 async function unlessStopped<T extends Pick<Store, 'close'>>(

@@ -1,0 +1,90 @@
+// A member that waits for a majority at its start answers on its sockets meanwhile, from the records that it kept: its containers are
+// listed, entered and stopped. It starts none, since another member may run them by now, and changes no record.
+import { EventRelay } from '../../cluster/event-relay.ts';
+import { AppError } from '../../api/errors.ts';
+import type { RuntimeDriver } from '../../drivers/runtime/driver.ts';
+import { errorText } from '../../lib/shared/reason.ts';
+import { composeServices } from '../compose-services.ts';
+import type { DaemonOptions } from '../daemon-options.ts';
+import { openFoundation } from '../foundation.ts';
+import { openHostDrivers, type HostDrivers } from '../host-drivers.ts';
+import { openListeners } from '../open-listeners.ts';
+import { OpenParts } from '../open-parts.ts';
+import { readKeptRecords, type KeptRecords } from './kept-records.ts';
+import { openSilentStore } from './silent-store.ts';
+
+/** For operations under way when the majority is back. */
+const graceMs = 5_000;
+
+/** Resolves with what ends it. Without records it does nothing. Never throws: the wait goes on without it. */
+export async function serveMeanwhile(options: DaemonOptions, number: number): Promise<() => Promise<void>> {
+  const kept = await readKeptRecords(options.stateDir);
+  if (kept?.number !== number) {
+    options.log.warn(
+      'This member kept no records, so it answers when most of the etcds with the records can be reached',
+    );
+    return () => Promise.resolve();
+  }
+  const open = new OpenParts();
+  try {
+    return await serve(options, kept, open);
+  } catch (error) {
+    await open.abandon();
+    options.log.warn(`Answering from the records that this member kept failed: ${errorText(error)}`);
+    return () => Promise.resolve();
+  }
+}
+
+async function serve(options: DaemonOptions, kept: KeptRecords, open: OpenParts): Promise<() => Promise<void>> {
+  const drivers = options.drivers ?? openHostDrivers;
+  const quiet: DaemonOptions = {
+    ...options,
+    dryRun: await openSilentStore(kept),
+    drivers: async (given) => withoutStarts(await drivers(given)),
+  };
+  const base = await openFoundation(quiet, open, { member: kept.number, at: kept.at });
+  const services = composeServices(base, quiet);
+  open.add(() => services.warningBook.close());
+  open.add(() => services.sagas.close());
+  await services.containers.attach();
+  open.add(() => services.running.close());
+  open.add(() => services.containers.detach());
+  const { cluster, events, log } = base;
+  const relay = new EventRelay({
+    members: cluster.members,
+    links: cluster.links,
+    headers: () => ({}),
+    relay: (event, text) => events.relay(event, text),
+    log,
+  });
+  open.add(() => relay.close());
+  const listeners = await openListeners(base, services, quiet, relay);
+  log.warn(`Until then this member answers on its sockets as of ${kept.at.toISOString()}, and changes nothing`);
+  return async () => {
+    const closed = listeners.shut();
+    await base.operations.close(graceMs);
+    listeners.endWebsockets();
+    await closed;
+    await open.closeAll();
+  };
+}
+
+/** The same host, on which no container starts. */
+function withoutStarts(host: HostDrivers): HostDrivers {
+  const refuse = (): Promise<never> =>
+    Promise.reject(
+      new AppError(
+        'unavailable',
+        'No container starts here before most of the etcds with the records of the cluster can be reached: another member may run it by now',
+      ),
+    );
+  const runtime = new Proxy(host.runtime, {
+    get: (driver, property) => {
+      if (property === 'start') return refuse;
+      if (property === 'checkpoints') return undefined;
+      const value = Reflect.get(driver, property, driver) as unknown;
+      return typeof value === 'function' ? (value.bind(driver) as unknown) : value;
+    },
+  }) satisfies RuntimeDriver;
+  return { ...host, runtime };
+}
