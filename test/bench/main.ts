@@ -13,6 +13,7 @@ import type { BenchContext, Group } from './group.ts';
 import { imagesGroup } from './images.ts';
 import { lifeGroup } from './life.ts';
 import { listsGroup } from './lists.ts';
+import { mixedGroup } from './mixed.ts';
 import { planGroup } from './plan.ts';
 import { pageGroup } from './page.ts';
 import { median, misses, ratio, table, verdict, type Row, type Verdict } from './report.ts';
@@ -26,6 +27,7 @@ const groups: Readonly<Record<string, Group>> = {
   plan: planGroup,
   terraform: terraformGroup,
   reconcile: reconcileGroup,
+  mixed: mixedGroup,
   page: pageGroup,
   controller: controllerGroup,
   // Before the other groups make and delete thousands of files.
@@ -42,7 +44,7 @@ const groups: Readonly<Record<string, Group>> = {
 };
 
 /** They start their own servers. */
-const ownServers = ['plan', 'terraform', 'reconcile', 'controller', 'page', 'cluster', 'cluster-crowd'];
+const ownServers = ['plan', 'terraform', 'reconcile', 'mixed', 'controller', 'page', 'cluster', 'cluster-crowd'];
 
 const usage = `Usage: npm run bench -- [GROUP...] [--only GROUP[,GROUP]] [--count N] [--json]
 

@@ -7,7 +7,7 @@ import type { Row } from './report.ts';
 
 const sizes = [100, 1000, 10_000];
 const rounds = 5;
-const child = fileURLToPath(new URL('plan-child.js', import.meta.url));
+const child = fileURLToPath(new URL('processes/plan-child.js', import.meta.url));
 const run = promisify(execFile);
 
 export const planGroup: Group = async ({ say, signal }) => {

@@ -9,6 +9,7 @@ import { dnsName } from '../../api/project/project-names.ts';
 import { errors } from '../../api/errors.ts';
 import { containersWith } from '../used-by.ts';
 import { nicNetwork } from '../expand.ts';
+import { claimsOfOthers } from './claims-of-others.ts';
 import { claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
 import type { ContainerEntry, ContainerView } from '../containers/view.ts';
 
@@ -49,13 +50,12 @@ export class NetworkHosts {
    *  them can be up. Throws AppError badRequest. */
   refuseAddresses(name: string): void {
     const { records, view } = this.#deps;
-    const claims = records.containers.list().flatMap((entry) => {
-      if (entry.name !== name && !this.#isUp(entry.name)) return [];
-      const { devices, config } = view.expanded(entry);
-      return claimsOf(entry.name, devices, config);
-    });
-    const own = claims.filter(({ container }) => container === name);
-    const others = claims.filter(({ container }) => container !== name);
+    const entry = records.containers.get(name);
+    if (entry === undefined) return;
+    const { devices, config } = view.expanded(entry);
+    const own = claimsOf(name, devices, config);
+    if (own.length === 0) return;
+    const others = claimsOfOthers(records, view, own).filter(({ container }) => this.#isUp(container));
     const problems = [...takenProblems(own, others), ...subnetProblems(records, own)];
     if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   }

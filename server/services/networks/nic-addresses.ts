@@ -36,7 +36,7 @@ export function claimsOf(container: string, devices: DeviceMap, config: ConfigMa
   });
 }
 
-const isSame = (one: Claim, other: Claim): boolean =>
+export const isSameAddress = (one: Claim, other: Claim): boolean =>
   one.network === other.network && one.property === other.property && one.value === other.value;
 const isSameNic = (one: Claim, other: Claim): boolean =>
   one.container === other.container && one.device === other.device;
@@ -44,7 +44,7 @@ const isSameNic = (one: Claim, other: Claim): boolean =>
 /** What another nic has already, or (own nics) has as well. */
 export function takenProblems(claims: readonly Claim[], others: readonly Claim[]): Problem[] {
   return claims.flatMap((claim) => {
-    const owner = [...others, ...claims].find((other) => isSame(claim, other) && !isSameNic(claim, other));
+    const owner = [...others, ...claims].find((other) => isSameAddress(claim, other) && !isSameNic(claim, other));
     if (owner === undefined) return [];
     // The reader may not know what other projects have.
     const isOwn = projectOf(owner.container) === projectOf(claim.container);
@@ -70,4 +70,4 @@ export function subnetProblems(records: Pick<Records, 'networks'>, claims: reado
 
 /** Those that were not claimed before: what is recorded may stay as it is. */
 export const newClaims = (before: readonly Claim[], after: readonly Claim[]): readonly Claim[] =>
-  after.filter((claim) => !before.some((other) => isSame(claim, other) && isSameNic(claim, other)));
+  after.filter((claim) => !before.some((other) => isSameAddress(claim, other) && isSameNic(claim, other)));

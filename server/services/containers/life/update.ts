@@ -10,6 +10,7 @@ import { checkIfMatch, etagOf } from '../../etag.ts';
 import { containersWith } from '../../used-by.ts';
 import { expand, isServerKey, nicNetworks } from '../../expand.ts';
 import { mergeConfig, mergeDevices, replaceConfig, replaceDevices } from '../../patch.ts';
+import { claimsOfOthers } from '../../networks/claims-of-others.ts';
 import { claimsOf, newClaims, subnetProblems, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
 import { checkArchitecture, checkDraft, requirePlaces, withHardwareAddresses } from './draft.ts';
 import type { ContainerDeps } from '../deps.ts';
@@ -233,11 +234,8 @@ function checkAddresses(
 ): void {
   const claims = newClaims(before, after);
   if (claims.length === 0) return;
-  const others = deps.records.containers.list().flatMap((entry) => {
-    if (entry.name === name) return [];
-    const { devices, config } = deps.view.expanded(entry);
-    return [...claimsOf(entry.name, devices, config), ...(deps.hosts.claimed.get(entry.name) ?? [])];
-  });
+  const underWay = [...deps.hosts.claimed.values()].flat().filter(({ container }) => container !== name);
+  const others = [...claimsOfOthers(deps.records, deps.view, claims), ...underWay];
   const kept = after.filter((claim) => !claims.includes(claim));
   const problems = [...takenProblems(claims, [...others, ...kept]), ...subnetProblems(deps.records, claims)];
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);

@@ -6,7 +6,7 @@ import { isRestricted } from '../../../api/project/project-restrictions.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Guard, Records } from '../../../records/records.ts';
 import { expand } from '../../expand.ts';
-import { claimsOf, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
+import { claimsOf, isSameAddress, takenProblems, type Claim } from '../../networks/nic-addresses.ts';
 import { othersWith } from '../../other-users.ts';
 import { containersWith } from '../../used-by.ts';
 import { configOf, profilesSeenFrom, usersOfProfilesIn } from './contents-of.ts';
@@ -24,7 +24,9 @@ export const addressGuard =
     for (const { name, document } of touched(after, changes, (project) => isIn(after, project))) {
       const known = previous(records, name, document);
       const had = known === undefined ? [] : claims(before, known);
-      const fresh = claims(after, { name, document }).filter((claim) => !had.some((other) => isSame(claim, other)));
+      const fresh = claims(after, { name, document }).filter(
+        (claim) => !had.some((other) => isSameAddress(claim, other)),
+      );
       // What other members give on these networks at the same moment is decided before or after this.
       for (const network of newlyChosen(before, known, after, { name, document }))
         changes.takeTurn('networkDefinitions', network);
@@ -74,7 +76,7 @@ function newlyChosen(
   const chosenIn = (view: RecordView, { name, document }: Named): readonly Claim[] =>
     claimsOf(name, expand(document, profilesSeenFrom(view, projectOf(name))).devices, {});
   const had = known === undefined ? [] : chosenIn(before, known);
-  const fresh = chosenIn(after, wanted).filter((claim) => !had.some((other) => isSame(claim, other)));
+  const fresh = chosenIn(after, wanted).filter((claim) => !had.some((other) => isSameAddress(claim, other)));
   return new Set(fresh.map(({ network }) => network));
 }
 
@@ -109,6 +111,3 @@ function claimsOn(
     .filter(isForeign)
     .flatMap((other) => claims(after, other));
 }
-
-const isSame = (one: Claim, other: Claim): boolean =>
-  one.network === other.network && one.property === other.property && one.value === other.value;

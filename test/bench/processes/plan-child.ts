@@ -1,6 +1,6 @@
 // Makes one plan in a fresh process and prints its time and memory. Started by plan.ts with --expose-gc.
-import { planChanges } from '../../reconciler/core/decide/plan-changes.ts';
-import { unchangedWorld } from '../support/fakes/worlds.ts';
+import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
+import { unchangedWorld } from '../../support/fakes/worlds.ts';
 
 const { documents, observed } = unchangedWorld(Number(process.argv[2]));
 globalThis.gc?.();

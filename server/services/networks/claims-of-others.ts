@@ -1,0 +1,25 @@
+// Finds the containers that are recorded with an address that one container is to have.
+import type { Records } from '../../records/records.ts';
+import type { ContainerView } from '../containers/view.ts';
+import { containersWith } from '../used-by.ts';
+import { claimsOf, isSameAddress, type Claim } from './nic-addresses.ts';
+
+/**
+ * Claims of other containers for the same addresses, whether these containers are up or not. `own` belongs to one container. Reads the
+ * containers of its networks only: a start must not take longer the more containers there are elsewhere.
+ */
+export function claimsOfOthers(
+  records: Records,
+  view: Pick<ContainerView, 'expanded'>,
+  own: readonly Claim[],
+): readonly Claim[] {
+  const networks = [...new Set(own.map(({ network }) => network))];
+  const there = new Map(
+    networks.flatMap((network) => containersWith(records, 'network', network).map((entry) => [entry.name, entry])),
+  );
+  return [...there.values()].flatMap((entry) => {
+    if (entry.name === own[0]?.container) return [];
+    const { devices, config } = view.expanded(entry);
+    return claimsOf(entry.name, devices, config).filter((claim) => own.some((mine) => isSameAddress(mine, claim)));
+  });
+}
