@@ -2,7 +2,7 @@
 import type { Flags, Options } from './flag.ts';
 
 /** The names that a shell completes an argument with. */
-export type Completion = 'address' | 'kind' | 'container' | 'file';
+export type Completion = 'address' | 'kind' | 'container' | 'image' | 'snapshot' | 'set' | 'key' | 'remote' | 'file';
 
 /** As commander writes it (`<name>`, `[path...]`), its meaning, and what completes it (files, unless said otherwise). */
 export type Argument = readonly [written: string, doc?: string, completion?: Completion];

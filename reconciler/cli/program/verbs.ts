@@ -45,6 +45,7 @@ export const groups: Readonly<Record<string, string>> = {
   backup: 'backups of containers',
   image: 'images',
   trust: 'clients that a server trusts',
+  remote: 'servers of images by short names',
   cluster: 'a cluster and its members',
 };
 
@@ -66,6 +67,7 @@ const snapshot = () => import('../verbs/containers/snapshot.ts');
 const backup = () => import('../verbs/containers/backup.ts');
 const clusterForm = () => import('../verbs/cluster/form.ts');
 const clusterMembers = () => import('../verbs/cluster/members.ts');
+const remote = () => import('../verbs/images/remote.ts');
 const newImage = () => import('../verbs/images/image-make.ts');
 const image = () => import('../verbs/images/image-change.ts');
 const readFleet = () => import('../fleet/drift-status-get.ts');
@@ -156,6 +158,7 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(cluster.clusterRestore, [clusterMembers, 'restoreMember']),
   ],
   'Use containers and images:': [
+    row(daily.launch, [() => import('../verbs/daily/launch.ts'), 'launch']),
     row(daily.list, [listing, 'listContainers'], [listing, 'listOnHosts']),
     row(daily.info, [() => import('../verbs/daily/info.ts'), 'info']),
     row(daily.start, [power, 'startContainers'], [power, 'startOnHosts']),
@@ -192,6 +195,9 @@ export const verbs: Readonly<Record<string, readonly VerbRow[]>> = {
     row(images.imageDelete, [image, 'deleteImages']),
     row(images.imageAlias, [image, 'setAlias']),
     row(images.imageUnalias, [image, 'deleteAliases']),
+    row(images.remoteList, [remote, 'listRemotes']),
+    row(images.remoteAdd, [remote, 'addRemote']),
+    row(images.remoteRemove, [remote, 'removeRemote']),
   ],
 };
 

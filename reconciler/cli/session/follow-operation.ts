@@ -7,12 +7,19 @@ import { canRepaint } from '../output/process-io.ts';
 
 const eraseLine = '\r\u001b[K';
 
+/** The metadata of the ended operation, with what it made. */
+export type Followed = Readonly<Record<string, unknown>> & {
+  readonly fingerprint: string;
+  /** Names of the containers that the operation is about. */
+  readonly containers: readonly string[];
+};
+
 /** Waits for the operation, showing its progress on a terminal; an interruption cancels it. */
 export async function followOperation(
   context: CliContext,
   client: Client,
   begin: () => Promise<Reply<unknown>>,
-): Promise<Readonly<Record<string, unknown>> & { readonly fingerprint: string }> {
+): Promise<Followed> {
   const { io } = context;
   const isLive = !context.isJson && canRepaint(io.env, io.stderr);
   let id: string | undefined;
@@ -30,7 +37,9 @@ export async function followOperation(
     });
     const metadata = reply.operation?.metadata ?? {};
     const { fingerprint } = metadata;
-    return { ...metadata, fingerprint: typeof fingerprint === 'string' ? fingerprint : '' };
+    const urls = reply.operation?.resources?.['containers'] ?? reply.operation?.resources?.['instances'] ?? [];
+    const containers = urls.map((url) => decodeURIComponent(url.split('?', 1).join('').split('/').at(-1) ?? ''));
+    return { ...metadata, fingerprint: typeof fingerprint === 'string' ? fingerprint : '', containers };
   } finally {
     if (isLive) io.raw.stderr.write(eraseLine);
     context.stop.removeEventListener('abort', onStop);

@@ -1,5 +1,5 @@
 // Declares the verbs of daily work: start, stop, restart, pause, delete, list, info, logs, shell.
-import { inSection, text, toggle } from '../../flags/flag.ts';
+import { inSection, list as listFlag, text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag, selectorFlags } from '../../flags/host-flags.ts';
 import { approveFlag } from '../../flags/plan-flags.ts';
 import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
@@ -11,6 +11,26 @@ const stopFlags = {
   force: toggle('-f, --force', 'kill its processes instead of asking them to end'),
   grace: text('--grace <duration>', 'fail when it has not ended by itself after this long (default 30s)'),
 };
+
+export const launch = {
+  name: 'launch',
+  summary: 'make a container of an image and start it: gantry launch images:debian/12 web',
+  args: [
+    ['<image>', 'REMOTE:ALIAS (gantry remote list), or alias or fingerprint of an image of the server', 'image'],
+    ['[name]', 'name of the container (default: one that the server makes up)'],
+  ],
+  flags: {
+    ...hostFlags,
+    profile: listFlag('-p, --profile <name>', 'profile; may be repeated (default: default)'),
+    config: listFlag('-c, --config <key=value>', 'config key; may be repeated'),
+    storage: text('--storage <pool>', 'pool of its root disk (default: what the profiles say, or the only one)'),
+    network: text('--network <name>', 'network of its card (default: what the profiles say, or the only one)'),
+    ephemeral: toggle('--ephemeral', 'delete it when it stops'),
+    start: toggle('--no-start', 'only make it'),
+  },
+  examples: ['gantry launch images:debian/12 web', 'gantry launch ubuntu:22.04 db -c limits.memory=1GiB'],
+} satisfies Verb;
+export type LaunchOptions = OptionsOf<typeof launch>;
 
 export const start = {
   name: 'start',

@@ -11,6 +11,7 @@ import { withClient } from '../../session/connect.ts';
 import { usageError } from '../../errors/usage-error.ts';
 import { localError } from '../../errors/local-error.ts';
 import { putAlias } from './image-change.ts';
+import { parseImageWord, readRemotes } from '../../session/remotes.ts';
 import { followOperation } from '../../session/follow-operation.ts';
 
 export const importImage: Run<ImageImportOptions> = async (context, [file = '', rootfs]) => {
@@ -37,6 +38,7 @@ export const importImage: Run<ImageImportOptions> = async (context, [file = '', 
 
 export const copyImage: Run<ImageCopyOptions> = async (context, [name = '']) => {
   const given = context.options;
+  const { server, protocol, alias } = await placeOf(context, name);
   const certificate = given.fromCert === undefined ? undefined : await readText(given.fromCert);
   return make(context, {
     ...factsOf(given),
@@ -45,15 +47,27 @@ export const copyImage: Run<ImageCopyOptions> = async (context, [name = '']) => 
     source: {
       type: 'image',
       mode: 'pull',
-      server: given.from ?? '',
+      server,
       // Servers assume their own protocol by default.
-      ...(given.protocol === undefined ? {} : { protocol: given.protocol }),
-      alias: name,
+      ...(protocol === undefined ? {} : { protocol }),
+      alias,
       ...(certificate === undefined ? {} : { certificate }),
       ...(given.secret === undefined ? {} : { secret: given.secret }),
     },
   });
 };
+
+/** The server of --from, or the remote before the colon. */
+async function placeOf(
+  { options: { from, protocol }, io }: CliContext<ImageCopyOptions>,
+  name: string,
+): Promise<{ readonly server: string; readonly protocol?: string; readonly alias: string }> {
+  if (from !== undefined) return { server: from, alias: name, ...(protocol === undefined ? {} : { protocol }) };
+  const { remote, alias } = parseImageWord(name, await readRemotes(io.env));
+  if (remote === undefined)
+    throw usageError(`${name} names no server: write REMOTE:${name} (gantry remote list), or --from URL`);
+  return { server: remote.url, alias, protocol: protocol ?? remote.protocol };
+}
 
 export const publishImage: Run<ImagePublishOptions> = async (context, [name = '']) => {
   const given = context.options;

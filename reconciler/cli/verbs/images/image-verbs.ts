@@ -2,7 +2,7 @@
 import { inSection, list, text, toggle } from '../../flags/flag.ts';
 import { hostFlags } from '../../flags/host-flags.ts';
 import { lockFileFlag, manifestArgs, manifestFlags } from '../../flags/manifest-flags.ts';
-import type { OptionsOf, Verb } from '../../flags/verb.ts';
+import type { Argument, OptionsOf, Verb } from '../../flags/verb.ts';
 
 export const update = {
   name: 'update',
@@ -54,10 +54,10 @@ export type ImageImportOptions = OptionsOf<typeof imageImport>;
 export const imageCopy = {
   name: 'image copy',
   summary: 'fetch an image from another server',
-  args: [['<image>', anImage]],
+  args: [['<image>', `REMOTE:ALIAS (gantry remote list), or with --from ${anImage}`]],
   flags: {
     ...newImageFlags,
-    from: text('--from <url>', 'server that has the image', { isMandatory: true }),
+    from: text('--from <url>', 'server that has the image (default: the remote of the image)'),
     protocol: text('--protocol <name>', 'svc (default) or simplestreams'),
     fromCert: text('--from-cert <file>', 'accept only this certificate of that server, PEM'),
     secret: text('--secret <secret>', 'secret of a private image'),
@@ -111,6 +111,31 @@ export const imageAlias = {
     ['<image>', anImage],
   ],
   flags: hostFlags,
+} satisfies Verb;
+
+const remoteName: Argument = ['<name>', 'short name, written before the colon of an image', 'remote'];
+
+export const remoteList = {
+  name: 'remote list',
+  alias: 'ls',
+  summary: 'list servers of images and their short names',
+  flags: {},
+} satisfies Verb;
+
+export const remoteAdd = {
+  name: 'remote add',
+  summary: 'give a server of images a short name, for launch and image copy',
+  args: [remoteName, ['<url>', 'https://HOST[:PORT][/PATH]']],
+  flags: { protocol: text('--protocol <name>', 'simplestreams (default), svc or lxd') },
+} satisfies Verb;
+export type RemoteAddOptions = OptionsOf<typeof remoteAdd>;
+
+export const remoteRemove = {
+  name: 'remote remove',
+  alias: 'rm',
+  summary: 'forget the short name of a server',
+  args: [remoteName],
+  flags: {},
 } satisfies Verb;
 
 export const imageUnalias = {

@@ -1,0 +1,93 @@
+// Servers of images by short names: those that are built in, and the user's own in a file of the configuration directory.
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { hint } from '../../../server/api/text/nearest-word.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { CliError, usageError } from '../errors/usage-error.ts';
+
+export const remoteProtocols = ['simplestreams', 'svc', 'lxd'] as const;
+
+export interface Remote {
+  readonly url: string;
+  readonly protocol: (typeof remoteProtocols)[number];
+  readonly isBuiltIn?: boolean;
+}
+
+export type Remotes = ReadonlyMap<string, Remote>;
+
+const builtIn: Readonly<Record<string, string>> = {
+  images: 'https://images.linuxcontainers.org',
+  ubuntu: 'https://cloud-images.ubuntu.com/releases',
+  'ubuntu-daily': 'https://cloud-images.ubuntu.com/daily',
+};
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const fileOf = (env: Env): string =>
+  join(env['XDG_CONFIG_HOME'] || join(env['HOME'] || homedir(), '.config'), 'gantry', 'remotes.json');
+
+/** Sorted by name. A remote of the user goes before a built-in one of that name. */
+export async function readRemotes(env: Env): Promise<Remotes> {
+  const known = Object.entries(builtIn).map(([name, url]): [string, Remote] => [
+    name,
+    { url, protocol: 'simplestreams', isBuiltIn: true },
+  ]);
+  const all = new Map([...known, ...(await ownRemotes(env))]);
+  return new Map([...all].toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+async function ownRemotes(env: Env): Promise<Remotes> {
+  const file = fileOf(env);
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '{}';
+    throw new CliError(`cannot read ${file}: ${error.message}`, exitCodes.error, error);
+  });
+  try {
+    const read = Object.entries(JSON.parse(text) as Readonly<Record<string, unknown>>);
+    return new Map(read.map(([name, value]) => [name, remoteOf(value)]));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : '';
+    throw new CliError(`${file} is not a list of remotes (${reason}): mend or delete it`, exitCodes.error, error);
+  }
+}
+
+function remoteOf(value: unknown): Remote {
+  const { url, protocol } = (value ?? {}) as { readonly url?: unknown; readonly protocol?: unknown };
+  const found = remoteProtocols.find((one) => one === protocol);
+  if (typeof url !== 'string' || found === undefined) throw new Error('a remote needs a url and a protocol');
+  return { url, protocol: found };
+}
+
+/** Undefined removes it. The file is replaced as a whole. */
+export async function writeRemote(env: Env, name: string, remote: Remote | undefined): Promise<void> {
+  const file = fileOf(env);
+  const own = new Map(await ownRemotes(env));
+  if (remote === undefined) own.delete(name);
+  else own.set(name, remote);
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const draft = `${file}.${process.pid}`;
+  await writeFile(draft, `${JSON.stringify(Object.fromEntries(own), null, 2)}\n`);
+  await rename(draft, file);
+}
+
+export interface ImageWord {
+  /** Absent: an image of the server itself. */
+  readonly remote?: Remote;
+  readonly alias: string;
+}
+
+/** `images:debian/12`, or `debian` and `local:debian` for an image of the server itself. */
+export function parseImageWord(word: string, remotes: Remotes): ImageWord {
+  const colon = word.indexOf(':');
+  if (colon === -1) return { alias: word };
+  const [name, alias] = [word.slice(0, colon), word.slice(colon + 1)];
+  if (alias === '') throw usageError(`${JSON.stringify(word)} names no image: as in images:debian/12`);
+  if (name === 'local') return { alias };
+  const remote = remotes.get(name);
+  if (remote !== undefined) return { remote, alias };
+  const known = [...remotes.keys()];
+  throw usageError(
+    `there is no remote ${name}${hint(name, known)}; the remotes are ${known.join(', ')}: gantry remote add ${name} URL adds one`,
+  );
+}

@@ -1,0 +1,126 @@
+// `gantry launch IMAGE [NAME]`: makes a container of an image and starts it, with a disk and a network when no profile gives them.
+import type { ContainerCreate } from '../../../../server/api/container/container.ts';
+import { hint } from '../../../../server/api/text/nearest-word.ts';
+import { isNotFound } from '../../../../server/client/client-error.ts';
+import type { Client } from '../../../../server/client/client.ts';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import { parsePairs } from '../../flags/parse-values.ts';
+import { withClient } from '../../session/connect.ts';
+import type { CliContext, Run } from '../../session/context.ts';
+import { followOperation } from '../../session/follow-operation.ts';
+import { parseImageWord, readRemotes, type ImageWord } from '../../session/remotes.ts';
+import type { LaunchOptions } from './daily-verbs.ts';
+
+type Devices = NonNullable<ContainerCreate['devices']>;
+
+export const launch: Run<LaunchOptions> = async (context, [word = '', given]) => {
+  const { options, stop } = context;
+  const image = parseImageWord(word, await readRemotes(context.io.env));
+  const config = parsePairs('--config', options.config);
+  await withClient(context, async (client) => {
+    const profiles = options.profile ?? ['default'];
+    const body: ContainerCreate = {
+      ...(given === undefined ? {} : { name: given }),
+      source: await sourceOf(client, image, stop),
+      profiles: [...profiles],
+      config,
+      devices: await devicesFor(context, client, profiles),
+      ...(options.ephemeral === true ? { ephemeral: true } : {}),
+    };
+    const made = await followOperation(context, client, () => client.create('container', body, {}, stop)).catch(
+      async (error: unknown) => {
+        throw given !== undefined && (await exists(client, given, stop))
+          ? new CliError(`container/${given} exists already: gantry start ${given} starts it`, exitCodes.error, error)
+          : error;
+      },
+    );
+    const name = given ?? made.containers[0] ?? '';
+    if (options.start !== false)
+      await client.operations.run(() => client.putContainerState(name, { action: 'start' }, stop), context.cancel);
+    const state = options.start === false ? 'created' : 'started';
+    if (context.isJson)
+      context.io.stdout.write(`${JSON.stringify({ kind: 'container', name, action: 'launch', state })}\n`);
+    context.out(`container/${name} ${state}`);
+    if (options.start !== false) context.note(`Next: gantry shell ${name}, or gantry info ${name}`);
+  });
+  return exitCodes.ok;
+};
+
+const exists = (client: Client, name: string, signal: AbortSignal): Promise<boolean> =>
+  client.get('container', name, signal).then(
+    () => true,
+    () => false,
+  );
+
+async function sourceOf(
+  client: Client,
+  { remote, alias }: ImageWord,
+  signal: AbortSignal,
+): Promise<ContainerCreate['source']> {
+  if (remote !== undefined)
+    return { type: 'image', mode: 'pull', server: remote.url, protocol: remote.protocol, alias };
+  const images = await client.list('image', signal);
+  const known = images.flatMap(({ aliases }) => aliases.map(({ name }) => name));
+  if (known.includes(alias)) return { type: 'image', alias };
+  const [found, second] = /^[0-9a-f]{6,64}$/.test(alias)
+    ? images.filter(({ fingerprint }) => fingerprint.startsWith(alias))
+    : [];
+  if (found !== undefined && second === undefined) return { type: 'image', fingerprint: found.fingerprint };
+  throw new CliError(
+    `the server has no image ${alias}${hint(alias, known)}: gantry image list shows what it has, ` +
+      `images:${alias} would be fetched from another server (gantry remote list)`,
+    exitCodes.error,
+  );
+}
+
+/** What no profile gives: the disk of the one pool, and a card on the one network. */
+async function devicesFor(
+  context: CliContext<LaunchOptions>,
+  client: Client,
+  profiles: readonly string[],
+): Promise<Devices> {
+  const { options, stop } = context;
+  const found = await Promise.all(profiles.map(async (name) => profileOf(client, name, stop)));
+  const all = found.flatMap(({ devices }) => Object.values(devices));
+  const hasDisk = all.some(({ type, path }) => type === 'disk' && path === '/');
+  const hasNic = all.some(({ type }) => type === 'nic');
+  const pool = options.storage ?? (hasDisk ? undefined : await onlyPool(client, stop));
+  const network = options.network ?? (hasNic ? undefined : await onlyNetwork(context, client));
+  return {
+    ...(pool === undefined ? {} : { root: { type: 'disk', path: '/', pool } }),
+    ...(network === undefined ? {} : { eth0: { type: 'nic', nictype: 'bridged', parent: network, name: 'eth0' } }),
+  };
+}
+
+async function profileOf(client: Client, name: string, signal: AbortSignal): Promise<{ readonly devices: Devices }> {
+  const reply = await client.get('profile', name, signal).catch((error: unknown) => {
+    throw isNotFound(error)
+      ? new CliError(`profile/${name} does not exist: gantry get profile shows what there is`, exitCodes.error, error)
+      : error;
+  });
+  return reply.metadata;
+}
+
+async function onlyPool(client: Client, signal: AbortSignal): Promise<string> {
+  const pools = await client.list('storage_pool', signal);
+  const [one, second] = pools;
+  if (one === undefined)
+    throw new CliError(
+      'the server has no storage pool for the disk of a container: gantry init writes a manifest with one',
+      exitCodes.error,
+    );
+  if (second === undefined) return one.name;
+  const names = pools.map(({ name }) => name).join(', ');
+  throw new CliError(`no profile gives a root disk: choose a pool with --storage (${names})`, exitCodes.error);
+}
+
+async function onlyNetwork(context: CliContext, client: Client): Promise<string | undefined> {
+  const networks = (await client.list('network', context.stop)).filter(({ managed }) => managed);
+  const [one, second] = networks;
+  if (one !== undefined && second === undefined) return one.name;
+  const why =
+    one === undefined ? 'the server has none' : `choose one of ${networks.map(({ name }) => name).join(', ')}`;
+  context.note(`The container gets no network card: no profile gives one, and ${why} (--network)`);
+  return undefined;
+}
