@@ -1,6 +1,6 @@
 // gantry_image: an image in the store of the server, from files here, a URL, another server, a container, or a snapshot of one.
 import type { Image, ImageCreate } from '../../../server/api/image/image.ts';
-import { isNotFound } from '../../../server/client/client-error.ts';
+import { isNotFound, isRefused } from '../../../server/client/client-error.ts';
 import { uploadImage, type ImageUpload } from '../../../server/client/files/image-files.ts';
 import type { Reply } from '../../../server/client/transport/reply.ts';
 import type { Link } from '../../connection/link.ts';
@@ -19,6 +19,7 @@ import {
   remoteSource,
   type ImageSource,
 } from './image-source.ts';
+import { inTurn } from '../container/container-queue.ts';
 import { imagesBefore, removeOwn, useFound } from './image-ownership.ts';
 import { architectureName } from '../../../server/api/image/architectures.ts';
 import { nonEmpty } from '../shared/config-maps.ts';
@@ -104,25 +105,10 @@ export const image = gantryResource({
   },
   async create({ planned }, context) {
     const { source } = planned;
-    if (source === null) {
-      const detail = 'To manage an existing image, use terraform import; a new image needs a source.';
-      throw new DiagnosticError([failure('The source of the image is missing', detail, at('source'))]);
-    }
-    const before = await imagesBefore(context);
-    const fingerprint =
-      source.type === 'file' ? await uploadFiles(source, planned, context) : await fetchImage(source, planned, context);
-    const found = before.get(fingerprint);
-    try {
-      const live = (await context.client.client.get('image', fingerprint, context.signal)).metadata;
-      checkArchitecture(source, live);
-      if (found !== undefined) await useFound(context, found, live, planned);
-      else await writeProperties(context, fingerprint, planned);
-    } catch (error) {
-      // Nothing else tracks the image: the state cannot keep it, because its fingerprint was unknown in the plan.
-      if (found === undefined && source.type !== 'file') await removeOwn(context, fingerprint).catch(() => {});
-      throw error;
-    }
-    return { fingerprint, ...(await readBack(context, fingerprint)) };
+    if (source === null || source.type !== 'file') return createImage(source, planned, context);
+    // Two resources of one file: the second one finds the image of the first.
+    const fingerprint = await fingerprintOf(source);
+    return inTurn(context.client, `image ${fingerprint}`, () => createImage(source, planned, context));
   },
   async update({ planned }, prior, context) {
     const { fingerprint } = prior;
@@ -151,18 +137,57 @@ async function readBack({ client, signal }: Context<Link>, fingerprint: string):
 }
 
 type Creating = Parameters<typeof performCreate>[0];
+type Images = ReadonlyMap<string, Image>;
 
-async function uploadFiles(source: ImageSource, planned: State, context: Creating): Promise<string> {
+/** An image that the server has already is used; its own files need not be sent. */
+async function createImage(source: ImageSource | null, planned: State, context: Creating): Promise<Partial<State>> {
+  if (source === null) {
+    const detail = 'To manage an existing image, use terraform import; a new image needs a source.';
+    throw new DiagnosticError([failure('The source of the image is missing', detail, at('source'))]);
+  }
+  const before = await imagesBefore(context);
+  const { fingerprint, found } =
+    source.type === 'file'
+      ? await uploadFiles(source, planned, before, context)
+      : await fetchImage(source, planned, before, context);
+  try {
+    const live = (await context.client.client.get('image', fingerprint, context.signal)).metadata;
+    checkArchitecture(source, live);
+    if (found !== undefined) await useFound(context, found, live, planned);
+    else await writeProperties(context, fingerprint, planned);
+  } catch (error) {
+    // Nothing else tracks the image: the state cannot keep it, because its fingerprint was unknown in the plan.
+    if (found === undefined && source.type !== 'file') await removeOwn(context, fingerprint).catch(() => {});
+    throw error;
+  }
+  return { fingerprint, ...(await readBack(context, fingerprint)) };
+}
+
+interface Made {
+  readonly fingerprint: string;
+  /** The image as others made it. */
+  readonly found: Image | undefined;
+}
+
+async function uploadFiles(source: ImageSource, planned: State, before: Images, context: Creating): Promise<Made> {
   const { client } = context.client;
   const fingerprint = await fingerprintOf(source);
+  const found = before.get(fingerprint);
+  if (found !== undefined) return { fingerprint, found };
   const files: ImageUpload['files'] =
     source.metadata === null ? { file: source.file ?? '' } : { metadata: source.metadata, rootfs: source.file ?? '' };
   const upload = { files, fingerprint, public: planned.public ?? false };
-  await performCreate(context, () => uploadImage(client.http, upload, context.signal));
-  return fingerprint;
+  try {
+    await performCreate(context, () => uploadImage(client.http, upload, context.signal));
+    return { fingerprint, found: undefined };
+  } catch (error) {
+    // Someone else sent it meanwhile, or the server fetched it for a container, which its list does not tell from a cached one.
+    if (!isRefused(error, 'exists')) throw error;
+    return { fingerprint, found: (await client.get('image', fingerprint, context.signal)).metadata };
+  }
 }
 
-async function fetchImage(source: ImageSource, planned: State, context: Creating): Promise<string> {
+async function fetchImage(source: ImageSource, planned: State, before: Images, context: Creating): Promise<Made> {
   const { client } = context.client;
   const body: ImageCreate = {
     public: planned.public ?? false,
@@ -172,7 +197,7 @@ async function fetchImage(source: ImageSource, planned: State, context: Creating
   };
   const reply = await imageCreated(context, () => client.create('image', body, {}, context.signal));
   const fingerprint = reply.operation?.metadata?.['fingerprint'];
-  if (typeof fingerprint === 'string') return fingerprint;
+  if (typeof fingerprint === 'string') return { fingerprint, found: before.get(fingerprint) };
   const detail =
     'The operation succeeded but returned no fingerprint. Find the image in the list of images and import it.';
   throw new DiagnosticError([failure('The server did not return the fingerprint of the image', detail)]);

@@ -75,6 +75,37 @@ resource "gantry_container" "c" {
     expect(await terraform.fails('plan')).toContain('must be an X.509 certificate in PEM form');
   });
 
+  test('A file that the server already has as an image is used with a warning, also by two resources at once', async () => {
+    const { dir } = terraform;
+    packImage(dir, 'image.tar.gz', 'mine');
+    const of = (name: string, more = ''): string => `
+resource "gantry_image" "${name}" {
+  source = { type = "file", file = "${dir}/image.tar.gz" }
+  ${more}
+}
+`;
+    terraform.write(`${of('one')}${of('other')}`);
+    const said = await terraform.apply();
+    expect(said).toContain('2 added, 0 changed, 0 destroyed');
+    expect(said.match(/The image \w+ was already on the server/g)).toHaveLength(1);
+    await terraform.expectNoChanges();
+    expect(await images()).toHaveLength(1);
+    // A second state, as that of a colleague, leaves the image to the first one.
+    const colleague = new Terraform(attached, { address: `unix://${daemon.socketPath}` });
+    try {
+      colleague.write(of('theirs', 'public = true'));
+      expect(await colleague.fails('apply', '-auto-approve')).toContain('with other values of public');
+      colleague.write(of('theirs'));
+      expect(await colleague.apply()).toContain('was already on the server');
+      await colleague.destroy();
+    } finally {
+      colleague.remove();
+    }
+    expect(await images()).toHaveLength(1);
+    await terraform.destroy();
+    expect(await images()).toHaveLength(0);
+  });
+
   test('An image that already existed is used with a warning, and stays with its aliases on destroy', async () => {
     const body = { type: 'image', mode: 'pull', server, protocol: 'lxd', alias: 'base', certificate };
     await daemon.ok('POST', '/1.0/images', { source: body });
