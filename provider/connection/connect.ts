@@ -8,6 +8,7 @@ import { ClientError } from '../../server/client/client-error.ts';
 import { deferOptimization } from '../../server/client/defer-optimization.ts';
 import { hint } from '../../server/api/text/nearest-word.ts';
 import { DiagnosticError, failure, type Diagnostic } from '../framework/diagnostic.ts';
+import { parseDuration } from '../framework/duration.ts';
 import { at } from '../framework/path.ts';
 import type { Configured } from '../framework/provider.ts';
 import { Activity } from './activity.ts';
@@ -188,10 +189,12 @@ async function clientOptions(settings: Settings): Promise<ClientOptions> {
     ...(key === undefined ? {} : { key }),
     ...(pin === undefined ? await authority(settings) : { serverCertificate: pin }),
   };
+  const silentMs = parseDuration(settings.request_timeout ?? '');
   return {
     ...(Object.keys(tls).length === 0 ? {} : { tls }),
     ...(token === undefined ? {} : { bearer: token.bearer }),
     ...(settings.project === null ? {} : { project: settings.project }),
+    ...(silentMs === undefined ? {} : { silentMs }),
     // Terraform runs ten operations at once, each with reads of its own.
     connections: 16,
   };

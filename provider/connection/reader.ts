@@ -93,10 +93,10 @@ export class ObjectReader {
     return { ...container, state: (await this.#client.containerState(container.name, signal)).metadata };
   }
 
-  /** Ignores the time limit of the first caller, since others share the result. */
+  /** Ignores the time limit of the first caller, since others share the result. A long list may take long, but never without a byte. */
   async #readAll(kind: KindName): Promise<ReadonlyMap<string, unknown>> {
     const recursion = kind === 'container' ? 2 : 1;
-    const call = { method: 'GET', path: kinds[kind].collection, query: { recursion }, timeoutMs: 120_000 } as const;
+    const call = { method: 'GET', path: kinds[kind].collection, query: { recursion }, timeoutMs: 600_000 } as const;
     const { metadata } = await this.#client.http.send<readonly Readonly<Record<string, string>>[] | null>(call);
     return new Map((metadata ?? []).map((object) => [nameOfObject(kind, object), object]));
   }

@@ -1,6 +1,7 @@
 // Servers other than the one of the provider block: their attributes, by the names that resources refer to, and their settings. Opens
 // no connection.
 import { objectMap, text, type StateOf } from '../framework/attribute.ts';
+import { durationCheck } from '../framework/duration.ts';
 import type { Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { Planned } from '../framework/value.ts';
@@ -24,6 +25,10 @@ const remoteAttributes = {
   trust_password: text({
     doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there.',
     sensitive: true,
+  }),
+  request_timeout: text({
+    doc: 'How long a request may take without a byte from the server. Default: `60s`.',
+    check: durationCheck,
   }),
   project: text({ doc: 'Default project of the objects on this server.' }),
 } as const;

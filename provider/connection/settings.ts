@@ -3,6 +3,7 @@ import { text, type StateOf } from '../framework/attribute.ts';
 import { failure, type Diagnostic } from '../framework/diagnostic.ts';
 import { at } from '../framework/path.ts';
 import type { ConfigOf } from '../framework/object-type.ts';
+import { durationCheck, parseDuration } from '../framework/duration.ts';
 import { isUnknown } from '../framework/value.ts';
 
 export const settingsAttributes = {
@@ -33,6 +34,10 @@ export const settingsAttributes = {
   trust_password: text({
     doc: 'With this password the provider adds the client certificate to the trusted certificates when it is missing there. Used once, never stored. Environment: `GANTRY_TRUST_PASSWORD`.',
     sensitive: true,
+  }),
+  request_timeout: text({
+    doc: 'How long a request may take without a byte from the server, such as `90s`; uploads and the streams of commands are exempt. Default: `60s`. Environment: `GANTRY_REQUEST_TIMEOUT`.',
+    check: durationCheck,
   }),
   project: text({ doc: 'Project of all objects, on servers with projects. Environment: `GANTRY_PROJECT`.' }),
   target: text({ doc: 'Default cluster member for new objects. Environment: `GANTRY_TARGET`.' }),
@@ -117,6 +122,9 @@ export function settingsProblems({ settings, unknown }: ReadSettings): readonly 
       failure(`${inline} and ${file} exclude each other`, 'Give the text itself or the path of a file.', at(file)),
     );
   }
+  const { request_timeout: limit } = settings;
+  if (limit !== null && parseDuration(limit) === undefined)
+    found.push(failure('request_timeout is wrong', `It ${durationCheck(limit) ?? ''}.`, at('request_timeout')));
   const hasCertificate = has('client_certificate') || has('client_certificate_file');
   const hasKey = has('client_key') || has('client_key_file');
   if (hasCertificate !== hasKey) {

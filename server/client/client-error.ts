@@ -76,6 +76,12 @@ export function codeForStatus(status: number): string {
 /** It is starting, stopping or busy with an undo: the same request may succeed a moment later. */
 export const isUnavailable = (error: unknown): boolean =>
   error instanceof ClientError && (error.code === 'unavailable' || error.status === 503);
+/** It refused the request at once, because it is too busy, and changed nothing. A failed operation may have done more. */
+export const isOverloaded = (error: unknown): boolean =>
+  error instanceof ClientError &&
+  error.status >= 500 &&
+  error.operation === undefined &&
+  error.refusals.has('overloaded');
 /** It knows the path, but does not serve it. */
 export const isNotServed = (error: unknown): error is ClientError =>
   error instanceof ClientError && (error.code === 'notImplemented' || error.status === 501);
@@ -111,7 +117,7 @@ export function remedyFor(error: unknown, idempotent: boolean): Remedy {
     case 'operationCancelled':
       return 'stop';
     default:
-      if (isUnavailable(error)) return 'retry';
+      if (isUnavailable(error) || isOverloaded(error)) return 'retry';
       return error.status === 412 || error.status === 409 ? 'reread' : 'stop';
   }
 }

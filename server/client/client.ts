@@ -48,6 +48,8 @@ export interface ClientOptions {
   readonly connections?: number;
   /** Limit of every call that is not a stream or a wait; default 30 s. */
   readonly timeoutMs?: number;
+  /** Limit without a byte from the server, for calls that are no upload and no websocket; default 60 s. */
+  readonly silentMs?: number;
   /** Sent with every call, to servers with projects. */
   readonly project?: string;
   /** Sent with every call over TLS, instead of a client certificate. */
@@ -162,7 +164,14 @@ function clientOver(transport: Link, host: string, options: ClientOptions): Clie
   const inProjects = new Map<string, Client>();
   const project = options.project === undefined ? {} : { project: options.project };
   const stale = options.onStale === undefined ? {} : { onStale: options.onStale };
-  const http = createHttp({ transport, timeoutMs: options.timeoutMs ?? 30_000, ...project, ...stale });
+  const silentMs = options.silentMs ?? 60_000;
+  const http = createHttp({
+    transport,
+    timeoutMs: options.timeoutMs ?? Math.max(30_000, options.silentMs ?? 0),
+    silentMs,
+    ...project,
+    ...stale,
+  });
   const openEvents = (types: readonly EventType[], handlers: EventSocketHandlers): EventSocket =>
     new EventSocket(
       {

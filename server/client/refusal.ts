@@ -13,6 +13,8 @@ const patterns = {
   alreadyStopped: /\balready stopped\b/i,
   /** The container already has the requested state: started, stopped, frozen or thawed. */
   alreadySo: /\b(already (running|stopped)|is (not running|not frozen|already))\b/i,
+  /** LXD's database had no room for a transaction: nothing of it was done. */
+  overloaded: /\bfailed to begin transaction\b|\bdatabase is locked\b/i,
   /** Another change came first while the operation was queued. */
   changed: /\bETag no longer matches\b/,
   /** LXD's process for files dropped the connection; a repeated call succeeds. */

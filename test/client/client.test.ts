@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { connect, createClient, dialectOf, type Client, type ClientOptions } from '../../server/client/client.ts';
-import { ClientError, remedyFor } from '../../server/client/client-error.ts';
+import { ClientError, isOverloaded, isRefused, remedyFor } from '../../server/client/client-error.ts';
 import { parseEndpoint } from '../../server/client/transport/host-endpoint.ts';
 import { TooLongError } from '../../server/client/transport/exchange.ts';
 import { Transport } from '../../server/client/transport/transport.ts';
@@ -167,6 +167,43 @@ test('a call ends at its time limit, and on abort with the reason of its signal'
   const pending = client.create('profile', { name: 'a' }, {}, controller.signal);
   controller.abort(new Error('user'));
   await expect(pending).rejects.toThrow('user');
+});
+
+test('a call over a silent link ends after the limit without a byte, and is not repeated; a slow answer is read whole', async () => {
+  const slow = JSON.stringify({ type: 'sync', metadata: 'x'.repeat(50) });
+  const { daemon, client } = await setUp(
+    {
+      routes: {
+        'GET /1.0/mute': () => ({ never: true }),
+        'GET /1.0/late': () => new Promise((resolve) => setTimeout(() => resolve({ raw: slow }), 400)),
+      },
+    },
+    { silentMs: 200 },
+  );
+  const error = await failure(client.http.send({ method: 'GET', path: '/1.0/mute', timeoutMs: 600_000 }));
+  expect(error).toMatchObject({ code: 'timeout', message: 'GET /1.0/mute: the server sent nothing for 200 ms' });
+  expect(daemon.requests).toHaveLength(1);
+  await failure(client.http.open({ method: 'GET', path: '/1.0/mute' }));
+  const late = { method: 'GET', path: '/1.0/late' } as const;
+  expect(await failure(client.http.send(late))).toMatchObject({ code: 'timeout' });
+  expect((await client.http.send<string>({ ...late, silentMs: 5000 })).metadata).toBe('x'.repeat(50));
+});
+
+test('a refusal of a database that had no room for a transaction is tried again; a failed operation is not, here', async () => {
+  let posts = 0;
+  const busy = 'Failed to begin transaction: context deadline exceeded';
+  const { client } = await setUp({
+    routes: {
+      'POST /1.0/profiles': () => ((posts += 1) < 3 ? { error: 500, message: busy } : { sync: {} }),
+      'GET /1.0/profiles/b': () => ({ error: 500, message: 'context deadline exceeded' }),
+    },
+  });
+  await client.create('profile', { name: 'a' });
+  expect(posts).toBe(3);
+  const ended = new ClientError('operationFailed', busy, { status: 400, operation: {} as never });
+  expect([isRefused(ended, 'overloaded'), isOverloaded(ended)]).toEqual([true, false]);
+  // That alone does not say that nothing was done.
+  expect(isOverloaded(await failure(client.get('profile', 'b')))).toBe(false);
 });
 
 test('a call that is queued for a free connection ends with its signal, and is never sent', async () => {

@@ -17,6 +17,7 @@ import { equalValues, type Value } from '../../framework/value.ts';
 
 const attempts = 5;
 const busyPauseMs = 250;
+const overloadPauseMs = 500;
 
 /** The request may have taken effect although no answer came. Only reading the object shows it. */
 export function hasUnknownOutcome(error: unknown): boolean {
@@ -36,8 +37,10 @@ async function attempt<T>(context: Context<Link>, begin: () => Promise<Reply<T>>
       return await client.operations.run(begin, context.signal);
     } catch (error) {
       context.signal.throwIfAborted();
-      if (!isRefused(error, 'busy') || attempt >= 40) throw error;
-      await pause(busyPauseMs, context.signal);
+      // A database that is too busy ends an operation, which the server then undoes.
+      const isOverloaded = isRefused(error, 'overloaded') && attempt <= 5;
+      if (!isOverloaded && (!isRefused(error, 'busy') || attempt >= 40)) throw error;
+      await pause(isOverloaded ? overloadPauseMs * 2 ** attempt : busyPauseMs, context.signal);
     }
   }
 }

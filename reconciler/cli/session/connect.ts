@@ -5,6 +5,7 @@ import { parseEndpoints, renderEndpoint } from '../../../server/client/transport
 import { reasonOf } from '../../../server/lib/shared/reason.ts';
 import { ClientError } from '../../../server/client/client-error.ts';
 import type { CliContext } from './context.ts';
+import { parseDuration } from '../flags/parse-values.ts';
 import { exitCodes } from '../errors/exit-codes.ts';
 import { clientOptionsOf, hostOf, type ConnectOptions } from './host.ts';
 import type { HostOptions } from '../flags/host-flags.ts';
@@ -57,7 +58,12 @@ const silentMs = 3000;
 
 async function connectTo(context: CliContext<ConnectOptions>, host: string): Promise<Client> {
   const own = await clientOptionsOf(context.options);
-  const options = { ...(await withLogin(context, host, own)), onStale: staleNotice(context, host) };
+  const limit = parseDuration('GANTRY_REQUEST_TIMEOUT', context.io.env['GANTRY_REQUEST_TIMEOUT']);
+  const options = {
+    ...(await withLogin(context, host, own)),
+    ...(limit === undefined ? {} : { silentMs: limit }),
+    onStale: staleNotice(context, host),
+  };
   const timer = setTimeout(() => context.note(`${host} does not answer yet; still waiting`), silentMs);
   try {
     return await connect(host, options, context.stop);

@@ -21,6 +21,7 @@ import { reasonOf } from '../../../server/lib/shared/reason.ts';
 
 const attempts = 5;
 const pauseMs = 100;
+const overloadPauseMs = 500;
 
 /** An operation continues after its client is gone, so the next run may meet it. */
 export async function runStep(given: StepContext, planned: Step, signal: AbortSignal): Promise<Note> {
@@ -36,6 +37,10 @@ export async function runStep(given: StepContext, planned: Step, signal: AbortSi
         context.onProgress('waiting for another operation on it');
         await settle(context.client, step.kind, step.name, signal);
         await context.pause(pauseMs, signal);
+      } else if (isRefused(error, 'overloaded')) {
+        // Its database is too busy for a transaction. The server undoes the operation that this ended.
+        context.onProgress(`the server is busy, trying again: ${reasonOf(error)}`);
+        await context.pause(overloadPauseMs * 2 ** attempt, signal);
       } else if (remedyFor(error, false) === 'retry') {
         // The request did not reach the server, or the server was not ready, so it had no effect.
         context.onProgress(`trying again: ${reasonOf(error)}`);

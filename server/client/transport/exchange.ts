@@ -10,8 +10,10 @@ export interface WholeReply {
 }
 
 export interface ExchangeLimits {
-  /** undefined: none. */
+  /** For the whole call; undefined: none. */
   readonly timeoutMs: number | undefined;
+  /** Without a byte from the server; undefined: none. */
+  readonly silentMs?: number | undefined;
   /** Of the answer's body. */
   readonly maxBytes: number;
 }
@@ -28,7 +30,7 @@ export class TooLongError extends Error {
 export function exchange(
   dispatcher: Dispatcher,
   options: Dispatcher.DispatchOptions,
-  { timeoutMs, maxBytes }: ExchangeLimits,
+  { timeoutMs, silentMs, maxBytes }: ExchangeLimits,
   signal: AbortSignal | undefined,
 ): Promise<WholeReply> {
   return new Promise((resolve, reject) => {
@@ -36,6 +38,7 @@ export function exchange(
     let given: Error | undefined;
     const settled = (): void => {
       clearTimeout(timer);
+      clearTimeout(silence);
       signal?.removeEventListener('abort', aborted);
     };
     const giveUp = (error: Error): void => {
@@ -47,6 +50,8 @@ export function exchange(
     const aborted = (): void => giveUp(signal?.reason as Error);
     const expire = (): void => giveUp(new DeadlineError(`no answer in ${timeoutMs ?? 0} ms`));
     const timer = timeoutMs === undefined ? undefined : setTimeout(expire, timeoutMs);
+    const mute = (): void => giveUp(new DeadlineError(`the server sent nothing for ${silentMs ?? 0} ms`));
+    const silence = silentMs === undefined ? undefined : setTimeout(mute, silentMs);
     signal?.addEventListener('abort', aborted);
     let statusCode = 0;
     let headers: Headers = {};
@@ -61,9 +66,11 @@ export function exchange(
       onResponseStart(_controller, status, received) {
         statusCode = status;
         headers = received;
+        silence?.refresh();
       },
       onResponseData(_controller, chunk) {
         size += chunk.length;
+        silence?.refresh();
         if (size > maxBytes) giveUp(new TooLongError(`the answer is larger than ${maxBytes} bytes`));
         else chunks.push(chunk);
       },

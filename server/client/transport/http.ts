@@ -1,7 +1,7 @@
 // One call to the daemon: builds the request, limits its time, retries where that is safe, turns every failure into a ClientError.
 // Knows no kinds of objects.
 import type { Readable } from 'node:stream';
-import { ClientError, isUnavailable, remedyFor } from '../client-error.ts';
+import { ClientError, isOverloaded, isUnavailable, remedyFor } from '../client-error.ts';
 import { DeadlineError, pause, within } from '../../lib/shared/deadline.ts';
 import { currentTraceparent, inSpan, type Span } from '../../lib/shared/spans.ts';
 import { renderEndpoint, type Endpoint } from './host-endpoint.ts';
@@ -22,6 +22,8 @@ export interface Call {
   readonly headers?: Readonly<Record<string, string>>;
   readonly ifMatch?: string;
   readonly timeoutMs?: number;
+  /** A longer time without a byte than other calls may take: the server answers late on purpose. */
+  readonly silentMs?: number;
 }
 
 export interface StreamReply {
@@ -40,17 +42,24 @@ export interface Http {
 interface HttpDeps {
   readonly transport: {
     readonly endpoint: Endpoint;
+    /** How many hosts it may go on with; default 1. */
+    readonly members?: number;
     readonly bearer?: BearerSource | undefined;
     request(call: RawCall, signal: AbortSignal): Promise<RawReply>;
     exchange(call: RawCall, limits: ExchangeLimits, signal: AbortSignal | undefined): Promise<WholeReply>;
   };
   readonly timeoutMs: number;
+  /** The limit of a call without a byte from the server. */
+  readonly silentMs: number;
   readonly project?: string;
   readonly onStale?: (reason: string | undefined) => void;
 }
 
 const attempts = 3;
 const firstPauseMs = 100;
+/** A database that is too busy for a transaction has given up on it after ten seconds. */
+const overloadAttempts = 6;
+const overloadPauseMs = 500;
 
 export function createHttp(deps: HttpDeps): Http {
   return {
@@ -60,10 +69,14 @@ export function createHttp(deps: HttpDeps): Http {
         try {
           return await inRequestSpan(deps, call, (span) => sendOnce<T>(deps, call, signal, span));
         } catch (error) {
-          const again = call.stream === undefined && attempt < attempts && remedyFor(error, idempotent) === 'retry';
+          const isBusy = isOverloaded(error);
+          const [limit, pauseMs] = isBusy ? [overloadAttempts, overloadPauseMs] : [attempts, firstPauseMs];
+          const again = call.stream === undefined && attempt < limit && remedyFor(error, idempotent) === 'retry';
           // A missing socket will not appear by itself, and the user is waiting for the reason.
           if (!again || !isTransient(error)) throw error;
-          await pause(firstPauseMs * 2 ** (attempt - 1), signal);
+          // A link that was silent for the whole limit would be silent again; another member may answer.
+          if (hasTimedOut(error) && attempt >= (deps.transport.members ?? 1)) throw error;
+          await pause(pauseMs * 2 ** (attempt - 1), signal);
         }
       }
     },
@@ -71,7 +84,7 @@ export function createHttp(deps: HttpDeps): Http {
       inRequestSpan(deps, call, async (span) => {
         const what = whatOf(call);
         // The signal stays joined as long as the body exists: the transport destroys the body when the signal fires.
-        const sent = rawCall(deps, call, await deps.transport.bearer?.fresh());
+        const sent = { ...rawCall(deps, call, await deps.transport.bearer?.fresh()), silentMs: deps.silentMs };
         const raw = await connected(deps, call, (inner) => deps.transport.request(sent, inner), signal);
         span?.set('http.response.status_code', raw.statusCode);
         const headers: Headers = raw.headers;
@@ -86,6 +99,8 @@ export function createHttp(deps: HttpDeps): Http {
       }),
   };
 }
+
+const hasTimedOut = (error: unknown): boolean => error instanceof ClientError && error.code === 'timeout';
 
 const isTransient = (error: unknown): boolean =>
   error instanceof ClientError &&
@@ -113,7 +128,8 @@ async function sendOnce<T>(
   span: Span | undefined,
 ): Promise<Reply<T>> {
   signal?.throwIfAborted();
-  const limits = { timeoutMs: limitOf(deps, call), maxBytes: maxJsonBytes };
+  const silentMs = call.stream === undefined ? Math.max(deps.silentMs, call.silentMs ?? 0) : undefined;
+  const limits = { timeoutMs: limitOf(deps, call), silentMs, maxBytes: maxJsonBytes };
   const { bearer } = deps.transport;
   const sent = rawCall(deps, call, bearer === undefined ? undefined : await bearer.fresh());
   try {

@@ -30,6 +30,10 @@ export class Several implements Link {
     return this.#link.endpoint;
   }
 
+  get members(): number {
+    return this.#links.length;
+  }
+
   get bearer(): BearerSource | undefined {
     return this.#link.bearer;
   }

@@ -44,6 +44,8 @@ export interface RawCall {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Readable;
+  /** Without a byte of the answer. */
+  readonly silentMs?: number;
 }
 
 export type RawReply = Dispatcher.ResponseData;
@@ -128,13 +130,14 @@ export class Transport {
   }
 }
 
-const optionsOf = ({ method, path, headers, body }: RawCall): Dispatcher.DispatchOptions => ({
+/** The server may look at an upload for long before it answers. */
+const optionsOf = ({ method, path, headers, body, silentMs }: RawCall): Dispatcher.DispatchOptions => ({
   method,
   path,
   headers,
   body: body ?? null,
-  headersTimeout: 300_000,
-  bodyTimeout: 300_000,
+  headersTimeout: typeof body === 'object' ? 300_000 : (silentMs ?? 300_000),
+  bodyTimeout: silentMs ?? 300_000,
 });
 
 function originOf(endpoint: { readonly host: string; readonly port: number }): string {

@@ -62,6 +62,12 @@ export interface GantryProviderConfig {
   */
   readonly trustPassword?: string;
   /**
+  * How long a request may take without a byte from the server, such as `90s`; uploads and the streams of commands are exempt. Default: `60s`. Environment: `GANTRY_REQUEST_TIMEOUT`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#request_timeout GantryProvider#request_timeout}
+  */
+  readonly requestTimeout?: string;
+  /**
   * Project of all objects, on servers with projects. Environment: `GANTRY_PROJECT`.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#project GantryProvider#project}
@@ -142,6 +148,12 @@ export interface GantryProviderRemotes {
   */
   readonly trustPassword?: string;
   /**
+  * How long a request may take without a byte from the server. Default: `60s`.
+  *
+  * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#request_timeout GantryProvider#request_timeout}
+  */
+  readonly requestTimeout?: string;
+  /**
   * Default project of the objects on this server.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs#project GantryProvider#project}
@@ -164,6 +176,7 @@ export function gantryProviderRemotesToTerraform(struct?: GantryProviderRemotes 
     token: cdktn.stringToTerraform(struct!.token),
     token_file: cdktn.stringToTerraform(struct!.tokenFile),
     trust_password: cdktn.stringToTerraform(struct!.trustPassword),
+    request_timeout: cdktn.stringToTerraform(struct!.requestTimeout),
     project: cdktn.stringToTerraform(struct!.project),
   }
 }
@@ -225,6 +238,12 @@ export function gantryProviderRemotesToHclTerraform(struct?: GantryProviderRemot
     },
     trust_password: {
       value: cdktn.stringToHclTerraform(struct!.trustPassword),
+      isBlock: false,
+      type: "simple",
+      storageClassType: "string",
+    },
+    request_timeout: {
+      value: cdktn.stringToHclTerraform(struct!.requestTimeout),
       isBlock: false,
       type: "simple",
       storageClassType: "string",
@@ -296,6 +315,7 @@ export class GantryProvider extends cdktn.TerraformProvider {
     this._token = config.token;
     this._tokenFile = config.tokenFile;
     this._trustPassword = config.trustPassword;
+    this._requestTimeout = config.requestTimeout;
     this._project = config.project;
     this._target = config.target;
     this._remotes = config.remotes;
@@ -450,6 +470,22 @@ export class GantryProvider extends cdktn.TerraformProvider {
     return this._trustPassword;
   }
 
+  // request_timeout - computed: false, optional: true, required: false
+  private _requestTimeout?: string; 
+  public get requestTimeout() {
+    return this._requestTimeout;
+  }
+  public set requestTimeout(value: string | undefined) {
+    this._requestTimeout = value;
+  }
+  public resetRequestTimeout() {
+    this._requestTimeout = undefined;
+  }
+  // Temporarily expose input value. Use with caution.
+  public get requestTimeoutInput() {
+    return this._requestTimeout;
+  }
+
   // project - computed: false, optional: true, required: false
   private _project?: string; 
   public get project() {
@@ -544,6 +580,7 @@ export class GantryProvider extends cdktn.TerraformProvider {
       token: cdktn.stringToTerraform(this._token),
       token_file: cdktn.stringToTerraform(this._tokenFile),
       trust_password: cdktn.stringToTerraform(this._trustPassword),
+      request_timeout: cdktn.stringToTerraform(this._requestTimeout),
       project: cdktn.stringToTerraform(this._project),
       target: cdktn.stringToTerraform(this._target),
       remotes: cdktn.hashMapper(gantryProviderRemotesToTerraform)(this._remotes),
@@ -603,6 +640,12 @@ export class GantryProvider extends cdktn.TerraformProvider {
       },
       trust_password: {
         value: cdktn.stringToHclTerraform(this._trustPassword),
+        isBlock: false,
+        type: "simple",
+        storageClassType: "string",
+      },
+      request_timeout: {
+        value: cdktn.stringToHclTerraform(this._requestTimeout),
         isBlock: false,
         type: "simple",
         storageClassType: "string",
