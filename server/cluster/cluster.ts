@@ -39,6 +39,9 @@ export interface Self {
   readonly beforeTelling: (untilMs: number) => Promise<void>;
 }
 
+/** A member whose clock is asked for answers in this time. */
+const clockMs = 5_000;
+
 export class Cluster {
   readonly members: Members;
   readonly routing: Routing;
@@ -108,6 +111,20 @@ export class Cluster {
       body: body === undefined ? null : JSON.stringify(body),
       ...(signal === undefined ? {} : { signal }),
     });
+  }
+
+  /** What the clock of another member says, in ms since 1970, to a second; undefined: it does not say. */
+  async clockOf(member: Member): Promise<number | undefined> {
+    const headers = peerHeaders(this.ownName);
+    const { headers: answered, body } = await this.links.request(member, {
+      method: 'GET',
+      path: '/1.0',
+      headers,
+      timeoutMs: clockMs,
+    });
+    body.resume();
+    const ms = Date.parse(String(answered['date']));
+    return Number.isNaN(ms) ? undefined : ms;
   }
 
   /** False: the store does not answer, and what is read may be old. */

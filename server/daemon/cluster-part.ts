@@ -5,6 +5,7 @@ import { statusCodes } from '../api/status.ts';
 import type { LifecycleMetadata } from '../api/event.ts';
 import { containerOfUrl } from '../api/project/project-of-url.ts';
 import { RecordKeeper } from './cluster/kept-records.ts';
+import { ClockWatch } from '../cluster/clock-watch.ts';
 import { EventRelay } from '../cluster/event-relay.ts';
 import { peerHeaders } from '../cluster/peer-headers.ts';
 import { errorText } from '../lib/shared/reason.ts';
@@ -31,6 +32,7 @@ export class ClusterPart {
   readonly #unfollow: () => void;
   readonly #unfollowSettings: () => void;
   readonly #realising: NodeJS.Timeout;
+  readonly #clock: ClockWatch;
   #looking: NodeJS.Timeout | undefined;
   #listeners: Listeners | undefined;
   #isClosed = false;
@@ -71,7 +73,13 @@ export class ClusterPart {
         this.#lookForOwn();
       }
     });
-    this.#realising = setInterval(() => void this.#realise(), realiseEveryMs);
+    this.#clock = new ClockWatch({
+      others: () => cluster.members.reachable(),
+      clockOf: (member) => cluster.clockOf(member),
+      nowMs: () => base.clock.nowMs(),
+      random: Math.random,
+    });
+    this.#realising = setInterval(() => void this.#lookAtMinute(), realiseEveryMs);
     this.#realising.unref();
     this.#lookLater();
     base.membership.set({
@@ -126,7 +134,10 @@ export class ClusterPart {
         certificates: certificates.fingerprints,
         isReadOnly: this.#isReadOnly,
         ...(keyChange.told === undefined ? {} : { keys: keyChange.told }),
-        warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unmade()].slice(0, mostWarnings),
+        warnings: [...this.#ownDisk(), ...ownEtcd.warnings, ...this.#unmade(), ...this.#wrongClock()].slice(
+          0,
+          mostWarnings,
+        ),
         load: {
           memoryTotalBytes: totalmem(),
           memoryFreeBytes: process.availableMemory(),
@@ -196,6 +207,21 @@ export class ClusterPart {
     const everyMs = this.#services.fencing.isNeeded ? lookEveryMs.healing : lookEveryMs.otherwise;
     this.#looking = setTimeout(() => this.#lookAfter(), everyMs);
     this.#looking.unref();
+  }
+
+  async #lookAtMinute(): Promise<void> {
+    const { cluster, log } = this.#base;
+    await this.#realise();
+    const before = this.#clock.problem;
+    await this.#clock.look();
+    const { problem } = this.#clock;
+    if (problem === before) return;
+    if (problem !== undefined) log.warn(problem);
+    await cluster.tell();
+  }
+
+  #wrongClock(): readonly string[] {
+    return this.#clock.problem === undefined ? [] : [this.#clock.problem];
   }
 
   /** Makes here what the cluster defines and this member lacks. */

@@ -215,6 +215,7 @@ export const containerConfigKeys = {
     'The member that was lost with it; goes when it was started here.',
     server,
   ),
+  'volatile.cluster.group': text('none', 'Group of members that was its target: an evacuation keeps it there.', server),
   'volatile.evacuate.origin': text('none', 'Member of the cluster that it goes back to when that is restored.', server),
   'volatile.evacuate.power': text('none', 'RUNNING: it was stopped for an evacuation, and is to start.', server),
   'volatile.idmap.base': make('integer', is.integer(0))('none', 'First host id of its map.', server),

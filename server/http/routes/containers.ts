@@ -1,5 +1,5 @@
 // Container endpoints: requests to use cases and back.
-import type { ContainerPost } from '../../api/container/container.ts';
+import type { ContainerCreate, ContainerPost } from '../../api/container/container.ts';
 import { errors } from '../../api/errors.ts';
 import type { Containers } from '../../services/containers/containers.ts';
 import { containerUrl } from '../../api/project/project-names.ts';
@@ -26,6 +26,12 @@ interface ContainerUseCases {
   readonly restore: (context: ContextOf<'containers.create'>) => Promise<RouteReply>;
 }
 
+/** A group that is the target stays that of the container. */
+function inGroup(body: ContainerCreate, target = ''): ContainerCreate {
+  if (!target.startsWith('@')) return body;
+  return { ...body, config: { ...body.config, 'volatile.cluster.group': target.slice(1) } };
+}
+
 export function containerRoutes({ containers, migrations, memberCopies, clusterMoves, restore }: ContainerUseCases) {
   return {
     'containers.list': async ({ query, caller }) => {
@@ -39,7 +45,7 @@ export function containerRoutes({ containers, migrations, memberCopies, clusterM
     'containers.create': async (context) => {
       const { caller, body } = context;
       if (isBackupUpload(context.request)) return restore(context);
-      const wanted = await memberCopies.creationHere(caller, body);
+      const wanted = inGroup(await memberCopies.creationHere(caller, body), context.query.target);
       return async_(migrations.createContainer(caller, wanted) ?? (await containers.create(caller, wanted)));
     },
     'containers.get': async (context) => {

@@ -119,6 +119,11 @@ export class Definitions {
       if (known !== undefined && known.state !== 'pending') throw errors.exists(what, name);
       if (known !== undefined && known.type !== type)
         throw errors.badRequest(`The ${what} ${name} is defined with ${known.type} on members, not with ${type}`);
+      const missing = this.#members.list().filter(({ number }) => !known?.overrides[number] && !given.has(number));
+      if (known !== undefined && missing.length > 0)
+        throw errors.badRequest(
+          `The ${what} ${name} is defined on some members, and not on ${missing.map((each) => each.name).join(', ')}: define it there with target first`,
+        );
       const parts = this.#members.list().map(({ number }) => {
         const part = { ...own, ...known?.overrides[number], ...given.get(number) };
         return [number, part] as const;

@@ -111,6 +111,26 @@ describe.skipIf(etcdMissing() !== undefined)('members and their groups', () => {
     expect(await one.get(group)).toEqual([`${group}/default`]);
   });
 
+  test('a container that was made in a group leaves an evacuated member for another one of that group', async () => {
+    await ok('POST', group, { name: 'pair', description: '', members: ['m1', 'm2'] });
+    const devices = { root: { type: 'disk', path: '/', pool: 'default' } };
+    // Without the group it would go to the emptiest member, which is the third.
+    for (const name of ['filling1', 'filling2'])
+      await one.ok('POST', '/1.0/containers?target=m1', { name, source: { type: 'none' }, devices });
+    await one.ok('POST', '/1.0/containers?target=@pair', { name: 'paired', source: { type: 'none' }, devices });
+    expect(await one.get('/1.0/containers/paired')).toMatchObject({
+      location: 'm2',
+      config: { 'volatile.cluster.group': 'pair' },
+    });
+    await one.ok('POST', `${member}/m2/state`, { action: 'evacuate' });
+    expect(await one.get('/1.0/containers/paired')).toMatchObject({ location: 'm1' });
+    await one.ok('POST', `${member}/m2/state`, { action: 'restore' });
+    expect(await one.get('/1.0/containers/paired')).toMatchObject({ location: 'm2' });
+    for (const name of ['filling1', 'filling2', 'paired']) await one.ok('DELETE', `/1.0/containers/${name}`);
+    for (const name of ['m1', 'm2']) await ok('PATCH', `${member}/${name}`, { groups: ['default'] });
+    await ok('DELETE', `${group}/pair`);
+  });
+
   test.skipIf(noLxc !== undefined)(
     'lxc sets keys of members, and makes, assigns, lists, renames and deletes groups',
     async () => {

@@ -86,6 +86,21 @@ describe.skipIf(etcdMissing() !== undefined)('objects of a whole cluster', () =>
     expect(await three?.get('/1.0/storage-pools/phased')).toMatchObject({ status: 'Created', locations: names });
   });
 
+  test('a pool that clients of LXD defined on some members only is refused, with the names of the others', async () => {
+    const body = { name: 'partial', driver: 'dir' };
+    for (const name of ['m1', 'm3'])
+      expect((await one?.call('POST', `/1.0/storage-pools?target=${name}`, body))?.status).toBe(200);
+    const refused = await one?.call('POST', '/1.0/storage-pools', body);
+    expect([refused?.status, refused?.metadata.message]).toEqual([
+      400,
+      expect.stringContaining('is defined on some members, and not on m2: define it there'),
+    ]);
+    expect((await one?.call('POST', '/1.0/storage-pools', { ...body, member_overrides: { m2: {} } }))?.status).toBe(
+      200,
+    );
+    expect((await one?.call('DELETE', '/1.0/storage-pools/partial'))?.status).toBeLessThan(300);
+  });
+
   test('a network has the same subnet on every member', async () => {
     const config = { 'ipv4.address': 'auto', 'ipv6.address': 'none' };
     expect((await two?.call('POST', '/1.0/networks', { name: 'net0', config }))?.status).toBe(200);

@@ -10,7 +10,7 @@ import { placeContainer } from '../../../cluster/placement.ts';
 import { errorText } from '../../../lib/shared/reason.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../caller.ts';
-import { evacuateKeys } from '../../containers/life/evacuate-keys.ts';
+import { evacuateKeys, groupOf } from '../../containers/life/evacuate-keys.ts';
 import { lockOf } from '../../containers/find.ts';
 import type { ContainerEntry } from '../../containers/view.ts';
 import { evacuationModes, isEvacuationMode, isToRun, wayOut } from './evacuation-plan.ts';
@@ -105,7 +105,7 @@ function destination({ records, cluster }: GoAwayDeps, { document }: ContainerEn
   const others = cluster.members.list().filter(({ isHere }) => !isHere);
   if (others.length === 0) throw errors.badRequest('there is no other member in the cluster');
   return placeContainer(others, {
-    target: '',
+    target: groupOf(document.config),
     architecture: document.architecture,
     objection: (member) =>
       hasPool(records, member, document.pool) ? undefined : `has no storage pool ${document.pool}`,
