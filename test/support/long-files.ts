@@ -13,6 +13,7 @@ export const longFiles: readonly string[] = [
   'test/e2e/terraform/stock-lxd.test.ts',
   'test/e2e/process/closed-output.test.ts',
   'test/e2e/cluster/members/certificate.test.ts',
+  'test/e2e/cluster/members/lock-out.test.ts',
   'test/e2e/terraform/workflow.test.ts',
   'test/reconciler/web/actions.test.ts',
   'test/server/drivers/network/bridge-host.test.ts',

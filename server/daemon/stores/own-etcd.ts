@@ -1,7 +1,6 @@
 // The etcds that the members of a cluster run themselves: which of them this host runs, and its part in changing that.
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errors } from '../../api/errors.ts';
 import { EtcdCare } from '../../cluster/etcd/care.ts';
 import { type EtcdIssuers, writeEtcdCertificates } from '../../cluster/etcd/certificates.ts';
 import { etcdQuotaBytes, type EtcdStart } from '../../cluster/etcd/etcd-flags.ts';
@@ -14,11 +13,10 @@ import type { Members } from '../../cluster/members.ts';
 import { writeDurably } from '../../lib/durable-files.ts';
 import type { Log } from '../../lib/log.ts';
 import { errorText } from '../../lib/shared/reason.ts';
-import { pause } from '../../lib/shared/deadline.ts';
 import { type Rest, RestlessLoop } from '../../lib/restless-loop.ts';
 import { addressesOf, clientOf, hostOf, nameOf, peerOf } from './etcd-place.ts';
 import { type EtcdNote, etcdNotePath, etcdStartOf, readEtcdNote, storeName } from './etcd-note.ts';
-import { etcdSettings } from './store-choice.ts';
+import { handOver, membershipOf, untilServing, withdrawFrom } from './etcd-link.ts';
 
 export interface OwnEtcdDeps {
   readonly stateDir: string;
@@ -48,9 +46,6 @@ const restlessMs = 30_000;
 const promoteMs = 1_500;
 /** A program that was missing is looked for again after this time. */
 const programEveryMs = 60_000;
-/** After it was started again; the others must agree on a leader. */
-const serveMs = 30_000;
-const serveEveryMs = 100;
 
 export class OwnEtcd {
   readonly #deps: OwnEtcdDeps;
@@ -113,7 +108,9 @@ export class OwnEtcd {
       const noted = await readEtcdNote(this.#deps.stateDir);
       if (this.#process === undefined || noted === undefined) return;
       if (this.#trusted !== (await this.#trustedNow())) await this.#startAgain(noted, store);
-      await this.#untilServing(noted, store);
+      // One that the others have taken off their list ends by itself.
+      const hasEnded = (): boolean => this.#process?.status.state === 'failed' || this.#isStopped;
+      await untilServing(store, noted.clientAddress, hasEnded);
     });
   }
 
@@ -350,31 +347,11 @@ export class OwnEtcd {
 
   /** It reads whom it trusts only at its start. */
   async #startAgain(noted: EtcdNote, store: ClusterStore): Promise<void> {
-    const link = await membershipOf(store);
-    await link.moveLeaderAway(noted.clientAddress).catch(() => false);
-    link.close();
+    await handOver(store, noted.clientAddress);
     await this.#process?.stop();
     if (this.#isStopped) return;
     this.#process = await this.#newProcess();
     await this.#process.keepRunning(this.#startOf(noted));
-  }
-
-  /** One that the others have taken off their list ends by itself. */
-  async #untilServing({ clientAddress }: EtcdNote, store: ClusterStore): Promise<void> {
-    const untilMs = performance.now() + serveMs;
-    const link = await membershipOf(store);
-    try {
-      for (;;) {
-        const status = await link.statusOf(clientAddress).catch(() => undefined);
-        const hasEnded = this.#process?.status.state === 'failed' || this.#isStopped;
-        if (hasEnded || (status !== undefined && status.leader !== '0')) return;
-        if (performance.now() > untilMs)
-          throw new Error('the etcd of this host does not serve since the keys of the cluster have changed');
-        await pause(serveEveryMs, undefined);
-      }
-    } finally {
-      link.close();
-    }
   }
 
   async #trustedNow(): Promise<string> {
@@ -399,24 +376,4 @@ export class OwnEtcd {
     await mkdir(clusterDir(this.#deps.stateDir), { recursive: true, mode: 0o700 });
     await writeDurably(etcdNotePath(this.#deps.stateDir), `${JSON.stringify(noted)}\n`, 0o600);
   }
-}
-
-/** Loads gRPC, which the other hosts need not keep in memory. */
-async function membershipOf(store: ClusterStore): Promise<EtcdMembership> {
-  const [{ EtcdMembership: Membership }, settings] = await Promise.all([
-    import('../../cluster/etcd/membership.ts'),
-    etcdSettings(store),
-  ]);
-  return new Membership(settings);
-}
-
-async function withdrawFrom(link: EtcdMembership, peerAddress: string): Promise<void> {
-  const found = await link.list();
-  const mine = found.find((member) => member.peerAddress === peerAddress);
-  if (mine === undefined) return;
-  if (!found.some((member) => member !== mine && !member.isLearner))
-    throw errors.badRequest(
-      'This member runs the only etcd of the cluster, which has all its records: remove it when another member runs one, too',
-    );
-  await link.remove(mine.id);
 }
