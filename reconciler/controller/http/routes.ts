@@ -1,5 +1,6 @@
 // The handler of each endpoint of the controller: questions go to the engine, logins to the sessions.
 import type { Controller } from '../controller.ts';
+import { forViewers } from '../decide/withhold.ts';
 import type { ApiCaller, Authenticator } from './access/authenticator.ts';
 import { writeCookie } from './access/cookies.ts';
 import { pendingS, type IssuerLogin } from './access/issuer-login.ts';
@@ -35,10 +36,11 @@ export function routesOf(deps: RouteDeps): Handlers {
   return {
     overview: () => controller.overview(),
     objects: ({ params, query }) => controller.objects(params.set, query),
-    object: ({ params, query: { host, address } }) => {
+    object: async ({ params, query: { host, address }, caller }) => {
       if (host === undefined || address === undefined)
         throw new Refusal('bad-request', 'The query needs host and address');
-      return controller.object(params.set, host, address);
+      const detail = await controller.object(params.set, host, address);
+      return caller.role === 'operate' || deps.settings.isOwnHost === true ? detail : forViewers(detail);
     },
     drift: ({ params, query }) => controller.drift(params.set, query),
     history: ({ params, query }) => controller.history(params.set, query),

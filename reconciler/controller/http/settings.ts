@@ -10,6 +10,8 @@ export interface HttpSettings {
   readonly anonymous?: 'view';
   /** Users with the role operate may open consoles of containers. */
   readonly console: boolean;
+  /** Of `gantry ui`: the callers reach the host itself, and no value is kept for operators. */
+  readonly isOwnHost?: true;
   /** Addresses and networks whose X-Forwarded-For is believed. */
   readonly trustedProxies?: readonly string[];
   /** Where browsers reach it, when that is not the listening address: behind a proxy. */

@@ -10,6 +10,7 @@ import type { ImageCache, Loaded, VariableSource } from '../../manifest/load-con
 import { loadManifests } from '../../manifest/load.ts';
 import { findEnvironments } from '../../manifest/variables/environment-files.ts';
 import { inFence, withFence } from '../../manifest/text/fence.ts';
+import { cleaned } from '../decide/withhold.ts';
 import type { SetConfig } from '../config/config.ts';
 
 export interface LoadedSet {
@@ -71,7 +72,7 @@ async function loadFenced(
     const cycles = referenceCycles(loaded.documents).map((one) => loaded.locate(one));
     for (const one of [...loaded.diagnostics, ...cycles]) {
       if (one.severity !== 'error') continue;
-      const text = problemText(one, folder);
+      const text = cleaned(problemText(one, folder), loaded.documents);
       const on = problems.get(text) ?? new Set();
       problems.set(text, on.add(host.name));
     }

@@ -5,6 +5,7 @@ import type {
   ControllerEvent,
   DriftRecord,
   LogLine,
+  ObjectDetail,
   ObjectSummary,
   Operation,
   Overview,
@@ -71,6 +72,7 @@ export class FakeController implements Controller {
   runs: RunRecord[] = [];
   lines: LogLine[] = [];
   isNowReady = true;
+  details: Partial<ObjectDetail> = {};
   /** Thrown by the next question for an object. */
   broken: Error | undefined;
   readonly asked: Asked[] = [];
@@ -104,7 +106,7 @@ export class FakeController implements Controller {
     if (this.broken !== undefined) throw this.broken;
     const summary = this.items.find((one) => one.host === host && one.address === address);
     if (summary === undefined) throw new ControllerError('not-found', `The set ${set} has no ${address} on ${host}`);
-    return { summary, differences: [], suspensions: [], history: [] };
+    return { summary, differences: [], suspensions: [], history: [], ...this.details };
   }
 
   drift(set: string) {

@@ -50,7 +50,7 @@ export const showHost: Run<UiOptions> = async (context, words) => {
     });
     const listener = await listen({
       controller: viewer,
-      settings: { listen: options.listen ?? '127.0.0.1:0', console: options.console === true },
+      settings: { listen: options.listen ?? '127.0.0.1:0', console: options.console === true, isOwnHost: true },
       log: hub.httpLog,
       pageDirectory,
     }).catch((error: unknown) => {

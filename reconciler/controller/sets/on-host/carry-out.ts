@@ -5,6 +5,7 @@ import type { MadePlan } from '../../../engine/runs/make-plan.ts';
 import { rolloutOf, type HostTarget, type SetOnHostDeps } from './host-target.ts';
 import type { Planned } from '../../traces/run-trace.ts';
 import { changesOn } from '../object-history.ts';
+import { cleaned } from '../../decide/withhold.ts';
 import { runPlan, type PlanRun } from './run-plan.ts';
 
 export interface HostWork {
@@ -26,6 +27,7 @@ export async function carryOut(
 ): Promise<void> {
   const { config, link, beginOwn, who, stateDir, parallelism, nowMs, log, onChanges } = deps;
   const { name } = link.host;
+  const clean = (text: string): string => cleaned(text, target.loaded.loaded.documents);
   const rollout = rolloutOf(target, isNew);
   const run = rollout ?? beginOwn(planned, isNew ? target.run : undefined);
   run.hostBegan(name, made.plan);
@@ -45,17 +47,19 @@ export async function carryOut(
       timeoutMs: config.timeoutMs,
       nowMs,
       emit: (event) => run.event(name, event),
-      warn: (text) => log('warn', text, name),
+      warn: (text) => log('warn', clean(text), name),
       stop: signal,
     };
-    const result = await run.onHost(name, () => runPlan(work, signal));
+    const done = await run.onHost(name, () => runPlan(work, signal));
+    const failures = done.failures.map((one) => ({ ...one, what: clean(one.what), why: clean(one.why) }));
+    const result = { ...done, failures };
     failure = textOf(result.failures);
     run.hostEnded(name, made.plan, result, failure);
     const changes = changesOn(name, run.id, made.plan, result, nowMs());
     if (changes !== undefined) onChanges(changes);
     onEnd(result.failures, failure);
   } catch (error) {
-    failure = reasonOf(error);
+    failure = clean(reasonOf(error));
     run.hostEnded(name, undefined, undefined, failure);
     throw error;
   } finally {

@@ -2,10 +2,11 @@
 import { coreKind } from '../../../core/kinds/index.ts';
 import type { Document } from '../../../core/documents/document.ts';
 import type { Observed } from '../../../core/documents/observed.ts';
-import type { PlanOptions } from '../../../core/plan/plan.ts';
+import type { Guard, PlanOptions } from '../../../core/plan/plan.ts';
 import { planOn, requireSound, type MadePlan } from '../../../engine/runs/make-plan.ts';
 import { planAround } from '../../decide/plan-around.ts';
 import type { LoadedSet } from '../load-revision.ts';
+import { cleaned } from '../../decide/withhold.ts';
 import { restrained, type Restraint } from '../../decide/restrain.ts';
 
 export interface TargetPlan {
@@ -42,5 +43,24 @@ export function planTarget(
     }),
   );
   requireSound(made);
-  return made;
+  return withCleanGuards(made, loaded.loaded.documents);
+}
+
+/** Guards quote values of documents; everybody reads them. */
+function withCleanGuards(made: MadePlan, documents: readonly Document[]): MadePlan {
+  const { plan } = made;
+  if (plan.guards.length === 0) return made;
+  const known = new Map<Guard, Guard>();
+  const clean = (guard: Guard): Guard => {
+    const { message, remedy } = guard;
+    const found = known.get(guard) ?? {
+      ...guard,
+      message: cleaned(message, documents),
+      remedy: cleaned(remedy, documents),
+    };
+    known.set(guard, found);
+    return found;
+  };
+  const changes = plan.changes.map((one) => (one.guard === undefined ? one : { ...one, guard: clean(one.guard) }));
+  return { ...made, plan: { ...plan, changes, guards: plan.guards.map(clean) } };
 }

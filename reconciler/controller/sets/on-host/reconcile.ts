@@ -13,6 +13,7 @@ import { OvertakenError } from '../../../engine/runs/set-run.ts';
 import type { DriftRecord } from '../../http/contract.ts';
 import { verdictOn, type Hindrance, type Verdict } from '../../decide/host-verdict.ts';
 import type { Judged } from '../../decide/judge-drift.ts';
+import { cleaned } from '../../decide/withhold.ts';
 import { opensInMs } from '../../decide/windows.ts';
 import { Attempts } from './attempts.ts';
 import { carryOut, type Failures, type HostWork } from './carry-out.ts';
@@ -69,7 +70,7 @@ export class HostReconciler {
       await this.#reconcile(target, signal);
     } catch (error) {
       if (signal.aborted) return false;
-      this.#notDone(error, target.revision, this.#neededFor(target));
+      this.#notDone(error, target, this.#neededFor(target));
     }
     return true;
   }
@@ -157,7 +158,7 @@ export class HostReconciler {
       if (!isNew) this.#repairs.note(new Set(made.plan.steps.map(({ address }) => address)), this.#deps.nowMs());
       if (signal.aborted) return;
       if (failure === undefined) this.#succeeded(target, made);
-      else this.#notDone(new Error(failure), target.revision);
+      else this.#notDone(new Error(failure), target);
     };
     await carryOut(this.#deps, work, onEnd, signal);
   }
@@ -180,7 +181,7 @@ export class HostReconciler {
     return isNew ? this.#deps.waitsFor(this.#host, revision) : undefined;
   }
 
-  #notDone(error: unknown, revision: string, needed?: Hindrance): void {
+  #notDone(error: unknown, { revision, loaded }: HostTarget, needed?: Hindrance): void {
     const { nowMs, log, link, look, display } = this.#deps;
     if (error instanceof OvertakenError) {
       link.forgetLists();
@@ -191,7 +192,7 @@ export class HostReconciler {
     const isLocked = error instanceof LockedError;
     const waits = isLocked || needed !== undefined;
     const held = this.#suspension();
-    const text = `${held === undefined ? '' : `${held.why}; `}${needed?.why ?? reasonOf(error)}`;
+    const text = `${held === undefined ? '' : `${held.why}; `}${needed?.why ?? cleaned(reasonOf(error), loaded.loaded.documents)}`;
     if (waits) this.attempts.hasToWait(nowMs());
     else this.attempts.notDone(revision, nowMs());
     const isTold = display.state.error === text;
