@@ -373,6 +373,16 @@ export const extensionRows: Readonly<Record<string, ExtensionRow>> = {
     'server/http/lxd-dialect.test.ts',
     'processors are listed by core and thread',
   ],
+  container_nic_ipfilter: [
+    'drivers/runtime/nic/filter-rules.ts',
+    'server/hostile/tenants/shared-network.test.ts',
+    'no frame with an address of others gets through',
+  ],
+  instance_nic_bridged_port_isolation: [
+    'drivers/runtime/nic/filters.ts',
+    'server/hostile/tenants/shared-network.test.ts',
+    'isolated nics',
+  ],
   api_filtering: ['http/dialects/lxd-filter.ts', 'server/http/lxd-dialect.test.ts', 'filter'],
   instance_project_move: ['services/containers/life/move.ts', 'server/services/projects/containers.test.ts', 'project'],
   image_source_project: ['services/images/copy-image.ts', 'server/services/images/image-projects.test.ts', 'project'],

@@ -62,7 +62,10 @@ export class ClusterPart {
       },
       true,
     );
-    this.#unfollow = services.profiles.follow();
+    const unfollow = [services.profiles.follow(), services.projects.follow()];
+    this.#unfollow = () => {
+      for (const one of unfollow) one();
+    };
     this.#unfollowSettings = base.records.onShared((kind) => {
       if (kind === 'server') this.#settingsChanged();
       if (kind === 'cluster') services.certificateChange.look();

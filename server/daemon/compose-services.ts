@@ -162,7 +162,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     snapshotAtStart: (name: string, signal: AbortSignal) => snapshotAtStart({ ...common, snapshots }, name, signal),
   };
   const containers = new Containers(stateDeps);
-  const networks = new Networks(common);
+  const networks = new Networks({ ...common, running });
   const storagePools = new StoragePools(common);
   const { cluster } = base;
   const inCluster = { records, cluster, log };
@@ -279,7 +279,7 @@ export function composeServices(base: Foundation, options: Pick<DaemonOptions, '
     placing: new Placing({ records, cluster, nowMs: () => clock.nowMs() }),
     pools,
     profiles: new Profiles({ ...common, running, guests }),
-    projects: new Projects({ ...common, ...places }),
+    projects: new Projects({ ...common, ...places, running }),
     restoreDeps: { ...common, architecture },
     running,
     sagas,

@@ -18,6 +18,7 @@ export const longFiles: readonly string[] = [
   'test/reconciler/web/actions.test.ts',
   'test/server/drivers/network/bridge-host.test.ts',
   'test/e2e/kill/converge.test.ts',
+  'test/server/hostile/tenants/shared-network.test.ts',
   'test/e2e/process/closed-output-verbs.test.ts',
   'test/server/cluster/etcd/membership.test.ts',
   'test/e2e/documents/inside.test.ts',

@@ -24,7 +24,8 @@ const routes = (family: IpFamily): Check =>
 export const nic: DeviceSchema = {
   doc: 'A network interface.',
   hotplug: true,
-  adjustable: /^(limits\.(ingress|egress|max)|security\.mac_filtering|ipv[46]\.(address|routes)|maas\..*)$/,
+  adjustable:
+    /^(limits\.(ingress|egress|max)|security\.(mac_filtering|ipv[46]_filtering|port_isolation)|ipv[46]\.(address|routes)|maas\..*)$/,
   unique: ['name', 'host_name', 'hwaddr'],
   hostAccess: ({ nictype = '' }) =>
     ['physical', 'sriov'].includes(nictype) ? `an interface of the host (${nictype})` : undefined,
@@ -53,6 +54,20 @@ export const nic: DeviceSchema = {
       shaped,
     ),
     'security.mac_filtering': live(is.bool, 'Drop frames with another MAC address.', { default: 'false', ...bridged }),
+    'security.ipv4_filtering': live(
+      is.bool,
+      'Drop IPv4 and ARP with another address than its own (ipv4.address, or one that is reserved for it), and answers of DHCP servers. Includes security.mac_filtering.',
+      { default: 'false', ...bridged },
+    ),
+    'security.ipv6_filtering': live(
+      is.bool,
+      'Drop IPv6 and neighbour discovery with another address than its own, router announcements and answers of DHCP servers. Includes security.mac_filtering.',
+      { default: 'false', ...bridged },
+    ),
+    'security.port_isolation': live(is.bool, 'Keep it from nics on the same bridge that have this, too.', {
+      default: 'false',
+      ...bridged,
+    }),
     'limits.ingress': live(is.bitRate, 'Most bits a second into the container.', shaped),
     'limits.egress': live(is.bitRate, 'Most bits a second out of the container.', shaped),
     'limits.max': live(is.bitRate, 'Both limits at once.', shaped),

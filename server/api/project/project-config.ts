@@ -142,6 +142,10 @@ export const projectConfigKeys = {
     check: idListRule,
   },
   'restricted.networks.access': text('In a restricted project: networks that may be used, comma separated.'),
+  'restricted.networks.spoofing': {
+    ...barred('addresses of others'),
+    doc: 'In a restricted project: whether nics may send with addresses that are not theirs. With block, security.mac_filtering, security.ipv4_filtering and security.ipv6_filtering hold for all of them.',
+  },
   'restricted.networks.subnets': text('Subnets of uplinks that may be used. No effect here: networks have no uplinks.'),
   'restricted.networks.uplinks': text('Networks that may be uplinks. No effect here: networks have no uplinks.'),
   'restricted.networks.zones': text('DNS zones that may be used. No effect here: there are no zones.'),

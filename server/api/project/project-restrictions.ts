@@ -157,6 +157,16 @@ function deviceProblems(contents: ProjectContents, device: ConfigMap, resolve: R
 }
 
 function nicProblems(contents: ProjectContents, device: ConfigMap): readonly Found[] {
+  const found = accessProblems(contents, device);
+  if (restriction(contents.config, 'restricted.networks.spoofing') === 'allow') return found;
+  const off = filterProperties.filter((property) => (device[property] ?? '') !== '' && !isTrue(device[property]));
+  const message = `cannot be off: sending with addresses of others ${refusal(contents, 'restricted.networks.spoofing')}`;
+  return [...found, ...off.map((property) => ({ path: `.${property}`, message }))];
+}
+
+const filterProperties = ['security.mac_filtering', 'security.ipv4_filtering', 'security.ipv6_filtering'] as const;
+
+function accessProblems(contents: ProjectContents, device: ConfigMap): readonly Found[] {
   const key = 'restricted.devices.nic';
   const value = restriction(contents.config, key);
   const { network = '', parent = '' } = device;

@@ -120,6 +120,8 @@ const onlyForLxd = [
   'event_location',
   'resources_v2',
   'api_filtering',
+  'container_nic_ipfilter',
+  'instance_nic_bridged_port_isolation',
 ];
 
 /** There they mean the protocol of Candid, which is not spoken. External tokens are `oidc` there. */

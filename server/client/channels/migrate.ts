@@ -144,7 +144,7 @@ function wantedOf(source: Wanted, options: CopyOptions) {
     !isDropped(key) &&
     (!key.startsWith('volatile.') ||
       key === 'volatile.base_image' ||
-      (options.keepAddresses === true && key.endsWith('.hwaddr')));
+      (options.keepAddresses === true && /\.(hwaddr|ipv[46]\.address)$/.test(key)));
   // A server that copies by itself adds the keys of the source that are not given.
   const dropped = Object.fromEntries(
     Object.keys(source.config)

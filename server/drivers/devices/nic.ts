@@ -93,7 +93,7 @@ function routesOf(properties: ConfigMap): readonly string[] {
   return [...new Set(texts.flatMap((text) => parseCidr(text) ?? []).map((cidr) => formatCidr(subnetOf(cidr))))];
 }
 
-function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter' | 'routes'> {
+function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter' | 'ipFilter' | 'isolated' | 'routes'> {
   const routes = routesOf(properties);
   const rate = (name: string): number | undefined => {
     const text = set(properties, name) ?? set(properties, 'limits.max');
@@ -108,7 +108,24 @@ function shapeOf(properties: ConfigMap): Pick<NicRun, 'rates' | 'macFilter' | 'r
           rates: { ...(ingress === undefined ? {} : { ingress }), ...(egress === undefined ? {} : { egress }) },
         }),
     ...(routes.length === 0 ? {} : { routes }),
-    ...(isTrue(properties['security.mac_filtering']) ? { macFilter: true } : {}),
+    ...filterOf(properties),
+  };
+}
+
+function filterOf(properties: ConfigMap): Pick<NicRun, 'macFilter' | 'ipFilter' | 'isolated'> {
+  const address = (family: 4 | 6): readonly string[] | undefined => {
+    if (!isTrue(properties[`security.ipv${family}_filtering`])) return undefined;
+    const text = set(properties, `ipv${family}.address`);
+    return text === undefined ? [] : [text];
+  };
+  const [ipv4, ipv6] = [address(4), address(6)];
+  const hasIpFilter = ipv4 !== undefined || ipv6 !== undefined;
+  return {
+    ...(hasIpFilter || isTrue(properties['security.mac_filtering']) ? { macFilter: true } : {}),
+    ...(hasIpFilter
+      ? { ipFilter: { ...(ipv4 === undefined ? {} : { ipv4 }), ...(ipv6 === undefined ? {} : { ipv6 }) } }
+      : {}),
+    ...(isTrue(properties['security.port_isolation']) ? { isolated: true } : {}),
   };
 }
 

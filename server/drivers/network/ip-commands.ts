@@ -22,6 +22,8 @@ export interface Link {
   readonly kind: string;
   readonly alias: string;
   readonly master: string;
+  /** A bridge that learns no address from frames to the link itself (01:80:c2:00:00:0x), which pass no filter. */
+  readonly ignoresLinkLocal: boolean;
   readonly addresses: readonly LinkAddress[];
   readonly counters: NetworkState['counters'];
 }
@@ -50,6 +52,7 @@ export function parseLinks(output: string): Link[] {
         kind: text(object(link['linkinfo'])['info_kind']),
         alias: text(link['ifalias']),
         master: text(link['master']),
+        ignoresLinkLocal: object(object(link['linkinfo'])['info_data'])['no_linklocal_learn'] === 1,
         addresses: list(link['addr_info']).flatMap(parseAddress),
         counters: {
           bytes_received: count(received['bytes']),
@@ -120,7 +123,7 @@ export function bridgeCommands(plan: NetworkPlan, hwaddr: string, current: Link 
   const dev = `dev ${plan.name}`;
   if (current === undefined) {
     return [
-      `link add name ${plan.name} address ${hwaddr} type bridge`,
+      `link add name ${plan.name} address ${hwaddr} type bridge no_linklocal_learn 1`,
       `link set ${dev} alias ${mark}`,
       `link set ${dev} mtu ${plan.mtu}`,
     ];
@@ -129,6 +132,7 @@ export function bridgeCommands(plan: NetworkPlan, hwaddr: string, current: Link 
   if (current.alias !== mark) out.push(`link set ${dev} alias ${mark}`);
   if (current.hwaddr !== hwaddr) out.push(`link set ${dev} address ${hwaddr}`);
   if (current.mtu !== plan.mtu) out.push(`link set ${dev} mtu ${plan.mtu}`);
+  if (!current.ignoresLinkLocal) out.push(`link set ${dev} type bridge no_linklocal_learn 1`);
   return out;
 }
 

@@ -199,11 +199,13 @@ function machineOf(deps: RestoreDeps, name: string, saved: SavedMachine, pool: s
   return { ...machine, devices: withRootIn(deps.records, name, machine, pool) };
 }
 
-/** Hardware addresses that a container here has: two on one network would not do. */
+/** Addresses that a container here has: two on one network would not do. */
 function withoutTaken({ records }: RestoreDeps, config: ConfigMap): Record<string, string> {
   const taken = new Set(records.containers.list().flatMap(({ document }) => Object.values(document.config)));
   return Object.fromEntries(
-    Object.entries(config).filter(([key, value]) => !(/^volatile\..+\.hwaddr$/.test(key) && taken.has(value))),
+    Object.entries(config).filter(
+      ([key, value]) => !(/^volatile\..+\.(hwaddr|ipv[46]\.address)$/.test(key) && taken.has(value)),
+    ),
   );
 }
 

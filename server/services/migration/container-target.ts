@@ -162,7 +162,7 @@ export function keptKeys(config: ContainerDocument['config'], addresses: boolean
     !isServerKey(key) ||
     key.startsWith('image.') ||
     key === 'volatile.base_image' ||
-    (addresses && /^volatile\.[^.]+\.hwaddr$/.test(key));
+    (addresses && /^volatile\.[^.]+\.(hwaddr|ipv[46]\.address)$/.test(key));
   return Object.fromEntries(Object.entries(config).filter(([key]) => isKept(key)));
 }
 

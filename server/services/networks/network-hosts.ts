@@ -11,6 +11,10 @@ import { containersWith } from '../used-by.ts';
 import { nicNetwork } from '../expand.ts';
 import { claimsOfOthers } from './claims-of-others.ts';
 import { claimsOf, subnetProblems, takenProblems, type Claim } from './nic-addresses.ts';
+import { fixedAddress, isHandedOut } from './nic-filtering.ts';
+import { reserveAddresses, runDevices } from './reserve-addresses.ts';
+import { readyContainer } from '../containers/find.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
 import type { ContainerEntry, ContainerView } from '../containers/view.ts';
 
 export interface NetworkHostsDeps {
@@ -60,6 +64,20 @@ export class NetworkHosts {
     if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
   }
 
+  /** The container's devices as they are to be run. Filtered nics without an address have one reserved from now on. */
+  async settleDevices(name: string): Promise<DeviceMap> {
+    const { records, network } = this.#deps;
+    await reserveAddresses({ records, network, locks: this.#locks }, name);
+    return this.devices(name);
+  }
+
+  /** The same, as far as addresses are reserved. */
+  devices(name: string): DeviceMap {
+    const { records, view } = this.#deps;
+    const entry = readyContainer(records, name);
+    return runDevices(records, name, view.expanded(entry), entry.document.config);
+  }
+
   #isUp(name: string): boolean {
     return this.#starting.has(name) || this.#deps.runtime.probe(name).status !== 'stopped';
   }
@@ -93,14 +111,23 @@ export class NetworkHosts {
     return [...up, ...free];
   }
 
+  /** An address that the container makes of its hardware address is no reservation. */
+  #handedOut(network: string, device: string, properties: ConfigMap, config: ConfigMap): string {
+    const given = this.#deps.records.networks.get(network)?.document.config ?? {};
+    return isHandedOut(network, given, 6)
+      ? fixedAddress(device, properties, config, 6)
+      : (properties['ipv6.address'] ?? '');
+  }
+
   #hostsOf(entry: ContainerEntry, network: string): readonly NetworkHost[] {
     const { devices } = this.#deps.view.expanded(entry);
+    const { config } = entry.document;
     const isUp = this.#isUp(entry.name);
     return Object.entries(devices).flatMap(([device, properties]) => {
       if (nicNetwork(properties) !== network) return [];
-      const hwaddr = properties['hwaddr'] || entry.document.config[`volatile.${device}.hwaddr`];
-      const ipv4 = properties['ipv4.address'] || undefined;
-      const ipv6 = properties['ipv6.address'] || undefined;
+      const hwaddr = properties['hwaddr'] || config[`volatile.${device}.hwaddr`];
+      const ipv4 = fixedAddress(device, properties, config, 4) || undefined;
+      const ipv6 = this.#handedOut(network, device, properties, config) || undefined;
       if (hwaddr === undefined || (!isUp && ipv4 === undefined && ipv6 === undefined)) return [];
       return [
         {

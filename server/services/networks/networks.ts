@@ -18,6 +18,8 @@ import type { ContainerView } from '../containers/view.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
 import { addressKeys, takenAddresses } from './taken-addresses.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
+import type { RunningDevices } from '../containers/devices/running-devices.ts';
+import { containersWith } from '../used-by.ts';
 import { createNetworkSaga } from './sagas/network-create.ts';
 import { refuseUsedNetwork, networkUsers } from './network-users.ts';
 import { renameNetworkSaga } from './sagas/network-rename.ts';
@@ -27,6 +29,7 @@ export interface NetworksDeps {
   readonly records: Records;
   readonly network: NetworkDriver;
   readonly hosts: NetworkHosts;
+  readonly running: Pick<RunningDevices, 'applyAll'>;
   readonly view: ContainerView;
   readonly sagas: Sagas;
   readonly events: EventHub;
@@ -187,6 +190,8 @@ export class Networks {
         this.#changeTo(name, document, { ...drafted, config }),
       );
     });
+    // Filters name addresses of the subnets.
+    await this.#deps.running.applyAll(containersWith(this.#deps.records, 'network', name).map((entry) => entry.name));
     this.#deps.events.lifecycle('network-updated', urlOf(name), undefined, caller.requestor);
   }
 

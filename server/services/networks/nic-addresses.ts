@@ -7,6 +7,7 @@ import { formatIp, parseCidr, parseIp } from '../../api/text/ip.ts';
 import type { Problem } from '../../api/problem.ts';
 import type { Records } from '../../records/records.ts';
 import { nicNetwork } from '../expand.ts';
+import { fixedAddress, ipFamilies } from './nic-filtering.ts';
 
 /** One address of one nic, in the spelling that all share. */
 export interface Claim {
@@ -17,8 +18,6 @@ export interface Claim {
   readonly value: string;
 }
 
-const fixed = ['ipv4.address', 'ipv6.address'] as const;
-
 /** `devices` and `config` with profiles applied. */
 export function claimsOf(container: string, devices: DeviceMap, config: ConfigMap): readonly Claim[] {
   return Object.entries(devices).flatMap(([device, properties]) => {
@@ -28,9 +27,9 @@ export function claimsOf(container: string, devices: DeviceMap, config: ConfigMa
     const of = (property: Claim['property'], value: string): Claim => ({ container, device, network, property, value });
     return [
       ...(hwaddr === undefined || properties['nictype'] === 'physical' ? [] : [of('hwaddr', hwaddr.toLowerCase())]),
-      ...fixed.flatMap((property) => {
-        const ip = parseIp(properties[property] ?? '');
-        return ip === undefined ? [] : [of(property, formatIp(ip))];
+      ...ipFamilies.flatMap((family) => {
+        const ip = parseIp(fixedAddress(device, properties, config, family));
+        return ip === undefined ? [] : [of(`ipv${family}.address`, formatIp(ip))];
       }),
     ];
   });

@@ -10,14 +10,16 @@ import { isTrue } from '../../api/text/value-checks.ts';
 import type { ProjectDocument } from '../../records/documents.ts';
 import type { Changes, Entry, Records } from '../../records/records.ts';
 import type { Caller } from '../caller.ts';
+import type { RunningDevices } from '../containers/devices/running-devices.ts';
 import { checkIfMatch, etagOf } from '../etag.ts';
+import { ofProject } from '../project-scope.ts';
 import { mergeConfig, replaceConfig } from '../patch.ts';
 import { blockers, contentsOf, contentsOfAll, usedByOf, type Held } from './contents.ts';
 import { renameProject, type RenameProjectDeps } from './rename.ts';
 import { stateOf } from './limits/state.ts';
 import { changedFeatures, configProblems, defaultConfig, withDefaults } from './features.ts';
 
-export type ProjectsDeps = RenameProjectDeps;
+export type ProjectsDeps = RenameProjectDeps & { readonly running: Pick<RunningDevices, 'applyAll'> };
 
 export class Projects {
   readonly #deps: ProjectsDeps;
@@ -127,7 +129,21 @@ export class Projects {
       changes.put('projects', name, wanted);
       if (name !== defaultProject) keepOwnProfile(records, changes, name, wanted.config);
     });
+    await this.#applyTo(name);
     this.#deps.events.lifecycle('project-updated', projectUrl(name), undefined, caller.requestor);
+  }
+
+  /** From now on containers that run here follow changes of projects that other members of the cluster make. */
+  follow(): () => void {
+    return this.#deps.records.onShared((kind, name) => {
+      if (kind === 'projects') void this.#applyTo(name);
+    });
+  }
+
+  /** What nics may send depends on the restrictions of their project. */
+  #applyTo(project: string): Promise<void> {
+    const { records, running } = this.#deps;
+    return running.applyAll(ofProject(records.containers.list(), project).map(({ name }) => name));
   }
 
   /** Objects would vanish from the project, or others appear in it. */

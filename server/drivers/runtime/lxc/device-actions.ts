@@ -12,6 +12,7 @@ import { type FileDeps, mapOfMount } from '../mounts/container-files.ts';
 import { makeNode, nodeMount, permitNode, removeNode } from '../mounts/device-nodes.ts';
 import { openMountTree, unmount } from '../mounts/mapped-mounts.ts';
 import { mountInside, unmountInside } from '../mounts/mount-inside.ts';
+import { isolatePort, type NicFilters } from '../nic/filters.ts';
 import { restoreInterface, plugInto, removeVlan, shape, unplugFrom } from '../nic/plug.ts';
 import { addRoutes, dropRoutes } from '../nic/routes.ts';
 import { joined, withoutParts } from './parts.ts';
@@ -19,6 +20,7 @@ import type { DeviceState, RunningRecord } from './running-record.ts';
 
 export interface LiveDeps extends FileDeps {
   readonly tree: CgroupTree;
+  readonly filters: NicFilters;
 }
 
 export class DeviceActions {
@@ -39,7 +41,7 @@ export class DeviceActions {
     }
     for (const nic of parts.nics) {
       if (nic.kind === 'physical') await this.#keepNamespace(state);
-      await plugInto(nic, state.initPid, this.#deps.paths.tag);
+      await this.#plugNic(state, nic);
       revert.push(() => this.#unplugNic(state, devices, nic));
     }
     if (parts.diskRates.length > 0) {
@@ -48,9 +50,25 @@ export class DeviceActions {
     }
   }
 
+  /** The filter is there before the interface. */
+  async #plugNic(state: RunningRecord, nic: NicRun): Promise<void> {
+    const { filters, paths } = this.#deps;
+    await filters.set(nic);
+    try {
+      await plugInto(nic, state.initPid, paths.tag);
+    } catch (error) {
+      await filters.remove(nic).catch(() => {});
+      throw error;
+    }
+    if (nic.isolated === true) isolatePort(nic);
+  }
+
   /** Rates, filter and routes of a nic, in place of those that it has. */
   async reshape(nic: NicRun, was: NicRun | undefined): Promise<void> {
-    await shape(nic, this.#deps.paths.tag);
+    const { filters, paths } = this.#deps;
+    if (nic.rates !== undefined || was?.rates !== undefined) await shape(nic, paths.tag);
+    await filters.set(nic);
+    isolatePort(nic);
     if (was !== undefined) await dropRoutes(was, nic.routes);
     await addRoutes(nic);
   }
@@ -95,8 +113,9 @@ export class DeviceActions {
   }
 
   async #unplugNic(state: RunningRecord, devices: DeviceState, nic: NicRun): Promise<void> {
-    const { paths } = this.#deps;
-    await unplugFrom(nic, state.initPid, paths.tag);
+    const { filters, paths } = this.#deps;
+    await unplugFrom(nic, state.initPid);
+    await filters.remove(nic);
     const before = devices.lent[nic.hostName];
     if (nic.kind === 'physical' && before !== undefined) await restoreInterface(nic.hostName, before);
     await removeVlan(nic, paths.tag);

@@ -20,6 +20,7 @@ import {
   shape,
   returnToHost,
 } from '../nic/plug.ts';
+import { isolatePort } from '../nic/filters.ts';
 import { addRoutes, dropRoutes } from '../nic/routes.ts';
 import { cablesOf, type DeviceState, type RunningRecord } from './running-record.ts';
 
@@ -144,7 +145,8 @@ export class LxcLive implements LiveDevices {
   async afterStart(state: RunningRecord): Promise<void> {
     const { now } = needDevices(state);
     for (const nic of now.nics) {
-      if (isShaped(nic)) await shape(nic, this.#deps.paths.tag);
+      if (nic.rates !== undefined) await shape(nic, this.#deps.paths.tag);
+      if (nic.isolated === true) isolatePort(nic);
       await addRoutes(nic);
     }
     await followPriority(this.#deps, state);
@@ -192,13 +194,14 @@ export class LxcLive implements LiveDevices {
 
   /** The container is gone: brings back interfaces of the host and removes what the kernel leaves. */
   async afterStop(state: RunningRecord): Promise<void> {
-    const { paths, libc, log } = this.#deps;
+    const { filters, paths, libc, log } = this.#deps;
     await this.#fetchLent(state);
     for (const nic of state.devices?.now.nics ?? []) {
       try {
         const before = state.devices?.lent[nic.hostName];
         if (nic.kind === 'physical' && before !== undefined) await restoreInterface(nic.hostName, before);
-        if (nic.kind === 'veth') await removeShape(nic.hostName, paths.tag);
+        if (nic.kind === 'veth') await removeShape(nic.hostName);
+        await filters.remove(nic);
         await dropRoutes(nic);
         await removeVlan(nic, paths.tag);
       } catch (error) {
@@ -220,8 +223,6 @@ export class LxcLive implements LiveDevices {
     }
   }
 }
-
-const isShaped = (nic: NicRun): boolean => nic.rates !== undefined || nic.macFilter === true;
 
 /** The settings of the host interfaces that are about to move into the container. */
 export function settingsBefore(nics: readonly NicRun[]): Readonly<Record<string, InterfaceSettings>> {

@@ -15,6 +15,7 @@ import { lxcAvailable, lxcVersion } from './host.ts';
 import { findApparmor } from '../apparmor/load.ts';
 import { canMountMapped } from '../mounts/mapped-mounts.ts';
 import { loadLibc } from '../host/syscalls.ts';
+import { NicFilters } from '../nic/filters.ts';
 import { UserNamespaces } from '../idmap/user-namespaces.ts';
 
 export { lxcAvailable } from './host.ts';
@@ -50,6 +51,7 @@ export async function openLxcRuntime(deps: LxcDeps): Promise<RuntimeDriver> {
     paths,
     log: deps.log,
     tree,
+    filters: new NicFilters(paths.tag),
     missing: [...missingInCgroups(readCgroupFacts(tree)), ...missingOfApparmor[findApparmor()]],
     version: await lxcVersion(),
     rootfsIdmapped:

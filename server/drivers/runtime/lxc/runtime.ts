@@ -37,6 +37,7 @@ import { LxcCheckpoints } from '../checkpoint/lxc-checkpoint.ts';
 import { CpuSets } from '../cgroup/cpu-sets.ts';
 import type { CheckpointPrograms } from '../checkpoint/criu.ts';
 import { readMetrics } from '../cgroup/metrics.ts';
+import type { NicFilters } from '../nic/filters.ts';
 import { sweepShapes } from '../nic/plug.ts';
 import { started, type RunningRecord, writeRunningRecord } from './running-record.ts';
 import { ConcurrencyLimit } from './concurrency-limit.ts';
@@ -51,6 +52,7 @@ const killTimeoutMs = 30_000;
 export interface RuntimeDeps extends FileDeps {
   readonly modules: ModulePaths | undefined;
   readonly tree: CgroupTree;
+  readonly filters: NicFilters;
   readonly version: string;
   readonly programs: CheckpointPrograms | undefined;
   readonly missing: readonly HostFeature[];
@@ -115,7 +117,12 @@ export class LxcRuntime implements RuntimeDriver {
     for (const state of this.#live.values()) this.#cpus.adopt(state.name, state.limits['limits.cpu']);
     this.#cpus.settle();
     const cables = [...this.#live.values()].flatMap((state) => Object.values(state.nics));
-    await sweepShapes(cables, paths.tag, this.#deps.log);
+    const { filters, log } = this.#deps;
+    await sweepShapes(cables, paths.tag, log);
+    await filters.restore(
+      [...this.#live.values()].flatMap((state) => state.devices?.now.nics ?? []),
+      log,
+    );
     await sweepKeys(this.#deps, [...this.#live.keys()]);
   }
 

@@ -24,7 +24,8 @@ import { firstReason } from './failure-reason.ts';
 import { mayBegin, tooLate } from '../guard/start-until.ts';
 import type { LxcPaths } from '../lxc-paths.ts';
 import { nativeOnly } from './native-abi-filter.ts';
-import { checkNicPlaces, filterNic, markOf, prepareHost, removeShape } from '../nic/plug.ts';
+import type { NicFilters } from '../nic/filters.ts';
+import { checkNicPlaces, markOf, prepareHost, removeShape } from '../nic/plug.ts';
 import { readBootId } from '../host/proc.ts';
 import {
   cablesOf,
@@ -39,6 +40,7 @@ import { startEnv } from './start-env.ts';
 
 export interface StartDeps extends FileDeps {
   readonly tree: CgroupTree;
+  readonly filters: NicFilters;
   readonly modules: ModulePaths | undefined;
   readonly spool: ExitSpool;
   /** What limits.cpu comes to; undefined: all. */
@@ -78,7 +80,10 @@ export async function startContainer(deps: StartDeps, run: RunConfig, signal: Ab
   } catch (error) {
     const init = findInit(tree, paths.group(run.name));
     if (init !== undefined) process.kill(init.pid, 'SIGKILL');
-    for (const nic of run.nics) await removeShape(nic.hostName, paths.tag).catch(() => {});
+    for (const nic of run.nics) {
+      await removeShape(nic.hostName).catch(() => {});
+      await deps.filters.remove(nic).catch(() => {});
+    }
     await clearAfterFailedStart(tree, paths, intent, deps.log);
     unmountFiles(deps, run.name);
     unloadProfile(paths.apparmorName(run.name));
@@ -130,11 +135,11 @@ async function prepareModules(deps: StartDeps, run: RunConfig): Promise<void> {
   });
 }
 
-async function prepareNics({ paths }: StartDeps, run: RunConfig): Promise<void> {
+async function prepareNics({ filters, paths }: StartDeps, run: RunConfig): Promise<void> {
   for (const nic of run.nics) {
     try {
       await prepareHost(nic, markOf(paths.tag));
-      if (nic.macFilter === true) await filterNic(nic, paths.tag);
+      await filters.set(nic);
     } catch (error) {
       throw startFailure(run, `device ${nic.device}: ${errorText(error)}`);
     }

@@ -1,4 +1,4 @@
-// Says what `ip`, `tc` and `nft` must do for one network interface of a container. Pure: builds text, runs nothing.
+// Says what `ip` and `tc` must do for one network interface of a container. Pure: builds text, runs nothing.
 import { createHash } from 'node:crypto';
 import { assertNever } from '../../../lib/shared/assert-never.ts';
 import { DriverError } from '../../driver-error.ts';
@@ -113,9 +113,6 @@ const short = (text: string): string => createHash('sha256').update(text).digest
 /** The interface that what comes out of a container is sent through to be slowed down. */
 export const ifbName = (hostName: string): string => `gtifb${short(hostName)}`;
 
-/** `tag` distinguishes the daemons of one host. */
-export const filterTable = (hostName: string, tag: string): string => `gantry_${tag}_${short(hostName)}`;
-
 /** Lines of `ip -batch` and `tc -batch` that bring the rates of a veth into force; nothing of them is there. */
 export function shapeCommands(
   nic: NicRun,
@@ -142,27 +139,4 @@ export function shapeCommands(
 function bucket(bits: number): string {
   const burst = Math.max(16 * 1024, Math.ceil(bits / 8 / 100));
   return `tbf rate ${bits}bit burst ${burst}b latency 50ms`;
-}
-
-/** Text for `nft -f -` that drops frames with another source address than the nic's. Replaces an earlier table of that name. */
-export function macFilter(nic: NicRun, tag: string): string {
-  const from = `iifname "${nic.hostName}"`;
-  const rules = [`${from} ether saddr != ${nic.hwaddr} drop`, `${from} arp saddr ether != ${nic.hwaddr} drop`];
-  const chain = (name: string, hook: string): string =>
-    `  chain ${name} {\n    type filter hook ${hook} priority -200; policy accept;\n${rules.map((rule) => `    ${rule}\n`).join('')}  }\n`;
-  const table = filterTable(nic.hostName, tag);
-  return `${removeMacFilter(nic.hostName, tag)}table bridge ${table} {\n${chain('mac_in', 'input')}${chain('mac_fwd', 'forward')}}\n`;
-}
-
-/** Adding first makes the delete valid when there was none. */
-export function removeMacFilter(hostName: string, tag: string): string {
-  const table = filterTable(hostName, tag);
-  return `add table bridge ${table}\ndelete table bridge ${table}\n`;
-}
-
-/** Tables of this daemon in what `nft list tables bridge` printed. */
-export function tablesOf(listing: string, tag: string): readonly string[] {
-  return [...listing.matchAll(/^table bridge (\S+)$/gm)]
-    .map((match) => match[1] ?? '')
-    .filter((name) => name.startsWith(`gantry_${tag}_`));
 }

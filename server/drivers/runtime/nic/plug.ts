@@ -1,4 +1,4 @@
-// Runs `ip`, `tc` and `nft` for the interfaces of containers: plugs, unplugs, shapes, filters. commands.ts has their arguments.
+// Runs `ip` and `tc` for the interfaces of containers: plugs, unplugs, shapes. commands.ts has their arguments, filters.ts keeps filters.
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { exec, ExecError } from '../../../lib/exec.ts';
 import type { Log } from '../../../lib/log.ts';
@@ -10,14 +10,10 @@ import {
   checkNicNames,
   type InterfaceSettings,
   interfaceCommands,
-  filterTable,
   ifbName,
-  macFilter,
   plugNic,
   prepareNic,
-  removeMacFilter,
   shapeCommands,
-  tablesOf,
   unplugNic,
 } from './commands.ts';
 import { addRoutes, dropRoutes } from './routes.ts';
@@ -90,10 +86,10 @@ export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<v
   try {
     await batch('ip', [], plan.host);
     await batch('ip', insideOf(pid), plan.inside);
-    await shape(nic, tag);
+    if (nic.rates !== undefined) await shape(nic, tag);
     await addRoutes(nic);
   } catch (error) {
-    await unplugFrom(nic, pid, tag).catch(() => {});
+    await unplugFrom(nic, pid).catch(() => {});
     if (nic.kind !== 'physical' && interfaceExists(nic.hostName)) {
       await batch('ip', [], [`link delete dev ${nic.hostName}`]).catch(() => {});
     }
@@ -102,8 +98,8 @@ export async function plugInto(nic: NicRun, pid: number, tag: string): Promise<v
 }
 
 /** Idempotent: an interface that is gone already is fine. */
-export async function unplugFrom(nic: NicRun, pid: number, tag: string): Promise<void> {
-  await unshape(nic, tag);
+export async function unplugFrom(nic: NicRun, pid: number): Promise<void> {
+  await unshape(nic);
   await dropRoutes(nic);
   const plan = unplugNic(nic, process.pid);
   if (nic.kind === 'veth') {
@@ -119,22 +115,16 @@ export async function returnToHost(nic: NicRun, namespaceFile: string): Promise<
 
 export const markOf = (tag: string): string => `gantry:nic:${tag}`;
 
-/** Rates and filter of a nic; replaces those in force. */
+/** Rates of a nic; replaces those in force. */
 export async function shape(nic: NicRun, tag: string): Promise<void> {
   if (nic.kind !== 'veth') return;
-  await unshape(nic, tag);
+  await unshape(nic);
   const commands = shapeCommands(nic, markOf(tag));
   await batch('ip', [], commands.ip);
   await batch('tc', [], commands.tc);
-  if (nic.macFilter === true) await filterNic(nic, tag);
 }
 
-/** Works before the interface exists, so that no frame gets through in between. */
-export async function filterNic(nic: NicRun, tag: string): Promise<void> {
-  await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input: macFilter(nic, tag) });
-}
-
-async function unshape(nic: NicRun, tag: string): Promise<void> {
+async function unshape(nic: NicRun): Promise<void> {
   if (nic.kind !== 'veth') return;
   const dev = nic.hostName;
   if (interfaceExists(dev)) {
@@ -142,36 +132,22 @@ async function unshape(nic: NicRun, tag: string): Promise<void> {
       await exec([findProgram('tc') ?? 'tc', 'qdisc', 'del', 'dev', dev, kind], { ...limit, okCodes: [0, 1, 2] });
     }
   }
-  await removeShape(dev, tag);
+  await removeShape(dev);
 }
 
 /** Takes away what stays when the interface itself goes. Idempotent. */
-export async function removeShape(hostName: string, tag: string): Promise<void> {
+export async function removeShape(hostName: string): Promise<void> {
   const ifb = ifbName(hostName);
   if (interfaceExists(ifb)) await batch('ip', [], [`link delete dev ${ifb}`]);
-  if ((await ownTables(tag)).includes(filterTable(hostName, tag))) {
-    await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input: removeMacFilter(hostName, tag) });
-  }
 }
 
-async function ownTables(tag: string): Promise<readonly string[]> {
-  const nft = findProgram('nft');
-  if (nft === undefined) return [];
-  const { stdout } = await exec([nft, 'list', 'tables', 'bridge'], { ...limit, okCodes: [0, 1] });
-  return tablesOf(stdout, tag);
-}
-
-/** After a crash: removes slow-down interfaces and filters of this daemon that belong to none of the given host interfaces. */
+/** After a crash: removes slow-down interfaces of this daemon that belong to none of the given host interfaces. */
 export async function sweepShapes(hostNames: readonly string[], tag: string, log: Log): Promise<void> {
   const keptIfbs = new Set(hostNames.map(ifbName));
-  const keptTables = new Set(hostNames.map((name) => filterTable(name, tag)));
   try {
     for (const name of readdirSync('/sys/class/net')) {
       if (!name.startsWith('gtifb') || keptIfbs.has(name) || aliasOf(name) !== markOf(tag)) continue;
       await batch('ip', [], [`link delete dev ${name}`]);
-    }
-    for (const table of await ownTables(tag)) {
-      if (!keptTables.has(table)) await exec([findProgram('nft') ?? 'nft', 'delete', 'table', 'bridge', table], limit);
     }
   } catch (error) {
     log.warn('cannot remove left-over limits of interfaces', { reason: errorText(error) });

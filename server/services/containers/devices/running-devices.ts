@@ -141,11 +141,12 @@ export class RunningDevices {
     const { live } = this.#deps.runtime;
     if (live === undefined || this.#deps.runtime.probe(name).status === 'stopped') return;
     const before = live.plugged(name);
-    const after = this.#deps.view.expanded(readyContainer(this.#deps.records, name)).devices;
+    const found = this.#deps.view.expanded(readyContainer(this.#deps.records, name)).devices;
+    await keepAddresses(this.#deps.records, name, found);
+    const after = await this.#deps.hosts.settleDevices(name);
     if (before === undefined) return refuseUnknown(name, planDevices(had ?? after, after));
     const steps = planDevices(before, after).filter((step) => step.kind !== 'wait');
     if (steps.length === 0) return;
-    await keepAddresses(this.#deps.records, name, after);
     if (steps.some(({ device }) => after[device]?.['type'] === 'nic')) this.#deps.hosts.refuseAddresses(name);
     await this.#deps.hosts.settle([...nicNetworks(before), ...nicNetworks(after)]);
     const runs = await this.#resolve(name, before, steps);
@@ -162,6 +163,15 @@ export class RunningDevices {
     await this.#deps.locks.run(lockOf(name), async () => {
       if (this.#deps.records.containers.get(name)?.document.lifecycle === 'ready') await this.apply(name);
     });
+  }
+
+  /** After something that these containers only use has changed. What fails is reported. */
+  async applyAll(names: readonly string[]): Promise<void> {
+    for (const name of names) {
+      await this.applyLocked(name).catch((error: unknown) => {
+        this.#deps.log.error(`The devices of ${name} are not as recorded: ${errorText(error)}`);
+      });
+    }
   }
 
   /** After a daemon start: forwards are opened again, and what was changed while the last daemon died is done now. */
@@ -184,7 +194,7 @@ export class RunningDevices {
     steps: readonly DeviceStep[],
   ): Promise<ReadonlyMap<string, DeviceRun>> {
     const wanted = new Set(steps.filter(({ kind }) => kind !== 'unplug').map(({ device }) => device));
-    const { devices } = this.#deps.view.expanded(readyContainer(this.#deps.records, name));
+    const devices = this.#deps.hosts.devices(name);
     // Devices that stay keep their names although profiles may say nothing of them any more.
     const runs = await this.#runsOf(name, { ...before, ...devices }, wanted);
     this.#logWarnings(name, runs);

@@ -14,8 +14,9 @@ import { poolOfLimit, setLimits } from '../../../api/project/project-limits.ts';
 import type { ContainerDocument } from '../../../records/documents.ts';
 import type { Changes, Records } from '../../../records/records.ts';
 import { containersWith } from '../../used-by.ts';
-import { attachedVolumes, devicePools, expand, nicNetworks } from '../../expand.ts';
+import { attachedVolumes, devicePools, expand, nicNetwork, nicNetworks } from '../../expand.ts';
 import { generatedName } from './generated-name.ts';
+import { ipFamilies, isFiltering } from '../../networks/nic-filtering.ts';
 import { canLimit, limitingDrivers, rootSize } from '../devices/root-size.ts';
 import { ofProject, profileIn, profilesOf, projectWith, requireProject, volumeKeyIn } from '../../project-scope.ts';
 import { plainName, projectOf, qualifiedName } from '../../../api/project/project-names.ts';
@@ -54,6 +55,7 @@ export function checkDescription(
     ...validateDevices(draft.devices),
     ...rootProblems(records, projectOf(name), expanded.devices, root?.pool, previous),
     ...networkProblems(records, expanded.devices),
+    ...filterProblems(records, expanded.devices),
   ];
   problems.push(...newlyShared(expanded.devices, previous && expand(previous, profileOf).devices, problems));
   if (problems.length > 0) throw errors.invalid(`container ${name}`, problems);
@@ -244,6 +246,20 @@ function networkProblems(records: Records, devices: DeviceMap): Problem[] {
     );
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     return [{ path: `devices.${name}.network`, message: `there is no managed network ${network}${hint}` }];
+  });
+}
+
+/** Addresses are reserved on managed networks only. */
+function filterProblems(records: Records, devices: DeviceMap): Problem[] {
+  return Object.entries(devices).flatMap(([name, properties]) => {
+    const parent = nicNetwork(properties);
+    if (parent === undefined || records.networks.has(parent)) return [];
+    return ipFamilies
+      .filter((family) => isFiltering(properties, family) && (properties[`ipv${family}.address`] ?? '') === '')
+      .map((family) => ({
+        path: `devices.${name}.security.ipv${family}_filtering`,
+        message: `needs ipv${family}.address: ${parent} is no managed network, so no address can be reserved on it`,
+      }));
   });
 }
 

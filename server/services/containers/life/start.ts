@@ -44,6 +44,7 @@ export async function startNow(
     await deps.snapshotAtStart(name, signal);
   }
   await keepAddresses(deps.records, name, deps.view.expanded(found).devices);
+  const devices = await deps.hosts.settleDevices(name);
   const idmap = await deps.idMaps.settle(name);
   const entry = readyContainer(deps.records, name);
   await deps.view.during(name, statusCodes.starting, async () => {
@@ -51,15 +52,19 @@ export async function startNow(
     await mkdir(logDir, { recursive: true, mode: 0o700 });
     const rootfs = join(deps.pools.volumePath(entry.document.pool, { type: 'container', name }), 'rootfs');
     checkDisks(deps.records, name, deps.view.expanded(entry).devices);
-    const prepared = await prepareRun(entry, deps.view.expanded(entry), {
-      rootfs,
-      logDir,
-      volumes: hostVolumes(deps, name),
-      idmap,
-      fileMaps: deps.idMaps.fileMapsOf(entry.document),
-      shownPaths: shownPaths(deps.records, name),
-      ...(deps.paths === undefined ? {} : { host: deps.paths }),
-    });
+    const prepared = await prepareRun(
+      entry,
+      { ...deps.view.expanded(entry), devices },
+      {
+        rootfs,
+        logDir,
+        volumes: hostVolumes(deps, name),
+        idmap,
+        fileMaps: deps.idMaps.fileMapsOf(entry.document),
+        shownPaths: shownPaths(deps.records, name),
+        ...(deps.paths === undefined ? {} : { host: deps.paths }),
+      },
+    );
     if (!stateful) await applyTemplates(deps, entry, rootfs, signal);
     const run = { ...prepared.run, mounts: [...prepared.run.mounts, ...deps.guests.mounts(entry)] };
     await deps.guests.whileStarting(entry, () =>

@@ -199,7 +199,7 @@ function finish(
   const profileOf = profilesOf(deps.records, name);
   const [had, has] = [expand(before, profileOf).devices, expand(wanted, profileOf).devices];
   const isOfLostDevice = (key: string): boolean => {
-    const device = /^volatile\.(.+)\.(hwaddr|name|host_name)$/.exec(key)?.[1];
+    const device = /^volatile\.(.+)\.(hwaddr|name|host_name|ipv[46]\.address)$/.exec(key)?.[1];
     return device !== undefined && device in had && !(device in has);
   };
   const chosen = Object.entries(wanted.config).filter(

@@ -6,7 +6,8 @@ import { isRestricted, restriction } from '../../../api/project/project-restrict
 import { projectOf } from '../../../api/project/project-names.ts';
 import type { Records } from '../../../records/records.ts';
 
-const harmless = /^volatile\.(?:apply_template|base_image|last_state\.power|.+\.apply_quota|.+\.hwaddr)$/;
+const harmless =
+  /^volatile\.(?:apply_template|base_image|last_state\.power|.+\.apply_quota|.+\.hwaddr|.+\.ipv[46]\.address)$/;
 
 /** The config that creates the container. Copies lose such keys, which clients send along; else they are refused: throws forbidden. */
 export function withoutHostKeys(

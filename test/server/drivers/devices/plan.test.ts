@@ -11,13 +11,10 @@ import { diskRateValues } from '../../../../server/drivers/runtime/cgroup/disk-r
 import { type LxcSettings, renderLxcConfig } from '../../../../server/drivers/runtime/lxc/config.ts';
 import {
   checkNicNames,
-  filterTable,
   ifbName,
-  macFilter,
   plugNic,
   prepareNic,
   shapeCommands,
-  tablesOf,
   unplugNic,
 } from '../../../../server/drivers/runtime/nic/commands.ts';
 
@@ -275,13 +272,5 @@ describe('commands for interfaces', () => {
     expect(both.tc[0]).toMatch(/^qdisc replace dev veth1234 root tbf rate 20000000bit burst 25000b/);
     expect(both.tc[3]).toContain(`mirred egress redirect dev ${ifb}`);
     expect(shapeCommands(veth, 'mark')).toEqual({ ip: [], tc: [] });
-  });
-
-  test('the filter names interface and address, in a table of this daemon', () => {
-    const rules = macFilter(veth, 'cafe0001');
-    expect(rules).toContain('iifname "veth1234" ether saddr != 00:16:3e:00:00:01 drop');
-    expect(rules).toContain('iifname "veth1234" arp saddr ether != 00:16:3e:00:00:01 drop');
-    const listing = `table bridge ${filterTable('veth1234', 'cafe0001')}\ntable bridge gantry_other_1\ntable bridge x\n`;
-    expect(tablesOf(listing, 'cafe0001')).toEqual([filterTable('veth1234', 'cafe0001')]);
   });
 });

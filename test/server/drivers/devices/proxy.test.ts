@@ -32,7 +32,7 @@ const text = (command: string, ...args: string[]): string => execFileSync(comman
 /** What gantryd makes for forwards, filters and limits on the host: names of links and tables. */
 const hostParts = (): readonly string[] => [
   ...(text('ip', '-o', 'link').match(/\bgtifb\w+/g) ?? []),
-  ...(text('nft', 'list', 'tables').match(/\b(?:table bridge gantry_\w+|gantry_proxy_\w+)/g) ?? []),
+  ...(text('nft', 'list', 'tables').match(/\b(?:table bridge gantry(?:nic)?_\w+|gantry_proxy_\w+)/g) ?? []),
 ];
 /** Other daemons of this host may have some, too. */
 const partsBefore = new Set(hostParts());

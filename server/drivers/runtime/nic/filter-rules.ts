@@ -1,0 +1,176 @@
+// Writes the nftables rules that hold the nics of containers to their own addresses. Pure: builds text, runs nothing.
+// One table a daemon: a map from the host's interface to the chain of its nic, so that neither a packet nor a change costs more with many nics.
+import { createHash } from 'node:crypto';
+import { bitsOf, eui64Address, firstOf, formatCidr, formatIp, parseCidr, parseIp } from '../../../api/text/ip.ts';
+import type { Cidr } from '../../../api/text/ip.ts';
+import type { NicRun } from '../../device-parts.ts';
+import { checkNicNames } from './commands.ts';
+
+/** `tag` distinguishes the daemons of one host. */
+export const filterTable = (tag: string): string => `gantrynic_${tag}`;
+
+const chainOf = (hostName: string): string => `nic_${createHash('sha256').update(hostName).digest('hex').slice(0, 12)}`;
+
+export const isFiltered = (nic: NicRun): boolean =>
+  nic.kind === 'veth' && (nic.macFilter === true || nic.ipFilter !== undefined || nic.isolated === true);
+
+/** Text for `nft -f -` that brings the filter of a nic into force in place of an earlier one, in one transaction. The interface need not exist. */
+export function setFilter(nic: NicRun, tag: string): string {
+  checkNicNames(nic);
+  const table = filterTable(tag);
+  const chain = chainOf(nic.hostName);
+  return lines([
+    ...frame(table),
+    ...dropped(nic, table),
+    `add chain bridge ${table} ${chain}`,
+    ...filterRules(nic).map((rule) => `add rule bridge ${table} ${chain} ${rule}`),
+    `add element bridge ${table} ports { "${nic.hostName}" : jump ${chain} }`,
+    ...(nic.isolated === true ? [`add element bridge ${table} isolated { "${nic.hostName}" }`] : []),
+  ]);
+}
+
+/** Takes the filter of a nic away. Right whether or not there is one. */
+export function removeFilter(nic: NicRun, tag: string): string {
+  checkNicNames(nic);
+  const table = filterTable(tag);
+  return lines([...frame(table), ...dropped(nic, table)]);
+}
+
+/** Adding first makes the deletion valid when there was no table. */
+export function removeFilters(tag: string): string {
+  return lines([`add table bridge ${filterTable(tag)}`, `delete table bridge ${filterTable(tag)}`]);
+}
+
+/** Puts the filters of exactly these nics in place of all earlier ones, in one transaction. */
+export function allFilters(nics: readonly NicRun[], tag: string): string {
+  return removeFilters(tag) + nics.map((nic) => setFilter(nic, tag)).join('');
+}
+
+/** Tables of an older release, which had one for each nic, in what `nft list tables bridge` printed. */
+export function olderTables(listing: string, tag: string): readonly string[] {
+  return [...listing.matchAll(/^table bridge (\S+)$/gm)]
+    .map((match) => match[1] ?? '')
+    .filter((name) => new RegExp(`^gantry_${tag}_[0-9a-f]{8}$`).test(name));
+}
+
+const lines = (list: readonly string[]): string => list.map((line) => `${line}\n`).join('');
+
+/**
+ * What all nics share. Frames are judged where they enter the bridge, before it learns their source address. Those to addresses of
+ * the link itself (01:80:c2:00:00:0x) skip that hook, so they are judged where the bridge receives them.
+ */
+function frame(table: string): string[] {
+  const chain = (name: string, hook: string, rule: string): string[] => [
+    `add chain bridge ${table} ${name} { type filter hook ${hook}; policy accept; }`,
+    `flush chain bridge ${table} ${name}`,
+    `add rule bridge ${table} ${name} ${rule}`,
+  ];
+  return [
+    `add table bridge ${table}`,
+    `add map bridge ${table} ports { type ifname : verdict; }`,
+    `add set bridge ${table} isolated { type ifname; }`,
+    ...chain('entering', 'prerouting priority -300', 'iifname vmap @ports'),
+    ...chain(
+      'received',
+      'input priority -300',
+      'ether daddr & ff:ff:ff:ff:ff:f0 == 01:80:c2:00:00:00 iifname vmap @ports',
+    ),
+    ...chain('between', 'forward priority -200', 'iifname @isolated oifname @isolated drop'),
+  ];
+}
+
+/** A deletion of what is not there fails, so each is added first. */
+function dropped(nic: NicRun, table: string): string[] {
+  const chain = chainOf(nic.hostName);
+  const port = `element bridge ${table} ports { "${nic.hostName}" : jump ${chain} }`;
+  const isolated = `element bridge ${table} isolated { "${nic.hostName}" }`;
+  return [
+    `add chain bridge ${table} ${chain}`,
+    `add ${port}`,
+    `delete ${port}`,
+    `add ${isolated}`,
+    `delete ${isolated}`,
+    `flush chain bridge ${table} ${chain}`,
+    `delete chain bridge ${table} ${chain}`,
+  ];
+}
+
+function filterRules(nic: NicRun): string[] {
+  const { ipv4, ipv6 } = nic.ipFilter ?? {};
+  const hasIpFilter = ipv4 !== undefined || ipv6 !== undefined;
+  if (nic.hwaddr === undefined || (nic.macFilter !== true && !hasIpFilter)) return [];
+  const subnets = (nic.routes ?? []).flatMap((text) => parseCidr(text) ?? []);
+  return [
+    `ether saddr != ${nic.hwaddr} drop`,
+    `arp saddr ether != ${nic.hwaddr} drop`,
+    // A tag of a VLAN would hide the addresses from the rules below, and not from every receiver.
+    ...(hasIpFilter ? ['ether type != { arp, ip, ip6 } drop'] : []),
+    ...(ipv4 === undefined
+      ? []
+      : ipv4Rules([...ipv4.flatMap(hostCidr), ...subnets.filter((one) => one.ip.family === 4)])),
+    ...(ipv6 === undefined
+      ? []
+      : ipv6Rules(
+          ownIpv6(ipv6, nic.hwaddr),
+          subnets.filter((one) => one.ip.family === 6),
+        )),
+  ];
+}
+
+function hostCidr(text: string): Cidr[] {
+  const ip = parseIp(text);
+  return ip === undefined ? [] : [{ ip, prefix: bitsOf(ip.family) }];
+}
+
+/** `own`: addresses of the nic and subnets that the host routes to it. */
+function ipv4Rules(own: readonly Cidr[]): string[] {
+  if (own.length === 0) return ['ether type { arp, ip } drop'];
+  const set = setOf(own);
+  return [
+    // A probe whether the own address is in use.
+    `arp saddr ip 0.0.0.0 arp daddr ip ${set} accept`,
+    `arp saddr ip != ${set} drop`,
+    'ip saddr 0.0.0.0 ip daddr 255.255.255.255 udp sport 68 udp dport 67 accept',
+    // A server of addresses is the host alone.
+    'ether type ip udp sport 67 drop',
+    `ip saddr != ${set} drop`,
+  ];
+}
+
+function ipv6Rules(hosts: readonly Cidr[], subnets: readonly Cidr[]): string[] {
+  const targets = [targetIn(hosts), ...subnets.map(targetPrefix)];
+  return [
+    // Neither a router nor a server of addresses.
+    'icmpv6 type { 134, 137 } drop',
+    'ether type ip6 udp sport 547 drop',
+    // Before an address is taken: the question whether somebody has it, and reports of groups.
+    ...targets.map((target) => `ip6 saddr :: icmpv6 type 135 ${target} accept`),
+    'ip6 saddr :: icmpv6 type { 131, 143 } accept',
+    `ip6 saddr != ${setOf([...hosts, ...subnets])} drop`,
+    ...targets.map((target) => `icmpv6 type 136 ${target} accept`),
+    'icmpv6 type 136 drop',
+  ];
+}
+
+/** The given addresses, and those that the kernel of the container makes of the hardware address: of the link, and in the same subnets of 64 bits. */
+function ownIpv6(addresses: readonly string[], hwaddr: string): readonly Cidr[] {
+  const given = addresses.flatMap(hostCidr);
+  const link = parseCidr('fe80::/64');
+  const subnets = [...(link === undefined ? [] : [link]), ...given.map(({ ip }) => ({ ip, prefix: 64 }))];
+  const made = subnets.map((subnet) => ({ ip: eui64Address(subnet, hwaddr), prefix: 128 }));
+  const all = [...given, ...made];
+  return all.filter(({ ip }, index) => all.findIndex((other) => other.ip.value === ip.value) === index);
+}
+
+const setOf = (cidrs: readonly Cidr[]): string =>
+  `{ ${cidrs.map((cidr) => (cidr.prefix === bitsOf(cidr.ip.family) ? formatIp(cidr.ip) : formatCidr({ ip: firstOf(cidr), prefix: cidr.prefix }))).join(', ')} }`;
+
+const hex = (value: bigint, bits: number): string => `0x${value.toString(16).padStart(bits / 4, '0')}`;
+
+/** The target address of neighbour discovery stands 8 bytes into the message. */
+const targetIn = (hosts: readonly Cidr[]): string =>
+  `@th,64,128 { ${hosts.map(({ ip }) => hex(ip.value, 128)).join(', ')} }`;
+
+function targetPrefix({ ip, prefix }: Cidr): string {
+  return `@th,64,${prefix} ${hex(ip.value >> BigInt(128 - prefix), Math.ceil(prefix / 4) * 4)}`;
+}

@@ -1,0 +1,93 @@
+// Keeps the filters of nics in the kernel: one nft run for each change. filter-rules.ts has the text.
+import { writeFileSync } from 'node:fs';
+import { exec, ExecError } from '../../../lib/exec.ts';
+import { KeyedMutex } from '../../../lib/keyed-mutex.ts';
+import type { Log } from '../../../lib/log.ts';
+import { errorText } from '../../../lib/shared/reason.ts';
+import type { NicRun } from '../../device-parts.ts';
+import { DriverError } from '../../driver-error.ts';
+import { findProgram } from '../host/programs.ts';
+import { allFilters, isFiltered, olderTables, removeFilter, removeFilters, setFilter } from './filter-rules.ts';
+
+const limit = { timeoutMs: 15_000 };
+
+export class NicFilters {
+  readonly #tag: string;
+  readonly #mutex = new KeyedMutex();
+  /** Interfaces of the host that have a filter: the table goes with the last. */
+  readonly #filtered = new Set<string>();
+
+  constructor(tag: string) {
+    this.#tag = tag;
+  }
+
+  /** Works before the interface exists, so that no frame gets through in between. Replaces an earlier filter of the nic. */
+  async set(nic: NicRun): Promise<void> {
+    if (!isFiltered(nic)) return this.remove(nic);
+    await this.#run(async () => {
+      await nft(setFilter(nic, this.#tag), `the filter of device ${nic.device} cannot be set`);
+      this.#filtered.add(nic.hostName);
+    });
+  }
+
+  /** Idempotent. */
+  async remove(nic: NicRun): Promise<void> {
+    if (nic.kind !== 'veth' || !this.#filtered.has(nic.hostName)) return;
+    await this.#run(async () => {
+      const isLast = this.#filtered.size === 1 && this.#filtered.has(nic.hostName);
+      const rules = isLast ? removeFilters(this.#tag) : removeFilter(nic, this.#tag);
+      await nft(rules, `the filter of device ${nic.device} cannot be removed`);
+      this.#filtered.delete(nic.hostName);
+    });
+  }
+
+  /** After a start of the daemon: exactly these nics have their filters, whatever became of the rules meanwhile. */
+  async restore(nics: readonly NicRun[], log: Log): Promise<void> {
+    const filtered = nics.filter(isFiltered);
+    try {
+      await this.#run(async () => {
+        if (findProgram('nft') === undefined && filtered.length === 0) return;
+        await nft(allFilters(filtered, this.#tag), 'filters of nics cannot be restored');
+        if (filtered.length === 0) await nft(removeFilters(this.#tag), 'filters of nics cannot be removed');
+        this.#filtered.clear();
+        for (const nic of filtered) this.#filtered.add(nic.hostName);
+        for (const nic of filtered) isolatePort(nic);
+        await this.#removeOlder();
+      });
+    } catch (error) {
+      log.error('containers may use the addresses of others: their nics have no filters', { reason: errorText(error) });
+    }
+  }
+
+  async #removeOlder(): Promise<void> {
+    const { stdout } = await exec([findProgram('nft') ?? 'nft', 'list', 'tables', 'bridge'], {
+      ...limit,
+      okCodes: [0, 1],
+    });
+    for (const table of olderTables(stdout, this.#tag)) await nft(`delete table bridge ${table}\n`, `table ${table}`);
+  }
+
+  #run(work: () => Promise<void>): Promise<void> {
+    return this.#mutex.run('table', work);
+  }
+}
+
+async function nft(input: string, what: string): Promise<void> {
+  try {
+    await exec([findProgram('nft') ?? 'nft', '-f', '-'], { ...limit, input });
+  } catch (error) {
+    const reason = error instanceof ExecError ? error.stderr.trim().split('\n')[0] : undefined;
+    throw new DriverError('Failed', `${what} by nft`, reason === undefined ? error : new Error(reason));
+  }
+}
+
+/** Says it to the bridge as well, which then keeps the port apart from isolated ports of other daemons too. The port must exist. */
+export function isolatePort(nic: NicRun): void {
+  if (nic.kind !== 'veth' || nic.link === undefined) return;
+  try {
+    writeFileSync(`/sys/class/net/${nic.hostName}/brport/isolated`, nic.isolated === true ? '1' : '0');
+  } catch (error) {
+    // The interface went with its container meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}

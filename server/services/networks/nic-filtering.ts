@@ -1,0 +1,134 @@
+// Decides which nics are held to their own addresses, and to which: by their keys, and by the restrictions of their project. Pure.
+import { createHash } from 'node:crypto';
+import { resolveDevice } from '../../api/devices/index.ts';
+import { isRestricted, restriction } from '../../api/project/project-restrictions.ts';
+import type { ConfigMap, DeviceMap } from '../../api/schema/common-schemas.ts';
+import { containsIp, eui64Address, formatIp, isHostAddress, parseIp } from '../../api/text/ip.ts';
+import type { Ip, IpFamily, IpRange } from '../../api/text/ip.ts';
+import { isTrue } from '../../api/text/value-checks.ts';
+import { familyOf, planNetwork, type FamilyPlan, type NetworkPlan } from '../../drivers/network/config.ts';
+import { leaseRanges } from '../../drivers/network/ranges.ts';
+
+export const ipFamilies = [4, 6] as const;
+
+/** The key under which an address that was reserved for a nic is kept. */
+export const reservedKey = (device: string, family: IpFamily): string => `volatile.${device}.ipv${family}.address`;
+
+/** The address that a nic has for good: its own property, or one that was reserved for it. */
+export function fixedAddress(device: string, properties: ConfigMap, config: ConfigMap, family: IpFamily): string {
+  return properties[`ipv${family}.address`] || (config[reservedKey(device, family)] ?? '');
+}
+
+export interface FilterFacts {
+  /** Config of the container's project. */
+  readonly project: ConfigMap;
+  /** Config of the container, with what was reserved. */
+  readonly config: ConfigMap;
+  readonly isManaged: (network: string) => boolean;
+}
+
+/** The devices as they are run: nics of restricted projects with the filters that these have, filtered nics with their reserved addresses. */
+export function filteredDevices(devices: DeviceMap, facts: FilterFacts): DeviceMap {
+  return Object.fromEntries(
+    Object.entries(devices).map(([name, device]) => [
+      name,
+      device['type'] === 'nic' ? filtered(name, device, facts) : device,
+    ]),
+  );
+}
+
+function filtered(name: string, device: ConfigMap, { project, config, isManaged }: FilterFacts): ConfigMap {
+  const { nictype, parent = '' } = resolveDevice(device);
+  if (nictype !== 'bridged') return device;
+  const guarded = mustFilter(project) ? { ...device, ...defaultFilters(isManaged(parent)) } : device;
+  const addresses = ipFamilies.flatMap((family) => {
+    const address = fixedAddress(name, guarded, config, family);
+    return isFiltering(guarded, family) && address !== '' ? [[`ipv${family}.address`, address] as const] : [];
+  });
+  return { ...guarded, ...Object.fromEntries(addresses) };
+}
+
+/** Whether nics of the project may send with their own addresses only. */
+const mustFilter = (project: ConfigMap): boolean =>
+  isRestricted(project) && restriction(project, 'restricted.networks.spoofing') !== 'allow';
+
+/** Which addresses are right on a bridge of somebody else is not known here. */
+const defaultFilters = (isManaged: boolean): ConfigMap => ({
+  'security.mac_filtering': 'true',
+  ...(isManaged ? { 'security.ipv4_filtering': 'true', 'security.ipv6_filtering': 'true' } : {}),
+});
+
+export const isFiltering = (device: ConfigMap, family: IpFamily): boolean =>
+  isTrue(device[`security.ipv${family}_filtering`]);
+
+export interface Reservation {
+  readonly family: IpFamily;
+  readonly hwaddr: string;
+  /** What was reserved before, and what its DHCP client has: kept when it still fits. */
+  readonly wanted: readonly string[];
+  /** Addresses of others. */
+  readonly taken: ReadonlySet<string>;
+}
+
+/** The address to reserve for a nic. Undefined: the network has no addresses of the family, or none left. */
+export function addressFor(network: string, config: ConfigMap, reservation: Reservation): string | undefined {
+  const plan = planOf(network, config);
+  const family = plan && familyOf(plan, reservation.family);
+  if (family === undefined) return undefined;
+  // What the container makes of its hardware address by itself.
+  if (makesItsOwn(family)) return formatIp(eui64Address(family.address, reservation.hwaddr));
+  const kept = reservation.wanted.find((text) => isFree(text, family, reservation.taken));
+  return kept ?? firstFree(family, reservation);
+}
+
+/** Whether the network hands the address out, rather than the container making it. */
+export function isHandedOut(network: string, config: ConfigMap, family: IpFamily): boolean {
+  const plan = planOf(network, config);
+  const found = plan && familyOf(plan, family);
+  return found !== undefined && !makesItsOwn(found);
+}
+
+function planOf(network: string, config: ConfigMap): NetworkPlan | undefined {
+  try {
+    return planNetwork({ name: network, config });
+  } catch {
+    // A network that cannot come up has no addresses.
+    return undefined;
+  }
+}
+
+const makesItsOwn = (plan: FamilyPlan): boolean =>
+  plan.family === 6 && plan.address.prefix === 64 && !(plan.dhcp && plan.stateful);
+
+function isFree(text: string, plan: FamilyPlan, taken: ReadonlySet<string>): boolean {
+  const ip = parseIp(text);
+  if (ip === undefined || !containsIp(plan.address, ip) || ip.value === plan.address.ip.value) return false;
+  return isHostAddress({ ip, prefix: plan.address.prefix }) && !taken.has(formatIp(ip));
+}
+
+/** Begins at a place that follows from the hardware address, so that the same nic is likely to get the same address anywhere. */
+function firstFree(plan: FamilyPlan, { hwaddr, taken }: Reservation): string | undefined {
+  const ranges = leaseRanges(plan);
+  const size = ranges.reduce((sum, range) => sum + sizeOf(range), 0n);
+  if (size === 0n) return undefined;
+  const hash = createHash('sha256').update(hwaddr).digest('hex').slice(0, 24);
+  const start = BigInt(`0x${hash}`) % size;
+  // One of more addresses than are taken is free.
+  const tries = BigInt(taken.size) + 2n;
+  for (let step = 0n; step < size && step < tries; step += 1n) {
+    const text = formatIp(addressAt(ranges, (start + step) % size));
+    if (isFree(text, plan, taken)) return text;
+  }
+  return undefined;
+}
+
+const sizeOf = ({ first, last }: IpRange): bigint => last.value - first.value + 1n;
+
+function addressAt(ranges: readonly IpRange[], index: bigint): Ip {
+  let left = index;
+  for (const range of ranges) {
+    if (left < sizeOf(range)) return { family: range.first.family, value: range.first.value + left };
+    left -= sizeOf(range);
+  }
+  throw new RangeError('the index lies beyond all ranges');
+}
