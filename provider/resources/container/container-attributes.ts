@@ -122,7 +122,10 @@ const execAttributes = {
   }),
   enabled: flag({ doc: 'Whether to run the command.', default: true }),
   fail_on_error: flag({ doc: 'Whether an exit code other than 0 fails the apply.', default: true }),
-  record_output: flag({ doc: 'Whether the state keeps its output.', default: true }),
+  record_output: flag({
+    doc: 'Whether the state keeps its output (`stdout`, `stderr`), in which secrets may be.',
+    default: false,
+  }),
   timeout: text({ doc: 'Time limit of the run.', default: '5m', check: durationCheck }),
   exit_code: integer({ doc: 'Exit code of the last run; null before the first run.', computed: true }),
   stdout: text({ doc: 'Its standard output, at most 64 KiB.', computed: true }),

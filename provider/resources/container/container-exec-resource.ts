@@ -42,7 +42,7 @@ const attributes = {
   destroy_command: texts({ doc: 'Command to run on destroy, if the container still runs.', check: commandCheck }),
   fail_on_error: flag({ doc: 'Whether an exit code other than 0 fails the apply.', default: true }),
   record_output: flag({
-    doc: 'Whether the state keeps the output, from the next run on. Default: true.',
+    doc: 'Whether the state keeps the output (`stdout`, `stderr`), in which secrets may be, from the next run on. Default: false.',
   }),
   timeout: text({ doc: 'Time limit of the run.', default: '5m', check: durationCheck }),
   exit_code: integer({ doc: 'Exit code.', computed: true, keep: true }),
@@ -56,7 +56,7 @@ const bornKey = 'container_created_at';
 
 export const containerExec = gantryResource({
   typeName: 'gantry_container_exec',
-  doc: 'A command that runs in a container when this resource is created, and again when the command, its triggers or the container change. The state has its output. After a replacement of the container it runs in the next apply; with `created_at` of the container among its triggers, in the same apply.',
+  doc: 'A command that runs in a container when this resource is created, and again when the command, its triggers or the container change. The state has its output with `record_output`. After a replacement of the container it runs in the next apply; with `created_at` of the container among its triggers, in the same apply.',
   example: `resource "gantry_container_exec" "release" {
   container = gantry_container.web.name
   command   = ["cat", "/etc/os-release"]
@@ -92,7 +92,7 @@ export const containerExec = gantryResource({
     const { record_output: records, ...spec } = planned;
     // At an apply all values are known.
     const environment = { ...spec.environment, ...(config.environment_wo as TextMap | null) };
-    const run = { ...spec, environment, record_output: records ?? true };
+    const run = { ...spec, environment, record_output: records ?? false };
     return runOne(context, planned.container, run, at('command'));
   },
   async plan({ prior, planned, client, replace }) {

@@ -79,6 +79,8 @@ function isChosen(own: Own, path: Path, value: string): boolean {
   if (key === 'security.protection.delete' && own.mine?.policy.protect === true) return false;
   if (isOwned(own, path)) return true;
   if (kind.isComputed(path, own.live) && kept[own.kind]?.test(key) !== true) return false;
+  // The server sets it to true where it picks the address: only a written value is the same everywhere.
+  if (own.kind === 'network' && /^ipv[46]\.nat$/.test(key)) return true;
   const usual =
     own.kind === 'network'
       ? findNetworkConfigKey(key)?.default

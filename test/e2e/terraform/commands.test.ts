@@ -27,11 +27,11 @@ resource "gantry_container" "c" {
   const commands = (running: boolean, more = ''): string =>
     container(`running = ${running}
   exec = {
-    create = { command = ["echo", "create"], on = "create" }
-    change = { command = ["echo", "change"], on = "change" }
-    start  = { command = ["echo", "start"], on = "start" }
+    create = { command = ["echo", "create"], on = "create", record_output = true }
+    change = { command = ["echo", "change"], on = "change", record_output = true }
+    start  = { command = ["echo", "start"], on = "start", record_output = true }
     off    = { command = ["false"], enabled = false }
-    silent = { command = ["echo", "secret"], record_output = false }
+    silent = { command = ["echo", "secret"] }
   }
   ${more}`);
   // oxlint-disable-next-line typescript/no-explicit-any -- values of a state
@@ -61,7 +61,7 @@ resource "gantry_container" "c" {
   test('A start by Terraform updates the results of the commands of that start', async () => {
     const dated = (running: boolean): string =>
       container(`running = ${running}
-  exec = { seen = { command = ["cat", "/seen"], on = "start", fail_on_error = false } }`);
+  exec = { seen = { command = ["cat", "/seen"], on = "start", fail_on_error = false, record_output = true } }`);
     terraform.write(dated(true));
     await terraform.apply();
     terraform.write(dated(false));

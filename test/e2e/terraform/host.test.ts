@@ -70,7 +70,7 @@ resource "gantry_container" "c" {
   stop_timeout = 3
   wait_for     = [{ type = "ipv4", nic = "eth0", timeout = "90s" }]
   files        = { "/etc/gantry/motd" = { content = "hello\\n", mode = "0600" } }
-  exec         = { motd = { command = ["sh", "-c", "cat /etc/gantry/motd; sleep 1"] } }
+  exec         = { motd = { command = ["sh", "-c", "cat /etc/gantry/motd; sleep 1"], record_output = true } }
   ${more}
 }
 resource "gantry_snapshot" "s" {

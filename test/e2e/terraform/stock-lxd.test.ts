@@ -72,6 +72,7 @@ resource "gantry_container_file" "d" {
 resource "gantry_container_exec" "modes" {
   container = gantry_container.a.name
   command   = ["sh", "-c", "stat -c %a /etc/secret /etc/other; sleep 1"]
+  record_output = true
   triggers  = { mode = gantry_container_file.f.mode }
 }
 `;

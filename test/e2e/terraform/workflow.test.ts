@@ -271,12 +271,30 @@ resource "gantry_container_file" "f" {
     await terraform.expectNoChanges();
   });
 
-  test('Commands run, keep their output, and fail with it', async () => {
-    terraform.write(`${stack}${container('exec = { hello = { command = ["echo", "hi"] } }')}
+  test('The output of commands is not in the state by default', async () => {
+    terraform.write(`${stack}${container('exec = { hello = { command = ["echo", "token-1"] } }')}
 resource "gantry_container_exec" "e" {
   container = gantry_container.c.name
-  command   = ["echo", "once"]
-  triggers  = { round = "1" }
+  command   = ["echo", "token-2"]
+}`);
+    await terraform.apply();
+    await terraform.expectNoChanges();
+    const hello = (await terraform.state('gantry_container.c')).exec.hello;
+    expect(hello).toMatchObject({ exit_code: 0, stdout: null, stderr: null });
+    expect(await terraform.state('gantry_container_exec.e')).toMatchObject({
+      exit_code: 0,
+      stdout: null,
+      stderr: null,
+    });
+  });
+
+  test('Commands run, keep their output when asked to, and fail with it', async () => {
+    terraform.write(`${stack}${container('exec = { hello = { command = ["echo", "hi"], record_output = true } }')}
+resource "gantry_container_exec" "e" {
+  container     = gantry_container.c.name
+  command       = ["echo", "once"]
+  record_output = true
+  triggers      = { round = "1" }
 }
 output "said" {
   value = [gantry_container.c.exec["hello"].stdout, gantry_container_exec.e.stdout]

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { checkPlan } from '../../../reconciler/core/decide/check-plan.ts';
 import type { Document, JsonObject } from '../../../reconciler/core/documents/document.ts';
 import type { Observed } from '../../../reconciler/core/documents/observed.ts';
-import { exportAcls, exportWorld } from '../../../reconciler/core/adoption/export.ts';
+import { exportAcls, exportObject, exportWorld } from '../../../reconciler/core/adoption/export.ts';
 import { writeExport } from '../../../reconciler/manifest/write-export.ts';
 import { planChanges } from '../../../reconciler/core/decide/plan-changes.ts';
 import { planDestroy } from '../../../reconciler/core/decide/plan-destroy.ts';
@@ -428,6 +428,14 @@ describe('references', () => {
     expect(told([document('network', 'lan0', {}), container('10.2.0.5')], true)).toEqual([]);
     const live = liveContainer('c', { devices: nic('10.2.0.5') });
     expect(told([lan, container('10.2.0.5')], true, withContainers(live))[0]).toContain(`warning ${outside}`);
+  });
+
+  test('an export writes that a network has no NAT, as a server that picks the address would give it', () => {
+    const config = { 'ipv4.address': '10.9.0.1/24', 'ipv4.nat': 'false', 'ipv6.address': 'none', 'ipv4.dhcp': 'true' };
+    const observed = world({ networks: [liveNetwork('lan9', { config })] });
+    const values = JSON.stringify(exportObject('network', 'lan9', observed, 'default'));
+    expect(values).toContain('"ipv4.nat":false');
+    expect(values).not.toContain('ipv4.dhcp');
   });
 
   test('a plan names drivers of pools that the server lacks, and lines of raw.lxc that it would refuse', () => {

@@ -74,7 +74,7 @@ export interface ContainerExecConfig extends cdktn.TerraformMetaArguments {
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
   /**
-  * Whether the state keeps the output, from the next run on. Default: true.
+  * Whether the state keeps the output (`stdout`, `stderr`), in which secrets may be, from the next run on. Default: false.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container_exec#record_output ContainerExec#record_output}
   */

@@ -1485,7 +1485,7 @@ export interface ContainerExec {
   */
   readonly failOnError?: boolean | cdktn.IResolvable;
   /**
-  * Whether the state keeps its output.
+  * Whether the state keeps its output (`stdout`, `stderr`), in which secrets may be.
   *
   * Docs at Terraform Registry: {@link https://registry.terraform.io/providers/gantry/gantry/latest/docs/resources/container#record_output Container#record_output}
   */
