@@ -188,7 +188,14 @@ async function loadDocument(
   const { document: plain, address, findings } = readDocument(resolved.value, load.nowMs, load.project);
   findings.forEach(report);
   const secrets = [...(raw.secrets ?? []), ...resolved.secrets];
-  const document = plain === undefined || secrets.length === 0 ? plain : { ...plain, secrets };
+  const document =
+    plain === undefined || (secrets.length === 0 && raw.isImported !== true)
+      ? plain
+      : {
+          ...plain,
+          ...(secrets.length === 0 ? {} : { secrets }),
+          ...(raw.isImported === true ? { isImported: true } : {}),
+        };
   if (document === undefined || expanded.empty.length > 0 || resolved.findings.length > 0) {
     if (address !== undefined) load.broken.push(address);
     return undefined;

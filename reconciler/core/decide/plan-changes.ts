@@ -149,6 +149,7 @@ function creationProblems(object: Document, observed: Observed): readonly Diagno
   const kind = coreKind(object.kind);
   if (kind.live(observed, kind.apiName(object)) !== undefined) return [];
   if (object.kind === 'server_config') return [unseenServer(object)];
+  if (object.isImported === true) return [notImported(object)];
   if (!allows(object.manage, 'create')) return [notCreated(object)];
   if (object.kind === 'container' && object.values['source'] === undefined) return [missingSource(object)];
   if (object.kind === 'network' && observed.networks.has(object.name)) return [takenName(object)];
@@ -173,6 +174,13 @@ const missingSource = (object: Document): Diagnostic =>
     'missing-source',
     `${object.address} does not exist yet and has no source to make it from`,
     'add `source: {type: image, alias: NAME}`, or `source: {type: none}` for an empty container',
+  );
+const notImported = (object: Document): Diagnostic =>
+  problemOf(
+    object,
+    'import-missing',
+    `${object.address} cannot be imported: the server has no such object`,
+    'correct the id of the import, or remove the import to create the object',
   );
 const unseenServer = (object: Document): Diagnostic =>
   problemOf(

@@ -108,6 +108,8 @@ export interface Document {
   readonly files?: ImageFiles;
   /** Certificates: SHA-256 of the DER form, hexadecimal. Images with a source: the fingerprint, when it is known. */
   readonly fingerprint?: string;
+  /** An import of Terraform names it: it must be on the server. */
+  readonly isImported?: boolean;
   /** Images that `gantry update` fetched for this set. */
   readonly isFetched?: boolean;
 }

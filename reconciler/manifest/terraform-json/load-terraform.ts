@@ -52,9 +52,9 @@ export function loadTerraform(
   });
   const instances = evaluation.instances();
   const outputs = evaluation.outputs();
-  for (const each of tree.config.imports) checkImport(each, evaluation, report);
+  const imported = new Set(tree.config.imports.flatMap((each) => importedBy(each, evaluation, report)));
   const providers = readProviders(instances, report);
-  const documents = problems.length > 0 ? [] : makeDocuments(instances, { evaluation, providers, report });
+  const documents = problems.length > 0 ? [] : makeDocuments(instances, { evaluation, providers, imported, report });
   return {
     documents: problems.length > 0 ? [] : documents,
     problems: distinct(problems),
@@ -99,10 +99,16 @@ function checkRemoved({ body, file, steps }: Piece, resources: ReadonlyMap<strin
   else if (destroy === false) tell(`removed: without a state, gantry cannot keep ${from}`);
 }
 
-/** An object that is there is taken over by its name anyway; an import that means another name would be lost silently. */
-function checkImport({ body, file, steps }: Piece, evaluation: Evaluation, report: Report): void {
+/**
+ * The address of the instance. An object that is there is taken over by its name anyway; an import that means another name would be lost
+ * silently.
+ */
+function importedBy({ body, file, steps }: Piece, evaluation: Evaluation, report: Report): readonly string[] {
   const target = typeof body['to'] === 'string' ? bareName(body['to']) : '';
-  const tell = (message: string): void => report({ code: 'E_IMPORT', message: `import: ${message}`, file, steps });
+  const tell = (message: string): readonly [] => {
+    report({ code: 'E_IMPORT', message: `import: ${message}`, file, steps });
+    return [];
+  };
   if (body['for_each'] !== undefined) return tell('for_each is not evaluated; write a block for each object');
   const id = evaluation.root.evaluate(body['id'] ?? null, { place: { file, steps } });
   const instance = instanceAt(evaluation.instances(), target);
@@ -111,8 +117,8 @@ function checkImport({ body, file, steps }: Piece, evaluation: Evaluation, repor
     typeof id === 'string' &&
     typeof name === 'string' &&
     (id === name || id.split(',')[0]?.endsWith(`/${name}`) === true || id.split(',')[0] === name);
-  if (isSame) return;
-  tell(
+  if (isSame) return [instance?.address ?? ''];
+  return tell(
     instance === undefined
       ? `there is no ${target}`
       : `${typeof id === 'string' ? id : 'its id'} is not the name of ${target}`,

@@ -41,6 +41,8 @@ export interface TerraformDocument {
   readonly writtenBy: Readonly<Record<string, string>>;
   /** Paths of the document with values of sensitive variables. */
   readonly sensitive: readonly string[];
+  /** An import block names it. */
+  readonly isImported: boolean;
 }
 
 interface Part {
@@ -53,9 +55,17 @@ interface Part {
   readonly entry: JsonObject;
 }
 
+interface Making {
+  readonly evaluation: Evaluation;
+  readonly providers: Providers;
+  /** Addresses of instances that import blocks name. */
+  readonly imported: ReadonlySet<string>;
+  readonly report: Report;
+}
+
 export function makeDocuments(
   instances: readonly Instance[],
-  { evaluation, providers, report }: { evaluation: Evaluation; providers: Providers; report: Report },
+  { evaluation, providers, imported, report }: Making,
 ): readonly TerraformDocument[] {
   const drafts: Draft[] = [];
   const parts: Part[] = [];
@@ -82,7 +92,8 @@ export function makeDocuments(
   addNeeds(drafts, evaluation, (instance, work) => guarded(instance, report, work));
   return drafts.map(({ instance: { resource, address }, value, writtenAs, writtenBy, sensitive }) => {
     const { file, steps } = resource;
-    return { value, address, file, steps, writtenAs, writtenBy, sensitive };
+    const isImported = imported.has(address);
+    return { value, address, file, steps, writtenAs, writtenBy, sensitive, isImported };
   });
 }
 

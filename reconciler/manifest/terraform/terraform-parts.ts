@@ -138,6 +138,7 @@ function rawOf(document: TerraformDocument, raw: RawDocument): RawDocument {
     value,
     offset: raw.placeOf(own, 'key').offset,
     ...(document.sensitive.length === 0 ? {} : { secrets: [...new Set(pathsBelow(value, document.sensitive))] }),
+    ...(document.isImported ? { isImported: true } : {}),
     placeOf: (path, part) => {
       const elsewhere = renamed(path, writtenBy);
       if (elsewhere !== undefined) return raw.placeOf(elsewhere, part);

@@ -40,6 +40,8 @@ export interface RawDocument {
   readonly offset: number;
   /** Dotted paths of values that are secret because of their source. */
   readonly secrets?: readonly string[];
+  /** An import of Terraform names it. */
+  readonly isImported?: boolean;
   /** The place of the value or key at a path; of its nearest parent when it is not written. */
   readonly placeOf: (path: string, part: 'key' | 'value') => Place;
 }
