@@ -210,6 +210,11 @@ export const containerConfigKeys = {
   'volatile.apply_quota': text('none', 'Root size to apply at the next start.', server),
   'volatile.apply_template': text('none', 'Trigger of the templates that are applied at the next start.', server),
   'volatile.base_image': text('none', 'Fingerprint of the image it was made from.', server),
+  'volatile.cloud-init.instance-id': text(
+    'none',
+    'What cloud-init knows it by; a new one makes it set the machine up again.',
+    server,
+  ),
   'volatile.cluster.lost_member': text(
     'none',
     'The member that was lost with it; goes when it was started here.',

@@ -6,11 +6,12 @@ import { isTrue } from '../../api/container/container-config.ts';
 import { rootDisk } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { snapshotName } from '../../api/names.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { OperationHandle } from '../../operations/manager.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Caller } from '../caller.ts';
+import { arrivedInstanceId } from '../containers/life/instance-id.ts';
 import { applyTemplateKey } from '../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf } from '../containers/find.ts';
@@ -62,7 +63,7 @@ export async function restoreBackup(
     const pool = choosePool(deps, caller.project, index, upload.pool);
     if (index.parts !== undefined) {
       checkHostAccess(index.parts, isAllowed(deps, upload));
-      draft(deps, name, pool, index.parts);
+      draft(deps, { name, index, pool }, index.parts);
     }
     return deps.operations.start({
       description: 'Restoring backup',
@@ -99,7 +100,7 @@ async function restoreNow(
   const parts = await inspectBackup(upload.path, index, await deps.pools.room(pool), signal);
   checkHostAccess(parts, isAllowed(deps, upload));
   await deps.locks.run(lockOf(name), async () => {
-    const params = draft(deps, name, pool, parts);
+    const params = draft(deps, { name, index, pool }, parts);
     const profileOf = profilesOf(deps.records, name);
     const { devices } = expand(params.document, profileOf);
     const isPrivileged = (machine: Parameters<typeof expand>[0]): boolean =>
@@ -160,9 +161,15 @@ function choosePool(
 }
 
 /** Throws AppError badRequest with all problems: missing profiles, unknown keys, devices that cannot be. */
-function draft(deps: RestoreDeps, name: string, pool: string, parts: SavedParts): ReceiveContainerParams {
+function draft(
+  deps: RestoreDeps,
+  { name, index, pool }: Omit<Restore, 'upload'>,
+  parts: SavedParts,
+): ReceiveContainerParams {
   const saved = parts.container;
-  const machine = machineOf(deps, name, saved, pool);
+  const plain = machineOf(deps, name, saved, pool);
+  const identity = arrivedInstanceId(saved.config, index.name === plainName(name));
+  const machine = { ...plain, config: { ...plain.config, ...identity } };
   checkDraft(deps.records, name, { ...machine, config: withoutServerKeys(machine.config) });
   const expanded = expand(machine, profilesOf(deps.records, name));
   const document: ContainerDocument = {

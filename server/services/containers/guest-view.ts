@@ -6,6 +6,7 @@ import { plainName, projectOf } from '../../api/project/project-names.ts';
 import { imageIn } from '../project-scope.ts';
 import type { ImagePart, ImageStore } from '../images/image-store.ts';
 import type { Records } from '../../records/records.ts';
+import { instanceIdKey } from './life/instance-id.ts';
 import type { ContainerEntry, ContainerView } from './view.ts';
 
 /** A container as its socket knows it: neither changes while it runs. */
@@ -62,9 +63,10 @@ export class GuestView {
 
   /** What cloud-init reads first: the identity of the machine, and what the user adds to it. */
   metaData(guest: Guest): string {
-    const added = this.#expanded(guest).config['user.meta-data'] ?? '';
+    const { config } = this.#expanded(guest);
+    const added = config['user.meta-data'] ?? '';
     const name = yamlScalar(plainName(guest.name));
-    return `#cloud-config\ninstance-id: ${name}\nlocal-hostname: ${name}\n${added}`;
+    return `#cloud-config\ninstance-id: ${config[instanceIdKey] ?? name}\nlocal-hostname: ${name}\n${added}`;
   }
 
   /** By its whole fingerprint only; a private image is there when it was fetched for this host's own use. */

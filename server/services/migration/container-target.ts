@@ -8,12 +8,13 @@ import { validateDevices } from '../../api/devices/index.ts';
 import { errors } from '../../api/errors.ts';
 import { ContainerMigrationOffer, type ContainerSnapshotOffer } from '../../api/container/migration-messages.ts';
 import { snapshotName } from '../../api/names.ts';
-import { containerUrl } from '../../api/project/project-names.ts';
+import { containerUrl, plainName } from '../../api/project/project-names.ts';
 import type { Operation } from '../../api/operation.ts';
 import type { ContainerDocument, SnapshotDocument } from '../../records/documents.ts';
 import type { Records } from '../../records/records.ts';
 import { reachOf } from '../projects/limits/reach.ts';
 import type { Caller } from '../caller.ts';
+import { arrivedInstanceId } from '../containers/life/instance-id.ts';
 import { applyTemplateKey } from '../containers/files/apply-templates.ts';
 import type { ContainerDeps } from '../containers/deps.ts';
 import { lockOf } from '../containers/find.ts';
@@ -116,7 +117,7 @@ function draft(
   deps: ContainerTargetDeps,
   name: string,
   body: ContainerCreate,
-  { object, snapshots, live }: ContainerMigrationOffer,
+  { name: offered, object, snapshots, live }: ContainerMigrationOffer,
 ): ReceiveContainerParams {
   const base = body.source['base-image'];
   const wanted = {
@@ -129,6 +130,7 @@ function draft(
         : keptKeys(replaceConfig(body.config), true)),
       ...(base === undefined || base === '' ? {} : { 'volatile.base_image': base }),
       ...(live === true ? {} : { [applyTemplateKey]: 'copy' }),
+      ...arrivedInstanceId(body.config ?? object.config, plainName(offered) === plainName(name)),
       // They travel under the ids that the container sees.
       [idMapKeys.files]: '[]',
     },

@@ -13,6 +13,7 @@ import type { IdMaps } from '../containers/life/id-maps.ts';
 import type { GuestAccess } from '../containers/guest-access.ts';
 import type { RunningDevices } from '../containers/devices/running-devices.ts';
 import type { ContainerEntry, ContainerView } from '../containers/view.ts';
+import { renewedInstanceId } from '../containers/life/instance-id.ts';
 import { expand, type Expanded } from '../expand.ts';
 import { profilesOf } from '../project-scope.ts';
 import type { Pools } from '../storage/pools.ts';
@@ -75,6 +76,7 @@ export class ProfileUsers {
     const failures: string[] = [];
     for (const { name } of users) {
       try {
+        await this.#renewIdentity(name, before.get(name));
         await this.#deps.idMaps.refresh(name);
         await this.#deps.running.applyLocked(name);
         await applyLive(this.#deps, name, before.get(name)?.config ?? {});
@@ -84,6 +86,18 @@ export class ProfileUsers {
       }
     }
     return failures;
+  }
+
+  /** For cloud-init, which reads what profiles say. */
+  async #renewIdentity(name: string, before: Expanded | undefined): Promise<void> {
+    const { records } = this.#deps;
+    await records.retry((changes) => {
+      const document = records.containers.get(name)?.document;
+      if (document?.lifecycle !== 'ready' || before === undefined) return;
+      const after = expand(document, profilesOf(records, name));
+      const config = renewedInstanceId(document.config, before, after);
+      if (config !== document.config) changes.put('containers', name, { ...document, config });
+    });
   }
 
   /** From now on containers that run here follow changes of profiles that other members of the cluster make. */

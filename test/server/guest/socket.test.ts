@@ -132,18 +132,62 @@ describe('the guest socket returns', () => {
     }
   });
 
+  const idOf = async (name: string): Promise<string> =>
+    (await daemon.get(`/1.0/containers/${name}`)).config['volatile.cloud-init.instance-id'];
+
   test('the meta data of cloud-init, with the user’s additions, and quoted names where needed', async () => {
     const name = await running({ config: { 'user.meta-data': 'extra: 1\n' } });
+    const id = await idOf(name);
+    expect(id).toMatch(/^[0-9a-f-]{36}$/);
     expect(await said(name, '/1.0/meta-data')).toEqual([
       200,
-      `#cloud-config\ninstance-id: ${name}\nlocal-hostname: ${name}\nextra: 1\n`,
+      `#cloud-config\ninstance-id: ${id}\nlocal-hostname: ${name}\nextra: 1\n`,
     ]);
     const number = fresh('42');
     await createContainer(daemon, number);
     await setState(daemon, number, 'start');
     expect((await said(number, '/1.0/meta-data'))[1]).toBe(
-      `#cloud-config\ninstance-id: "${number}"\nlocal-hostname: "${number}"\n`,
+      `#cloud-config\ninstance-id: ${await idOf(number)}\nlocal-hostname: "${number}"\n`,
     );
+  });
+
+  test('another identity for cloud-init after each change that it is to act on, and after no other', async () => {
+    const profile = await withProfile({});
+    const name = fresh('id');
+    await createContainer(daemon, name, { profiles: ['default', profile] });
+    const ids = [await idOf(name)];
+    const changes: readonly (readonly [isNew: boolean, work: () => Promise<unknown>])[] = [
+      [
+        true,
+        () => daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'cloud-init.user-data': '#cloud-config' } }),
+      ],
+      [
+        true,
+        () => daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'user.network-config': 'version: 1' } }),
+      ],
+      [
+        true,
+        () => daemon.call('PATCH', `/1.0/containers/${name}`, { devices: { eth7: { type: 'nic', nictype: 'p2p' } } }),
+      ],
+      [true, () => daemon.call('PATCH', `/1.0/profiles/${profile}`, { config: { 'cloud-init.vendor-data': 'x' } })],
+      [false, () => daemon.call('PATCH', `/1.0/profiles/${profile}`, { config: { 'user.vendor': 'x' } })],
+      [false, () => daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'user.meta-data': 'x: 1' } })],
+      [false, () => daemon.ok('POST', `/1.0/containers/${name}/snapshots`, { name: 's' })],
+      [false, () => daemon.ok('PUT', `/1.0/containers/${name}`, { restore: 's' })],
+      [true, () => daemon.call('PATCH', `/1.0/containers/${name}`, { config: { 'user.user-data': 'y' } })],
+      [true, () => daemon.ok('PUT', `/1.0/containers/${name}`, { restore: 's' })],
+    ];
+    for (const [at, [isNew, work]] of changes.entries()) {
+      await work();
+      const id = await idOf(name);
+      expect([at, id !== ids.at(-1)]).toEqual([at, isNew]);
+      if (isNew) expect(ids).not.toContain(id);
+      ids.push(id);
+    }
+    await daemon.ok('POST', '/1.0/containers', { name: `${name}-copy`, source: { type: 'copy', source: name } });
+    await daemon.ok('POST', `/1.0/containers/${name}`, { name: `${name}-new` });
+    const [copied, renamed] = [await idOf(`${name}-copy`), await idOf(`${name}-new`)];
+    expect(new Set([...ids, copied, renamed]).size).toBe(new Set(ids).size + 2);
   });
 
   test('its devices', async () => {

@@ -25,6 +25,7 @@ import type { SnapshotEntry } from '../snapshots/records.ts';
 import { withoutHostKeys } from '../../projects/limits/volatile.ts';
 import { createContainerSaga, type CreateParams } from '../sagas/container-create.ts';
 import { profilesOf } from '../../project-scope.ts';
+import { withNewInstanceId } from './instance-id.ts';
 
 type CreateDeps = Pick<
   ContainerDeps,
@@ -176,7 +177,11 @@ function draftDocument(deps: CreateDeps, name: string, body: ContainerCreate, or
     v: 1,
     uuid: randomUUID(),
     ...draft,
-    config: withHardwareAddresses(deps.records, { [idMapKeys.files]: '[]', ...draft.config }, expanded.devices),
+    config: withHardwareAddresses(
+      deps.records,
+      withNewInstanceId({ [idMapKeys.files]: '[]', ...draft.config }),
+      expanded.devices,
+    ),
     ephemeral: body.ephemeral ?? false,
     description: body.description ?? '',
     createdAt: deps.clock.timestamp(),

@@ -1,4 +1,5 @@
 // Moving a stopped container into another pool or project of this server, under its name or another, as a saga.
+import { randomUUID } from 'node:crypto';
 import { errors } from '../../../api/errors.ts';
 import { isWithoutSnapshots, type ContainerPost } from '../../../api/container/container.ts';
 import { containerName } from '../../../api/names.ts';
@@ -52,7 +53,12 @@ export function moveContainer(
         check(deps, now, to);
         // Not a step: after a crash what is there is our own copy.
         await deps.pools.refuseVolume(to.pool, volumeOf(to));
-        await moveNow(deps, caller, { from: now, to, snapshots: kept(deps.records, name, body) }, signal);
+        await moveNow(
+          deps,
+          caller,
+          { from: now, to, snapshots: kept(deps.records, name, body), instanceId: randomUUID() },
+          signal,
+        );
       }),
   });
 }
@@ -62,8 +68,14 @@ async function moveNow(deps: MoveDeps, caller: Caller, params: MoveParams, signa
   // Without its snapshots it is copied, which leaves them behind.
   const isAll =
     snapshotsOf(deps.records, readyContainer(deps.records, from.name).document.uuid).length === params.snapshots.length;
+  const { instanceId } = params;
+  const named = instanceId === undefined ? {} : { instanceId };
   if (from.pool === to.pool && isAll)
-    await deps.sagas.run(renameContainerSaga(deps), { from: from.name, to: to.name, pool: to.pool }, { signal });
+    await deps.sagas.run(
+      renameContainerSaga(deps),
+      { from: from.name, to: to.name, pool: to.pool, ...named },
+      { signal },
+    );
   else await deps.sagas.run(moveContainerSaga(deps), params, { signal });
   const { requestor } = caller;
   if (from.name === to.name) {

@@ -1,4 +1,5 @@
 // Deleting and renaming a stopped container, each as a saga.
+import { randomUUID } from 'node:crypto';
 import type { DeviceMap } from '../../../api/schema/common-schemas.ts';
 import { isTrue } from '../../../api/container/container-config.ts';
 import { errors } from '../../../api/errors.ts';
@@ -123,7 +124,7 @@ export function renameContainer(deps: RemoveDeps, caller: Caller, name: string, 
         await deps.locks.unshared(lockOf(name));
         refuseRunning(deps, name, 'renaming it');
         const { pool } = readyContainer(deps.records, name).document;
-        const params: RenameParams = { from: name, to, pool };
+        const params: RenameParams = { from: name, to, pool, instanceId: randomUUID() };
         await deps.sagas.run(renameContainerSaga(deps), params, { signal });
         await deps.hosts.settle(nicNetworks(deps.view.expanded(readyContainer(deps.records, to)).devices));
         deps.events.lifecycle('container-renamed', containerUrl(name), { new_name: newName }, caller.requestor);

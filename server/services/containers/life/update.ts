@@ -21,6 +21,7 @@ import type { NetworkHosts } from '../../networks/network-hosts.ts';
 import { limitRoot, rootSize } from '../devices/root-size.ts';
 import type { ContainerEntry } from '../view.ts';
 import { profilesOf } from '../../project-scope.ts';
+import { renewedInstanceId } from './instance-id.ts';
 
 type UpdateDeps = Pick<
   ContainerDeps,
@@ -197,7 +198,8 @@ function finish(
   wanted: ContainerDocument,
 ): ContainerDocument {
   const profileOf = profilesOf(deps.records, name);
-  const [had, has] = [expand(before, profileOf).devices, expand(wanted, profileOf).devices];
+  const [then, now] = [expand(before, profileOf), expand(wanted, profileOf)];
+  const [had, has] = [then.devices, now.devices];
   const isOfLostDevice = (key: string): boolean => {
     const device = /^volatile\.(.+)\.(hwaddr|name|host_name|ipv[46]\.address)$/.exec(key)?.[1];
     return device !== undefined && device in had && !(device in has);
@@ -209,7 +211,7 @@ function finish(
   const added = Object.entries(wanted.config).filter(([key]) => isVolatile(key) && !(key in before.config));
   checkDraft(deps.records, name, { ...wanted, config: Object.fromEntries([...added, ...chosen]) }, before);
   checkImageKeys(name, before.config, wanted.config);
-  const config = Object.fromEntries([...kept, ...chosen]);
+  const config = renewedInstanceId(Object.fromEntries([...kept, ...chosen]), then, now);
   checkAddresses(deps, name, claimsOf(name, had, before.config), claimsOf(name, has, config));
   return { ...wanted, config: withHardwareAddresses(deps.records, config, has) };
 }

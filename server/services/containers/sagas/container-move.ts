@@ -6,6 +6,7 @@ import { errors } from '../../../api/errors.ts';
 import { copyVolumeSource, copySnapshotFiles } from '../life/copy.ts';
 import { expand } from '../../expand.ts';
 import { limitNewRoot } from '../devices/root-size.ts';
+import { renamedInstance } from '../life/instance-id.ts';
 import { moveLogs } from '../life/move-logs.ts';
 import type { SnapshotDocument } from '../../../records/documents.ts';
 import type { Records, Changes } from '../../../records/records.ts';
@@ -25,6 +26,8 @@ export interface MoveParams {
   readonly to: ContainerLocation;
   /** Those that come along; others end with the original. */
   readonly snapshots: readonly string[];
+  /** Of the container under another name, for cloud-init. */
+  readonly instanceId?: string;
 }
 
 export const volumeOf = ({ name }: ContainerLocation): VolumeRef => ({ type: 'container', name });
@@ -100,8 +103,8 @@ export function requireArrival(
   requirePlaces(records, changes, to.name, document);
 }
 
-export function commitMove(records: Records, changes: Changes, { from, to, snapshots }: MoveParams): void {
-  const document = moved(records, from, to);
+export function commitMove(records: Records, changes: Changes, { from, to, snapshots, instanceId }: MoveParams): void {
+  const document = renamedInstance(moved(records, from, to), { from: from.name, to: to.name, instanceId });
   if (to.name !== from.name) changes.delete('containers', from.name);
   changes.put('containers', to.name, document);
   for (const one of snapshotsOf(records, document.uuid)) {

@@ -11,6 +11,8 @@ export interface RenameParams {
   readonly from: string;
   readonly to: string;
   readonly pool: string;
+  /** See MoveParams. */
+  readonly instanceId?: string;
 }
 
 export function renameContainerSaga(
@@ -43,11 +45,16 @@ export function renameContainerSaga(
         },
       },
     ],
-    commit(changes, { from, to, pool }) {
+    commit(changes, { from, to, pool, instanceId }) {
       const { document } = readyContainer(deps.records, from);
       if (deps.records.isContainerName(to)) throw errors.exists('container', to);
       const snapshots = snapshotsOf(deps.records, document.uuid).map(({ name }) => name);
-      commitMove(deps.records, changes, { from: { name: from, pool }, to: { name: to, pool }, snapshots });
+      commitMove(deps.records, changes, {
+        from: { name: from, pool },
+        to: { name: to, pool },
+        snapshots,
+        ...(instanceId === undefined ? {} : { instanceId }),
+      });
     },
   };
 }

@@ -13,6 +13,7 @@ import { containerUrl, plainName } from '../../../api/project/project-names.ts';
 import { idMapKeys } from '../life/id-maps.ts';
 import { snapshotKey } from './records.ts';
 import { type StateDeps } from '../life/state-deps.ts';
+import { renewedInstanceId } from '../life/instance-id.ts';
 import { startNow } from '../life/start.ts';
 import { halt } from '../life/stop.ts';
 import { needCheckpoints } from '../life/checkpoint.ts';
@@ -141,8 +142,10 @@ function restored(
   };
   const own = Object.fromEntries(Object.entries(config).filter(([key]) => !isServerKey(key)));
   checkDraft(deps.records, name, { ...wanted, config: own }, now);
-  const { devices } = expand(wanted, profilesOf(deps.records, name));
-  return { ...wanted, config: withHardwareAddresses(deps.records, config, devices) };
+  const profileOf = profilesOf(deps.records, name);
+  const after = expand(wanted, profileOf);
+  const renewed = renewedInstanceId(config, expand(now, profileOf), after);
+  return { ...wanted, config: withHardwareAddresses(deps.records, renewed, after.devices) };
 }
 
 function logAs(deps: Pick<StateDeps, 'log'>, what: string): (error: unknown) => void {

@@ -419,7 +419,16 @@ describe('renaming a container', () => {
     const listening = await daemon.listen('lifecycle');
     await daemon.ok('POST', `/1.0/containers/${from}`, { name: to });
     expect((await daemon.call('GET', `/1.0/containers/${from}`)).status).toBe(404);
-    expect(await get(to)).toEqual({ ...before, name: to });
+    // For cloud-init it is another machine.
+    const id = 'volatile.cloud-init.instance-id';
+    const renamed = await get(to);
+    expect(renamed.config[id]).not.toBe(before.config[id]);
+    const same = { [id]: renamed.config[id] };
+    const [config, expanded] = [
+      { ...before.config, ...same },
+      { ...before.expanded_config, ...same },
+    ];
+    expect(renamed).toEqual({ ...before, name: to, config, expanded_config: expanded });
     expect([existsSync(volume(from)), existsSync(volume(to))]).toEqual([false, true]);
     const event = await listening.next((each) => lifecycleOf(each).action === 'container-renamed');
     expect(event.metadata).toMatchObject({ source: `/1.0/containers/${from}`, context: { new_name: to } });

@@ -1,0 +1,50 @@
+// The identity of a container for cloud-init: a new one makes cloud-init set the machine up again at its next boot. Pure but for the
+// random id.
+import { randomUUID } from 'node:crypto';
+import type { ConfigMap, DeviceMap } from '../../../api/schema/common-schemas.ts';
+import { plainName } from '../../../api/project/project-names.ts';
+
+/** Absent: the container is older than the key, and its name is its identity, so that nothing changes for it. */
+export const instanceIdKey = 'volatile.cloud-init.instance-id';
+
+interface Expanded {
+  readonly config: ConfigMap;
+  readonly devices: DeviceMap;
+}
+
+/** What cloud-init acts on, as measured on LXD 5.0.2: user.meta-data is not among it. */
+const readKeys = ['user-data', 'vendor-data', 'network-config'].flatMap((key) => [`user.${key}`, `cloud-init.${key}`]);
+
+const readBy = ({ config, devices }: Expanded): string => {
+  const nics = Object.entries(devices).filter(([, { type }]) => type === 'nic');
+  const names = nics
+    .map(([device, { name = '' }]) => [device, name])
+    .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
+  return JSON.stringify([readKeys.map((key) => config[key] ?? ''), names]);
+};
+
+export const withNewInstanceId = (config: ConfigMap): Record<string, string> => ({
+  ...config,
+  [instanceIdKey]: randomUUID(),
+});
+
+/** The config with another identity when what cloud-init reads is another one; else the same. */
+export const renewedInstanceId = (config: ConfigMap, before: Expanded, after: Expanded): ConfigMap =>
+  readBy(before) === readBy(after) ? config : withNewInstanceId(config);
+
+/** With the identity that was decided for its new name. */
+export function renamedInstance<T extends { readonly config: ConfigMap }>(
+  document: T,
+  { from, to, instanceId }: { readonly from: string; readonly to: string; readonly instanceId: string | undefined },
+): T {
+  const isRenamed = plainName(from) !== plainName(to);
+  if (!isRenamed || instanceId === undefined || document.config[instanceIdKey] === undefined) return document;
+  return { ...document, config: { ...document.config, [instanceIdKey]: instanceId } };
+}
+
+/** Of a machine that arrives from elsewhere: under its name it is the same one. */
+export function arrivedInstanceId(sent: ConfigMap, isSameName: boolean): ConfigMap {
+  if (!isSameName) return { [instanceIdKey]: randomUUID() };
+  const id = sent[instanceIdKey] ?? '';
+  return /^[0-9a-f-]{36}$/.test(id) ? { [instanceIdKey]: id } : {};
+}
