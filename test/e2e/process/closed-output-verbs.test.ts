@@ -22,7 +22,7 @@ beforeAll(async () => {
   daemon = await makeDaemon();
   await seed(daemon);
   folder = mkdtempSync(join(tmpdir(), 'gcv-'));
-  for (const name of ['c1', 'c2', 'm1', 'm2']) await createContainer(daemon, name);
+  for (const name of ['c1', 'c2', 'm1', 'm2', 'x1', 'x2']) await createContainer(daemon, name);
   await setState(daemon, 'c1', 'start');
   // What the rows below change or delete, for each round its own.
   for (const name of ['s', 't1', 't2', 'd1', 'd2']) await daemon.ok('POST', '/1.0/containers/c2/snapshots', { name });
@@ -154,7 +154,7 @@ const works: Readonly<Record<string, string>> = {
   stop: 'stop c2',
   restart: 'restart c1',
   pause: 'pause c1',
-  delete: 'delete copied#',
+  delete: 'delete x#',
   'remote list': 'remote list',
   'image list': 'image list',
   'image alias': 'image alias new# img',

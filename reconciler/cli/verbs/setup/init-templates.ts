@@ -51,6 +51,19 @@ state: stopped
   },
 };
 
+/** A container that runs: `image` is the document that declares its image, if there is one. */
+export const firstContainer = (image: string, alias: string, name: string): Template['files'] => ({
+  'stack.yaml': `${editor}# What is written here is compared and changed; all else on the host is left alone. The order does not matter.
+# gantry plan shows what would happen, gantry apply does it, gantry explain container.config tells what may be written.
+${basis}---
+${image}kind: container
+name: ${JSON.stringify(name)}
+source: { type: image, alias: ${JSON.stringify(alias)} }
+profiles: [base]
+state: running
+`,
+});
+
 const database: Template = {
   about: 'a container whose data lies on a volume of its own, with nightly snapshots, protected from deletion',
   next: 'plan DIR',

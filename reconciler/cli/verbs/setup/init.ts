@@ -1,40 +1,38 @@
-// `gantry init [dir] [--template NAME]`: writes working first manifests and their schema for editors; never overwrites a file.
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+// `gantry init [dir]`: writes working first manifests and their schema for editors, never over a file. On a terminal, or with --yes or
+// --image, it ends in a running container.
+import { access } from 'node:fs/promises';
+import { join } from 'node:path';
 import { hint } from '../../../../server/api/text/nearest-word.ts';
-import type { Run } from '../../session/context.ts';
+import type { OpenContext, Run } from '../../session/context.ts';
 import type { InitOptions } from './setup-verbs.ts';
 import { exitCodes } from '../../errors/exit-codes.ts';
-import { CliError, usageError } from '../../errors/usage-error.ts';
+import { usageError } from '../../errors/usage-error.ts';
+import { isApproved } from '../../flags/plan-flags.ts';
 import { templates, type Template } from './init-templates.ts';
-
-export const schemaFile = 'gantry.schema.json';
+import { writeNew } from './write-new.ts';
 
 export const init: Run<InitOptions> = async (context, [directory = '.']) => {
-  const template = templateOf(context.options.template ?? 'container');
-  const { manifestSchema } = await import('../../../../server/api/schema/manifest-schema.ts');
-  const files: readonly (readonly [string, string])[] = [
-    [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],
-    ...Object.entries(template.files),
-  ];
-  const made: string[] = [];
-  for (const [file, text] of files) {
-    const path = join(directory, file);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, text, { flag: 'wx' }).then(
-      () => made.push(path),
-      (error: NodeJS.ErrnoException) => {
-        if (error.code !== 'EEXIST')
-          throw new CliError(`cannot write ${path}: ${error.message}`, exitCodes.error, error);
-        context.note(`${path} already exists: not changed`);
-      },
-    );
-  }
+  const { template: name, image, name: container } = context.options;
+  if (name !== undefined && (image ?? container) !== undefined)
+    throw usageError('--image and --name are for a first container: they cannot be combined with --template');
+  const template = templateOf(name ?? 'container');
+  if (name === undefined && (await wantsContainer(context, directory)))
+    return (await import('./first-container.ts')).makeFirstContainer(context, directory);
+  const made = await writeNew(context, directory, template.files);
   if (context.isJson) context.io.stdout.write(`${JSON.stringify({ made })}\n`);
-  for (const path of made) context.out(`Wrote ${path}`);
   if (made.length > 0) context.note(`Next: gantry ${template.next.replaceAll('DIR', directory)}`);
   return exitCodes.ok;
 };
+
+/** Someone answers, or answered beforehand; and there is no stack yet. */
+async function wantsContainer({ io, isJson, options }: OpenContext<InitOptions>, directory: string): Promise<boolean> {
+  const isAsked = isApproved(options) || options.image !== undefined || options.name !== undefined;
+  if (!isAsked && (isJson || io.stdin.isTTY !== true)) return false;
+  return access(join(directory, 'stack.yaml')).then(
+    () => false,
+    () => true,
+  );
+}
 
 /** Throws with a list of all templates for an unknown name. */
 function templateOf(name: string): Template {

@@ -1,14 +1,23 @@
 // Declares the verbs around manifests and this program: init, fmt, explain, completion, doctor and the like.
 import { text, toggle } from '../../flags/flag.ts';
 import { hostFlags, hostSelectorFlag } from '../../flags/host-flags.ts';
+import { approveFlag } from '../../flags/plan-flags.ts';
 import { manifestArgs, manifestFlags } from '../../flags/manifest-flags.ts';
 import type { OptionsOf, Verb } from '../../flags/verb.ts';
 
 export const init = {
   name: 'init',
-  summary: 'write first manifests and their schema for editors',
+  summary: 'write first manifests and their schema for editors, and make a first container of them',
   args: [['[dir]', 'directory (default: the current one)']],
-  flags: { template: text('--template <name>', 'container (default), database, environments or fleet') },
+  flags: {
+    ...hostFlags,
+    template: text('--template <name>', 'only write manifests: container, database, environments or fleet'),
+    image: text('--image <image>', 'image of the first container: REMOTE:ALIAS, an alias of the server, or busybox'),
+    name: text('--name <name>', 'name of the first container'),
+    ...approveFlag,
+    yes: toggle('--yes', 'do not ask', { isHidden: true }),
+  },
+  examples: ['gantry init', 'gantry init web --yes', 'gantry init db --template database'],
 } satisfies Verb;
 export type InitOptions = OptionsOf<typeof init>;
 

@@ -1,0 +1,30 @@
+// Questions on a terminal, each with an answer that an empty line takes.
+import { createInterface } from 'node:readline';
+import { printable } from '../../core/text/terminal-text.ts';
+import { exitCodes } from '../errors/exit-codes.ts';
+import { CliError } from '../errors/usage-error.ts';
+import type { CliContext } from './context.ts';
+
+export type AskFor = (question: string, usual: string) => Promise<string>;
+
+/** One reader of standard input for all questions of `work`: input that was typed ahead is not lost between them. */
+export async function withQuestions<T>(context: CliContext, work: (ask: AskFor) => Promise<T>): Promise<T> {
+  const lines = createInterface({ input: context.io.stdin, terminal: false });
+  const answers = lines[Symbol.asyncIterator]();
+  const close = (): void => lines.close();
+  context.stop.addEventListener('abort', close, { once: true });
+  try {
+    return await work(async (question, usual) => {
+      context.io.raw.stderr.write(`${printable(question)} [${printable(usual)}]: `);
+      const { done, value } = await answers.next();
+      context.stop.throwIfAborted();
+      if (done === true)
+        throw new CliError('The input ended before all was answered: nothing was changed', exitCodes.usage);
+      const answer = value.trim();
+      return answer === '' ? usual : answer;
+    });
+  } finally {
+    context.stop.removeEventListener('abort', close);
+    lines.close();
+  }
+}

@@ -1,0 +1,79 @@
+// The part of `gantry init` that ends in a running container: at most three questions, then a stack and its apply.
+import { containerName } from '../../../../server/api/names.ts';
+import { mkdir } from 'node:fs/promises';
+import { CliError, usageError } from '../../errors/usage-error.ts';
+import { exitCodes, type ExitCode } from '../../errors/exit-codes.ts';
+import { isApproved } from '../../flags/plan-flags.ts';
+import type { OpenContext } from '../../session/context.ts';
+import { hostOf } from '../../session/host.ts';
+import { withQuestions, type AskFor } from '../../session/questions.ts';
+import { readRemotes, type Remotes } from '../../session/remotes.ts';
+import { busyboxImage, hasBusybox, imageDocuments, makeBusyboxImage, unreachable, usualImage } from './first-image.ts';
+import { firstContainer } from './init-templates.ts';
+import { writeNew } from './write-new.ts';
+import type { InitOptions } from './setup-verbs.ts';
+
+const usualName = 'first';
+
+export async function makeFirstContainer(context: OpenContext<InitOptions>, directory: string): Promise<ExitCode> {
+  const remotes = await readRemotes(context.io.env);
+  const isAnswered = isApproved(context.options);
+  const answers = isAnswered
+    ? await choose(context, remotes, (_, usual) => Promise.resolve(usual))
+    : await withQuestions(context, (ask) => choose(context, remotes, ask));
+  const { image, name, isNow } = answers;
+  const { document, alias } = imageDocuments(image, remotes);
+  if (image === busyboxImage) {
+    await mkdir(directory, { recursive: true });
+    await makeBusyboxImage(directory);
+  }
+  await writeNew(context, directory, firstContainer(document, alias, name));
+  if (!isNow) {
+    context.note(`Next: gantry apply ${directory}`);
+    return exitCodes.ok;
+  }
+  const { apply } = await import('../applying/apply.ts');
+  // An inheriting object: interruptions and output stay those of the command.
+  const options = { ...context.options, autoApprove: true };
+  const own: OpenContext = Object.assign(Object.create(context) as OpenContext, { options });
+  const code = await apply(own, [directory]);
+  if (code === exitCodes.ok)
+    context.note(`Next: gantry shell ${name}; change ${directory}/stack.yaml and run gantry apply ${directory}`);
+  return code;
+}
+
+interface Answers {
+  readonly image: string;
+  readonly name: string;
+  readonly isNow: boolean;
+}
+
+async function choose(context: OpenContext<InitOptions>, remotes: Remotes, ask: AskFor): Promise<Answers> {
+  const { options, io } = context;
+  const usual = options.image ?? (await usualHere(context, remotes));
+  const image = options.image ?? (await ask('Image of the container', usual));
+  // Says what is wrong with it before more is asked.
+  imageDocuments(image, remotes);
+  const name = options.name ?? (await ask('Its name', usualName));
+  const problem = containerName(name);
+  if (problem !== undefined) throw usageError(`${JSON.stringify(name)} cannot be the name of a container: ${problem}`);
+  const where = options.embedded ?? hostOf(options, io);
+  const isNow = isApproved(options) || /^y(es)?$/i.test(await ask(`Make it now, on ${where}?`, 'yes'));
+  return { image, name, isNow };
+}
+
+/** A daemon elsewhere has a network of its own: only the network of this machine is looked at. */
+async function usualHere({ options, io, note, stop }: OpenContext<InitOptions>, remotes: Remotes): Promise<string> {
+  const isHere = options.embedded !== undefined || hostOf(options, io).startsWith('unix:');
+  const why = isHere ? await unreachable(usualImage, remotes, stop) : undefined;
+  if (why === undefined) return usualImage;
+  const recipe =
+    'another image: gantry image import FILE, then gantry init --image ALIAS (docs/images.md: without a network)';
+  if (!(await hasBusybox()))
+    throw new CliError(
+      `${why}, and this machine has no busybox to make an image of: apt-get install busybox-static, or ${recipe}`,
+      exitCodes.error,
+    );
+  note(`${why}: the image can be made of this machine's busybox (1 MB). For ${recipe}`);
+  return busyboxImage;
+}

@@ -1,0 +1,37 @@
+// Writes the files of a new stack and their schema for editors, never over a file.
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { exitCodes } from '../../errors/exit-codes.ts';
+import { CliError } from '../../errors/usage-error.ts';
+import type { CliContext } from '../../session/context.ts';
+import type { Template } from './init-templates.ts';
+
+export const schemaFile = 'gantry.schema.json';
+
+/** Files that exist stay as they are. Returns the paths of the new ones. */
+export async function writeNew(
+  context: CliContext,
+  directory: string,
+  texts: Template['files'],
+): Promise<readonly string[]> {
+  const { manifestSchema } = await import('../../../../server/api/schema/manifest-schema.ts');
+  const files: readonly (readonly [string, string])[] = [
+    [schemaFile, `${JSON.stringify(manifestSchema(), null, 2)}\n`],
+    ...Object.entries(texts),
+  ];
+  const made: string[] = [];
+  for (const [file, text] of files) {
+    const path = join(directory, file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { flag: 'wx' }).then(
+      () => made.push(path),
+      (error: NodeJS.ErrnoException) => {
+        if (error.code !== 'EEXIST')
+          throw new CliError(`cannot write ${path}: ${error.message}`, exitCodes.error, error);
+        context.note(`${path} already exists: not changed`);
+      },
+    );
+  }
+  for (const path of made) context.out(`Wrote ${path}`);
+  return made;
+}

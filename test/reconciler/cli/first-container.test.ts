@@ -1,0 +1,72 @@
+// `gantry init` on a terminal and with --yes: three questions at most, then a container that runs, also where no image server is reached.
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { cli, type CliRun, type CliSetting } from '../../support/cli/io.ts';
+import { makeDaemon, type TestDaemon } from '../../support/daemons/daemon.ts';
+import { busyboxMissing } from '../../support/images/busybox-rootfs.ts';
+
+const noImage = busyboxMissing();
+if (noImage !== undefined) console.log(`skipped: the first container of gantry init: ${noImage}`);
+
+let daemon: TestDaemon;
+beforeAll(async () => {
+  daemon = await makeDaemon();
+  mkdirSync(join(daemon.dir, 'home/gantry'), { recursive: true });
+  // Nothing listens there: a host without a network.
+  const remotes = { images: { url: 'http://127.0.0.1:1', protocol: 'simplestreams' } };
+  writeFileSync(join(daemon.dir, 'home/gantry/remotes.json'), JSON.stringify(remotes));
+});
+afterAll(() => daemon?.cleanUp());
+
+const gantry = (words: readonly string[], setting: CliSetting = {}): Promise<CliRun> =>
+  cli(words, { ...setting, env: { GANTRY_SOCKET: daemon.socketPath, XDG_CONFIG_HOME: join(daemon.dir, 'home') } });
+const folder = (name: string): string => join(daemon.dir, name);
+
+test.skipIf(noImage !== undefined)(
+  'init --yes on a host without a network says so and ends in a running container of its busybox',
+  { timeout: 120_000 },
+  async () => {
+    const made = await gantry(['init', folder('one'), '--yes']);
+    expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('http://127.0.0.1:1 is not reached')]);
+    expect(made.stderr).toContain('Next: gantry shell first');
+    expect(await daemon.get('/1.0/containers/first')).toMatchObject({ status: 'Running', profiles: ['base'] });
+    expect((await gantry(['plan', folder('one'), '--detailed-exitcode'])).code).toBe(0);
+    const again = await gantry(['init', folder('one'), '--yes']);
+    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('stack.yaml already exists: not changed')]);
+    const destroyed = await gantry(['destroy', folder('one'), '-y']);
+    expect([destroyed.code, destroyed.stderr]).toEqual([0, destroyed.stderr]);
+  },
+);
+
+test('init on a terminal asks three questions, and leaves the apply to the user who wants that', async () => {
+  const made = await gantry(['init', folder('two'), '--host', `unix://${daemon.socketPath}`], {
+    typed: 'ubuntu:22.04\nweb\nno\n',
+  });
+  expect([made.code, made.stderr.match(/\[[^\]]*\]: /g)?.length]).toEqual([0, 3]);
+  expect(made.stderr).toContain(`Next: gantry apply ${folder('two')}`);
+  const stack = readFileSync(join(folder('two'), 'stack.yaml'), 'utf8');
+  expect(stack).toContain('server: "https://cloud-images.ubuntu.com/releases"');
+  expect(stack).toContain('name: "web"');
+  expect((await gantry(['validate', folder('two')])).code).toBe(0);
+  expect(await daemon.get('/1.0/containers')).toEqual([]);
+});
+
+test('a wrong answer and the end of input change nothing', async () => {
+  for (const [typed, text] of [
+    ['imagse:debian\n', 'did you mean images?'],
+    ['busybox\na/b\n', 'cannot be the name of a container'],
+  ] as const) {
+    const ran = await gantry(['init', folder('three')], { typed });
+    expect([ran.code, ran.stderr]).toEqual([64, expect.stringContaining(text)]);
+  }
+  expect(existsSync(folder('three'))).toBe(false);
+  const both = await gantry(['init', folder('three'), '--template', 'fleet', '--image', 'busybox']);
+  expect(both.code).toBe(64);
+});
+
+test('init without a terminal writes the first manifest only', async () => {
+  const made = await gantry(['init', folder('four')]);
+  expect([made.code, made.stderr]).toEqual([0, expect.stringContaining('Next: gantry plan')]);
+  expect(await daemon.get('/1.0/containers')).toEqual([]);
+});
