@@ -1,4 +1,5 @@
 // The guest sockets of all running containers: where each lies on the host, and its listener. guest-answers.ts makes the answers.
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, open, readdir, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { WebSocketServer } from 'ws';
@@ -52,7 +53,8 @@ export class GuestSocketServer implements GuestSockets {
     await this.#mutex.run(guest.uuid, async () => {
       if (this.#open.has(guest.uuid)) return;
       await mkdir(this.#dir, { recursive: true, mode: 0o700 });
-      await mkdir(this.dirOf(guest), { recursive: true });
+      // Recursive, Node takes a full disk for a directory that is missing.
+      if (!existsSync(this.dirOf(guest))) await mkdir(this.dirOf(guest));
       if (isolated && this.#ownFileSystems) await mountSmall(this.dirOf(guest));
       // For the container's root, who has another id on the host.
       await chmod(this.dirOf(guest), 0o755);

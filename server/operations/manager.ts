@@ -132,6 +132,14 @@ export class Operations {
     return this.#running.has(id);
   }
 
+  /** How many of the project are under way. */
+  countOpen(project: string): number {
+    let count = 0;
+    for (const { state } of this.#running.values())
+      if (state.project === project && !isFinal(state.statusCode)) count += 1;
+    return count;
+  }
+
   /** The project of each operation that has not ended; undefined: of none. */
   projectsUnderWay(): readonly (string | undefined)[] {
     const open = [...this.#running.values()].filter(({ state }) => !isFinal(state.statusCode));

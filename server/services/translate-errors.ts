@@ -12,6 +12,10 @@ export function toAppError(error: unknown): AppError {
   if (error instanceof DriverError) return as(fromDriver(error), error);
   if (error instanceof StoreError) return as(fromStore(error), error);
   if (error instanceof RecordConflict) return as('conflict', error);
+  if (error instanceof Error && 'code' in error && error.code === 'ENOSPC')
+    return new AppError('diskFull', 'No space is left on a disk of the server: delete what is not needed', {
+      cause: error,
+    });
   return as('internal', error instanceof Error ? error : new Error(String(error)));
 }
 

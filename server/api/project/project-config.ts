@@ -85,6 +85,10 @@ export const projectConfigKeys = {
     ...count('networks'),
     doc: 'Maximum number of networks in the project. Networks belong to default: no effect on other projects.',
   },
+  'limits.operations': {
+    ...count('operations that are under way at once'),
+    doc: 'Number of operations under way in the project from which on further commands in its containers are refused. Unset: 200 in a restricted project, else none.',
+  },
   'limits.processes': {
     ...count('processes of all containers together'),
     doc: 'Maximum number of processes of all containers together; each needs limits.processes then.',

@@ -122,8 +122,10 @@ export class BearerTokens {
       throw new Error(`its algorithm ${JSON.stringify(alg)} is not accepted`);
     if (typ !== undefined && !/^(?:application\/)?(?:at\+)?jwt$/i.test(typ))
       throw new Error(`its type ${JSON.stringify(typ)} is not that of an access token`);
-    const { iss, exp } = decodeJwt(token);
+    const { iss, exp, sub }: { iss?: unknown; exp?: unknown; sub?: unknown } = decodeJwt(token);
     if (iss !== settings.issuer) throw new Error(`its issuer is ${JSON.stringify(iss)}`);
+    if (sub !== undefined && (typeof sub !== 'string' || sub.trim() === ''))
+      throw new Error(`its subject ${JSON.stringify(sub)?.slice(0, 40)} names no user`);
     if (typeof exp !== 'number') throw new Error('it never expires');
     if (this.#deps.nowMs() >= (exp + toleranceS) * 1000) throw new Error('it has expired');
   }

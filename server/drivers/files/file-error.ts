@@ -1,4 +1,5 @@
 // Turns errors of system calls into driver errors that say what was tried and why it failed.
+import { constants } from 'node:os';
 import { DriverError, type DriverErrorCode } from '../driver-error.ts';
 
 const known: Readonly<Record<string, readonly [DriverErrorCode, string]>> = {
@@ -18,7 +19,7 @@ const known: Readonly<Record<string, readonly [DriverErrorCode, string]>> = {
   ETXTBSY: ['InUse', 'it is a program that runs'],
   EOVERFLOW: ['Invalid', 'its file system belongs to the container alone, and the host cannot make files in it'],
   ENOSPC: ['NoSpace', 'no space is left'],
-  EDQUOT: ['NoSpace', 'the quota is used up'],
+  EDQUOT: ['Invalid', 'the quota of the disk is used up: free room on it, or give it a larger size'],
   EFBIG: ['NoSpace', 'the file would be too large'],
   ESRCH: ['Failed', 'the container has just stopped'],
 };
@@ -30,7 +31,9 @@ export function failWith(code: keyof typeof known, text?: string): never {
 
 export function asFileError(what: string, error: unknown): unknown {
   if (error instanceof DriverError || !(error instanceof Error) || !('code' in error)) return error;
-  const code = String(error.code);
+  // Node has no word for a quota that is used up.
+  const isOverQuota = 'errno' in error && error.errno === -constants.errno.EDQUOT;
+  const code = isOverQuota ? 'EDQUOT' : String(error.code);
   const [driverCode, reason] = known[code] ?? (['Failed', code] as const);
   // The system's own text names descriptors, which mean nothing to users.
   return new DriverError(driverCode, what, 'ours' in error ? error : new Error(reason));

@@ -269,6 +269,8 @@ describe('over TLS', () => {
     ],
     ['that is not yet good', () => admin({ nbf: now() + 60 }), /"nbf" claim/],
     ['without a subject', () => admin({ sub: undefined }), /"sub" claim/],
+    ['with an empty subject', () => admin({ sub: '' }), /its subject "" names no user/],
+    ['with an object as its subject', () => admin({ sub: {} as never }), /its subject \{\} names no user/],
     [
       'of another type',
       () => issuer.token({ groups: ['admins'] }, { typ: 'logout+jwt' }),

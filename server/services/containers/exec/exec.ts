@@ -13,7 +13,8 @@ import { ChannelSet } from '../../../operations/channels.ts';
 import type { OperationHandle } from '../../../operations/manager.ts';
 import type { Caller } from '../../caller.ts';
 import type { ContainerDeps } from '../deps.ts';
-import { containerUrl } from '../../../api/project/project-names.ts';
+import { containerUrl, projectOf } from '../../../api/project/project-names.ts';
+import { isRestricted } from '../../../api/project/project-restrictions.ts';
 import { relayPipes, relayTerminal } from './streams.ts';
 import { readyContainer } from '../find.ts';
 import { idMapKeys } from '../life/id-maps.ts';
@@ -35,6 +36,7 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
   const { config } = deps.view.expanded(entry);
   const unmapped = idProblems(body, config[idMapKeys.current]);
   if (unmapped.length > 0) throw errors.invalid('command', unmapped);
+  checkRoom(deps, projectOf(name));
   const command = commandOf(body, config);
   const interactive = body.interactive === true;
   const isConnected = body['wait-for-websocket'] === true;
@@ -62,6 +64,18 @@ export function execContainer(deps: ExecDeps, caller: Caller, name: string, body
   });
   deps.events.lifecycle('container-exec', containerUrl(name), { command: body.command }, caller.requestor);
   return operation;
+}
+
+const restrictedOperations = 200;
+
+/** Throws AppError forbidden: the commands of one project do not take the time of the others. */
+function checkRoom({ records, operations }: Pick<ExecDeps, 'records' | 'operations'>, project: string): void {
+  const config = records.projects.get(project)?.document.config ?? {};
+  const most = config['limits.operations'] || (isRestricted(config) ? restrictedOperations : undefined);
+  if (most === undefined || operations.countOpen(project) < Number(most)) return;
+  throw errors.forbidden(
+    `The project ${project} has ${most} operations under way, the most that it may have with another command (limits.operations): try again when one has ended`,
+  );
 }
 
 /** 400 at once, rather than an operation that fails. */

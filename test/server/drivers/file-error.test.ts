@@ -1,0 +1,20 @@
+// Errors of system calls on files of containers: whose fault each is, and the words.
+import { constants } from 'node:os';
+import { expect, test } from 'vitest';
+import { asFileError } from '../../../server/drivers/files/file-error.ts';
+import { toAppError } from '../../../server/services/translate-errors.ts';
+
+test('a push over the quota is the fault of the caller, and says so, though Node has no name for it', () => {
+  const raw = Object.assign(new Error('Unknown system error -122: write'), {
+    errno: -constants.errno.EDQUOT,
+    code: 'Unknown system error -122',
+  });
+  const told = toAppError(asFileError('cannot write /big', raw));
+  expect(told.code).toBe('badRequest');
+  expect((told.cause as Error).message).toContain('the quota of the disk is used up');
+});
+
+test('a full disk is told as one, whatever was tried', () => {
+  const raw = Object.assign(new Error('ENOSPC: no space left on device, mkdir /x'), { errno: -28, code: 'ENOSPC' });
+  expect(toAppError(raw)).toMatchObject({ code: 'diskFull', cause: raw });
+});
